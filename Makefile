@@ -1,0 +1,61 @@
+# Bare `make` lists what one can do. Everything happens inside .venv and target/.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= $(shell for p in python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
+WORKERS ?= 2
+
+.PHONY: help build demo test test-long check bench format clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+build: .venv/.built ## Build the package in release mode into .venv, with all it needs
+
+.venv/.installed: requirements-dev.txt
+	@[ -n "$(PYTHON)" ] || { echo "assignor: Python 3.11 or newer is needed and was not found; install it, or say make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+.venv/.built: .venv/.installed $(RUST)
+	@command -v cargo >/dev/null || { echo "assignor: cargo was not found; install a Rust toolchain (1.88 or newer, for example by rustup) and run make again" >&2; exit 1; }
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras spark,java
+	@touch $@
+
+demo: build ## Report on the recorded fleet in data/fleet_webshop
+	$(BIN)/assignor report data/fleet_webshop
+
+test: build ## Run every test but the long profiles
+	cargo test --locked --quiet
+	$(BIN)/python -m pytest -m "not long"
+
+test-long: build ## Run the long profiles too (fuzz, exhaustive)
+	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet
+	ASSIGNOR_PROFILE=long $(BIN)/python -m pytest
+
+check: build ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest assignor._core
+	cargo fmt --check
+	cargo clippy --locked --quiet --all-targets -- -D warnings
+	cargo clippy --locked --quiet --all-targets --all-features -- -D warnings
+
+bench: build ## Time the engines and the peers, as a table of ratios
+	$(BIN)/python benches/run.py
+
+format: build ## Rewrite the sources in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	cargo fmt
+
+clean: ## Remove what was built
+	rm -rf .venv target dist assignor-report .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find python tests benches -name __pycache__ -prune -exec rm -rf {} +
+	find python -name '*.so' -delete
