@@ -24,7 +24,7 @@ build: .venv/.built ## Build the package in release mode into .venv, with all it
 
 .venv/.built: .venv/.installed $(RUST)
 	@command -v cargo >/dev/null || { echo "assignor: cargo was not found; install a Rust toolchain (1.88 or newer, for example by rustup) and run make again" >&2; exit 1; }
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras spark,java
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras spark,java >/dev/null
 	@touch $@
 
 demo: build ## Report on the recorded fleet in data/fleet_webshop

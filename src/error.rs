@@ -13,3 +13,16 @@ pub struct WireError {
     /// What was wrong.
     pub reason: String,
 }
+
+/// A group that cannot be meant.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GroupError {
+    /// A partition id that a topic lists more than once.
+    #[error("topic '{topic}': partition {partition} is given twice")]
+    DuplicatePartition {
+        /// The topic.
+        topic: String,
+        /// The id.
+        partition: i32,
+    },
+}

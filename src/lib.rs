@@ -7,7 +7,11 @@
 //! Nothing here knows Python: [`python`](self) is compiled only behind the feature of that name.
 
 pub mod error;
+pub mod group;
 pub mod offsets;
+pub mod plan;
+mod rack;
+pub mod range;
 pub mod wire;
 
 #[cfg(feature = "python")]

@@ -1,5 +1,65 @@
-"""Who gets which partition, exactly as Apache Kafka decides it."""
+"""Who gets which partition, exactly as Apache Kafka decides it.
+
+`assign` answers with lists, `plan` with a lazy mapping of spans, `check` says what is wrong with anybody's assignment.
+
+Example:
+    >>> from assignor import assign
+    >>> assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})["C1"]
+    [TopicPartition(topic='t0', partition=2), TopicPartition(topic='t1', partition=2)]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from assignor import errors
+from assignor.findings import Findings, check
+from assignor.model import (
+    MemberInfo,
+    PartitionInfo,
+    RebalanceProtocol,
+    Spans,
+    Subscription,
+    TopicPartition,
+)
+from assignor.partition_assignor import PartitionAssignor, RangeAssignor
 
-__all__ = ["errors"]
+if TYPE_CHECKING:
+    from assignor._core import Plan, assign, plan
+
+__all__ = [
+    "Findings",
+    "MemberInfo",
+    "PartitionAssignor",
+    "PartitionInfo",
+    "Plan",
+    "RangeAssignor",
+    "RebalanceProtocol",
+    "Spans",
+    "Subscription",
+    "TopicPartition",
+    "assign",
+    "check",
+    "errors",
+    "plan",
+]
+
+_FROM_CORE = frozenset({"Plan", "assign", "plan"})
+
+
+def __getattr__(name: str) -> Any:
+    """Load the Rust core when it is first asked for, so that the reference works where there is none."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("assignor")
+    if name in _FROM_CORE:
+        from assignor import _core
+
+        value = globals()[name] = getattr(_core, name)
+        return value
+    raise AttributeError(f"module 'assignor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,6 +1,11 @@
 //! The binding: the only folder that names Python. It reads what Python hands over, calls one verb of the engine without
 //! the interpreter lock, and wraps the answer.
 
+mod engine;
+mod error;
+mod plan;
+mod read;
+
 use pyo3::prelude::*;
 
 /// How this extension was compiled; benchmarks refuse `debug`.
@@ -10,8 +15,12 @@ const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::plan::{PyPlan, assign, plan};
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::plan::register(module.py())?;
         module.add("__build__", super::BUILD)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

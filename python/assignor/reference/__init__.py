@@ -1,1 +1,1 @@
-"""The specification of the engine in plain Python, file for file as `src/`: read it, step through it, compare with it."""
+"""The specification of the engine in plain Python, file for file as `src/`: to read, step through and compare with."""

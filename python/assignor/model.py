@@ -1,0 +1,250 @@
+"""The nouns: partitions, subscriptions and members, as plain immutable data."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from assignor.errors import (
+    AssignorError,
+    IllegalArgumentError,
+    NullArgumentError,
+    UnsupportedPatternError,
+    WrongTypeError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = [
+    "MemberInfo",
+    "PartitionInfo",
+    "RebalanceProtocol",
+    "Spans",
+    "Subscription",
+    "TopicPartition",
+]
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic (org.apache.kafka.common.TopicPartition)."""
+
+    topic: str
+    partition: int
+
+
+class PartitionInfo(NamedTuple):
+    """A partition id and where its replicas are.
+
+    Attributes:
+        partition: The id.
+        racks: One entry per replica: the rack of its broker, or None where the broker has no rack. None adds nothing to
+            the racks of the partition; `""` is a rack like any other here.
+    """
+
+    partition: int
+    racks: tuple[str | None, ...] = ()
+
+
+class Spans(NamedTuple):
+    """An assignment as four int32 columns of equal length, a row per run of consecutive partition ids.
+
+    Attributes:
+        member: Index into `plan.members`.
+        topic: Index into `plan.topics`.
+        start: First partition id of the run.
+        count: Number of consecutive ids.
+    """
+
+    member: npt.NDArray[np.int32]
+    topic: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int32]
+
+
+class RebalanceProtocol(enum.IntEnum):
+    """How members give up partitions in a rebalance (ConsumerPartitionAssignor.RebalanceProtocol)."""
+
+    EAGER = 0
+    COOPERATIVE = 1
+
+    @classmethod
+    def for_id(cls, protocol_id: int) -> RebalanceProtocol:
+        """The protocol with this wire id.
+
+        Raises:
+            IllegalArgumentError: No protocol has that id.
+
+        Example:
+            >>> RebalanceProtocol.for_id(1)
+            <RebalanceProtocol.COOPERATIVE: 1>
+        """
+        try:
+            return cls(protocol_id)
+        except ValueError:
+            raise IllegalArgumentError(
+                f"no rebalance protocol has the id {protocol_id!r}; 0 is EAGER, 1 is COOPERATIVE"
+            ) from None
+
+
+def java_order(text: str) -> bytes:
+    """A sort key that orders strings as Java's `String.compareTo` does: by UTF-16 code unit.
+
+    Example:
+        >>> sorted(["～", "😀"], key=java_order)  # as code points, the other way round
+        ['😀', '～']
+    """
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What one member wants, and what it tells the leader about itself (ConsumerPartitionAssignor.Subscription).
+
+    Attributes:
+        topics: Names of topics, from any iterable of `str`; a name given twice has no further effect.
+        group_instance_id: Makes the member static (KIP-345). `""` counts as present, as in Kafka.
+        rack: Where the member is (KIP-881). `""` is no rack.
+        owned_partitions: What the member held before; the range assignor does not look at it.
+        generation: The generation in which it held them.
+        user_data: Bytes of the member's assignor; the range assignor has none.
+        pattern: Instead of topics; not yet supported.
+        dialect: The dialect of the pattern.
+
+    Raises:
+        WrongTypeError: A `str` where an iterable of topics is meant, or a name that is no `str`.
+        NullArgumentError: None as topics or as a name.
+        IllegalArgumentError: A name with a lone surrogate, or pattern and topics together.
+        UnsupportedPatternError: A pattern is given.
+
+    Example:
+        >>> Subscription(["orders", "payments"], rack="r1").topics
+        ('orders', 'payments')
+    """
+
+    topics: tuple[str, ...] = ()
+    group_instance_id: str | None = None
+    rack: str | None = None
+    owned_partitions: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+    user_data: bytes | None = None
+    pattern: str | None = None
+    dialect: str = "java"
+
+    def __post_init__(self) -> None:
+        """Take any iterable as topics and owned partitions, and refuse what cannot be meant."""
+        object.__setattr__(self, "topics", read_names(self.topics, "Subscription"))
+        for field in ("group_instance_id", "rack"):
+            value = getattr(self, field)
+            if value is not None:
+                check_name(value, f"Subscription: {field}")
+        if self.pattern is not None:
+            if self.topics:
+                raise IllegalArgumentError(
+                    f"Subscription: give topics or a pattern, not both: {shown(self.topics)} and {shown(self.pattern)}"
+                )
+            raise UnsupportedPatternError(
+                f"Subscription: patterns cannot be resolved yet; list the topics that {shown(self.pattern)} means"
+            )
+        object.__setattr__(self, "owned_partitions", _read_owned(self.owned_partitions))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemberInfo:
+    """A member as the assignor orders it (AbstractPartitionAssignor.MemberInfo).
+
+    Static members come first, by instance id; then dynamic ones, by member id; strings in Java's order. Two members are
+    equal when their member ids are, whatever the rest.
+
+    Example:
+        >>> members = [MemberInfo("a"), MemberInfo("b", "y"), MemberInfo("c", "x")]
+        >>> [member.member_id for member in sorted(members)]
+        ['c', 'b', 'a']
+    """
+
+    member_id: str
+    group_instance_id: str | None = None
+    rack: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no name."""
+        check_name(self.member_id, "MemberInfo: member_id")
+        for field in ("group_instance_id", "rack"):
+            value = getattr(self, field)
+            if value is not None:
+                check_name(value, f"MemberInfo: {field}")
+
+    def _order(self) -> tuple[bool, bytes]:
+        if self.group_instance_id is not None:
+            return False, java_order(self.group_instance_id)
+        return True, java_order(self.member_id)
+
+    def __lt__(self, other: MemberInfo) -> bool:
+        return self._order() < other._order()
+
+    def __le__(self, other: MemberInfo) -> bool:
+        return self._order() <= other._order()
+
+    def __gt__(self, other: MemberInfo) -> bool:
+        return self._order() > other._order()
+
+    def __ge__(self, other: MemberInfo) -> bool:
+        return self._order() >= other._order()
+
+    def __eq__(self, other: object) -> bool:
+        return self.member_id == other.member_id if isinstance(other, MemberInfo) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.member_id)
+
+
+def shown(value: object) -> str:
+    """The value as an error message shows it: its `repr`, cut where it is long."""
+    try:
+        text = repr(value)
+    except Exception:  # an object that cannot show itself must not hide the error
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def wrong_type(what: str, wanted: str, value: object) -> AssignorError:
+    """The error for a value of the wrong type; None has a class of its own, as in Java."""
+    if value is None:
+        return NullArgumentError(f"{what} must be {wanted}, not None")
+    return WrongTypeError(f"{what} must be {wanted}, not {type(value).__name__}: {shown(value)}")
+
+
+def check_name(value: object, what: str) -> str:
+    """The value, if it is a `str` that Kafka's UTF-8 can carry."""
+    if not isinstance(value, str):
+        raise wrong_type(what, "a str", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise IllegalArgumentError(f"{what} has a lone surrogate, which UTF-8 cannot carry: {shown(value)}") from None
+    return value
+
+
+def read_names(names: object, owner: str) -> tuple[str, ...]:
+    """The topic names of an iterable, in its order; `owner` says whose they are when one cannot be meant."""
+    what = f"{owner}: topics"
+    if isinstance(names, (str, bytes, bytearray)):
+        raise wrong_type(what, "an iterable of topic names", names)
+    try:
+        found = tuple(names)  # type: ignore[arg-type]  # what is no iterable is reported just below
+    except TypeError:
+        if hasattr(names, "__iter__"):
+            raise
+        raise wrong_type(what, "an iterable of topic names", names) from None
+    return tuple(check_name(name, f"{owner}: a topic") for name in found)
+
+
+def _read_owned(owned: Iterable[tuple[str, int]]) -> tuple[TopicPartition, ...]:
+    try:
+        return tuple(TopicPartition(topic, partition) for topic, partition in owned)
+    except (TypeError, ValueError):
+        raise wrong_type("Subscription: owned_partitions", "an iterable of (topic, partition)", owned) from None

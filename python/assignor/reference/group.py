@@ -1,0 +1,132 @@
+"""Reads a group: topics with their partitions, members with their subscriptions, and Kafka's order of both."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assignor.errors import IllegalArgumentError
+from assignor.model import (
+    MemberInfo,
+    PartitionInfo,
+    Subscription,
+    check_name,
+    java_order,
+    read_names,
+    shown,
+    wrong_type,
+)
+
+LARGEST = 2**31 - 1
+"""Kafka's partition ids and counts are int32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition: its real id and the racks of its replicas."""
+
+    id: int
+    racks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member: who it is, and the distinct topics it subscribes to."""
+
+    info: MemberInfo
+    topics: frozenset[str]
+
+    @property
+    def rack(self) -> str | None:
+        """The member's rack; an empty one counts as none."""
+        return self.info.rack or None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConsumers:
+    """A topic that somebody consumes: partitions by ascending id, consumers in Kafka's order; neither is empty."""
+
+    topic: str
+    partitions: list[Partition]
+    consumers: list[Member]
+
+
+def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Partition]]:
+    """The topics in Java's order, each with its partitions by ascending id."""
+    topics: dict[str, list[Partition]] = {}
+    for name, partitions in _items(partitions_per_topic, "partitions_per_topic", "topics to partitions"):
+        topic = check_name(name, "a topic name")
+        topics[topic] = _read_partitions(topic, partitions)
+    return {topic: topics[topic] for topic in sorted(topics, key=java_order)}
+
+
+def read_members(subscriptions: Mapping[str, object]) -> list[Member]:
+    """The members, in the order of the mapping."""
+    members = []
+    for name, subscription in _items(subscriptions, "subscriptions", "member ids to subscriptions"):
+        member_id = check_name(name, "a member id")
+        if isinstance(subscription, Subscription):
+            info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)
+            members.append(Member(info, frozenset(subscription.topics)))
+        else:
+            names = read_names(subscription, f"member '{member_id}'")
+            members.append(Member(MemberInfo(member_id), frozenset(names)))
+    return members
+
+
+def kafka_order(members: list[Member]) -> list[Member]:
+    """Static members by instance id, then dynamic ones by member id; equal instance ids keep the order given."""
+    return sorted(members, key=lambda member: member.info)
+
+
+def _items(mapping: object, what: str, wanted: str) -> Iterator[tuple[object, object]]:
+    if not isinstance(mapping, Mapping):
+        raise wrong_type(what, f"a mapping of {wanted}", mapping)
+    size = len(mapping)
+    for item in list(mapping.items()):
+        yield item
+        if len(mapping) != size:
+            raise IllegalArgumentError(f"{what} changed size while it was read: {size} entries, then {len(mapping)}")
+
+
+def _read_partitions(topic: str, partitions: object) -> list[Partition]:
+    if isinstance(partitions, (str, bytes, bytearray, bool)):
+        raise wrong_type(f"topic '{topic}': partitions", "a count or an iterable of ids", partitions)
+    if hasattr(partitions, "__index__"):
+        count = _read_int(partitions, f"topic '{topic}': a partition count")
+        return [Partition(id, frozenset()) for id in range(count)]
+    try:
+        entries = list(partitions)  # type: ignore[call-overload]  # what is no iterable is reported just below
+    except TypeError:
+        if hasattr(partitions, "__iter__"):
+            raise
+        raise wrong_type(f"topic '{topic}': partitions", "a count or an iterable of ids", partitions) from None
+    found = sorted((_read_partition(topic, entry) for entry in entries), key=lambda partition: partition.id)
+    for left, right in itertools.pairwise(found):
+        if left.id == right.id:
+            raise IllegalArgumentError(f"topic '{topic}': partition {left.id} is given twice")
+    return found
+
+
+def _read_partition(topic: str, entry: object) -> Partition:
+    if not isinstance(entry, PartitionInfo):
+        return Partition(_read_int(entry, f"topic '{topic}': a partition id"), frozenset())
+    id = _read_int(entry.partition, f"topic '{topic}': a partition id")
+    where = f"topic '{topic}', partition {id}"
+    if isinstance(entry.racks, (str, bytes, bytearray)) or not hasattr(entry.racks, "__iter__"):
+        raise wrong_type(f"{where}: racks", "an iterable of str or None", entry.racks)
+    racks = [rack for rack in entry.racks if rack is not None]
+    return Partition(id, frozenset(check_name(rack, f"{where}: a rack") for rack in racks))
+
+
+def _read_int(value: object, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise wrong_type(what, "an int", value)
+    number = operator.index(value)
+    if number < 0:
+        raise IllegalArgumentError(f"{what} cannot be negative: {shown(value)}")
+    if number > LARGEST:
+        raise IllegalArgumentError(f"{what} cannot be over {LARGEST}: {shown(value)}")
+    return number

@@ -1,0 +1,48 @@
+//! The errors that Python users see: classes owned by Python, messages made here.
+
+use pyo3::import_exception;
+use pyo3::prelude::*;
+
+use crate::error::{GroupError, WireError as CoreWireError};
+
+import_exception!(assignor.errors, IllegalArgumentError);
+import_exception!(assignor.errors, NullArgumentError);
+import_exception!(assignor.errors, WireError);
+import_exception!(assignor.errors, WrongTypeError);
+
+impl From<GroupError> for PyErr {
+    fn from(error: GroupError) -> Self {
+        IllegalArgumentError::new_err(error.to_string())
+    }
+}
+
+impl From<CoreWireError> for PyErr {
+    fn from(error: CoreWireError) -> Self {
+        WireError::new_err((error.reason, error.offset, error.field))
+    }
+}
+
+/// A value as an error message shows it: its `repr`, cut where it is long.
+pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
+    const LONGEST: usize = 80;
+    let text = match value.repr() {
+        Ok(text) => text.to_string_lossy().into_owned(),
+        Err(_) => format!("<{}>", type_name(value)),
+    };
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST - 1).chain(['…']).collect()
+}
+
+/// The error for a value of the wrong type; None has a class of its own, as in Java.
+pub(super) fn wrong_type(what: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    if value.is_none() {
+        return NullArgumentError::new_err(format!("{what} must be {wanted}, not None"));
+    }
+    WrongTypeError::new_err(format!("{what} must be {wanted}, not {}: {}", type_name(value), shown(value)))
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string_lossy().into_owned())
+}
