@@ -5,6 +5,9 @@ use super::value::Value;
 use crate::bytes::{Lengths, Reader, wrong};
 use crate::error::WireError;
 
+/// The byte before a nullable structure that says whether it is there.
+const PRESENCE: usize = 1;
+
 /// The version of a message and what follows from it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
@@ -27,11 +30,12 @@ impl Format {
             Kind::Int32 => 4,
             Kind::Int64 => 8,
             Kind::Uuid => 16,
-            Kind::String if self.flexible => 1,
-            Kind::String => 2,
-            Kind::Bytes | Kind::Array(_) if self.flexible => 1,
-            Kind::Bytes | Kind::Array(_) => 4,
-            Kind::Struct(_) if nullable => 1,
+            Kind::String | Kind::Bytes | Kind::Array(_) => match (self.flexible, kind) {
+                (true, _) => 1,
+                (false, Kind::String) => 2,
+                (false, _) => 4,
+            },
+            Kind::Struct(_) if nullable => PRESENCE,
             Kind::Struct(fields) => {
                 let untagged = fields.iter().filter(|field| field.is_in(self.version) && field.tag.is_none());
                 untagged.map(|field| self.least(field.kind, field.nullable)).sum::<usize>() + usize::from(self.flexible)

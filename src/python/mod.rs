@@ -3,12 +3,17 @@
 
 use pyo3::prelude::*;
 
+mod records;
+
 /// How this extension was compiled; benchmarks refuse `debug`.
 const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
 #[pymodule]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::records::{coordinator_partition, decode_assignment, decode_batch, decode_record, decode_subscription};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
