@@ -14,6 +14,21 @@ pub struct WireError {
     pub reason: String,
 }
 
+impl WireError {
+    /// The same error, seen from the structure whose field of that name it happened in.
+    pub(crate) fn within(mut self, name: &str) -> Self {
+        let separator = if self.field.is_empty() || self.field.starts_with('[') { "" } else { "." };
+        self.field = format!("{name}{separator}{}", self.field);
+        self
+    }
+    /// The same error, seen from the array whose element of that index holds its field.
+    pub(crate) fn within_element(mut self, index: usize) -> Self {
+        let separator = if self.field.is_empty() || self.field.starts_with('[') { "" } else { "." };
+        self.field = format!("[{index}]{separator}{}", self.field);
+        self
+    }
+}
+
 /// A group that cannot be meant.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GroupError {

@@ -6,6 +6,7 @@
 //!
 //! Nothing here knows Python: [`python`](self) is compiled only behind the feature of that name.
 
+pub mod bytes;
 pub mod error;
 pub mod group;
 pub mod offsets;

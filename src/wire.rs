@@ -1,1 +1,182 @@
 //! `ConsumerProtocol` bytes: what a member subscribes to and what its leader assigned to it.
+//!
+//! Both kinds begin with an int16 version, and neither is ever flexible. Each version of the subscription only appends:
+//! owned partitions in 1, the generation in 2 (KIP-792), the rack in 3 (KIP-881); the assignment has one body. A version
+//! above 3 is read as 3, a negative one is refused, and bytes after the last field are ignored.
+//!
+//! *Strict* is what Kafka 4.4's `ConsumerProtocol` accepts, with the same values. *Tolerant* also reads a subscription
+//! whose header promises a newer body than follows, as some clients have written for years.
+
+use crate::bytes::{Lengths, Reader, wrong};
+use crate::error::WireError;
+
+/// The newest version whose fields are known.
+pub const NEWEST_VERSION: i16 = 3;
+
+/// Partitions of one topic, in wire order. A topic may come more than once in one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicPartitions {
+    /// The topic's name; the empty string is possible.
+    pub topic: String,
+    /// Partition ids, in wire order.
+    pub partitions: Vec<i32>,
+}
+
+/// A member's subscription, as the bytes have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// The header's version, which may be above [`NEWEST_VERSION`].
+    pub version: i16,
+    /// Topics in wire order.
+    pub topics: Vec<String>,
+    /// What the assignor of the member added; empty and absent are different.
+    pub user_data: Option<Vec<u8>>,
+    /// Partitions that the member says it owns (version 1).
+    pub owned_partitions: Vec<TopicPartitions>,
+    /// The generation of `owned_partitions` as written (version 2); -1 where there is none.
+    pub generation_id: i32,
+    /// The rack as written (version 3).
+    pub rack_id: Option<String>,
+    /// The version whose body it really was, where only the tolerant reader could read it.
+    pub tolerated: Option<i16>,
+}
+
+impl Subscription {
+    /// The version whose fields were read.
+    #[must_use]
+    pub fn body_version(&self) -> i16 {
+        self.tolerated.unwrap_or(self.version.min(NEWEST_VERSION))
+    }
+
+    /// The generation of the owned partitions; a negative one is none.
+    #[must_use]
+    pub fn generation(&self) -> Option<i32> {
+        (self.generation_id >= 0).then_some(self.generation_id)
+    }
+
+    /// The member's rack; the empty string is no rack.
+    #[must_use]
+    pub fn rack(&self) -> Option<&str> {
+        self.rack_id.as_deref().filter(|rack| !rack.is_empty())
+    }
+}
+
+/// A member's part of an assignment, as the bytes have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// The header's version, which may be above [`NEWEST_VERSION`].
+    pub version: i16,
+    /// Partitions in wire order.
+    pub assigned_partitions: Vec<TopicPartitions>,
+    /// What the leader's assignor added; empty and absent are different.
+    pub user_data: Option<Vec<u8>>,
+}
+
+/// Reads a subscription; with `tolerant` also one whose body is older than its header says.
+///
+/// # Errors
+/// The bytes are none of these.
+pub fn decode_subscription(data: &[u8], tolerant: bool) -> Result<Subscription, WireError> {
+    let mut reader = Reader::new(data);
+    let version = read_version(&mut reader)?;
+    let mut subscription = Subscription {
+        version,
+        topics: read_topics(&mut reader)?,
+        user_data: read_user_data(&mut reader)?,
+        owned_partitions: Vec::new(),
+        generation_id: -1,
+        rack_id: None,
+        tolerated: None,
+    };
+    for body in 1..=version.min(NEWEST_VERSION) {
+        if tolerant && reader.remaining() == 0 {
+            subscription.tolerated = Some(body - 1);
+            break;
+        }
+        match body {
+            1 => subscription.owned_partitions = read_partitions(&mut reader, "owned_partitions")?,
+            2 => subscription.generation_id = reader.int32().map_err(|e| e.within("generation"))?,
+            _ => subscription.rack_id = reader.nullable_string(Lengths::Fixed).map_err(|e| e.within("rack"))?,
+        }
+    }
+    Ok(subscription)
+}
+
+/// Reads an assignment. Every version has the same body, so a newer header over an older body is nothing to tolerate.
+///
+/// # Errors
+/// The bytes are not an assignment.
+pub fn decode_assignment(data: &[u8]) -> Result<Assignment, WireError> {
+    let mut reader = Reader::new(data);
+    Ok(Assignment {
+        version: read_version(&mut reader)?,
+        assigned_partitions: read_partitions(&mut reader, "partitions")?,
+        user_data: read_user_data(&mut reader)?,
+    })
+}
+
+fn read_version(reader: &mut Reader<'_>) -> Result<i16, WireError> {
+    let version = reader.int16().map_err(|e| e.within("version"))?;
+    if version < 0 {
+        return Err(wrong(0, format!("version {version} is negative")).within("version"));
+    }
+    Ok(version)
+}
+
+fn read_topics(reader: &mut Reader<'_>) -> Result<Vec<String>, WireError> {
+    let count = reader.count(Lengths::Fixed, 2).map_err(|e| e.within("topics"))?;
+    (0..count)
+        .map(|index| reader.string(Lengths::Fixed).map_err(|e| e.within_element(index).within("topics")))
+        .collect()
+}
+
+/// A negative length other than -1 is null here too, as in Kafka.
+fn read_user_data(reader: &mut Reader<'_>) -> Result<Option<Vec<u8>>, WireError> {
+    let bytes = reader.nullable_bytes(Lengths::Fixed).map_err(|e| e.within("user_data"))?;
+    Ok(bytes.map(<[u8]>::to_vec))
+}
+
+fn read_partitions(reader: &mut Reader<'_>, field: &str) -> Result<Vec<TopicPartitions>, WireError> {
+    let count = reader.count(Lengths::Fixed, 6).map_err(|e| e.within(field))?;
+    (0..count).map(|index| read_topic_partitions(reader).map_err(|e| e.within_element(index).within(field))).collect()
+}
+
+fn read_topic_partitions(reader: &mut Reader<'_>) -> Result<TopicPartitions, WireError> {
+    let topic = reader.string(Lengths::Fixed).map_err(|e| e.within("topic"))?;
+    let count = reader.count(Lengths::Fixed, 4).map_err(|e| e.within("partitions"))?;
+    let partitions = (0..count).map(|_| reader.int32()).collect::<Result<_, _>>()?;
+    Ok(TopicPartitions { topic, partitions })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Version 1 over a body of version 0: no topics, no user data.
+    const OLDER_BODY: [u8; 10] = [0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
+
+    #[test]
+    fn an_older_body_is_read_only_by_the_tolerant() {
+        let error = decode_subscription(&OLDER_BODY, false).unwrap_err();
+        assert_eq!(error.to_string(), "4 bytes are needed and 0 remain at offset 10 while reading owned_partitions");
+        let read = decode_subscription(&OLDER_BODY, true).unwrap();
+        assert_eq!((read.version, read.tolerated, read.body_version()), (1, Some(0), 0));
+    }
+
+    #[test]
+    fn tolerant_does_not_mean_cut_in_the_middle() {
+        for cut in 0..OLDER_BODY.len() {
+            assert!(decode_subscription(&OLDER_BODY[..cut], true).is_err(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn every_truncation_of_an_assignment_is_an_error() {
+        let whole = [0, 0, 0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 1, 0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff];
+        let assignment = decode_assignment(&whole).unwrap();
+        assert_eq!(assignment.assigned_partitions, [TopicPartitions { topic: "t".into(), partitions: vec![7] }]);
+        for cut in 0..whole.len() {
+            assert!(decode_assignment(&whole[..cut]).is_err(), "{cut}");
+        }
+    }
+}

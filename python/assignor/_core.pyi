@@ -1,14 +1,25 @@
 """What the Rust core offers Python: the interface that both engines satisfy."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, TypeVar, final, overload
+from typing import Any, Literal, Protocol, TypeVar, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from assignor.model import PartitionInfo, Spans, Subscription, TopicPartition
 
-__all__ = ["Plan", "__build__", "__version__", "assign", "plan"]
+__all__ = [
+    "Plan",
+    "__build__",
+    "__version__",
+    "assign",
+    "coordinator_partition",
+    "decode_assignment",
+    "decode_batch",
+    "decode_record",
+    "decode_subscription",
+    "plan",
+]
 
 __build__: str
 __version__: str
@@ -47,3 +58,38 @@ class Plan(Mapping[str, list[TopicPartition]]):
     def __getitem__(self, member: str, /) -> list[TopicPartition]: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
+
+class ArrowArray(Protocol):
+    """A column that can be handed over without a copy, such as a `pyarrow.Array` (the Arrow PyCapsule protocol)."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class ArrowRecordBatch(ArrowArray, Protocol):
+    """Columns that can be handed over without a copy; `pyarrow.record_batch(...)` takes them."""
+
+def decode_subscription(
+    data: bytes, tolerant: bool
+) -> tuple[int, list[str], bytes | None, list[tuple[str, list[int]]], int, str | None, int | None]:
+    """Version, topics, user data, owned partitions, generation, rack, tolerated: as the bytes have them."""
+
+def decode_assignment(data: bytes) -> tuple[int, list[tuple[str, list[int]]], bytes | None]:
+    """Version, partitions, user data: as the bytes have them."""
+
+def decode_record(
+    key: bytes | None, value: bytes | None
+) -> tuple[
+    int,
+    str | None,
+    str,
+    dict[str, Any],
+    int | None,
+    dict[str, Any] | None,
+    list[dict[str, Any]] | None,
+]:
+    """Type, name, status, key, version, value, consumer protocol."""
+
+def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
+    """Read many records at once; the columns are described at `assignor.offsets.decode_batch`."""
+
+def coordinator_partition(group: str, partitions: int) -> int:
+    """The partition of `__consumer_offsets` that holds a group; `partitions` is positive."""

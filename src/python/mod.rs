@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod plan;
 mod read;
+mod records;
 
 use pyo3::prelude::*;
 
@@ -23,6 +24,8 @@ mod _core {
 
     #[pymodule_export]
     use super::plan::{PyPlan, assign, plan};
+    #[pymodule_export]
+    use super::records::{coordinator_partition, decode_assignment, decode_batch, decode_record, decode_subscription};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

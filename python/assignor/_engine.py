@@ -1,0 +1,28 @@
+"""How the door chooses between the Rust core and the reference, and what both are handed."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+from assignor.errors import IllegalArgumentError, WrongTypeError
+
+Engine = Literal["rust", "reference"]
+Verb = TypeVar("Verb")
+
+
+def choose(engine: Engine, rust: Verb, reference: Verb) -> Verb:
+    """The verb of the engine of that name."""
+    if engine == "rust":
+        return rust
+    if engine == "reference":
+        return reference
+    raise IllegalArgumentError(f"engine is 'rust' or 'reference', not {engine!r}")
+
+
+def as_bytes(data: object, name: str) -> bytes:
+    """What was given as `name`, as bytes."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, bytearray | memoryview):
+        return bytes(data)
+    raise WrongTypeError(f"{name} is bytes, not {type(data).__name__}")

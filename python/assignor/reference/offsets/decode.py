@@ -1,0 +1,111 @@
+"""One interpreter for all the tables: bytes and a layout in, a dict of values out."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from assignor.errors import WireError
+from assignor.reference.offsets.schema import INTEGERS, Array, Field, Kind, Struct
+
+if TYPE_CHECKING:
+    from assignor.reference.bytes import Reader
+
+__all__ = ["read_struct"]
+
+
+def read_struct(reader: Reader, fields: tuple[Field, ...], version: int, path: str) -> dict[str, Any]:
+    """Read the fields of a structure, then its tagged fields if the message is flexible (then lengths are compact too)."""
+    values = {}
+    for field in fields:
+        if field.tag is None and field.is_in(version):
+            values[field.name] = read_field(reader, field, version, f"{path}.{field.name}")
+    if reader.compact:
+        values.update(read_tagged(reader, fields, version, path))
+    return values
+
+
+def read_field(reader: Reader, field: Field, version: int, path: str) -> Any:
+    """An untagged field; a nullable structure has an int8 before it that is negative for null."""
+    if field.nullable and field.kind == "string":
+        return reader.nullable_string(path)
+    if field.nullable and isinstance(field.kind, Struct) and reader.integer("b", path) < 0:
+        return None
+    return read(reader, field.kind, version, path)
+
+
+def read(reader: Reader, kind: Kind, version: int, path: str) -> Any:
+    """A value that cannot be null."""
+    if isinstance(kind, Struct):
+        return read_struct(reader, kind.fields, version, path)
+    if isinstance(kind, Array):
+        count = reader.count(least(reader, kind.element, version), path)
+        return [read(reader, kind.element, version, f"{path}[{index}]") for index in range(count)]
+    if kind == "string":
+        return reader.string(path)
+    if kind == "bytes":
+        return reader.bytes(path)
+    if kind == "uuid":
+        return base64.urlsafe_b64encode(reader.take(16, path)).decode().rstrip("=")
+    return reader.integer(INTEGERS[kind][0], path)
+
+
+def least(reader: Reader, kind: Kind, version: int, nullable: bool = False) -> int:
+    """The fewest bytes that a value of this kind takes."""
+    if isinstance(kind, Struct):
+        if nullable:
+            return 1
+        untagged = [field for field in kind.fields if field.tag is None and field.is_in(version)]
+        return sum(least(reader, field.kind, version, field.nullable) for field in untagged) + reader.compact
+    if kind == "uuid":
+        return 16
+    if kind == "string":
+        return 1 if reader.compact else 2
+    if kind == "bytes" or isinstance(kind, Array):
+        return 1 if reader.compact else 4
+    return INTEGERS[kind][1]
+
+
+def read_tagged(reader: Reader, fields: tuple[Field, ...], version: int, path: str) -> dict[str, Any]:
+    """Read the section of tagged fields, without those that hold what their absence stands for.
+
+    Unknown ones are skipped; of one that comes twice the last counts; the size that is written before a known one is not
+    looked at, as in Kafka's generated readers.
+    """
+    known = {field.tag: field for field in fields if field.tag is not None and field.is_in(version)}
+    found: dict[int, Any] = {}
+    for _ in range(reader.varint(f"{path}.taggedFields")):
+        tag = reader.varint(f"{path}.taggedFields")
+        start = reader.position
+        size = reader.varint(f"{path}.taggedFields")
+        if tag in known:
+            found[tag] = read_tagged_field(reader, known[tag], version, f"{path}.{known[tag].name}")
+        elif size < 0:
+            raise WireError(f"a size of {size} is negative", start, f"{path}.taggedFields")
+        else:
+            reader.take(size, f"{path}.taggedFields")
+    told = [(known[tag], found[tag]) for tag in sorted(found)]
+    return {field.name: value for field, value in told if not is_default(value, field.default)}
+
+
+def read_tagged_field(reader: Reader, field: Field, version: int, path: str) -> Any:
+    """A tagged field; presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893)."""
+    if field.nullable and isinstance(field.kind, Struct) and reader.varint(path) <= 0:
+        return None
+    if field.nullable and isinstance(field.kind, Array):
+        count = reader.nullable_count(least(reader, field.kind.element, version), path)
+        if count is None:
+            return None
+        return [read(reader, field.kind.element, version, f"{path}[{index}]") for index in range(count)]
+    return read(reader, field.kind, version, path)
+
+
+def is_default(value: Any, default: Any) -> bool:
+    """Whether a tagged field holds what its absence stands for.
+
+    That of a nullable one is the empty array or structure, not null: so Kafka's generator reads `"default": null`, and its
+    JSON prints a null that was written.
+    """
+    if isinstance(value, dict):
+        return all(content in (0, []) for content in value.values())
+    return bool(value == default)

@@ -1,0 +1,128 @@
+"""ConsumerProtocol bytes: what a member subscribes to and what its leader assigned to it.
+
+These are the blobs inside JoinGroup and SyncGroup requests and inside a classic group's `__consumer_offsets` record. Both
+kinds begin with an int16 version and are never flexible. Each version of the subscription only appends (owned partitions
+in 1, KIP-429; the generation in 2, KIP-792; the rack in 3, KIP-881); the assignment has one body. A version above 3 is
+read as 3, a negative one is refused, and bytes after the last field are ignored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assignor import _core
+from assignor._engine import as_bytes, choose
+from assignor.model import TopicPartition
+from assignor.reference import wire as reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from assignor._engine import Engine
+
+__all__ = ["AssignmentBytes", "SubscriptionBytes", "decode_assignment", "decode_subscription"]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionBytes:
+    """A member's subscription, decoded.
+
+    Attributes:
+        version: The header's version, which may be above 3.
+        topics: Topics in wire order; the empty string is possible.
+        user_data: What the member's assignor added; `b""` and None are different.
+        owned_partitions: What the member says it owns, in wire order (version 1).
+        generation: The generation in which it owned them (version 2); None where it is negative.
+        rack: The member's rack (version 3); None where it is empty.
+        tolerated: None, or the version whose body it really was where only the tolerant reader could read it.
+    """
+
+    version: int
+    topics: tuple[str, ...]
+    user_data: bytes | None = None
+    owned_partitions: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+    rack: str | None = None
+    tolerated: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentBytes:
+    """A member's part of an assignment, decoded.
+
+    Attributes:
+        version: The header's version, which may be above 3.
+        partitions: In wire order, duplicates kept.
+        user_data: What the leader's assignor added; `b""` and None are different.
+    """
+
+    version: int
+    partitions: tuple[TopicPartition, ...]
+    user_data: bytes | None = None
+
+
+def decode_subscription(data: bytes, *, tolerant: bool = False, engine: Engine = "rust") -> SubscriptionBytes:
+    r"""Read a subscription.
+
+    Args:
+        data: The message, from its version on.
+        tolerant: Also read a message whose header promises a newer body than follows, as long as it ends where an older
+            body does: the missing fields take their defaults, and `tolerated` says so. Kafka's own reader refuses it;
+            brokers, which only look at the topics, let it pass, and some Go clients have written it for years.
+        engine: "rust" or "reference".
+
+    Returns:
+        The subscription, with the values of Kafka 4.4's `ConsumerProtocol.deserializeSubscription`. Invalid UTF-8 turns
+        into U+FFFD by Java's rule, and a negative length of user data or rack is null.
+
+    Raises:
+        WireError: Where Kafka's reader throws SchemaException.
+        WrongTypeError: `data` is not bytes.
+
+    Example:
+        >>> decode_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff").topics
+        ('foo',)
+    """
+    verb = choose(engine, _core.decode_subscription, reference.decode_subscription)
+    version, topics, user_data, owned, generation, rack, tolerated = verb(as_bytes(data, "data"), tolerant)
+    return SubscriptionBytes(
+        version=version,
+        topics=tuple(topics),
+        user_data=user_data,
+        owned_partitions=_flat(owned),
+        generation=None if generation < 0 else generation,
+        rack=rack or None,
+        tolerated=tolerated,
+    )
+
+
+def decode_assignment(data: bytes, *, tolerant: bool = False, engine: Engine = "rust") -> AssignmentBytes:
+    r"""Read a member's part of an assignment.
+
+    Args:
+        data: The message, from its version on.
+        tolerant: Without effect: every version has the same body, so the strict reader takes a newer header over an older
+            body too.
+        engine: "rust" or "reference".
+
+    Returns:
+        The assignment, with the values of Kafka 4.4's `ConsumerProtocol.deserializeAssignment`.
+
+    Raises:
+        WireError: Where Kafka's reader throws SchemaException; that includes the empty message, which a broker sends to a
+            member that gets nothing.
+        WrongTypeError: `data` is not bytes.
+
+    Example:
+        >>> decode_assignment(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\0\0\0\1\0\0\0\7" b"\xff\xff\xff\xff").partitions
+        (TopicPartition(topic='foo', partition=7),)
+    """
+    del tolerant
+    verb = choose(engine, _core.decode_assignment, reference.decode_assignment)
+    version, partitions, user_data = verb(as_bytes(data, "data"))
+    return AssignmentBytes(version=version, partitions=_flat(partitions), user_data=user_data)
+
+
+def _flat(entries: Iterable[tuple[str, list[int]]]) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(topic, partition) for topic, partitions in entries for partition in partitions)

@@ -1,0 +1,293 @@
+//! A reader over a byte buffer that checks every step: Kafka's primitive types, big-endian, with no way to run off the end
+//! or to be talked into a large allocation.
+//!
+//! A length is believed only after it was compared with the bytes that remain. Errors carry the offset at which the
+//! refused item begins; the callers add the field's name.
+
+use crate::error::WireError;
+
+/// The longest string that Kafka reads in the compact encoding (`Short.MAX_VALUE`).
+const LONGEST_STRING: i32 = 32_767;
+
+/// How the lengths of strings, byte arrays and arrays are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lengths {
+    /// int16 before strings, int32 before the rest; negative is null.
+    Fixed,
+    /// An unsigned varint of the length plus one; zero is null (KIP-482).
+    Compact,
+}
+
+/// A position in a buffer.
+#[derive(Debug, Clone)]
+pub struct Reader<'a> {
+    data: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader at the first byte.
+    #[must_use]
+    pub fn new(data: &'a [u8]) -> Self {
+        Self { data, position: 0 }
+    }
+
+    /// Index of the next byte.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// How many bytes are left.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.data.len() - self.position
+    }
+
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    /// Fewer bytes remain.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
+        self.take_after(self.position, count)
+    }
+
+    /// One signed byte.
+    ///
+    /// # Errors
+    /// The buffer ends first, as for every integer below.
+    pub fn int8(&mut self) -> Result<i8, WireError> {
+        self.fixed().map(i8::from_be_bytes)
+    }
+
+    /// A signed 16-bit integer.
+    ///
+    /// # Errors
+    /// The buffer ends first.
+    pub fn int16(&mut self) -> Result<i16, WireError> {
+        self.fixed().map(i16::from_be_bytes)
+    }
+
+    /// An unsigned 16-bit integer.
+    ///
+    /// # Errors
+    /// The buffer ends first.
+    pub fn uint16(&mut self) -> Result<u16, WireError> {
+        self.fixed().map(u16::from_be_bytes)
+    }
+
+    /// A signed 32-bit integer.
+    ///
+    /// # Errors
+    /// The buffer ends first.
+    pub fn int32(&mut self) -> Result<i32, WireError> {
+        self.fixed().map(i32::from_be_bytes)
+    }
+
+    /// A signed 64-bit integer.
+    ///
+    /// # Errors
+    /// The buffer ends first.
+    pub fn int64(&mut self) -> Result<i64, WireError> {
+        self.fixed().map(i64::from_be_bytes)
+    }
+
+    /// The 16 bytes of a uuid.
+    ///
+    /// # Errors
+    /// The buffer ends first.
+    pub fn uuid(&mut self) -> Result<[u8; 16], WireError> {
+        self.fixed()
+    }
+
+    /// An unsigned varint as Kafka's `ByteUtils.readUnsignedVarint` gives it: at most five bytes, and the bits above the
+    /// 32nd fall away, so that it can come out negative.
+    ///
+    /// # Errors
+    /// The buffer ends first, or the fifth byte says that a sixth follows.
+    pub fn varint(&mut self) -> Result<i32, WireError> {
+        let start = self.position;
+        let mut value: u32 = 0;
+        for shift in [0, 7, 14, 21, 28] {
+            let [byte] = self.fixed()?;
+            value |= u32::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value as i32);
+            }
+        }
+        Err(wrong(start, "an unsigned varint is longer than five bytes".to_owned()))
+    }
+
+    /// A string, or None where its length stands for null.
+    ///
+    /// # Errors
+    /// The length passes the end of the buffer or, in the compact encoding, 32,767.
+    pub fn nullable_string(&mut self, lengths: Lengths) -> Result<Option<String>, WireError> {
+        let start = self.position;
+        let length = match lengths {
+            Lengths::Fixed => i32::from(self.int16()?),
+            Lengths::Compact => self.varint()?.wrapping_sub(1),
+        };
+        if length < 0 {
+            return Ok(None);
+        }
+        if length > LONGEST_STRING {
+            return Err(wrong(start, format!("a string of {length} bytes is longer than {LONGEST_STRING}")));
+        }
+        self.take_after(start, length as usize).map(|bytes| Some(java_string(bytes)))
+    }
+
+    /// A string that cannot be null.
+    ///
+    /// # Errors
+    /// As [`nullable_string`](Self::nullable_string), and for null.
+    pub fn string(&mut self, lengths: Lengths) -> Result<String, WireError> {
+        let start = self.position;
+        self.nullable_string(lengths)?.ok_or_else(|| null_is_not_allowed(start))
+    }
+
+    /// A byte array, or None where its length stands for null.
+    ///
+    /// # Errors
+    /// The length passes the end of the buffer.
+    pub fn nullable_bytes(&mut self, lengths: Lengths) -> Result<Option<&'a [u8]>, WireError> {
+        let start = self.position;
+        let length = self.length(lengths)?;
+        if length < 0 { Ok(None) } else { self.take_after(start, length as usize).map(Some) }
+    }
+
+    /// A byte array that cannot be null.
+    ///
+    /// # Errors
+    /// As [`nullable_bytes`](Self::nullable_bytes), and for null.
+    pub fn bytes(&mut self, lengths: Lengths) -> Result<&'a [u8], WireError> {
+        let start = self.position;
+        self.nullable_bytes(lengths)?.ok_or_else(|| null_is_not_allowed(start))
+    }
+
+    /// How many elements an array has, or None where that stands for null. `least` is the size in bytes below which no
+    /// element can be: what comes back times `least` is never more than what remains.
+    ///
+    /// # Errors
+    /// So many elements cannot fit in what remains.
+    pub fn nullable_count(&mut self, lengths: Lengths, least: usize) -> Result<Option<usize>, WireError> {
+        let start = self.position;
+        let count = self.length(lengths)?;
+        if count < 0 {
+            return Ok(None);
+        }
+        let left = self.remaining();
+        if count as usize > left / least {
+            let reason = format!("{count} elements of at least {least} bytes do not fit in the {left} that remain");
+            return Err(wrong(start, reason));
+        }
+        Ok(Some(count as usize))
+    }
+
+    /// How many elements an array has that cannot be null.
+    ///
+    /// # Errors
+    /// As [`nullable_count`](Self::nullable_count), and for null.
+    pub fn count(&mut self, lengths: Lengths, least: usize) -> Result<usize, WireError> {
+        let start = self.position;
+        self.nullable_count(lengths, least)?.ok_or_else(|| null_is_not_allowed(start))
+    }
+
+    fn length(&mut self, lengths: Lengths) -> Result<i32, WireError> {
+        match lengths {
+            Lengths::Fixed => self.int32(),
+            Lengths::Compact => Ok(self.varint()?.wrapping_sub(1)),
+        }
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(self.take(N)?);
+        Ok(bytes)
+    }
+
+    /// The next `count` bytes of an item that began at `start`.
+    fn take_after(&mut self, start: usize, count: usize) -> Result<&'a [u8], WireError> {
+        let left = self.remaining();
+        if count > left {
+            return Err(wrong(start, format!("{count} bytes are needed and {left} remain")));
+        }
+        let bytes = &self.data[self.position..self.position + count];
+        self.position += count;
+        Ok(bytes)
+    }
+}
+
+/// An error whose field is still to be named.
+pub(crate) fn wrong(offset: usize, reason: String) -> WireError {
+    WireError { offset, field: String::new(), reason }
+}
+
+fn null_is_not_allowed(offset: usize) -> WireError {
+    wrong(offset, "null is not allowed".to_owned())
+}
+
+/// Text as Java's `new String(bytes, UTF_8)` reads it: each ill-formed piece becomes one U+FFFD.
+///
+/// The pieces are those of the Unicode standard (a maximal part of a well-formed sequence, else one byte), but that Java
+/// takes an encoded surrogate (`ED A0..BF` and perhaps a continuation byte) as one piece where the standard has three.
+#[must_use]
+pub fn java_string(mut bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    loop {
+        let error = match std::str::from_utf8(bytes) {
+            Ok(rest) => {
+                text.push_str(rest);
+                return text;
+            }
+            Err(error) => error,
+        };
+        let (valid, rest) = bytes.split_at(error.valid_up_to());
+        text.push_str(&String::from_utf8_lossy(valid));
+        text.push('\u{fffd}');
+        let piece = match rest {
+            [0xed, 0xa0..=0xbf, 0x80..=0xbf, ..] => 3,
+            [0xed, 0xa0..=0xbf, ..] => 2,
+            _ => error.error_len().unwrap_or(rest.len()),
+        };
+        bytes = &rest[piece..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invalid_utf8_is_replaced_as_java_does() {
+        let cases: [(&[u8], usize); 8] = [
+            (&[0xed, 0xa0, 0x80, 0xed, 0xb0, 0x80], 2),
+            (&[0xed, 0xa0], 1),
+            (&[0xed], 1),
+            (&[0xc0, 0x80], 2),
+            (&[0xff, 0xfe, 0xfd], 3),
+            (&[0xf0, 0x9f, 0x98], 1),
+            (&[0xf4, 0x90, 0x80, 0x80], 4),
+            (&[0xe0, 0x80, 0x80], 3),
+        ];
+        for (bytes, count) in cases {
+            assert_eq!(java_string(bytes), "\u{fffd}".repeat(count), "{bytes:x?}");
+        }
+        assert_eq!(java_string(b"a\xed\xa0z"), "a\u{fffd}z");
+    }
+
+    #[test]
+    fn a_count_is_checked_against_what_remains() {
+        let mut reader = Reader::new(&[0x7f, 0xff, 0xff, 0xff, 0, 0]);
+        let error = reader.count(Lengths::Fixed, 2).unwrap_err();
+        assert_eq!(error.reason, "2147483647 elements of at least 2 bytes do not fit in the 2 that remain");
+        assert_eq!(error.offset, 0);
+    }
+
+    #[test]
+    fn a_varint_drops_the_bits_above_the_32nd() {
+        assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x7f]).varint(), Ok(-1));
+        assert_eq!(Reader::new(&[0x80, 0x01]).varint(), Ok(128));
+        assert!(Reader::new(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x00]).varint().is_err());
+    }
+}

@@ -1,1 +1,0 @@
-//! Records of `__consumer_offsets`.

@@ -1,0 +1,155 @@
+//! One interpreter for all the tables: bytes and a layout in, a tree of values out.
+
+use super::schema::{Field, Kind};
+use super::value::Value;
+use crate::bytes::{Lengths, Reader, wrong};
+use crate::error::WireError;
+
+/// The byte before a nullable structure that says whether it is there.
+const PRESENCE: usize = 1;
+
+/// The version of a message and what follows from it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Format {
+    /// Which fields there are.
+    pub(super) version: i16,
+    /// Whether lengths are compact and structures end with tagged fields.
+    pub(super) flexible: bool,
+}
+
+impl Format {
+    fn lengths(self) -> Lengths {
+        if self.flexible { Lengths::Compact } else { Lengths::Fixed }
+    }
+
+    /// The fewest bytes that a value of this kind takes.
+    fn least(self, kind: Kind, nullable: bool) -> usize {
+        match kind {
+            Kind::Int8 => 1,
+            Kind::Int16 | Kind::Uint16 => 2,
+            Kind::Int32 => 4,
+            Kind::Int64 => 8,
+            Kind::Uuid => 16,
+            Kind::String | Kind::Bytes | Kind::Array(_) => match (self.flexible, kind) {
+                (true, _) => 1,
+                (false, Kind::String) => 2,
+                (false, _) => 4,
+            },
+            Kind::Struct(_) if nullable => PRESENCE,
+            Kind::Struct(fields) => {
+                let untagged = fields.iter().filter(|field| field.is_in(self.version) && field.tag.is_none());
+                untagged.map(|field| self.least(field.kind, field.nullable)).sum::<usize>() + usize::from(self.flexible)
+            }
+        }
+    }
+}
+
+/// Reads the fields of a structure, then its tagged fields if the format has them.
+pub(super) fn read_struct(reader: &mut Reader<'_>, fields: &[Field], format: Format) -> Result<Value, WireError> {
+    let mut values = Vec::with_capacity(fields.len());
+    for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(format.version)) {
+        let value = read_field(reader, field, format).map_err(|e| e.within(field.name))?;
+        values.push((field.name, value));
+    }
+    if format.flexible {
+        read_tagged(reader, fields, format, &mut values)?;
+    }
+    Ok(Value::Struct(values))
+}
+
+fn read_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Value, WireError> {
+    match field.kind {
+        Kind::String if field.nullable => {
+            Ok(reader.nullable_string(format.lengths())?.map_or(Value::Null, Value::String))
+        }
+        Kind::Struct(_) if field.nullable && reader.int8()? < 0 => Ok(Value::Null),
+        kind => read(reader, kind, format),
+    }
+}
+
+fn read(reader: &mut Reader<'_>, kind: Kind, format: Format) -> Result<Value, WireError> {
+    Ok(match kind {
+        Kind::Int8 => Value::Int(reader.int8()?.into()),
+        Kind::Int16 => Value::Int(reader.int16()?.into()),
+        Kind::Uint16 => Value::Int(reader.uint16()?.into()),
+        Kind::Int32 => Value::Int(reader.int32()?.into()),
+        Kind::Int64 => Value::Int(reader.int64()?),
+        Kind::Uuid => Value::Uuid(reader.uuid()?),
+        Kind::String => Value::String(reader.string(format.lengths())?),
+        Kind::Bytes => Value::Bytes(reader.bytes(format.lengths())?.to_vec()),
+        Kind::Struct(fields) => read_struct(reader, fields, format)?,
+        Kind::Array(element) => {
+            let count = reader.count(format.lengths(), format.least(*element, false))?;
+            read_elements(reader, *element, count, format)?
+        }
+    })
+}
+
+fn read_elements(reader: &mut Reader<'_>, element: Kind, count: usize, format: Format) -> Result<Value, WireError> {
+    let items = (0..count).map(|index| read(reader, element, format).map_err(|e| e.within_element(index)));
+    items.collect::<Result<_, _>>().map(Value::Array)
+}
+
+/// Reads the section of tagged fields. Unknown ones are skipped; of one that comes twice the last counts; the size that is
+/// written before a known one is not looked at, as in Kafka's generated readers.
+fn read_tagged(
+    reader: &mut Reader<'_>,
+    fields: &[Field],
+    format: Format,
+    values: &mut Vec<(&'static str, Value)>,
+) -> Result<(), WireError> {
+    let unnamed = |e: WireError| e.within("taggedFields");
+    let mut found: Vec<(&Field, Value)> = Vec::new();
+    let sections = reader.varint().map_err(unnamed)?;
+    for _ in 0..sections {
+        let tag = reader.varint().map_err(unnamed)?;
+        let start = reader.position();
+        let size = reader.varint().map_err(unnamed)?;
+        let known = fields.iter().find(|field| field.tag == Some(tag) && field.is_in(format.version));
+        let Some(field) = known else {
+            let Ok(size) = usize::try_from(size) else {
+                return Err(unnamed(wrong(start, format!("a size of {size} is negative"))));
+            };
+            reader.take(size).map_err(unnamed)?;
+            continue;
+        };
+        let value = read_tagged_field(reader, field, format).map_err(|e| e.within(field.name))?;
+        found.retain(|(other, _)| other.tag != field.tag);
+        found.push((field, value));
+    }
+    found.sort_by_key(|(field, _)| field.tag);
+    let told = found.into_iter().filter(|(field, value)| !is_default(value, field.default));
+    values.extend(told.map(|(field, value)| (field.name, value)));
+    Ok(())
+}
+
+/// Presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893).
+fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Value, WireError> {
+    match field.kind {
+        Kind::Struct(_) if field.nullable => {
+            if reader.varint()? <= 0 {
+                return Ok(Value::Null);
+            }
+            read(reader, field.kind, format)
+        }
+        Kind::Array(element) if field.nullable => {
+            let count = reader.nullable_count(format.lengths(), format.least(*element, false))?;
+            count.map_or(Ok(Value::Null), |count| read_elements(reader, *element, count, format))
+        }
+        kind => read(reader, kind, format),
+    }
+}
+
+/// Whether a tagged field holds what its absence stands for. That of a nullable one is the empty array or structure, not
+/// null: so Kafka's generator reads `"default": null`, and its JSON prints a null that was written.
+fn is_default(value: &Value, default: i64) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Int(number) => *number == default,
+        Value::Uuid(uuid) => *uuid == [0; 16],
+        Value::String(text) => text.is_empty(),
+        Value::Bytes(bytes) => bytes.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Struct(fields) => fields.iter().all(|(_, value)| is_default(value, 0)),
+    }
+}

@@ -1,0 +1,215 @@
+//! Records as JSON text, equal to what Kafka's own JSON converters print.
+//!
+//! Byte arrays are base64, uuids are base64 in its URL-safe alphabet without padding, as `org.apache.kafka.common.Uuid`
+//! shows them.
+
+use std::fmt::Write;
+
+use super::Value;
+use super::protocol::MemberProtocol;
+use crate::wire::{Assignment, Subscription, TopicPartitions};
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// A uuid as Kafka shows it: 22 characters.
+#[must_use]
+pub fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text = String::with_capacity(22);
+    push_base64(&mut text, uuid, URL_SAFE);
+    text
+}
+
+/// A key or value.
+#[must_use]
+pub fn value_json(value: &Value) -> String {
+    let mut out = String::new();
+    push_value(&mut out, value);
+    out
+}
+
+/// The opened blobs of a group's members: `memberId`, then `subscriptionVersion` and `subscription`, then
+/// `assignmentVersion` and `assignment`.
+///
+/// A refused blob has `subscriptionError` or `assignmentError`. Beside a `subscriptionError` stands the tolerant reading,
+/// if there is one, with `subscriptionTolerated`, the version that its body really has. An empty blob is null and has no
+/// version.
+#[must_use]
+pub fn consumer_protocol_json(members: &[MemberProtocol<'_>]) -> String {
+    let mut out = String::new();
+    push_list(&mut out, members, push_member);
+    out
+}
+
+fn push_member(out: &mut String, member: &MemberProtocol<'_>) {
+    out.push_str("{\"memberId\":");
+    push_string(out, member.member_id);
+    if let Some(error) = &member.subscription_error {
+        out.push_str(",\"subscriptionError\":");
+        push_string(out, &error.to_string());
+    }
+    if let Some(subscription) = &member.subscription {
+        push_number(out, ",\"subscriptionVersion\":", subscription.version);
+        if let Some(tolerated) = subscription.tolerated {
+            push_number(out, ",\"subscriptionTolerated\":", tolerated);
+        }
+        out.push_str(",\"subscription\":");
+        push_subscription(out, subscription);
+    } else if member.subscription_error.is_none() {
+        out.push_str(",\"subscription\":null");
+    }
+    if let Some(error) = &member.assignment_error {
+        out.push_str(",\"assignmentError\":");
+        push_string(out, &error.to_string());
+    } else if let Some(assignment) = &member.assignment {
+        push_number(out, ",\"assignmentVersion\":", assignment.version);
+        out.push_str(",\"assignment\":");
+        push_assignment(out, assignment);
+    } else {
+        out.push_str(",\"assignment\":null");
+    }
+    out.push('}');
+}
+
+fn push_subscription(out: &mut String, subscription: &Subscription) {
+    let body = subscription.body_version();
+    out.push_str("{\"topics\":");
+    push_list(out, &subscription.topics, |out, topic| push_string(out, topic));
+    push_user_data(out, subscription.user_data.as_deref());
+    if body >= 1 {
+        out.push_str(",\"ownedPartitions\":");
+        push_list(out, &subscription.owned_partitions, push_topic_partitions);
+    }
+    if body >= 2 {
+        push_number(out, ",\"generationId\":", subscription.generation_id);
+    }
+    if body >= 3 {
+        out.push_str(",\"rackId\":");
+        match &subscription.rack_id {
+            Some(rack) => push_string(out, rack),
+            None => out.push_str("null"),
+        }
+    }
+    out.push('}');
+}
+
+fn push_assignment(out: &mut String, assignment: &Assignment) {
+    out.push_str("{\"assignedPartitions\":");
+    push_list(out, &assignment.assigned_partitions, push_topic_partitions);
+    push_user_data(out, assignment.user_data.as_deref());
+    out.push('}');
+}
+
+fn push_user_data(out: &mut String, user_data: Option<&[u8]>) {
+    out.push_str(",\"userData\":");
+    match user_data {
+        Some(bytes) => push_bytes(out, bytes),
+        None => out.push_str("null"),
+    }
+}
+
+fn push_topic_partitions(out: &mut String, entry: &TopicPartitions) {
+    out.push_str("{\"topic\":");
+    push_string(out, &entry.topic);
+    out.push_str(",\"partitions\":");
+    push_list(out, &entry.partitions, |out, partition| push_number(out, "", *partition));
+    out.push('}');
+}
+
+fn push_value(out: &mut String, value: &Value) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Int(number) => push_number(out, "", *number),
+        Value::String(text) => push_string(out, text),
+        Value::Bytes(bytes) => push_bytes(out, bytes),
+        Value::Uuid(uuid) => {
+            out.push('"');
+            push_base64(out, uuid, URL_SAFE);
+            out.push('"');
+        }
+        Value::Array(items) => push_list(out, items, push_value),
+        Value::Struct(fields) => {
+            out.push('{');
+            for (index, (name, value)) in fields.iter().enumerate() {
+                out.push_str(if index == 0 { "\"" } else { ",\"" });
+                out.push_str(name);
+                out.push_str("\":");
+                push_value(out, value);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn push_list<T>(out: &mut String, items: &[T], push: impl Fn(&mut String, &T)) {
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        push(out, item);
+    }
+    out.push(']');
+}
+
+fn push_number(out: &mut String, before: &str, number: impl Into<i64>) {
+    // Writing to a String cannot fail.
+    let _ = write!(out, "{before}{}", number.into());
+}
+
+fn push_bytes(out: &mut String, bytes: &[u8]) {
+    out.push('"');
+    push_base64(out, bytes, STANDARD);
+    out.push_str(["", "==", "="][bytes.len() % 3]);
+    out.push('"');
+}
+
+fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if control < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+/// The base64 of `bytes`, without padding.
+fn push_base64(out: &mut String, bytes: &[u8], alphabet: &[u8; 64]) {
+    for group in bytes.chunks(3) {
+        let mut three = [0; 3];
+        three[..group.len()].copy_from_slice(group);
+        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+        for sextet in 0..=group.len() {
+            let index = (bits >> (18 - 6 * sextet)) & 0x3f;
+            out.push(char::from(alphabet[index as usize]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_padded_and_uuids_are_not() {
+        let texts: Vec<_> =
+            [&b""[..], b"f", b"fo", b"foo", &[0xfb, 0xff]].map(|b| value_json(&Value::Bytes(b.to_vec()))).into();
+        assert_eq!(texts, ["\"\"", "\"Zg==\"", "\"Zm8=\"", "\"Zm9v\"", "\"+/8=\""]);
+        assert_eq!(uuid_text(&[0xff; 16]), "_____________________w");
+    }
+
+    #[test]
+    fn text_is_escaped() {
+        let text = Value::String("a\"\\\u{1}\n\u{fffd}é".into());
+        assert_eq!(value_json(&text), "\"a\\\"\\\\\\u0001\\n\u{fffd}é\"");
+    }
+}
