@@ -6,6 +6,7 @@
 //!
 //! Nothing here knows Python: [`python`](self) is compiled only behind the feature of that name.
 
+pub mod audit;
 pub mod bytes;
 pub mod error;
 pub mod group;
@@ -13,6 +14,7 @@ pub mod offsets;
 pub mod plan;
 mod rack;
 pub mod range;
+pub mod replay;
 pub mod wire;
 
 #[cfg(feature = "python")]

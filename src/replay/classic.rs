@@ -1,0 +1,107 @@
+//! A classic group as its last type 2 record has it: members with the bytes that they and their leader sent.
+
+use crate::offsets::Value;
+use crate::wire::{decode_assignment, decode_subscription};
+
+use super::{Member, Partitions, add, int, optional_text, text};
+
+/// The protocol type of consumers, as against Kafka Connect's workers and others.
+const CONSUMER: &str = "consumer";
+
+/// A classic group between two of its records.
+#[derive(Debug, Clone)]
+pub(super) struct Classic {
+    pub(super) protocol_type: String,
+    pub(super) generation: i32,
+    pub(super) protocol: Option<String>,
+    pub(super) leader: Option<String>,
+    members: Vec<Value>,
+}
+
+/// What a member's subscription says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The topics it wants.
+    pub topics: Vec<String>,
+    /// Its rack; None where the version has none or it is empty.
+    pub rack: Option<String>,
+    /// Why Kafka's own reader refuses the bytes, where only the tolerant one could read them.
+    pub refused: Option<String>,
+}
+
+/// What a member of a generation wanted and what its leader gave it.
+#[derive(Debug, Clone)]
+pub struct Joined {
+    /// The member id.
+    pub id: String,
+    /// Set for static members.
+    pub instance_id: Option<String>,
+    /// What it subscribed to, or why that cannot be read even by the tolerant reader.
+    pub subscription: Result<Reading, String>,
+    /// What it was given, or why that cannot be read.
+    pub assignment: Result<Partitions, String>,
+}
+
+impl Classic {
+    pub(super) fn read(value: &Value) -> Self {
+        Self {
+            protocol_type: text(value, "protocolType"),
+            generation: int(value, "generation", 0),
+            protocol: optional_text(value, "protocol"),
+            leader: optional_text(value, "leader"),
+            members: value.get("members").map(Value::items).unwrap_or_default().to_vec(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub(super) fn members(&self) -> Vec<Member> {
+        let readable = self.protocol_type == CONSUMER;
+        let member = |member: &Value| Member {
+            id: text(member, "memberId"),
+            instance_id: optional_text(member, "groupInstanceId"),
+            client_id: text(member, "clientId"),
+            client_host: text(member, "clientHost"),
+            partitions: if readable { read_assignment(blob(member, "assignment")).ok() } else { None },
+        };
+        self.members.iter().map(member).collect()
+    }
+
+    /// What the members wanted and got; None unless the assignor is `range` and there are members.
+    pub(super) fn joined_under_range(&self) -> Option<Vec<Joined>> {
+        if self.protocol.as_deref() != Some("range") || self.members.is_empty() {
+            return None;
+        }
+        let joined = |member: &Value| Joined {
+            id: text(member, "memberId"),
+            instance_id: optional_text(member, "groupInstanceId"),
+            subscription: read_subscription(blob(member, "subscription")),
+            assignment: read_assignment(blob(member, "assignment")),
+        };
+        Some(self.members.iter().map(joined).collect())
+    }
+}
+
+fn blob<'a>(member: &'a Value, field: &str) -> &'a [u8] {
+    member.get(field).and_then(Value::as_bytes).unwrap_or_default()
+}
+
+fn read_subscription(data: &[u8]) -> Result<Reading, String> {
+    let (subscription, refused) = match decode_subscription(data, false) {
+        Ok(subscription) => (subscription, None),
+        Err(strict) => (decode_subscription(data, true).map_err(|error| error.to_string())?, Some(strict.to_string())),
+    };
+    let rack = subscription.rack().map(str::to_owned);
+    Ok(Reading { topics: subscription.topics, rack, refused })
+}
+
+fn read_assignment(data: &[u8]) -> Result<Partitions, String> {
+    let assignment = decode_assignment(data).map_err(|error| error.to_string())?;
+    let mut partitions = Partitions::new();
+    for entry in assignment.assigned_partitions {
+        add(&mut partitions, &entry.topic, entry.partitions);
+    }
+    Ok(partitions)
+}

@@ -1,0 +1,320 @@
+//! The history of one group, rebuilt from its records in `__consumer_offsets`: who was in it, which generations it went
+//! through, and how it stands at the end of the log.
+//!
+//! Replay is deterministic and looks at nothing but the records: the state of a group is what a broker would have after
+//! loading them. What never reaches the log (a rebalance under way, for one) is not in it.
+//!
+//! Three kinds of records say that a group stands or does not: type 2 (classic), 3 (consumer, KIP-848), 11 (share) and 17
+//! (streams). A group without one of them that stands is either gone or just a name under which offsets are committed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+use crate::offsets::{self, Record, Value};
+
+mod classic;
+mod modern;
+
+pub use classic::{Joined, Reading};
+
+use classic::Classic;
+use modern::Modern;
+
+/// What a group is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The classic protocol: members join and sync, a leader assigns.
+    Classic,
+    /// The protocol of KIP-848: the broker assigns.
+    Consumer,
+    /// A share group (KIP-932).
+    Share,
+    /// A streams group (KIP-1071).
+    Streams,
+    /// No group: only committed offsets under that name.
+    Offsets,
+}
+
+impl Kind {
+    /// The name under which tables and Python show it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Consumer => "consumer",
+            Self::Share => "share",
+            Self::Streams => "streams",
+            Self::Offsets => "offsets",
+        }
+    }
+
+    /// The kind of group that a record type is the group record of.
+    const fn of_group_record(record_type: i16) -> Option<Self> {
+        match record_type {
+            2 => Some(Self::Classic),
+            3 => Some(Self::Consumer),
+            11 => Some(Self::Share),
+            17 => Some(Self::Streams),
+            _ => None,
+        }
+    }
+}
+
+/// A record as the log has it.
+#[derive(Debug, Clone, Copy)]
+pub struct LogRecord<'a> {
+    /// Its offset in the partition.
+    pub offset: i64,
+    /// Milliseconds since 1970.
+    pub timestamp: i64,
+    /// Key bytes.
+    pub key: Option<&'a [u8]>,
+    /// Value bytes; None is a tombstone.
+    pub value: Option<&'a [u8]>,
+}
+
+/// Partition ids by topic, ascending and without repetition.
+pub type Partitions = BTreeMap<String, Vec<i32>>;
+
+/// A member of the group as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The member id.
+    pub id: String,
+    /// Set for static members.
+    pub instance_id: Option<String>,
+    /// The client id.
+    pub client_id: String,
+    /// Where it connected from.
+    pub client_host: String,
+    /// What it has; None when its bytes cannot be read or are not `ConsumerProtocol`.
+    pub partitions: Option<Partitions>,
+}
+
+/// One value of a group record: a generation of a classic group, an epoch of another.
+#[derive(Debug, Clone)]
+pub struct Generation {
+    /// Offset of the record.
+    pub offset: i64,
+    /// Milliseconds since 1970.
+    pub timestamp: i64,
+    /// What the group was.
+    pub kind: Kind,
+    /// Generation or group epoch.
+    pub generation: i32,
+    /// What the members speak, such as `consumer` or `connect`; None but for classic groups.
+    pub protocol_type: Option<String>,
+    /// The assignor that the members agreed on; None for an empty group and for all but classic ones.
+    pub protocol: Option<String>,
+    /// Member id of the leader.
+    pub leader: Option<String>,
+    /// How many members.
+    pub members: usize,
+    /// How many distinct partitions they have.
+    pub partitions: usize,
+    /// Whether it has the very members that the group record before it had, and some.
+    pub same_members: bool,
+    /// What the members wanted and got, where the classic assignor is `range`.
+    pub joined: Option<Vec<Joined>>,
+}
+
+/// A group's log, replayed.
+#[derive(Debug, Clone)]
+pub struct History {
+    /// What the group is, or last was.
+    pub kind: Kind,
+    /// Kafka's name for its state, or `gone`.
+    pub state: &'static str,
+    /// The assignor in use.
+    pub protocol: Option<String>,
+    /// The last generation or group epoch.
+    pub generation: Option<i32>,
+    /// Members at the end of the log.
+    pub members: Vec<Member>,
+    /// Every generation, in the order of the log.
+    pub generations: Vec<Generation>,
+    /// How many partitions have a committed offset.
+    pub committed_offsets: usize,
+    /// Records that could not be decoded; they changed nothing.
+    pub bad_records: usize,
+}
+
+/// Replays the records of one group, which come in the order of the log.
+pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>) -> History {
+    let mut group = Group::default();
+    for entry in records {
+        match offsets::decode_record(entry.key, entry.value) {
+            Ok(record) => group.apply(&entry, &record),
+            Err(_) => group.bad_records += 1,
+        }
+    }
+    group.history()
+}
+
+/// A group on the way through its log.
+#[derive(Default)]
+struct Group {
+    classic: Option<Classic>,
+    consumer: Modern,
+    share: Modern,
+    streams: Modern,
+    offsets: FxHashSet<(String, i64)>,
+    generations: Vec<Generation>,
+    last_members: BTreeSet<String>,
+    last_group_record_was_tombstone: bool,
+    bad_records: usize,
+}
+
+impl Group {
+    fn apply(&mut self, entry: &LogRecord<'_>, record: &Record) {
+        match record.record_type {
+            0 | 1 => self.commit(record),
+            2 => self.classic = record.value.as_ref().map(Classic::read),
+            3 | 5..=8 => self.consumer.apply(record),
+            10..=14 => self.share.apply(record),
+            17 | 19..=23 => self.streams.apply(record),
+            _ => {}
+        }
+        if let Some(kind) = Kind::of_group_record(record.record_type) {
+            self.last_group_record_was_tombstone = record.value.is_none();
+            if record.value.is_some() {
+                self.note_generation(entry, kind);
+            }
+        }
+    }
+
+    fn commit(&mut self, record: &Record) {
+        let topic = text(&record.key, "topic");
+        let key = (topic, record.key.get("partition").and_then(Value::as_i64).unwrap_or(-1));
+        if record.value.is_some() {
+            self.offsets.insert(key);
+        } else {
+            self.offsets.remove(&key);
+        }
+    }
+
+    fn note_generation(&mut self, entry: &LogRecord<'_>, kind: Kind) {
+        let members = self.members(kind);
+        let ids: BTreeSet<String> = members.iter().map(|member| member.id.clone()).collect();
+        let classic = self.classic.as_ref().filter(|_| kind == Kind::Classic);
+        self.generations.push(Generation {
+            offset: entry.offset,
+            timestamp: entry.timestamp,
+            kind,
+            generation: self.generation(kind).unwrap_or(0),
+            protocol_type: classic.map(|classic| classic.protocol_type.clone()),
+            protocol: classic.and_then(|classic| classic.protocol.clone()),
+            leader: classic.and_then(|classic| classic.leader.clone()),
+            members: ids.len(),
+            partitions: owned(&members).len(),
+            same_members: !ids.is_empty() && ids == self.last_members,
+            joined: classic.and_then(Classic::joined_under_range),
+        });
+        self.last_members = ids;
+    }
+
+    fn modern(&self, kind: Kind) -> Option<&Modern> {
+        match kind {
+            Kind::Consumer => Some(&self.consumer),
+            Kind::Share => Some(&self.share),
+            Kind::Streams => Some(&self.streams),
+            Kind::Classic | Kind::Offsets => None,
+        }
+    }
+
+    fn members(&self, kind: Kind) -> Vec<Member> {
+        match kind {
+            Kind::Classic => self.classic.as_ref().map(Classic::members).unwrap_or_default(),
+            _ => self.modern(kind).map(Modern::members).unwrap_or_default(),
+        }
+    }
+
+    fn generation(&self, kind: Kind) -> Option<i32> {
+        match kind {
+            Kind::Classic => self.classic.as_ref().map(|classic| classic.generation),
+            _ => self.modern(kind).and_then(|modern| modern.epoch),
+        }
+    }
+
+    /// The kind of the group record that stands; the one written last where, against all custom, there are several.
+    fn standing(&self) -> Option<Kind> {
+        self.generations.iter().rev().map(|generation| generation.kind).find(|kind| self.generation(*kind).is_some())
+    }
+
+    fn history(self) -> History {
+        let last = self.generations.last().map(|generation| (generation.kind, generation.generation));
+        let gone = self.last_group_record_was_tombstone && self.offsets.is_empty();
+        let standing = self.standing();
+        let (kind, state, protocol) = match standing {
+            Some(Kind::Classic) => {
+                let classic = self.classic.as_ref();
+                let empty = classic.is_none_or(Classic::is_empty);
+                (
+                    Kind::Classic,
+                    if empty { "Empty" } else { "Stable" },
+                    classic.and_then(|found| found.protocol.clone()),
+                )
+            }
+            Some(kind) => {
+                let modern = self.modern(kind);
+                let state = modern.map_or("Empty", |modern| modern.state(kind));
+                (kind, state, modern.filter(|_| kind == Kind::Consumer).map(Modern::assignor))
+            }
+            None if gone => (last.map_or(Kind::Offsets, |(kind, _)| kind), "gone", None),
+            None => (Kind::Offsets, "Empty", None),
+        };
+        let generation = match standing {
+            Some(kind) => self.generation(kind),
+            None if gone => last.map(|(_, generation)| generation),
+            None => None,
+        };
+        History {
+            kind,
+            state,
+            protocol,
+            generation,
+            members: standing.map(|kind| self.members(kind)).unwrap_or_default(),
+            generations: self.generations,
+            committed_offsets: self.offsets.len(),
+            bad_records: self.bad_records,
+        }
+    }
+}
+
+/// The distinct partitions that members have.
+#[must_use]
+pub fn owned(members: &[Member]) -> FxHashSet<(&str, i32)> {
+    members
+        .iter()
+        .filter_map(|member| member.partitions.as_ref())
+        .flatten()
+        .flat_map(|(topic, ids)| ids.iter().map(|id| (topic.as_str(), *id)))
+        .collect()
+}
+
+/// A text field; empty where it is missing or null.
+fn text(value: &Value, field: &str) -> String {
+    value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// A nullable text field.
+fn optional_text(value: &Value, field: &str) -> Option<String> {
+    value.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// An int32 field; `default` where it is missing.
+fn int(value: &Value, field: &str, default: i32) -> i32 {
+    value.get(field).and_then(Value::as_i64).map_or(default, |found| found as i32)
+}
+
+/// Adds partitions: a topic may come more than once, and a partition too.
+fn add(partitions: &mut Partitions, topic: &str, ids: impl IntoIterator<Item = i32>) {
+    let mut ids = ids.into_iter().peekable();
+    if ids.peek().is_some() {
+        let found = partitions.entry(topic.to_owned()).or_default();
+        found.extend(ids);
+        found.sort_unstable();
+        found.dedup();
+    }
+}
