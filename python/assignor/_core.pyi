@@ -19,6 +19,7 @@ __all__ = [
     "decode_record",
     "decode_subscription",
     "plan",
+    "replay_groups",
 ]
 
 __build__: str
@@ -90,6 +91,9 @@ def decode_record(
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
     """Read many records at once; the columns are described at `assignor.offsets.decode_batch`."""
+
+def replay_groups(records: ArrowArray, metadata: ArrowArray) -> ArrowArray:
+    """Replay a column of groups; the columns are described at `assignor.spark.schemas`."""
 
 def coordinator_partition(group: str, partitions: int) -> int:
     """The partition of `__consumer_offsets` that holds a group; `partitions` is positive."""

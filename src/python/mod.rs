@@ -9,9 +9,11 @@
 
 mod engine;
 mod error;
+mod history;
 mod plan;
 mod read;
 mod records;
+mod replay;
 
 use pyo3::prelude::*;
 
@@ -26,6 +28,9 @@ mod _core {
     use super::plan::{PyPlan, assign, plan};
     #[pymodule_export]
     use super::records::{coordinator_partition, decode_assignment, decode_batch, decode_record, decode_subscription};
+
+    #[pymodule_export]
+    use super::replay::replay_groups;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -87,15 +87,17 @@ impl Modern {
         }
     }
 
-    /// The assignor that most members ask for; the broker's default when none asks.
+    /// The assignor that most members ask for; the broker's default when none asks, and when votes tie: in a tie a broker
+    /// goes by the order of its hash table, which puts `uniform` before `range`.
     pub(super) fn assignor(&self) -> String {
         let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
         for assignor in self.members.values().filter_map(|member| member.assignor.as_deref()) {
             *votes.entry(assignor).or_default() += 1;
         }
         let most = votes.values().max().copied();
-        let chosen = votes.into_iter().find(|(_, count)| Some(*count) == most);
-        chosen.map_or(DEFAULT_ASSIGNOR, |(assignor, _)| assignor).to_owned()
+        votes.retain(|_, count| Some(*count) == most);
+        let chosen = votes.keys().next().filter(|_| !votes.contains_key(DEFAULT_ASSIGNOR));
+        chosen.map_or(DEFAULT_ASSIGNOR, |assignor| assignor).to_owned()
     }
 
     pub(super) fn members(&self) -> Vec<Member> {
