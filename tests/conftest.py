@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from typing import TYPE_CHECKING
 
 import pytest
+
+from assignor.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(params=["rust", "reference"])
 def engine(request: pytest.FixtureRequest) -> str:
     """Each behaviour test runs on both engines."""
     return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One local Spark session for all tests that ask for one, started when the first does.
+
+    Spark's workers cannot import the tests: what they are to run must be a function within a function.
+    """
+    from assignor.spark.session import session
+
+    with contextlib.ExitStack() as stack:
+        try:
+            given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
+        except MissingDependencyError as error:
+            pytest.skip(str(error))
+        yield given
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
