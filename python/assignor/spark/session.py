@@ -8,6 +8,7 @@ told when Spark does not start.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from assignor.spark.java import bundled_java, cache_folder, find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import FrameType
 
     from pyspark.sql import SparkSession
 
@@ -165,21 +167,18 @@ def _start(settings: Mapping[str, str], captured: IO[bytes], stack: contextlib.E
 
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
-        if SparkContext._gateway is None:
-            streams = {"stdout": captured, "stderr": subprocess.STDOUT}
-            gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
-            stack.callback(_stop_jvm, gateway)
-        else:  # A JVM that an earlier, stopped session left: a process has room for one only.
-            gateway = SparkContext._gateway
-        context = SparkContext(conf=conf, gateway=gateway)
-        spark = SparkSession(context)
+        with _uninterrupted():
+            if SparkContext._gateway is None:
+                streams = {"stdout": captured, "stderr": subprocess.STDOUT}
+                gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+                stack.callback(_stop_jvm, gateway)
+            else:  # A JVM that an earlier, stopped session left: a process has room for one only.
+                gateway = SparkContext._gateway
+        with _uninterrupted():
+            spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+            stack.callback(_stop_session, spark)
     except (PySparkException, Py4JError, OSError) as error:
         raise SparkStartError(f"Spark did not start: {_reason(error)}\n{_tail(captured)}".rstrip()) from error
-    except BaseException as error:
-        # Interrupted within launch_gateway, the JVM is known to that frame only; without it, it ends itself.
-        traceback.clear_frames(error.__traceback__)
-        raise
-    stack.callback(_stop_session, spark)
     return spark
 
 
@@ -224,8 +223,6 @@ def _keep_text(error: BaseException, text: str) -> None:
 
 def _stop_session(spark: SparkSession) -> None:
     # The JVM may be gone already (out of memory, killed): then there is nothing to stop, and nothing to say.
-    import warnings
-
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore", RuntimeWarning)
         spark.stop()
@@ -277,14 +274,44 @@ def _set(variables: Mapping[str, str | None]) -> None:
 @contextlib.contextmanager
 def _as_it_was(folder: Path) -> Iterator[None]:
     """Undo at the end what a SparkContext does to this process."""
-    main = threading.current_thread() is threading.main_thread()
-    interrupt = signal.getsignal(signal.SIGINT) if main else None
-    own = ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")
-    before = {name: os.environ.get(name) for name in own}
+    before = {name: os.environ.get(name) for name in ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")}
+    root = logging.getLogger()
+    root.addFilter(_not_py4j)
     try:
         yield
     finally:
+        root.removeFilter(_not_py4j)
         _set(before)
         sys.path[:] = [entry for entry in sys.path if not entry.startswith(str(folder))]
-        if interrupt is not None:
-            signal.signal(signal.SIGINT, interrupt)
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """Drop what py4j tells the root logger of a call that broke; the exception it raises says the same."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put Ctrl-C off until the block has ended; the second one strikes at once.
+
+    An interrupt while PySpark waits for its JVM would leave that JVM running with nobody who knows it. This
+    also puts back the handler that was there: SparkContext's own calls the JVM in the midst of another call.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    waiting: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if waiting:
+            before(number, frame)
+        waiting.append(number)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if waiting:
+        before(waiting[0], None)
