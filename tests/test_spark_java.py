@@ -31,9 +31,7 @@ def fake_java(folder: Path, version: str) -> Path:
     return file
 
 
-def find(
-    tmp_path: Path, *, home: Path | None = None, on_path: Path | None = None, bundled: Path | None = None
-) -> Java:
+def find(tmp_path: Path, *, home: Path | None = None, on_path: Path | None = None, bundled: Path | None = None) -> Java:
     return find_java(
         {"JAVA_HOME": str(home)} if home else {},
         which=lambda name: str(on_path) if on_path and name == "java" else None,

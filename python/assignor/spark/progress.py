@@ -229,10 +229,7 @@ class _Told:
 
     def __call__(self, *, stages: Iterable[Any] | None, operation_id: str | None, **_: Any) -> None:
         # A new dict each time: the drawing thread may be reading the old one.
-        told = {
-            (operation_id, each.stage_id): Tasks(each.num_completed_tasks, each.num_tasks)
-            for each in stages or ()
-        }
+        told = {(operation_id, each.stage_id): Tasks(each.num_completed_tasks, each.num_tasks) for each in stages or ()}
         self._stages = {**self._stages, **told}
 
     def tasks(self) -> Tasks:

@@ -275,18 +275,21 @@ def _set(variables: Mapping[str, str | None]) -> None:
 def _as_it_was(folder: Path) -> Iterator[None]:
     """Undo at the end what a SparkContext does to this process."""
     before = {name: os.environ.get(name) for name in ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")}
-    root = logging.getLogger()
+    # Of a call that broke py4j tells both its own loggers and the root; the exception it raises says the same.
+    root, py4j = logging.getLogger(), logging.getLogger("py4j")
+    propagate, py4j.propagate = py4j.propagate, False
     root.addFilter(_not_py4j)
     try:
         yield
     finally:
         root.removeFilter(_not_py4j)
+        py4j.propagate = propagate
         _set(before)
         sys.path[:] = [entry for entry in sys.path if not entry.startswith(str(folder))]
 
 
 def _not_py4j(record: logging.LogRecord) -> bool:
-    """Drop what py4j tells the root logger of a call that broke; the exception it raises says the same."""
+    """Drop what py4j tells the root logger."""
     return Path(record.pathname).parent.name != "py4j"
 
 
