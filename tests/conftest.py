@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from typing import TYPE_CHECKING
 
 import pytest
+
+from assignor.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(params=["rust", "reference"])
@@ -13,10 +22,26 @@ def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One local Spark session for all tests that ask for one, started when the first does.
+
+    Spark's workers cannot import the tests: what they are to run must be a function within a function.
+    """
+    from assignor.spark.session import session
+
+    with contextlib.ExitStack() as stack:
+        try:
+            given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
+        except MissingDependencyError as error:
+            pytest.skip(str(error))
+        yield given
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Where skips are forbidden (continuous integration), a skipped test fails the run."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = reporter.stats.get("skipped", []) if reporter else []
-    if skipped and os.environ.get("ASSIGNOR_NO_SKIPS") and exitstatus == pytest.ExitCode.OK:
+    if reporter and skipped and os.environ.get("ASSIGNOR_NO_SKIPS") and exitstatus == pytest.ExitCode.OK:
         reporter.write_line(f"{len(skipped)} skipped, and ASSIGNOR_NO_SKIPS is set: failing", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

