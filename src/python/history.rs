@@ -8,7 +8,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields};
 
 use crate::audit::{Metadata, Verdict, judge};
-use crate::replay::{Generation, History, Member, owned};
+use crate::replay::{Generation, History, Kind, Member, owned};
 
 /// Columns of histories in the making.
 pub(super) struct Histories<'a> {
@@ -19,6 +19,7 @@ pub(super) struct Histories<'a> {
     generation: Int32Builder,
     topics: Int32Builder,
     partitions: Int32Builder,
+    unowned: Int32Builder,
     idle: Int32Builder,
     least: Int32Builder,
     most: Int32Builder,
@@ -39,6 +40,7 @@ impl<'a> Histories<'a> {
             generation: Int32Builder::new(),
             topics: Int32Builder::new(),
             partitions: Int32Builder::new(),
+            unowned: Int32Builder::new(),
             idle: Int32Builder::new(),
             least: Int32Builder::new(),
             most: Int32Builder::new(),
@@ -61,6 +63,7 @@ impl<'a> Histories<'a> {
         topics.dedup();
         self.topics.append_value(topics.len() as i32);
         self.partitions.append_value(owned.len() as i32);
+        self.unowned.append_option(unowned(history, owned.len(), self.metadata));
         let loads: Vec<i32> = history.members.iter().filter_map(load).collect();
         self.idle.append_value(loads.iter().filter(|load| **load == 0).count() as i32);
         self.least.append_option(loads.iter().min().copied());
@@ -68,7 +71,8 @@ impl<'a> Histories<'a> {
         self.committed_offsets.append_value(history.committed_offsets as i32);
         self.bad_records.append_value(history.bad_records as i32);
         for generation in &history.generations {
-            let verdict = generation.joined.as_ref().map(|joined| judge(joined, generation.timestamp, self.metadata));
+            let joined = generation.joined.as_ref().filter(|_| !self.metadata.moments.is_empty());
+            let verdict = joined.map(|joined| judge(joined, generation.timestamp, self.metadata));
             self.generations.push(generation, verdict.as_ref());
         }
         self.generations.rows.end_list();
@@ -88,6 +92,7 @@ impl<'a> Histories<'a> {
             ("generation", Arc::new(self.generation.finish())),
             ("topics", Arc::new(self.topics.finish())),
             ("partitions", Arc::new(self.partitions.finish())),
+            ("unowned", Arc::new(self.unowned.finish())),
             ("idle_members", Arc::new(self.idle.finish())),
             ("least_loaded", Arc::new(self.least.finish())),
             ("most_loaded", Arc::new(self.most.finish())),
@@ -98,6 +103,22 @@ impl<'a> Histories<'a> {
             ("assignment", self.assignment.finish()),
         ])
     }
+}
+
+/// How many partitions of the topics that the members subscribe to nobody has; None where that cannot be said.
+fn unowned(history: &History, owned: usize, metadata: &Metadata) -> Option<i32> {
+    let last = metadata.moments.last()?;
+    if history.members.is_empty() || !matches!(history.kind, Kind::Classic | Kind::Consumer) {
+        return None;
+    }
+    let mut wanted: Vec<&String> = Vec::new();
+    for member in &history.members {
+        wanted.extend(member.topics.as_ref()?);
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let exist: usize = wanted.iter().filter_map(|topic| last.topics.get(*topic)).map(|topic| topic.ids.len()).sum();
+    Some((exist as i32 - owned as i32).max(0))
 }
 
 /// How many partitions a member has; None where its bytes cannot be read.

@@ -64,6 +64,9 @@ impl Classic {
             instance_id: optional_text(member, "groupInstanceId"),
             client_id: text(member, "clientId"),
             client_host: text(member, "clientHost"),
+            topics: readable
+                .then(|| read_subscription(blob(member, "subscription")).ok().map(|reading| reading.topics))
+                .flatten(),
             partitions: if readable { read_assignment(blob(member, "assignment")).ok() } else { None },
         };
         self.members.iter().map(member).collect()

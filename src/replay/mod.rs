@@ -88,6 +88,8 @@ pub struct Member {
     pub client_id: String,
     /// Where it connected from.
     pub client_host: String,
+    /// The topics it subscribes to by name; None when that cannot be read, or is said by a pattern.
+    pub topics: Option<Vec<String>>,
     /// What it has; None when its bytes cannot be read or are not `ConsumerProtocol`.
     pub partitions: Option<Partitions>,
 }

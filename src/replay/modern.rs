@@ -32,6 +32,7 @@ struct Joined {
     client_id: String,
     client_host: String,
     assignor: Option<String>,
+    topics: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -106,6 +107,7 @@ impl Modern {
             instance_id: joined.instance_id.clone(),
             client_id: joined.client_id.clone(),
             client_host: joined.client_host.clone(),
+            topics: joined.topics.clone(),
             partitions: Some(self.current.get(id).map(|now| self.by_source(&now.partitions)).unwrap_or_default()),
         };
         self.members.iter().map(member).collect()
@@ -133,11 +135,15 @@ fn put<T>(entries: &mut BTreeMap<String, T>, member: String, value: Option<T>) {
 
 impl Joined {
     fn read(value: &Value) -> Self {
+        let names = value.get("subscribedTopicNames").map(Value::items);
+        let by_pattern = optional_text(value, "subscribedTopicRegex").is_some_and(|pattern| !pattern.is_empty());
+        let names = names.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
         Self {
             instance_id: optional_text(value, "instanceId"),
             client_id: text(value, "clientId"),
             client_host: text(value, "clientHost"),
             assignor: optional_text(value, "serverAssignor"),
+            topics: names.filter(|_| !by_pattern),
         }
     }
 }
