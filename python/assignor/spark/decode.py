@@ -1,0 +1,41 @@
+"""`decode`: the records of `__consumer_offsets` as rows that can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from assignor.spark.schemas import DECODED, RECORDS, check_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def decode(records: DataFrame) -> DataFrame:
+    """Reads every record, whatever its type, in Rust over Arrow batches.
+
+    No record is dropped and none fails the job: one of a type that nobody knows has the status `unknown_type`, one whose
+    bytes are not what its type says has the status `bad` and says why.
+
+    Args:
+        records: The columns of `schemas.RECORDS`, and any others.
+
+    Returns:
+        The same rows with the columns of `schemas.DECODED` beside their own; lazy.
+
+    Raises:
+        WrongTypeError: A column is missing or of another type.
+
+    Source: the message definitions of kafka-group-coordinator 4.3.1.
+    """
+    check_columns(records, RECORDS, "records")
+
+    def read(keys: pa.Array, values: pa.Array) -> pa.Array:
+        from assignor import _core
+
+        return pa.record_batch(_core.decode_batch(keys, values)).to_struct_array()
+
+    decoded = F.arrow_udf(read, DECODED)("key", "value")  # type: ignore[call-overload]  # PySpark's stub wants pa's types
+    return records.withColumn("_decoded", decoded).select(*records.columns, "_decoded.*")

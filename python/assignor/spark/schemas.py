@@ -1,0 +1,132 @@
+"""The columns of every DataFrame that the pipeline takes or gives, as constants.
+
+They are `StructType`s and not DDL text, so that they can be used where a query may not be analysed while it is written
+(Spark Connect, Declarative Pipelines).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from assignor.errors import WrongTypeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def _struct(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+RECORDS = _struct(
+    partition=IntegerType(),
+    offset=LongType(),
+    timestamp=LongType(),
+    key=BinaryType(),
+    value=BinaryType(),
+)
+"""Records as the log has them; timestamp in milliseconds, a null value is a tombstone."""
+
+DECODED = _struct(
+    type=IntegerType(),
+    type_name=StringType(),
+    group_id=StringType(),
+    tombstone=BooleanType(),
+    version=IntegerType(),
+    status=StringType(),
+    key_json=StringType(),
+    value_json=StringType(),
+    consumer_protocol_json=StringType(),
+    error=StringType(),
+)
+"""What `decode` adds to a record: `status` is `decoded`, `unknown_type` or `bad`, `error` says why; JSON as Kafka writes it."""
+
+TOPICS = _struct(
+    t=LongType(),
+    topic=StringType(),
+    topic_id=StringType(),
+    partition=IntegerType(),
+    racks=ArrayType(StringType()),
+)
+"""Topic metadata over time: a row per moment (milliseconds) and partition, one rack per replica."""
+
+GENERATION = _struct(
+    offset=LongType(),
+    timestamp=LongType(),
+    kind=StringType(),
+    generation=IntegerType(),
+    protocol_type=StringType(),
+    protocol=StringType(),
+    leader=StringType(),
+    members=IntegerType(),
+    partitions=IntegerType(),
+    same_members=BooleanType(),
+    range=StringType(),
+    remarks=ArrayType(StringType()),
+)
+"""A generation of a classic group or an epoch of another; `range` is `equal`, `different`, `unknown` or null."""
+
+MEMBER = _struct(
+    member_id=StringType(),
+    group_instance_id=StringType(),
+    client_id=StringType(),
+    client_host=StringType(),
+    partitions=IntegerType(),
+)
+"""A member at the end of the log and how many partitions it has."""
+
+SPAN = _struct(member_id=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
+"""A run of consecutive partitions that a member has."""
+
+GROUP = _struct(
+    kind=StringType(),
+    state=StringType(),
+    protocol=StringType(),
+    generation=IntegerType(),
+    topics=IntegerType(),
+    partitions=IntegerType(),
+    unowned=IntegerType(),
+    idle_members=IntegerType(),
+    least_loaded=IntegerType(),
+    most_loaded=IntegerType(),
+    committed_offsets=IntegerType(),
+    bad_records=IntegerType(),
+)
+"""A group at the end of the log; `unowned` counts partitions of its topics that nobody has."""
+
+HISTORY = StructType(
+    [
+        *GROUP.fields,
+        StructField("generations", ArrayType(GENERATION)),
+        StructField("members", ArrayType(MEMBER)),
+        StructField("assignment", ArrayType(SPAN)),
+    ]
+)
+"""What `replay` gives per group, beside `group_id`."""
+
+
+def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
+    """Refuse a DataFrame that lacks a column or has it in another type, before any job starts.
+
+    Raises:
+        WrongTypeError: The message names the column, the type wanted and the type found.
+    """
+    found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    for field in wanted.fields:
+        kind = field.dataType.simpleString()
+        if field.name not in found:
+            raise WrongTypeError(f"{what} must have a column {field.name} of type {kind}; it has {', '.join(found)}")
+        if found[field.name] != kind:
+            raise WrongTypeError(f"{what}: column {field.name} must be of type {kind}, not {found[field.name]}")
