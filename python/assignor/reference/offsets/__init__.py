@@ -39,9 +39,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record:
     if value is None:
         return Record(number, record_type.name, "decoded", fields, None, None, None)
     version, content = decode_value(record_type.layout, value)
-    return Record(
-        number, record_type.name, "decoded", fields, version, content, consumer_protocol(number, content)
-    )
+    return Record(number, record_type.name, "decoded", fields, version, content, consumer_protocol(number, content))
 
 
 def decode_value(layout: Layout, value: bytes) -> tuple[int, dict[str, Any]]:

@@ -1,8 +1,8 @@
 """The layouts of the records in `__consumer_offsets`, as tables.
 
-Restated from Kafka 4.3.1's message definitions (coordinator-key and coordinator-value). Every key has one version and fixed
-lengths. A value is flexible (compact lengths, tagged fields after every structure, KIP-482) from the version that its
-layout names.
+Restated from Kafka 4.3.1's message definitions (coordinator-key and coordinator-value). Every key has one version and
+fixed lengths. A value is flexible (compact lengths, tagged fields after every structure, KIP-482) from the version that
+its layout names.
 """
 
 from __future__ import annotations
@@ -302,12 +302,8 @@ TYPES = {
     11: RecordType("SHARE_GROUP_METADATA", Layout(GROUP_KEY, SHARE_GROUP_METADATA)),
     12: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", Layout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
     13: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", Layout(MEMBER_KEY, TARGET_ASSIGNMENT_MEMBER)),
-    14: RecordType(
-        "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", Layout(MEMBER_KEY, SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT)
-    ),
-    15: RecordType(
-        "SHARE_GROUP_STATE_PARTITION_METADATA", Layout(GROUP_KEY, SHARE_GROUP_STATE_PARTITION_METADATA)
-    ),
+    14: RecordType("SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", Layout(MEMBER_KEY, SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT)),
+    15: RecordType("SHARE_GROUP_STATE_PARTITION_METADATA", Layout(GROUP_KEY, SHARE_GROUP_STATE_PARTITION_METADATA)),
     16: RecordType("CONSUMER_GROUP_REGULAR_EXPRESSION", Layout(PATTERN_KEY, CONSUMER_GROUP_REGULAR_EXPRESSION)),
     17: RecordType("STREAMS_GROUP_METADATA", Layout(GROUP_KEY, STREAMS_GROUP_METADATA)),
     18: RecordType("STREAMS_GROUP_PARTITION_METADATA"),
