@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeVar
 from assignor.errors import IllegalArgumentError, WrongTypeError
 
 Engine = Literal["rust", "reference"]
+Bytes = bytes | bytearray | memoryview
 Verb = TypeVar("Verb")
 
 
@@ -35,6 +36,6 @@ def as_bytes(data: object, name: str) -> bytes:
     """What was given as `name`, as bytes."""
     if isinstance(data, bytes):
         return data
-    if isinstance(data, bytearray | memoryview):
+    if isinstance(data, Bytes):
         return bytes(data)
     raise WrongTypeError(f"{name} is bytes, not {type(data).__name__}")

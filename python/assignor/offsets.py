@@ -16,7 +16,7 @@ from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.reference import offsets as reference
 
 if TYPE_CHECKING:
-    from assignor._engine import ArrowArray, ArrowRecordBatch, Engine
+    from assignor._engine import ArrowArray, ArrowRecordBatch, Bytes, Engine
 
 __all__ = ["Record", "coordinator_partition", "decode_batch", "decode_record"]
 
@@ -58,7 +58,7 @@ class Record:
         return self.key.get("group", self.key.get("groupId"))
 
 
-def decode_record(key: bytes | None, value: bytes | None, *, engine: Engine = "rust") -> Record:
+def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "rust") -> Record:
     r"""Read a record.
 
     Args:
@@ -134,7 +134,7 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
 
     Example:
         >>> coordinator_partition("order-processor")
-        19
+        23
     """
     if not isinstance(group, str):
         raise WrongTypeError(f"group is a str, not {type(group).__name__}")

@@ -19,7 +19,7 @@ from assignor.reference import wire as reference
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor._engine import Engine
+    from assignor._engine import Bytes, Engine
 
 __all__ = ["AssignmentBytes", "SubscriptionBytes", "decode_assignment", "decode_subscription"]
 
@@ -62,7 +62,7 @@ class AssignmentBytes:
     user_data: bytes | None = None
 
 
-def decode_subscription(data: bytes, *, tolerant: bool = False, engine: Engine = "rust") -> SubscriptionBytes:
+def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> SubscriptionBytes:
     r"""Read a subscription.
 
     Args:
@@ -97,7 +97,7 @@ def decode_subscription(data: bytes, *, tolerant: bool = False, engine: Engine =
     )
 
 
-def decode_assignment(data: bytes, *, tolerant: bool = False, engine: Engine = "rust") -> AssignmentBytes:
+def decode_assignment(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> AssignmentBytes:
     r"""Read a member's part of an assignment.
 
     Args:
