@@ -410,6 +410,8 @@ def test_columns_that_do_not_fit_are_refused() -> None:
         decode_batch(binary, binary[:1])
     with pytest.raises(errors.WrongTypeError, match="values is a column of Utf8"):
         decode_batch(binary, pa.array(["a", "b"]))
+    with pytest.raises(errors.WrongTypeError, match="keys is an Arrow array, not list"):
+        decode_batch([b"a", b"b"], binary)  # type: ignore[arg-type]
 
 
 # ---- coordinator partitions
