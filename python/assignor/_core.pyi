@@ -1,11 +1,12 @@
 """What the Rust core offers Python: the interface that both engines satisfy."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, Protocol, TypeVar, final, overload
+from typing import Any, Literal, TypeVar, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from assignor._engine import ArrowArray, ArrowRecordBatch
 from assignor.model import PartitionInfo, Spans, Subscription, TopicPartition
 
 __all__ = [
@@ -59,14 +60,6 @@ class Plan(Mapping[str, list[TopicPartition]]):
     def __getitem__(self, member: str, /) -> list[TopicPartition]: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
-
-class ArrowArray(Protocol):
-    """A column that can be handed over without a copy, such as a `pyarrow.Array` (the Arrow PyCapsule protocol)."""
-
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
-
-class ArrowRecordBatch(ArrowArray, Protocol):
-    """Columns that can be handed over without a copy; `pyarrow.record_batch(...)` takes them."""
 
 def decode_subscription(
     data: bytes, tolerant: bool

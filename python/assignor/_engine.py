@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from assignor.errors import IllegalArgumentError, WrongTypeError
 
 Engine = Literal["rust", "reference"]
+Bytes = bytes | bytearray | memoryview
 Verb = TypeVar("Verb")
+
+
+class ArrowArray(Protocol):
+    """A column that can be handed over without a copy, such as a `pyarrow.Array` (the Arrow PyCapsule protocol)."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """Two capsules: the type and the data."""
+        ...
+
+
+class ArrowRecordBatch(ArrowArray, Protocol):
+    """Columns that can be handed over without a copy; `pyarrow.record_batch(...)` takes them."""
 
 
 def choose(engine: Engine, rust: Verb, reference: Verb) -> Verb:
@@ -23,6 +36,6 @@ def as_bytes(data: object, name: str) -> bytes:
     """What was given as `name`, as bytes."""
     if isinstance(data, bytes):
         return data
-    if isinstance(data, bytearray | memoryview):
+    if isinstance(data, Bytes):
         return bytes(data)
     raise WrongTypeError(f"{name} is bytes, not {type(data).__name__}")

@@ -1,8 +1,8 @@
 """Records of `__consumer_offsets`: what a group coordinator writes down, type by type.
 
-A key is an int16 type and that type's key fields; a value is an int16 version and the fields of that version; a null value
-is a tombstone. All types that Kafka 4.3.1 writes are known at every version. The numbers grow with every release, so a type
-that is not known is not an error but a record that says so.
+A key is an int16 type and that type's key fields; a value is an int16 version and the fields of that version; a null
+value is a tombstone. All types that Kafka 4.3.1 writes are known at every version. The numbers grow with every release,
+so a type that is not known is not an error but a record that says so.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.reference import offsets as reference
 
 if TYPE_CHECKING:
-    from assignor._core import ArrowArray, ArrowRecordBatch
-    from assignor._engine import Engine
+    from assignor._engine import ArrowArray, ArrowRecordBatch, Bytes, Engine
 
 __all__ = ["Record", "coordinator_partition", "decode_batch", "decode_record"]
 
@@ -29,8 +28,8 @@ MOST_PARTITIONS = 2**31 - 1
 class Record:
     """A record, decoded.
 
-    Names of fields are Kafka's; integers are `int`, byte arrays `bytes`, uuids Kafka's URL-safe base64 as `str`. A field
-    that the version lacks is left out, and so is a tagged field at its default, as in Kafka's JSON.
+    Names of fields are Kafka's; integers are `int`, byte arrays `bytes`, uuids Kafka's URL-safe base64 as `str`. A
+    field that the version lacks is left out, and so is a tagged field at its default, as in Kafka's JSON.
 
     Attributes:
         type: The int16 at the head of the key.
@@ -59,7 +58,7 @@ class Record:
         return self.key.get("group", self.key.get("groupId"))
 
 
-def decode_record(key: bytes | None, value: bytes | None, *, engine: Engine = "rust") -> Record:
+def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "rust") -> Record:
     r"""Read a record.
 
     Args:
@@ -68,8 +67,8 @@ def decode_record(key: bytes | None, value: bytes | None, *, engine: Engine = "r
         engine: "rust" or "reference".
 
     Returns:
-        The record, with the fields and values of Kafka's GroupCoordinatorRecordSerde and JSON converters. Bytes after the
-        last field are ignored.
+        The record, with the fields and values of Kafka's GroupCoordinatorRecordSerde and JSON converters. Bytes after
+        the last field are ignored.
 
     Raises:
         WireError: Key or value ends before its last field or holds an impossible length, or the value's version is not
@@ -91,18 +90,18 @@ def decode_record(key: bytes | None, value: bytes | None, *, engine: Engine = "r
 
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
-    """Read many records at once.
+    r"""Read many records at once.
 
     Args:
         keys: A binary or large_binary column: anything with `__arrow_c_array__`, such as a `pyarrow.Array`.
         values: A column as long; null for tombstones.
 
     Returns:
-        One row per record, through `__arrow_c_array__` (`pyarrow.record_batch(...)` takes it): type int32, type_name string,
-        group_id string, tombstone bool, version int32, status string, key_json, value_json, consumer_protocol_json and
-        error string. The JSON texts equal those of Kafka's own converters; byte arrays in them are base64. `status` is
-        "decoded", "unknown_type", or "bad" for a record that `decode_record` refuses: then `error` says why, and type and
-        group are there if the key could be read.
+        One row per record, through `__arrow_c_array__` (`pyarrow.record_batch(...)` takes it): type int32, type_name
+        string, group_id string, tombstone bool, version int32, status string, key_json, value_json,
+        consumer_protocol_json and error string. The JSON texts equal those of Kafka's own converters; byte arrays in
+        them are base64. `status` is "decoded", "unknown_type", or "bad" for a record that `decode_record` refuses: then
+        `error` says why, and type and group are there if the key could be read.
 
     Raises:
         WrongTypeError: A column holds something else than binary.
@@ -110,7 +109,7 @@ def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
 
     Example:
         >>> import pyarrow
-        >>> keys = pyarrow.array([b"\\0\\2" b"\\0\\1g", b"?"], pyarrow.binary())
+        >>> keys = pyarrow.array([b"\0\2" b"\0\1g", b"?"], pyarrow.binary())
         >>> batch = pyarrow.record_batch(decode_batch(keys, pyarrow.nulls(2, pyarrow.binary())))
         >>> batch["status"].to_pylist(), batch["group_id"].to_pylist()
         (['decoded', 'bad'], ['g', None])
@@ -127,7 +126,7 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
         engine: "rust" or "reference".
 
     Returns:
-        The absolute value of Java's `String.hashCode`, modulo `partitions` (Kafka: `GroupCoordinatorService.partitionFor`).
+        The absolute value of Java's `String.hashCode`, modulo `partitions` (`GroupCoordinatorService.partitionFor`).
 
     Raises:
         WrongTypeError: `group` is not a str, or `partitions` not an int.
@@ -135,7 +134,7 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
 
     Example:
         >>> coordinator_partition("order-processor")
-        19
+        23
     """
     if not isinstance(group, str):
         raise WrongTypeError(f"group is a str, not {type(group).__name__}")

@@ -1,9 +1,9 @@
 """ConsumerProtocol bytes: what a member subscribes to and what its leader assigned to it.
 
-These are the blobs inside JoinGroup and SyncGroup requests and inside a classic group's `__consumer_offsets` record. Both
-kinds begin with an int16 version and are never flexible. Each version of the subscription only appends (owned partitions
-in 1, KIP-429; the generation in 2, KIP-792; the rack in 3, KIP-881); the assignment has one body. A version above 3 is
-read as 3, a negative one is refused, and bytes after the last field are ignored.
+These are the blobs inside JoinGroup and SyncGroup requests and inside a classic group's `__consumer_offsets` record.
+Both kinds begin with an int16 version and are never flexible. Each version of the subscription only appends (owned
+partitions in 1, KIP-429; the generation in 2, KIP-792; the rack in 3, KIP-881); the assignment has one body. A version
+above 3 is read as 3, a negative one is refused, and bytes after the last field are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assignor.reference import wire as reference
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor._engine import Engine
+    from assignor._engine import Bytes, Engine
 
 __all__ = ["AssignmentBytes", "SubscriptionBytes", "decode_assignment", "decode_subscription"]
 
@@ -62,7 +62,7 @@ class AssignmentBytes:
     user_data: bytes | None = None
 
 
-def decode_subscription(data: bytes, *, tolerant: bool = False, engine: Engine = "rust") -> SubscriptionBytes:
+def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> SubscriptionBytes:
     r"""Read a subscription.
 
     Args:
@@ -97,21 +97,21 @@ def decode_subscription(data: bytes, *, tolerant: bool = False, engine: Engine =
     )
 
 
-def decode_assignment(data: bytes, *, tolerant: bool = False, engine: Engine = "rust") -> AssignmentBytes:
+def decode_assignment(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> AssignmentBytes:
     r"""Read a member's part of an assignment.
 
     Args:
         data: The message, from its version on.
-        tolerant: Without effect: every version has the same body, so the strict reader takes a newer header over an older
-            body too.
+        tolerant: Without effect: every version has the same body, so the strict reader takes a newer header over an
+            older body too.
         engine: "rust" or "reference".
 
     Returns:
         The assignment, with the values of Kafka 4.4's `ConsumerProtocol.deserializeAssignment`.
 
     Raises:
-        WireError: Where Kafka's reader throws SchemaException; that includes the empty message, which a broker sends to a
-            member that gets nothing.
+        WireError: Where Kafka's reader throws SchemaException; that includes the empty message, which a broker sends to
+            a member that gets nothing.
         WrongTypeError: `data` is not bytes.
 
     Example:

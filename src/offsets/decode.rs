@@ -99,7 +99,7 @@ fn read_tagged(
     values: &mut Vec<(&'static str, Value)>,
 ) -> Result<(), WireError> {
     let unnamed = |e: WireError| e.within("taggedFields");
-    let mut found: Vec<(&Field, Value)> = Vec::new();
+    let mut found: Vec<(&Field, Option<Value>)> = Vec::new();
     let sections = reader.varint().map_err(unnamed)?;
     for _ in 0..sections {
         let tag = reader.varint().map_err(unnamed)?;
@@ -118,26 +118,33 @@ fn read_tagged(
         found.push((field, value));
     }
     found.sort_by_key(|(field, _)| field.tag);
-    let told = found.into_iter().filter(|(field, value)| !is_default(value, field.default));
-    values.extend(told.map(|(field, value)| (field.name, value)));
+    values.extend(found.into_iter().filter_map(|(field, value)| Some((field.name, value?))));
     Ok(())
 }
 
-/// Presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893).
-fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Value, WireError> {
-    match field.kind {
+/// A tagged field, or None where it holds what its absence stands for. Presence of a nullable structure is a varint here,
+/// where an untagged one has an int8 (KIP-893).
+fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Option<Value>, WireError> {
+    let value = match field.kind {
         Kind::Struct(_) if field.nullable => {
             if reader.varint()? <= 0 {
-                return Ok(Value::Null);
+                return Ok(Some(Value::Null));
             }
-            read(reader, field.kind, format)
+            let start = reader.position();
+            let value = read(reader, field.kind, format)?;
+            // One that has unknown tagged fields inside is not at its default, and is longer.
+            if reader.position() - start > format.least(field.kind, false) {
+                return Ok(Some(value));
+            }
+            value
         }
         Kind::Array(element) if field.nullable => {
             let count = reader.nullable_count(format.lengths(), format.least(*element, false))?;
-            count.map_or(Ok(Value::Null), |count| read_elements(reader, *element, count, format))
+            count.map_or(Ok(Value::Null), |count| read_elements(reader, *element, count, format))?
         }
-        kind => read(reader, kind, format),
-    }
+        kind => read(reader, kind, format)?,
+    };
+    Ok((!is_default(&value, field.default)).then_some(value))
 }
 
 /// Whether a tagged field holds what its absence stands for. That of a nullable one is the empty array or structure, not

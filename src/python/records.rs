@@ -44,7 +44,6 @@ pub(super) fn decode_subscription<'py>(py: Python<'py>, data: &[u8], tolerant: b
 
 /// The raw fields of an assignment.
 #[pyfunction]
-#[expect(clippy::type_complexity, reason = "the tuple is the interface")]
 pub(super) fn decode_assignment<'py>(
     py: Python<'py>,
     data: &[u8],
@@ -177,7 +176,11 @@ fn partition_dicts<'py>(py: Python<'py>, entries: &[TopicPartitions]) -> PyResul
 
 /// Many records at once: two binary columns in, the columns of [`Columns`] out.
 #[pyfunction]
-pub(super) fn decode_batch(py: Python<'_>, keys: PyArray, values: PyArray) -> PyResult<PyRecordBatch> {
+pub(super) fn decode_batch(
+    py: Python<'_>,
+    keys: &Bound<'_, PyAny>,
+    values: &Bound<'_, PyAny>,
+) -> PyResult<PyRecordBatch> {
     let (keys, values) = (Binary::new("keys", keys)?, Binary::new("values", values)?);
     let rows = keys.len();
     if rows != values.len() {
@@ -200,7 +203,11 @@ pub(super) fn decode_batch(py: Python<'_>, keys: PyArray, values: PyArray) -> Py
 struct Binary(ArrayRef);
 
 impl Binary {
-    fn new(name: &str, array: PyArray) -> PyResult<Self> {
+    fn new(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Ok(array) = given.extract::<PyArray>() else {
+            let message = format!("{name} is an Arrow array, not {}", given.get_type().name()?);
+            return Err(WrongTypeError::new_err(message));
+        };
         let (array, _) = array.into_inner();
         match array.data_type() {
             DataType::Binary | DataType::LargeBinary => Ok(Self(array)),
@@ -228,13 +235,12 @@ struct Text(StringBuilder);
 impl Text {
     /// Whether it fitted.
     fn push(&mut self, text: Option<impl AsRef<str>>) -> bool {
-        if let Some(text) = &text {
-            if self.0.values_slice().len() + text.as_ref().len() > i32::MAX as usize {
-                return false;
-            }
+        let length = text.as_ref().map_or(0, |text| text.as_ref().len());
+        let fits = i32::try_from(self.0.values_slice().len() + length).is_ok();
+        if fits {
+            self.0.append_option(text);
         }
-        self.0.append_option(text);
-        true
+        fits
     }
 }
 

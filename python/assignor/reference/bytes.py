@@ -15,8 +15,8 @@ class Reader:
     """A position in a buffer.
 
     `compact` says how lengths are written: int16 before strings and int32 before the rest with negative for null, or an
-    unsigned varint of the length plus one with zero for null (KIP-482). Every method takes the path of the field that is
-    read, for the error it raises.
+    unsigned varint of the length plus one with zero for null (KIP-482). Every method takes the path of the field that
+    is read, for the error it raises.
     """
 
     def __init__(self, data: bytes, *, compact: bool = False) -> None:

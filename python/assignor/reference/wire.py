@@ -19,8 +19,8 @@ TopicPartitions = tuple[str, list[int]]
 class Subscription(NamedTuple):
     """A member's subscription, as the bytes have it.
 
-    `version` is the header's; `tolerated` the version whose body it really was, where only the tolerant reader could read
-    it.
+    `version` is the header's; `tolerated` the version whose body it really was, where only the tolerant reader could
+    read it.
     """
 
     version: int

@@ -15,7 +15,7 @@ __all__ = ["read_struct"]
 
 
 def read_struct(reader: Reader, fields: tuple[Field, ...], version: int, path: str) -> dict[str, Any]:
-    """Read the fields of a structure, then its tagged fields if the message is flexible (then lengths are compact too)."""
+    """Read the fields of a structure, then its tagged fields if the message is flexible, as compact lengths tell."""
     values = {}
     for field in fields:
         if field.tag is None and field.is_in(version):
@@ -69,11 +69,11 @@ def least(reader: Reader, kind: Kind, version: int, nullable: bool = False) -> i
 def read_tagged(reader: Reader, fields: tuple[Field, ...], version: int, path: str) -> dict[str, Any]:
     """Read the section of tagged fields, without those that hold what their absence stands for.
 
-    Unknown ones are skipped; of one that comes twice the last counts; the size that is written before a known one is not
-    looked at, as in Kafka's generated readers.
+    Unknown ones are skipped; of one that comes twice the last counts; the size that is written before a known one is
+    not looked at, as in Kafka's generated readers.
     """
     known = {field.tag: field for field in fields if field.tag is not None and field.is_in(version)}
-    found: dict[int, Any] = {}
+    found: dict[int, tuple[Any, bool]] = {}
     for _ in range(reader.varint(f"{path}.taggedFields")):
         tag = reader.varint(f"{path}.taggedFields")
         start = reader.position
@@ -84,27 +84,37 @@ def read_tagged(reader: Reader, fields: tuple[Field, ...], version: int, path: s
             raise WireError(f"a size of {size} is negative", start, f"{path}.taggedFields")
         else:
             reader.take(size, f"{path}.taggedFields")
-    told = [(known[tag], found[tag]) for tag in sorted(found)]
-    return {field.name: value for field, value in told if not is_default(value, field.default)}
+    return {known[tag].name: value for tag, (value, told) in sorted(found.items()) if told}
 
 
-def read_tagged_field(reader: Reader, field: Field, version: int, path: str) -> Any:
-    """A tagged field; presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893)."""
-    if field.nullable and isinstance(field.kind, Struct) and reader.varint(path) <= 0:
-        return None
+def read_tagged_field(reader: Reader, field: Field, version: int, path: str) -> tuple[Any, bool]:
+    """A tagged field, and whether it holds anything else than what its absence stands for.
+
+    Presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893).
+    """
+    if field.nullable and isinstance(field.kind, Struct):
+        if reader.varint(path) <= 0:
+            return None, True
+        start = reader.position
+        value = read(reader, field.kind, version, path)
+        # One that has unknown tagged fields inside is not at its default, and is longer.
+        longer = reader.position - start > least(reader, field.kind, version)
+        return value, longer or not is_default(value, field.default)
     if field.nullable and isinstance(field.kind, Array):
         count = reader.nullable_count(least(reader, field.kind.element, version), path)
         if count is None:
-            return None
-        return [read(reader, field.kind.element, version, f"{path}[{index}]") for index in range(count)]
-    return read(reader, field.kind, version, path)
+            return None, True
+        items = [read(reader, field.kind.element, version, f"{path}[{index}]") for index in range(count)]
+        return items, not is_default(items, field.default)
+    value = read(reader, field.kind, version, path)
+    return value, not is_default(value, field.default)
 
 
 def is_default(value: Any, default: Any) -> bool:
     """Whether a tagged field holds what its absence stands for.
 
-    That of a nullable one is the empty array or structure, not null: so Kafka's generator reads `"default": null`, and its
-    JSON prints a null that was written.
+    That of a nullable one is the empty array or structure, not null: so Kafka's generator reads `"default": null`, and
+    its JSON prints a null that was written.
     """
     if isinstance(value, dict):
         return all(content in (0, []) for content in value.values())

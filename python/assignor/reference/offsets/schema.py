@@ -1,8 +1,8 @@
 """The layouts of the records in `__consumer_offsets`, as tables.
 
-Restated from Kafka 4.3.1's message definitions (coordinator-key and coordinator-value). Every key has one version and fixed
-lengths. A value is flexible (compact lengths, tagged fields after every structure, KIP-482) from the version that its
-layout names.
+Restated from Kafka 4.3.1's message definitions (coordinator-key and coordinator-value). Every key has one version and
+fixed lengths. A value is flexible (compact lengths, tagged fields after every structure, KIP-482) from the version that
+its layout names.
 """
 
 from __future__ import annotations

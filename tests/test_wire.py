@@ -1,0 +1,267 @@
+"""ConsumerProtocol bytes, against what Kafka's own classes answered and engine against engine."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignor import errors, wire
+from assignor.model import TopicPartition
+from assignor.wire import AssignmentBytes, SubscriptionBytes, decode_assignment, decode_subscription
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+
+FOLDER = Path(os.environ.get("ASSIGNOR_VECTORS") or Path(__file__).parent / "vectors")
+NOT_COMPARED = {"name", "why", "in_3.7.0"}
+DECODE = {"do", "kind", "hex", "decoded", "left_over", "fails"}
+ENCODE = DECODE | {"object", "version"}
+DIFFERS = (AssertionError, errors.WireError, pytest.fail.Exception)
+NULL = b"\xff\xff\xff\xff"
+
+
+def vectors() -> list[dict[str, Any]]:
+    lines = []
+    for path in sorted(FOLDER.glob("wire_*.jsonl.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            lines += [json.loads(line) for line in file]
+    assert lines, f"no wire_*.jsonl.gz in {FOLDER}"
+    return lines
+
+
+def decode(kind: str, data: bytes, engine: Engine) -> dict[str, Any]:
+    """A message under the vectors' names."""
+    if kind == "subscription":
+        read = decode_subscription(data, engine=engine)
+        return {
+            "topics": list(read.topics),
+            "user_data": None if read.user_data is None else read.user_data.hex(),
+            "owned": [list(partition) for partition in read.owned_partitions],
+            "generation": read.generation,
+            "rack": read.rack,
+        }
+    assert kind == "assignment", kind
+    assignment = decode_assignment(data, engine=engine)
+    return {
+        "partitions": [list(partition) for partition in assignment.partitions],
+        "user_data": None if assignment.user_data is None else assignment.user_data.hex(),
+    }
+
+
+def check(line: dict[str, Any], engine: Engine) -> None:
+    """Compare every field of a line that has bytes to read."""
+    assert line["do"] in {"decode", "encode"}, line["do"]
+    assert set(line) - NOT_COMPARED <= (DECODE if line["do"] == "decode" else ENCODE), line
+    if "hex" not in line:
+        return
+    data = bytes.fromhex(line["hex"])
+    if "fails" in line:
+        with pytest.raises(errors.WireError):
+            decode(line["kind"], data, engine)
+        return
+    assert decode(line["kind"], data, engine) == line["decoded"]
+    # What is left over is what can be cut off without a difference, and not a byte more.
+    used = len(data) - line["left_over"]
+    assert decode(line["kind"], data[:used], engine) == line["decoded"]
+    with pytest.raises(errors.WireError):
+        decode(line["kind"], data[: used - 1], engine)
+
+
+@pytest.mark.conformance
+def test_wire_decoding_equals_kafka(engine: Engine) -> None:
+    for line in vectors():
+        try:
+            check(line, engine)
+        except DIFFERS as error:
+            raise AssertionError(f"{line['name']}: {error}") from error
+
+
+@pytest.mark.conformance
+def test_wire_check_sees_every_change(engine: Engine) -> None:
+    line = next(
+        v for v in vectors() if v["do"] == "decode" and v.get("decoded", {}).get("owned") and v["left_over"] == 0
+    )
+    check(line, engine)
+    for field, value in [
+        ("hex", line["hex"] + "00"),
+        ("left_over", 1),
+        ("surprise", 1),
+        ("do", "guess"),
+        ("fails", {}),
+    ]:
+        with pytest.raises(DIFFERS):
+            check(line | {field: value}, engine)
+    for field in line["decoded"]:
+        changed = copy.deepcopy(line)
+        changed["decoded"][field] = "changed"
+        with pytest.raises(AssertionError):
+            check(changed, engine)
+
+
+def test_a_subscription_keeps_wire_order(engine: Engine) -> None:
+    data = (
+        b"\0\3" b"\0\0\0\2" b"\0\3foo" b"\0\3bar" b"\0\0\0\1u"
+        b"\0\0\0\2" b"\0\1b\0\0\0\2\0\0\0\7\0\0\0\1" b"\0\1a\0\0\0\1\0\0\0\7" b"\0\0\0\5" b"\0\2r1"
+    )  # fmt: skip
+    assert decode_subscription(data, engine=engine) == SubscriptionBytes(
+        version=3,
+        topics=("foo", "bar"),
+        user_data=b"u",
+        owned_partitions=(TopicPartition("b", 7), TopicPartition("b", 1), TopicPartition("a", 7)),
+        generation=5,
+        rack="r1",
+    )
+
+
+def test_a_topic_may_come_twice_in_an_assignment(engine: Engine) -> None:
+    entry = b"\0\1t\0\0\0\1\0\0\0"
+    read = decode_assignment(b"\0\0\0\0\0\2" + entry + b"\1" + entry + b"\1" + NULL, engine=engine)
+    assert read == AssignmentBytes(0, (TopicPartition("t", 1), TopicPartition("t", 1)))
+
+
+@pytest.mark.parametrize(
+    ("header", "rest", "tolerated"),
+    [
+        (1, b"", 0),
+        (2, b"", 0),
+        (3, b"", 0),
+        (99, b"", 0),
+        (2, b"\0\0\0\0", 1),
+        (3, b"\0\0\0\0\0\0\0\5", 2),
+    ],
+)
+def test_an_older_body_is_tolerated_on_request(engine: Engine, header: int, rest: bytes, tolerated: int) -> None:
+    data = header.to_bytes(2, "big") + b"\0\0\0\1\0\1t" + NULL + rest
+    with pytest.raises(errors.WireError):
+        decode_subscription(data, engine=engine)
+    read = decode_subscription(data, tolerant=True, engine=engine)
+    assert (read.version, read.tolerated, read.topics) == (header, tolerated, ("t",))
+    assert read.generation == (5 if tolerated == 2 else None)
+    with pytest.raises(errors.WireError):
+        decode_subscription(data[:-1], tolerant=True, engine=engine)
+
+
+def test_a_whole_body_has_nothing_to_tolerate(engine: Engine) -> None:
+    for line in vectors():
+        if line["kind"] == "subscription" and "decoded" in line:
+            data = bytes.fromhex(line["hex"])
+            strict = decode_subscription(data, engine=engine)
+            assert decode_subscription(data, tolerant=True, engine=engine) == strict
+            assert strict.tolerated is None
+
+
+def test_errors_say_what_where_and_in_which_field(engine: Engine) -> None:
+    with pytest.raises(errors.WireError) as caught:
+        decode_subscription(b"\0\1\0\0\0\0" + NULL + b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\1", engine=engine)
+    assert (caught.value.field, caught.value.offset) == ("owned_partitions[0].partitions", 17)
+    assert caught.value.reason == "2 elements of at least 4 bytes do not fit in the 4 that remain"
+    with pytest.raises(errors.WireError, match="version -1 is negative at offset 0 while reading version"):
+        decode_assignment(b"\xff\xff", engine=engine)
+    with pytest.raises(errors.WireError, match=r"null is not allowed at offset 6 while reading topics\[0\]"):
+        decode_subscription(b"\0\0\0\0\0\1\xff\xff", engine=engine)
+
+
+@pytest.mark.parametrize("decoder", [decode_subscription, decode_assignment])
+def test_what_is_no_bytes_is_refused(engine: Engine, decoder: Any) -> None:
+    with pytest.raises(errors.WrongTypeError, match="data is bytes, not str"):
+        decoder("text", engine=engine)
+    with pytest.raises(errors.WrongTypeError, match="NoneType"):
+        decoder(None, engine=engine)
+
+
+def test_any_buffer_of_bytes_will_do(engine: Engine) -> None:
+    data = b"\0\0\0\0\0\0" + NULL
+    whole = decode_subscription(data, engine=engine)
+    assert decode_subscription(bytearray(data), engine=engine) == whole
+    assert decode_subscription(memoryview(data), engine=engine) == whole
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
+        decode_subscription(b"", engine="java")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xed\xa0\x80\xed\xb0\x80", "\ufffd\ufffd"),
+        (b"\xed\xa0\x80", "\ufffd"),
+        (b"\xed\xa0z", "\ufffdz"),
+        (b"\xed\x80", "\ufffd"),
+        (b"\xf0\x9f\x98", "\ufffd"),
+        (b"\xf0\x80\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
+        (b"\xf5\x80", "\ufffd\ufffd"),
+        (b"a\xffb\xc3\xa9", "a\ufffdb\xe9"),
+        ("😀".encode(), "😀"),
+    ],
+)
+def test_invalid_utf8_is_replaced_by_javas_rule(engine: Engine, data: bytes, text: str) -> None:
+    message = b"\0\0\0\0\0\1" + len(data).to_bytes(2, "big") + data + NULL
+    assert decode_subscription(message, engine=engine).topics == (text,)
+
+
+def outcome(kind: str, data: bytes, tolerant: bool, engine: Engine) -> object:
+    """The answer, or all parts of the error."""
+    decoder: Any = decode_subscription if kind == "subscription" else decode_assignment
+    try:
+        return decoder(data, tolerant=tolerant, engine=engine)
+    except errors.WireError as error:
+        return error.reason, error.offset, error.field
+
+
+def assert_engines_agree(data: bytes) -> None:
+    for kind, tolerant in [("subscription", False), ("subscription", True), ("assignment", False)]:
+        assert outcome(kind, data, tolerant, "rust") == outcome(kind, data, tolerant, "reference"), (kind, data.hex())
+
+
+def mutated(rng: random.Random, data: bytes) -> bytes:
+    """A copy with a few bytes changed, cut or added."""
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(changed) + 1)
+        match rng.randrange(4):
+            case 0:
+                changed[at : at + 1] = rng.choice([b"\0", b"\1", b"\x7f", b"\x80", b"\xff", rng.randbytes(1)])
+            case 1:
+                del changed[at:]
+            case 2:
+                changed[at:at] = rng.randbytes(rng.randint(1, 4))
+            case _:
+                del changed[at : at + rng.randint(1, 4)]
+    return bytes(changed)
+
+
+MESSAGES = [bytes.fromhex(line["hex"]) for line in vectors() if "hex" in line]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(st.binary(max_size=60), st.builds(mutated, st.randoms(use_true_random=False), st.sampled_from(MESSAGES)))
+)
+def test_engines_agree_on_any_bytes(data: bytes) -> None:
+    assert_engines_agree(data)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_engines_agree_on_a_million_mutations() -> None:
+    rng = random.Random(20)
+    for _ in range(1_000_000 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 2_000):
+        assert_engines_agree(mutated(rng, rng.choice(MESSAGES)))
+
+
+def test_examples_in_docstrings() -> None:
+    import doctest
+
+    failed, tried = doctest.testmod(wire)
+    assert tried
+    assert not failed
