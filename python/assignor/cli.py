@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     report = commands.add_parser(
         "report",
-        help="say how the groups of a recorded cluster stand, and whether their assignments are what Kafka's rules give",
+        help="say how recorded groups stand, and whether their assignments are what Kafka's rules give",
         description="Decodes a recorded __consumer_offsets topic with Spark, replays every group, and compares every "
         "generation of the range assignor with what Kafka's rules give. Changes nothing on any cluster.",
     )

@@ -63,7 +63,7 @@ class Spans(NamedTuple):
     member: npt.NDArray[np.int32]
     topic: npt.NDArray[np.int32]
     start: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int32]  # type: ignore[assignment]  # the column hides tuple.count, of no use here
 
 
 class RebalanceProtocol(enum.IntEnum):
@@ -235,7 +235,7 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
     if isinstance(names, (str, bytes, bytearray)):
         raise wrong_type(what, "an iterable of topic names", names)
     try:
-        found = tuple(names)  # type: ignore[arg-type]  # what is no iterable is reported just below
+        found: tuple[object, ...] = tuple(names)  # type: ignore[arg-type]  # what is no iterable is reported just below
     except TypeError:
         if hasattr(names, "__iter__"):
             raise

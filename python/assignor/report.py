@@ -190,7 +190,8 @@ class Report:
         members = sum(group.members for group in self.groups)
         partitions = sum(group.partitions for group in self.groups)
         idle = sum(group.idle_members for group in self.groups)
-        yield f"{self.records:,} records of {len(self.records_by_type)} types, {self.bad_records:,} that cannot be decoded"
+        types = len(self.records_by_type)
+        yield f"{self.records:,} records of {types} types, {self.bad_records:,} that cannot be decoded"
         yield f"{len(self.groups):,} groups: {standing}"
         yield f"{members:,} members with {partitions:,} partitions, {idle:,} members idle"
         yield (
@@ -249,8 +250,8 @@ def _notable(group: GroupReport) -> Iterator[str]:
     if group.stormy:
         unowned = f", and {group.unowned} of its partitions are owned by nobody" if group.unowned else ""
         yield (
-            f"{group.group}: a rebalance storm: {group.rebalances:,} rebalances, up to {group.busiest_minute:,} within a "
-            f"minute without a member coming or going{unowned}"
+            f"{group.group}: a rebalance storm: {group.rebalances:,} rebalances, up to {group.busiest_minute:,} within "
+            f"a minute without a member coming or going{unowned}"
         )
     elif group.unowned:
         yield f"{group.group}: {group.unowned} partitions of its topics are owned by nobody"

@@ -8,7 +8,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields};
 
 use crate::audit::{Metadata, Verdict, judge};
-use crate::replay::{Generation, History, Kind, Member, owned};
+use crate::replay::{Generation, History, Kind, Member, busiest_minute, owned};
 
 /// Columns of histories in the making.
 pub(super) struct Histories<'a> {
@@ -25,6 +25,10 @@ pub(super) struct Histories<'a> {
     most: Int32Builder,
     committed_offsets: Int32Builder,
     bad_records: Int32Builder,
+    rebalances: Int32Builder,
+    busiest_minute: Int32Builder,
+    /// How many generations under `range` came out equal, different and unknown.
+    range: [Int32Builder; 3],
     generations: Generations,
     members: Members,
     assignment: Spans,
@@ -46,6 +50,9 @@ impl<'a> Histories<'a> {
             most: Int32Builder::new(),
             committed_offsets: Int32Builder::new(),
             bad_records: Int32Builder::new(),
+            rebalances: Int32Builder::new(),
+            busiest_minute: Int32Builder::new(),
+            range: Default::default(),
             generations: Generations::default(),
             members: Members::default(),
             assignment: Spans::default(),
@@ -70,10 +77,19 @@ impl<'a> Histories<'a> {
         self.most.append_option(loads.iter().max().copied());
         self.committed_offsets.append_value(history.committed_offsets as i32);
         self.bad_records.append_value(history.bad_records as i32);
+        self.rebalances.append_value(history.generations.len() as i32);
+        self.busiest_minute.append_value(busiest_minute(&history.generations) as i32);
+        let mut outcomes = [0; 3];
         for generation in &history.generations {
             let joined = generation.joined.as_ref().filter(|_| !self.metadata.moments.is_empty());
             let verdict = joined.map(|joined| judge(joined, generation.timestamp, self.metadata));
+            if let Some(verdict) = &verdict {
+                outcomes[verdict.outcome as usize] += 1;
+            }
             self.generations.push(generation, verdict.as_ref());
+        }
+        for (column, count) in self.range.iter_mut().zip(outcomes) {
+            column.append_value(count);
         }
         self.generations.rows.end_list();
         for member in &history.members {
@@ -85,6 +101,7 @@ impl<'a> Histories<'a> {
     }
 
     pub(super) fn finish(mut self) -> StructArray {
+        let [equal, different, unknown] = self.range.map(|mut column| column.finish());
         columns(vec![
             ("kind", Arc::new(self.kind.finish())),
             ("state", Arc::new(self.state.finish())),
@@ -98,6 +115,11 @@ impl<'a> Histories<'a> {
             ("most_loaded", Arc::new(self.most.finish())),
             ("committed_offsets", Arc::new(self.committed_offsets.finish())),
             ("bad_records", Arc::new(self.bad_records.finish())),
+            ("rebalances", Arc::new(self.rebalances.finish())),
+            ("busiest_minute", Arc::new(self.busiest_minute.finish())),
+            ("range_equal", Arc::new(equal)),
+            ("range_different", Arc::new(different)),
+            ("range_unknown", Arc::new(unknown)),
             ("generations", self.generations.finish()),
             ("members", self.members.finish()),
             ("assignment", self.assignment.finish()),

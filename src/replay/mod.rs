@@ -284,6 +284,23 @@ impl Group {
     }
 }
 
+/// The most rebalances of a classic group within a minute that changed no member: what a rebalance storm has many of.
+#[must_use]
+pub fn busiest_minute(generations: &[Generation]) -> usize {
+    const MINUTE: i64 = 60_000;
+    let restless = generations.iter().filter(|found| found.kind == Kind::Classic && found.same_members);
+    let times: Vec<i64> = restless.map(|found| found.timestamp).collect();
+    let mut first = 0;
+    let mut most = 0;
+    for (last, time) in times.iter().enumerate() {
+        while time - times[first] >= MINUTE {
+            first += 1;
+        }
+        most = most.max(last + 1 - first);
+    }
+    most
+}
+
 /// The distinct partitions that members have.
 #[must_use]
 pub fn owned(members: &[Member]) -> FxHashSet<(&str, i32)> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 
 from assignor.spark.schemas import DECODED, RECORDS, check_columns
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def decode(records: DataFrame) -> DataFrame:
     """Reads every record, whatever its type, in Rust over Arrow batches.
 
-    No record is dropped and none fails the job: one of a type that nobody knows has the status `unknown_type`, one whose
-    bytes are not what its type says has the status `bad` and says why.
+    No record is dropped and none fails the job: one of a type that nobody knows has the status `unknown_type`, one
+    whose bytes are not what its type says has the status `bad` and says why.
 
     Args:
         records: The columns of `schemas.RECORDS`, and any others.
@@ -37,5 +37,5 @@ def decode(records: DataFrame) -> DataFrame:
 
         return pa.record_batch(_core.decode_batch(keys, values)).to_struct_array()
 
-    decoded = F.arrow_udf(read, DECODED)("key", "value")  # type: ignore[call-overload]  # PySpark's stub wants pa's types
+    decoded = arrow_udf(read, DECODED)("key", "value")  # type: ignore[call-overload]  # the kind is told by the hints
     return records.withColumn("_decoded", decoded).select(*records.columns, "_decoded.*")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from assignor.errors import WrongTypeError
@@ -44,9 +45,9 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
 
     Args:
         events: What `decode` gives; rows without `group_id` are in nobody's history.
-        topics: Topic metadata over time, the columns of `schemas.TOPICS`; it travels to the workers with the job. With it
-            every classic generation under `range` is compared with what the range rules give (see `GENERATION.range`),
-            and topic ids become names.
+        topics: Topic metadata over time, the columns of `schemas.TOPICS`; it travels to the workers with the job. With
+            it every classic generation under `range` is compared with what the range rules give, and topic ids become
+            names.
 
     Returns:
         `group_id` and the columns of `schemas.HISTORY`; lazy.
@@ -69,7 +70,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
         .groupBy("group_id")
         .agg(F.sort_array(F.collect_list(record)).alias("records"))
     )
-    history = F.arrow_udf(rebuild, HISTORY)("records")  # type: ignore[call-overload]  # PySpark's stub wants pa's types
+    history = arrow_udf(rebuild, HISTORY)("records")  # type: ignore[call-overload]  # the kind is told by the hints
     return groups.select("group_id", history.alias("history")).select("group_id", "history.*")
 
 

@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
 from assignor.errors import IllegalArgumentError
@@ -22,14 +24,18 @@ from assignor.spark.schemas import GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from assignor.recording import Recording
 
 MARK = "report.json"
 """The file by which a folder is known as the output of an earlier report."""
 
-_MINUTE = 60_000
+_SAME = (
+    *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
+    *("least_loaded", "most_loaded", "rebalances", "busiest_minute", "bad_records"),
+)
+"""Columns of a group that the report has under the same name."""
 
 
 def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool = False) -> Report:
@@ -69,7 +75,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
             _write(histories, part)
             histories.unpersist()
         with progress(spark, "adding up", quiet=quiet):
-            found = _collect(spark, part, events)
+            found = _collect(part, events)
         text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
         (part / MARK).write_text(text + "\n", encoding="utf-8")
     return found
@@ -95,7 +101,7 @@ def _replacing(out: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _aborted(recording: Recording) -> F.Column:
+def _aborted(recording: Recording) -> Column:
     """Whether a record is of an aborted transaction."""
     by_partition: dict[int, list[int]] = {}
     for partition, offset in recording.aborted:
@@ -115,10 +121,7 @@ def _write(histories: DataFrame, part: Path) -> None:
     spans.write.parquet(_uri(part / "assignments"))
 
 
-def _collect(spark: SparkSession, part: Path, events: DataFrame) -> Report:
-    tables = {
-        name: spark.read.parquet(_uri(part / name)) for name in ("groups", "generations", "members", "assignments")
-    }
+def _collect(part: Path, events: DataFrame) -> Report:
     counts = events.groupBy("type", "tombstone", "status").count().collect()
     by_type: dict[int, tuple[int, int]] = {}
     for row in counts:
@@ -126,58 +129,48 @@ def _collect(spark: SparkSession, part: Path, events: DataFrame) -> Report:
             values, tombstones = by_type.get(row["type"], (0, 0))
             dead = row["count"] if row["tombstone"] else 0
             by_type[row["type"]] = (values + row["count"] - dead, tombstones + dead)
-    groups = tuple(_groups(tables))
+    groups = _groups(part)
     return Report(
         records=sum(row["count"] for row in counts),
         records_by_type=by_type,
         bad_records=sum(row["count"] for row in counts if row["status"] == "bad"),
-        groups=groups,
-        remarks=tuple(_remarks(tables["generations"])),
-        members=tuple(_members(tables)) if len(groups) <= MOST_GROUPS_WITH_MEMBERS else (),
+        groups=tuple(groups),
+        remarks=tuple(_remarks(part)),
+        members=tuple(_members(part)) if len(groups) <= MOST_GROUPS_WITH_MEMBERS else (),
     )
 
 
-def _groups(tables: dict[str, DataFrame]) -> Iterator[GroupReport]:
-    generations = tables["generations"]
-    last_minute = Window.partitionBy("group_id").orderBy("timestamp").rangeBetween(1 - _MINUTE, Window.currentRow)
-    # What a minute saw of rebalances without a member coming or going; only classic groups can be in a storm of them.
-    restless = F.when(F.col("same_members") & (F.col("kind") == "classic"), 1).otherwise(0)
-    ranges = {outcome: F.count_if(F.col("range") == outcome) for outcome in ("equal", "different", "unknown")}
-    by_group = (
-        generations.withColumn("restless", F.sum(restless).over(last_minute))
-        .groupBy("group_id")
-        .agg(
-            F.count("*").alias("rebalances"),
-            F.max("restless").alias("busiest_minute"),
-            *(count.alias(outcome) for outcome, count in ranges.items()),
-        )
-    )
-    members = tables["members"].groupBy("group_id").agg(F.count("*").alias("members"))
-    rows = tables["groups"].join(by_group, "group_id", "left").join(members, "group_id", "left").collect()
-    for row in sorted(rows, key=lambda row: row["group_id"]):
-        equal, different, unknown = (row[outcome] or 0 for outcome in ranges)
-        yield GroupReport(
+def _groups(part: Path) -> list[GroupReport]:
+    members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
+    rows = pq.read_table(part / "groups").to_pylist()
+    return [
+        GroupReport(
             group=row["group_id"],
-            members=row["members"] or 0,
-            range_generations=RangeGenerations(equal + different, equal, unknown),
-            rebalances=row["rebalances"] or 0,
-            busiest_minute=row["busiest_minute"] or 0,
-            **{name: row[name] for name in GROUP.fieldNames() if name != "committed_offsets"},
+            members=members[row["group_id"]],
+            range_generations=RangeGenerations(
+                checked=row["range_equal"] + row["range_different"],
+                equal=row["range_equal"],
+                unknown=row["range_unknown"],
+            ),
+            **{name: row[name] for name in _SAME},
         )
+        for row in sorted(rows, key=lambda row: row["group_id"])
+    ]
 
 
-def _remarks(generations: DataFrame) -> Iterator[Remark]:
-    told = generations.where(F.size("remarks") > 0).orderBy("group_id", "offset")
-    for row in told.select("group_id", "generation", "range", "remarks").collect():
+def _remarks(part: Path) -> Iterator[Remark]:
+    told = pq.read_table(part / "generations", filters=pc.list_value_length(pc.field("remarks")) > 0)
+    for row in told.sort_by([("group_id", "ascending"), ("offset", "ascending")]).to_pylist():
         for text in row["remarks"]:
             yield Remark(row["group_id"], row["generation"], row["range"], text)
 
 
-def _members(tables: dict[str, DataFrame]) -> Iterator[MemberReport]:
+def _members(part: Path) -> Iterator[MemberReport]:
     spans: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
-    for row in tables["assignments"].collect():
+    for row in pq.read_table(part / "assignments").to_pylist():
         spans.setdefault((row["group_id"], row["member_id"]), []).append((row["topic"], row["start"], row["count"]))
-    for row in tables["members"].orderBy("group_id", "client_id", "member_id").collect():
+    order = [(name, "ascending") for name in ("group_id", "client_id", "member_id")]
+    for row in pq.read_table(part / "members").sort_by(order).to_pylist():
         yield MemberReport(
             group=row["group_id"],
             member_id=row["member_id"],

@@ -51,7 +51,7 @@ DECODED = _struct(
     consumer_protocol_json=StringType(),
     error=StringType(),
 )
-"""What `decode` adds to a record: `status` is `decoded`, `unknown_type` or `bad`, `error` says why; JSON as Kafka writes it."""
+"""What `decode` adds to a record: `status` is `decoded`, `unknown_type` or `bad`; the JSON is that of Kafka's converters."""
 
 TOPICS = _struct(
     t=LongType(),
@@ -103,8 +103,17 @@ GROUP = _struct(
     most_loaded=IntegerType(),
     committed_offsets=IntegerType(),
     bad_records=IntegerType(),
+    rebalances=IntegerType(),
+    busiest_minute=IntegerType(),
+    range_equal=IntegerType(),
+    range_different=IntegerType(),
+    range_unknown=IntegerType(),
 )
-"""A group at the end of the log; `unowned` counts partitions of its topics that nobody has."""
+"""A group at the end of the log.
+
+`unowned` counts partitions of its topics that nobody has, `busiest_minute` the most rebalances within a minute that
+changed no member, `range_...` its generations under `range` by how they compare with what the range rules give.
+"""
 
 HISTORY = StructType(
     [
