@@ -114,7 +114,9 @@ def _report(machine: dict[str, Any], load: float, workloads: list[Workload], fig
     )
     if set(workloads) & growing:
         yield "\nGrowth: median milliseconds as one size doubles, and how many times the line above that is\n"
-        yield from _table(["", "members", "topics", "of partitions", "pairs", *sides], list(_growth(figures, sides)))
+        yield from _table(
+            ["doubles", "members", "topics", "partitions of each", "pairs", *sides], list(_growth(figures, sides))
+        )
     yield f"\n-: not timed; over {PAIRS:,} (member, topic) pairs only ours in Rust is,"
     yield "and the reference not where it would walk through racks for minutes."
 

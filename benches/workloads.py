@@ -153,6 +153,7 @@ _DEFAULT = [
     jmh(1000, 100, 10, racks="three"),
     jmh(1000, 100, 10, racks="two"),
     jmh(1000, 100, 10, "HETEROGENEOUS", racks="two"),
+    jmh(100, 10, 50, racks="two"),  # several partitions of a topic for each member
 ]
 
 _SERIES = list({workload.name: workload for series in GROWTH.values() for workload in series}.values())
