@@ -19,7 +19,7 @@ from workloads import SELECTIONS, WORKLOADS
 FEWEST, MOST = 3, 30
 """Rounds of a slow side and of a quick one."""
 
-SECONDS = {"quick": 0.05, "default": 0.4, "all": 0.4}
+SECONDS = {"quick": 0.05, "default": 0.3, "all": 0.3}
 """How long the rounds of one test may go on, by selection; the fewest rounds are run even so."""
 
 

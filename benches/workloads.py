@@ -122,7 +122,7 @@ def _sized(members: int, topics: int, partitions: int) -> Workload:
 
 
 def _growth(doublings: int) -> dict[str, list[Workload]]:
-    base = {"members": 250, "topics": 50, "partitions": 50}
+    base = {"members": 125, "topics": 50, "partitions": 50}
     series = {}
     for axis in base:
         sizes = [{**base, axis: base[axis] << step} for step in range(doublings + 1)]
