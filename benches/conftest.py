@@ -1,0 +1,21 @@
+"""Refuses to time a debug build, and lets one choose what is timed."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines import require_release
+from workloads import SELECTIONS
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--selection` names the workloads to run."""
+    parser.addoption("--selection", choices=list(SELECTIONS), default="default", help="the workloads to time")
+
+
+def pytest_configure() -> None:
+    """A debug build stops the run before anything is collected."""
+    try:
+        require_release()
+    except RuntimeError as error:
+        raise pytest.UsageError(str(error)) from None

@@ -1,0 +1,213 @@
+"""The benchmark room: workloads as JMH defines them, sides that agree, no timing of a debug build."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import assignor._core
+from assignor import PartitionInfo, Subscription, TopicPartition
+from engines import ENGINES, OURS, PAIRS, require_release, right_answer
+from workloads import GROWTH, MEMBERS, RATIOS, SELECTIONS, TOPICS, WORKLOADS, Workload, grid, jmh
+
+BENCHES = Path(__file__).resolve().parent.parent / "benches"
+
+TINY = [
+    jmh(10, 5, 3),
+    jmh(7, 10, 5, "HETEROGENEOUS"),
+    jmh(10, 100, 5),  # no partitions
+    jmh(10, 5, 3, racks="three"),
+    jmh(10, 5, 3, racks="two"),
+    jmh(11, 10, 7, "HETEROGENEOUS", racks="two"),
+]
+
+
+def test_the_grid_has_the_points_of_jmh_and_as_many_again_with_rack_logic_on() -> None:
+    points = grid()
+
+    assert Counter(point.racks for point in points) == {"none": 90, "three": 90, "two": 90}
+    upstream = [point for point in points if point.racks != "two"]  # isRackAware false and true
+    assert len(upstream) * 2 * 2 == 720  # x RANGE, COOPERATIVE_STICKY x FULL, INCREMENTAL
+    assert len({point.name for point in points}) == len(points)
+    assert {(point.members, point.topics) for point in points} == {(m, t) for m in MEMBERS for t in TOPICS}
+
+
+def test_partitions_per_topic_is_an_integer_division_and_may_be_none() -> None:
+    sizes = {
+        (members, topics, ratio): jmh(members, topics, ratio).partitions
+        for members in MEMBERS
+        for topics in TOPICS
+        for ratio in RATIOS
+    }
+
+    assert sizes[500, 1000, 5] == 2
+    assert sizes[1000, 1000, 50] == 50
+    assert sizes[10000, 10, 50] == 50_000
+    assert [size for size, partitions in sizes.items() if partitions == 0] == [(100, 1000, 5)]
+
+
+def test_homogeneous_members_all_subscribe_to_all_topics() -> None:
+    workload = jmh(3, 2, 2)
+
+    assert workload.partitions_per_topic() == {"topic0": 3, "topic1": 3}
+    assert workload.subscriptions() == {f"member{member}": ["topic0", "topic1"] for member in range(3)}
+    assert workload.pairs == 6
+
+
+def test_heterogeneous_members_subscribe_to_one_of_five_disjoint_runs() -> None:
+    subscriptions = jmh(100, 10, 5, "HETEROGENEOUS").subscriptions()
+
+    assert subscriptions["member0"] == subscriptions["member19"] == ["topic0", "topic1"]
+    assert subscriptions["member20"] == ["topic2", "topic3"]
+    assert subscriptions["member99"] == ["topic8", "topic9"]
+    assert jmh(100, 10, 5, "HETEROGENEOUS").pairs == 200
+
+
+def test_runs_are_rounded_up_and_the_last_ones_get_what_is_left() -> None:
+    buckets = jmh(11, 6, 6, "HETEROGENEOUS").buckets()
+
+    assert buckets == [
+        (range(3), range(2)),
+        (range(3, 6), range(2, 4)),
+        (range(6, 9), range(4, 6)),
+        (range(9, 11), range(6, 6)),
+        (range(11, 11), range(6, 6)),
+    ]
+    assert len(jmh(3, 6, 6, "HETEROGENEOUS").buckets()) == 3  # never more buckets than members
+
+
+def test_fewer_topics_than_runs_are_refused() -> None:
+    with pytest.raises(ValueError, match=re.escape("HETEROGENEOUS-100x4x5: 4 topics cannot fill 5 buckets")):
+        jmh(100, 4, 5, "HETEROGENEOUS").subscriptions()
+
+
+def test_racks_are_on_every_partition_or_on_two_of_three() -> None:
+    three, two = (jmh(4, 2, 2, racks=racks) for racks in ("three", "two"))
+
+    assert {frozenset(info.racks) for info in _infos(three)} == {frozenset({"rack0", "rack1", "rack2"})}
+    assert _infos(two)[:4] == [
+        PartitionInfo(0, ("rack0", "rack1")),
+        PartitionInfo(1, ("rack1", "rack2")),
+        PartitionInfo(2, ("rack2", "rack0")),
+        PartitionInfo(3, ("rack0", "rack1")),
+    ]
+    assert two.subscriptions() == {
+        f"member{member}": Subscription(("topic0", "topic1"), rack=f"rack{member % 3}") for member in range(4)
+    }
+
+
+def test_rack_logic_is_off_with_three_racks_and_on_with_two() -> None:
+    plain, three, two = (right_answer(jmh(10, 5, 10, racks=racks)) for racks in ("none", "three", "two"))
+
+    assert three == plain
+    assert two != plain
+
+
+def test_growth_doubles_one_size_at_a_time_from_one_start() -> None:
+    assert list(GROWTH) == ["members", "topics", "partitions"]
+    for axis, series in GROWTH.items():
+        first = series[0]
+        assert first == GROWTH["members"][0]
+        for step, workload in enumerate(series):
+            sizes = {"members": first.members, "topics": first.topics, "partitions": first.partitions}
+            sizes[axis] <<= step
+            assert sizes == {name: getattr(workload, name) for name in sizes}
+            assert workload.name == "growth-{members}x{topics}x{partitions}".format(**sizes)
+
+
+def test_every_selected_workload_has_a_name_of_its_own() -> None:
+    for selection in SELECTIONS.values():
+        assert len({workload.name for workload in selection}) == len(selection)
+        assert all(WORKLOADS[workload.name] == workload for workload in selection)
+
+
+def test_slow_sides_are_spared_the_largest_workloads() -> None:
+    largest = jmh(10000, 1000, 50)
+
+    assert largest.pairs > PAIRS
+    assert [name for name, engine in ENGINES.items() if engine.takes(largest)] == list(OURS)
+
+
+def test_the_reference_is_spared_long_walks_through_racks() -> None:
+    assert ENGINES["reference"].takes(jmh(10000, 10, 50))
+    assert not ENGINES["reference"].takes(jmh(10000, 10, 50, racks="two"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("workload", TINY, ids=lambda workload: workload.name)
+def test_every_side_gives_the_right_answer(engine: str, workload: Workload) -> None:
+    side = ENGINES[engine]
+    assert side.takes(workload), f"{side.package} is not installed"
+
+    call = side.prepare(workload)
+
+    side.assert_right(workload, call())
+    side.assert_right(workload, call())  # a call leaves its input as it was
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_wrong_answer_is_noticed(engine: str) -> None:
+    workload, side = TINY[0], ENGINES[engine]
+    result = side.prepare(workload)()
+    swapped = dict(result)
+    swapped["member0"], swapped["member9"] = result["member9"], result["member0"]
+
+    with pytest.raises(AssertionError, match=re.escape(workload.name)):
+        side.assert_right(workload, swapped)
+
+
+def test_an_incomplete_answer_is_noticed_where_peers_know_no_racks() -> None:
+    workload, side = jmh(10, 5, 3, racks="two"), ENGINES["aiokafka"]
+    result = dict(side.prepare(workload)())
+    result["member0"] = result["member1"]
+
+    with pytest.raises(AssertionError, match="is incomplete"):
+        side.assert_right(workload, result)
+
+
+def test_a_workload_too_large_for_the_reference_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engines.PAIRS", 1)
+    right_answer.cache_clear()
+    workload = jmh(2, 2, 2)
+
+    assert right_answer(workload)["member1"] == [TopicPartition("topic0", 1), TopicPartition("topic1", 1)]
+    assert [name for name, engine in ENGINES.items() if engine.takes(workload)] == list(OURS)
+
+
+def test_a_peer_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    def not_found(package: str) -> str:
+        raise metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(metadata, "version", not_found)
+
+    assert [name for name, engine in ENGINES.items() if engine.takes(TINY[0])] == ["assign", "plan", "reference"]
+
+
+def test_a_debug_build_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("benches_conftest", BENCHES / "conftest.py")
+    assert spec is not None
+    assert spec.loader is not None
+    conftest = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conftest)
+
+    monkeypatch.setattr(assignor._core, "__build__", "release")
+    conftest.pytest_configure()
+    monkeypatch.setattr(assignor._core, "__build__", "debug")
+    with pytest.raises(RuntimeError, match="is a debug build, and its times would mean nothing"):
+        require_release()
+    with pytest.raises(pytest.UsageError, match="make build"):
+        conftest.pytest_configure()
+
+
+def _infos(workload: Workload) -> list[PartitionInfo]:
+    infos = []
+    for partitions in workload.partitions_per_topic().values():
+        assert not isinstance(partitions, int)
+        infos += partitions
+    return infos
