@@ -51,7 +51,7 @@ DECODED = _struct(
     consumer_protocol_json=StringType(),
     error=StringType(),
 )
-"""What `decode` adds to a record: `status` is `decoded`, `unknown_type` or `bad`; the JSON is that of Kafka's converters."""
+"""What `decode` adds to a record: `status` is `decoded`, `unknown_type` or `bad`; JSON as Kafka writes it."""
 
 TOPICS = _struct(
     t=LongType(),

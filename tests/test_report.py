@@ -1,0 +1,152 @@
+"""What the report says of groups made up for it, as JSON and as text."""
+
+from __future__ import annotations
+
+from assignor.report import GroupReport, MemberReport, RangeGenerations, Remark, Report
+
+
+def group(name: str = "orders", **given: object) -> GroupReport:
+    """A quiet classic group of two members, but for what is given."""
+    usual: dict[str, object] = {
+        "kind": "classic",
+        "state": "Stable",
+        "protocol": "range",
+        "generation": 3,
+        "members": 2,
+        "topics": 1,
+        "partitions": 4,
+        "unowned": 0,
+        "idle_members": 0,
+        "least_loaded": 2,
+        "most_loaded": 2,
+        "range_generations": RangeGenerations(3, 3, 0),
+        "rebalances": 3,
+        "busiest_minute": 0,
+        "bad_records": 0,
+    }
+    return GroupReport(group=name, **{**usual, **given})  # type: ignore[arg-type]  # made up by name
+
+
+def report(*groups: GroupReport, **given: object) -> Report:
+    """A report of these groups."""
+    usual: dict[str, object] = {
+        "records": 10,
+        "records_by_type": {2: (9, 1)},
+        "bad_records": 0,
+        "remarks": (),
+        "members": (),
+    }
+    return Report(groups=groups, **{**usual, **given})  # type: ignore[arg-type]  # made up by name
+
+
+def test_json_has_exactly_the_promised_keys() -> None:
+    told = report(group(), records_by_type={10: (1, 0), 2: (8, 1)}).to_json()
+
+    expected = {
+        "records": 10,
+        "records_by_type": {"2": {"values": 8, "tombstones": 1}, "10": {"values": 1, "tombstones": 0}},
+        "bad_records": 0,
+        "groups": [
+            {
+                "group": "orders",
+                "kind": "classic",
+                "state": "Stable",
+                "protocol": "range",
+                "generation": 3,
+                "members": 2,
+                "topics": 1,
+                "partitions": 4,
+                "idle_members": 0,
+                "range_generations": {"checked": 3, "equal": 3, "unknown": 0},
+            }
+        ],
+    }
+    assert expected == told
+
+
+def test_columns_line_up_whatever_the_script_of_a_name() -> None:
+    text = report(group("é" * 3), group("注文"), group("plain")).to_text()
+
+    columns = [line.index("classic") for line in text.splitlines() if "classic" in line]
+    assert [columns[0], columns[0] - 2, columns[0]] == columns, "two wide characters take the place of four"
+
+
+def test_a_quiet_group_does_not_stand_out() -> None:
+    assert "What stands out" not in report(group()).to_text()
+
+
+def test_a_rebalance_storm_stands_out() -> None:
+    text = report(group("quiet"), group("wild", busiest_minute=500, rebalances=9000, unowned=14)).to_text()
+
+    stormy = [line for line in text.splitlines() if "REBALANCE STORM" in line]
+    assert ["wild"] == [line.split()[0] for line in stormy]
+    assert "wild: a rebalance storm: 9,000 rebalances, up to 500 within a minute" in text
+    assert "14 of its partitions are owned by nobody" in text
+
+
+def test_nineteen_rebalances_a_minute_are_no_storm_and_twenty_are() -> None:
+    assert not group(busiest_minute=19).stormy
+    assert group(busiest_minute=20).stormy
+
+
+def test_idle_members_and_skew_stand_out() -> None:
+    text = report(
+        group("idle", idle_members=1, least_loaded=0, most_loaded=4), group("skewed", least_loaded=3, most_loaded=13)
+    ).to_text()
+
+    assert "idle: 1 of 2 members have no partition" in text
+    assert "skewed: skewed: one member has 13 partitions, another 3" in text
+
+
+def test_one_partition_more_per_topic_is_no_skew() -> None:
+    text = report(group(topics=3, least_loaded=3, most_loaded=6)).to_text()
+
+    assert "skewed" not in text
+
+
+def test_partitions_without_owner_and_bad_records_stand_out() -> None:
+    text = report(group("gap", unowned=2), group("broken", bad_records=7)).to_text()
+
+    assert "gap: 2 partitions of its topics are owned by nobody" in text
+    assert "broken: 7 records that cannot be decoded" in text
+
+
+def test_unreadable_generations_are_counted_apart() -> None:
+    text = report(group(range_generations=RangeGenerations(3, 2, 1))).to_text()
+
+    assert "2/3 +1?" in text
+    assert "3 range generations compared with Kafka's rules: 2 equal, 1 different; 1 more that cannot be read" in text
+
+
+def test_remarks_and_members_are_told() -> None:
+    text = report(
+        group(),
+        remarks=(Remark("orders", 2, "different", "not the range rules"),),
+        members=(
+            MemberReport("orders", "app-1234567890", None, "app", (("t", 0, 1), ("t", 3, 2), ("u", 7, 1))),
+            MemberReport("orders", "x", "static-1", "app", ()),
+        ),
+    ).to_text()
+
+    assert "orders, generation 2: not the range rules" in text
+    assert "app 12345678  t[0 3–4] u[7]" in text
+    assert "static-1      nothing" in text
+
+
+def test_long_lists_are_cut_and_say_by_how_much() -> None:
+    members = tuple(MemberReport("orders", f"m{number:02}", f"m{number:02}", "app", ()) for number in range(15))
+    remarks = tuple(Remark("orders", number, "different", "odd") for number in range(50))
+
+    text = report(group(), members=members, remarks=remarks).to_text()
+
+    assert "and 3 more members" in text
+    assert "and 10 more" in text
+    assert "generation 39" in text
+    assert "generation 40" not in text
+
+
+def test_colour_is_only_there_when_asked_for() -> None:
+    stormy = report(group(busiest_minute=99))
+
+    assert "\x1b[" not in stormy.to_text()
+    assert "\x1b[1;31m" in stormy.to_text(colour=True)
