@@ -306,7 +306,7 @@ def test_errors_of_a_users_own_iterator_come_through_unchanged(error: Exception,
         assert error is raised.value
     for broken in Interfering([], fail), later():
         with pytest.raises(type(error)) as raised:
-            assign({"t": [PartitionInfo(0, broken)]}, {}, engine=engine)
+            assign({"t": [Info(0, broken)]}, {}, engine=engine)
         assert error is raised.value
 
 
