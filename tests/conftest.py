@@ -6,20 +6,27 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from assignor.errors import MissingDependencyError
+from engines import ENGINES, Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
+hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
 
-@pytest.fixture(params=["rust", "reference"])
-def engine(request: pytest.FixtureRequest) -> str:
+
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
     """Each behaviour test runs on both engines."""
-    return str(request.param)
+    found: Engine = request.param
+    return found
 
 
 @pytest.fixture(scope="session")

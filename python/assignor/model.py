@@ -244,7 +244,14 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
 
 
 def _read_owned(owned: Iterable[tuple[str, int]]) -> tuple[TopicPartition, ...]:
+    what, wanted = "Subscription: owned_partitions", "an iterable of (topic, partition)"
     try:
-        return tuple(TopicPartition(topic, partition) for topic, partition in owned)
+        entries = list(owned)
+    except TypeError:
+        if hasattr(owned, "__iter__"):
+            raise
+        raise wrong_type(what, wanted, owned) from None
+    try:
+        return tuple(TopicPartition(topic, partition) for topic, partition in entries)
     except (TypeError, ValueError):
-        raise wrong_type("Subscription: owned_partitions", "an iterable of (topic, partition)", owned) from None
+        raise wrong_type(what, wanted, owned) from None

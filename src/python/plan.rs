@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple, PyType};
@@ -233,15 +233,26 @@ impl PyPlan {
     fn partitions<'py>(&self, py: Python<'py>, member: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         match self.member(member) {
             Some(number) => self.list(py, number),
-            None => Err(PyKeyError::new_err(member.clone().unbind())),
+            None => Err(PyKeyError::new_err((member.clone().unbind(),))),
         }
     }
 
     /// The member that has a partition; None if nobody has it.
-    fn owner<'py>(&self, py: Python<'py>, topic: &str, partition: i64) -> Option<Bound<'py, PyString>> {
+    fn owner<'py>(
+        &self,
+        topic: &Bound<'py, PyString>,
+        partition: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyString>>> {
+        let py = topic.py();
+        let partition = match partition.extract::<i32>() {
+            Ok(partition) => partition,
+            Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Ok(topic) = topic.to_cow() else { return Ok(None) };
         let numbers = self.topic_numbers.get_or_init(|| numbered(self.plan.topics()));
-        let owner = self.plan.owner(*numbers.get(topic)?, i32::try_from(partition).ok()?)?;
-        Some(PyString::new(py, &self.plan.members()[owner as usize]))
+        let owner = numbers.get(&*topic).and_then(|topic| self.plan.owner(*topic, partition));
+        Ok(owner.map(|owner| PyString::new(py, &self.plan.members()[owner as usize])))
     }
 
     /// The partitions of one member, or `default` if the group has no such member.

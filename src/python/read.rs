@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyFrozenSet, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType,
+    PyBool, PyByteArray, PyBytes, PyFrozenSet, PyInt, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType,
 };
 use rustc_hash::FxHashMap;
 
@@ -46,10 +46,10 @@ fn topics(partitions_per_topic: &Bound<'_, PyAny>, racks: &mut Racks) -> PyResul
 
 fn topic(name: String, partitions: &Bound<'_, PyAny>, racks: &mut Racks) -> PyResult<Topic> {
     let refused = || wrong_type(&format!("topic '{name}': partitions"), "a count or an iterable of ids", partitions);
-    if is_text(partitions) || partitions.is_instance_of::<PyBool>() {
+    if is_text(partitions) {
         return Err(refused());
     }
-    if partitions.hasattr("__index__")? {
+    if is_int(partitions)? {
         let count = int(partitions, || format!("topic '{name}': a partition count"))?;
         return Ok(Topic::counted(name, count as u32));
     }
@@ -187,8 +187,17 @@ fn iterate<'py>(value: &Bound<'py, PyAny>, refused: impl FnOnce() -> PyErr) -> P
     }
 }
 
+/// Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated.
+fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if value.is_instance_of::<PyInt>() {
+        return Ok(!value.is_instance_of::<PyBool>());
+    }
+    let kind = value.get_type();
+    Ok(kind.hasattr("__index__")? && !kind.hasattr("__iter__")?)
+}
+
 fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
-    if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
+    if !is_int(value)? {
         return Err(wrong_type(&what(), "an int", value));
     }
     let number = value.call_method0("__index__")?;

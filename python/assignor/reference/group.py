@@ -92,17 +92,10 @@ def _items(mapping: object, what: str, wanted: str) -> Iterator[tuple[object, ob
 
 
 def _read_partitions(topic: str, partitions: object) -> list[Partition]:
-    if isinstance(partitions, (str, bytes, bytearray, bool)):
-        raise wrong_type(f"topic '{topic}': partitions", "a count or an iterable of ids", partitions)
-    if hasattr(partitions, "__index__"):
+    if _is_int(partitions):
         count = _read_int(partitions, f"topic '{topic}': a partition count")
         return [Partition(id, frozenset()) for id in range(count)]
-    try:
-        entries = list(partitions)  # type: ignore[call-overload]  # what is no iterable is reported just below
-    except TypeError:
-        if hasattr(partitions, "__iter__"):
-            raise
-        raise wrong_type(f"topic '{topic}': partitions", "a count or an iterable of ids", partitions) from None
+    entries = _read_entries(partitions, f"topic '{topic}': partitions", "a count or an iterable of ids")
     found = sorted((_read_partition(topic, entry) for entry in entries), key=lambda partition: partition.id)
     for left, right in itertools.pairwise(found):
         if left.id == right.id:
@@ -115,16 +108,32 @@ def _read_partition(topic: str, entry: object) -> Partition:
         return Partition(_read_int(entry, f"topic '{topic}': a partition id"), frozenset())
     id = _read_int(entry.partition, f"topic '{topic}': a partition id")
     where = f"topic '{topic}', partition {id}"
-    if isinstance(entry.racks, (str, bytes, bytearray)) or not hasattr(entry.racks, "__iter__"):
-        raise wrong_type(f"{where}: racks", "an iterable of str or None", entry.racks)
-    racks = [rack for rack in entry.racks if rack is not None]
+    entries = _read_entries(entry.racks, f"{where}: racks", "an iterable of str or None")
+    racks = [rack for rack in entries if rack is not None]
     return Partition(id, frozenset(check_name(rack, f"{where}: a rack") for rack in racks))
 
 
+def _read_entries(values: object, what: str, wanted: str) -> list[object]:
+    if isinstance(values, (str, bytes, bytearray)):
+        raise wrong_type(what, wanted, values)
+    try:
+        return list(values)  # type: ignore[call-overload,no-any-return]  # what is no iterable is reported just below
+    except TypeError:
+        if hasattr(values, "__iter__"):
+            raise
+        raise wrong_type(what, wanted, values) from None
+
+
+def _is_int(value: object) -> bool:
+    """Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated."""
+    kind = type(value)
+    return hasattr(kind, "__index__") and not hasattr(kind, "__iter__") and kind is not bool
+
+
 def _read_int(value: object, what: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if not _is_int(value):
         raise wrong_type(what, "an int", value)
-    number = operator.index(value)
+    number = operator.index(value)  # type: ignore[arg-type]  # just looked
     if number < 0:
         raise IllegalArgumentError(f"{what} cannot be negative: {shown(value)}")
     if number > LARGEST:

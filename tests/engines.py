@@ -1,0 +1,37 @@
+"""The two engines under one roof: their names, and what came out of a call, be it a value or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from assignor import assign, errors
+
+Engine: TypeAlias = Literal["rust", "reference"]
+ENGINES: tuple[Engine, ...] = ("rust", "reference")
+
+Assign: TypeAlias = Callable[..., Mapping[str, Any]]
+
+
+class Outcome(NamedTuple):
+    """What a call came to: the answer with its order, or class and message of the error; the other is None."""
+
+    answer: list[tuple[str, list[tuple[str, int]]]] | None
+    error: tuple[type[BaseException], str] | None
+
+
+def outcome(call: Assign, *arguments: Any, **options: Any) -> Outcome:
+    """Calls, and says what came of it; only errors that the package raises on purpose count as an outcome."""
+    try:
+        answer = call(*arguments, **options)
+    except errors.AssignorError as error:
+        return Outcome(None, (type(error), str(error)))
+    return Outcome([(member, list(partitions)) for member, partitions in answer.items()], None)
+
+
+def outcomes(partitions_per_topic: Any, subscriptions: Any, *, prefer_rack_aware: bool = False) -> list[Outcome]:
+    """What `assign` of each engine comes to, in the order of `ENGINES`."""
+    return [
+        outcome(assign, partitions_per_topic, subscriptions, prefer_rack_aware=prefer_rack_aware, engine=engine)
+        for engine in ENGINES
+    ]

@@ -1,0 +1,340 @@
+"""Input that cannot be meant: both engines refuse it with one class and one message, which names what is wrong."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assignor import PartitionInfo, Subscription, assign, errors, plan
+from assignor.model import shown
+from engines import Engine
+
+LONE = "\ud800"
+ARGUMENT, TYPE, NULL = errors.IllegalArgumentError, errors.WrongTypeError, errors.NullArgumentError
+
+
+class Unreadable:
+    """An object that cannot even show itself."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+class Changing(Mapping[str, Any]):
+    """A mapping of a user's own, that can be changed."""
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        self.entries = dict(entries)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+class Interfering:
+    """An iterable that does something else whenever it is read."""
+
+    def __init__(self, entries: list[Any], interfere: Callable[[], object]) -> None:
+        self.entries = entries
+        self.interfere = interfere
+
+    def __iter__(self) -> Iterator[Any]:
+        self.interfere()
+        return iter(self.entries)
+
+
+def refused(topics: Any, members: Any, engine: Engine) -> tuple[type[BaseException], str]:
+    """Class and message of the error that both `assign` and `plan` raise."""
+    with pytest.raises(errors.AssignorError) as assigning:
+        assign(topics, members, engine=engine)
+    with pytest.raises(errors.AssignorError) as planning:
+        plan(topics, members, engine=engine)
+    assert str(assigning.value) == str(planning.value)
+    assert type(assigning.value) is type(planning.value)
+    return type(assigning.value), str(assigning.value)
+
+
+Info: Any = PartitionInfo  # also of what it is not meant for
+
+PARTITIONS = [
+    ("3", TYPE, "topic 't': partitions must be a count or an iterable of ids, not str: '3'"),
+    (b"12", TYPE, "topic 't': partitions must be a count or an iterable of ids, not bytes: b'12'"),
+    (
+        bytearray(b"1"),
+        TYPE,
+        "topic 't': partitions must be a count or an iterable of ids, not bytearray: bytearray(b'1')",
+    ),
+    (True, TYPE, "topic 't': partitions must be a count or an iterable of ids, not bool: True"),
+    (np.True_, TYPE, "topic 't': partitions must be a count or an iterable of ids, not bool: np.True_"),
+    (2.0, TYPE, "topic 't': partitions must be a count or an iterable of ids, not float: 2.0"),
+    (int, TYPE, "topic 't': partitions must be a count or an iterable of ids, not type: <class 'int'>"),
+    (None, NULL, "topic 't': partitions must be a count or an iterable of ids, not None"),
+    (-1, ARGUMENT, "topic 't': a partition count cannot be negative: -1"),
+    (np.int8(-3), ARGUMENT, "topic 't': a partition count cannot be negative: np.int8(-3)"),
+    (-(2**70), ARGUMENT, "topic 't': a partition count cannot be negative: -1180591620717411303424"),
+    (2**31, ARGUMENT, "topic 't': a partition count cannot be over 2147483647: 2147483648"),
+    (2**70, ARGUMENT, "topic 't': a partition count cannot be over 2147483647: 1180591620717411303424"),
+    ([0, -1], ARGUMENT, "topic 't': a partition id cannot be negative: -1"),
+    ([Info(-1)], ARGUMENT, "topic 't': a partition id cannot be negative: -1"),
+    ([0, 2**31], ARGUMENT, "topic 't': a partition id cannot be over 2147483647: 2147483648"),
+    ([0, False], TYPE, "topic 't': a partition id must be an int, not bool: False"),
+    ([0, 1.0], TYPE, "topic 't': a partition id must be an int, not float: 1.0"),
+    ([np.float32(1)], TYPE, "topic 't': a partition id must be an int, not float32: np.float32(1.0)"),
+    (["0"], TYPE, "topic 't': a partition id must be an int, not str: '0'"),
+    ([None], NULL, "topic 't': a partition id must be an int, not None"),
+    ([(0, ("r",))], TYPE, "topic 't': a partition id must be an int, not tuple: (0, ('r',))"),
+    (np.array([[0, 1]]), TYPE, "topic 't': a partition id must be an int, not ndarray: array([0, 1])"),
+    ([Info(True)], TYPE, "topic 't': a partition id must be an int, not bool: True"),
+    ([Info("0")], TYPE, "topic 't': a partition id must be an int, not str: '0'"),
+    ([3, 1, 3], ARGUMENT, "topic 't': partition 3 is given twice"),
+    ([5, Info(5, ("r",)), 2, 2], ARGUMENT, "topic 't': partition 2 is given twice"),
+    ([Info(4, "r1")], TYPE, "topic 't', partition 4: racks must be an iterable of str or None, not str: 'r1'"),
+    (
+        [Info(4, b"r")],
+        TYPE,
+        "topic 't', partition 4: racks must be an iterable of str or None, not bytes: b'r'",
+    ),
+    ([Info(4, None)], NULL, "topic 't', partition 4: racks must be an iterable of str or None, not None"),
+    ([Info(4, 7)], TYPE, "topic 't', partition 4: racks must be an iterable of str or None, not int: 7"),
+    ([Info(4, (7,))], TYPE, "topic 't', partition 4: a rack must be a str, not int: 7"),
+    (
+        [Info(4, (None, LONE))],
+        ARGUMENT,
+        "topic 't', partition 4: a rack has a lone surrogate, which UTF-8 cannot carry: '\\ud800'",
+    ),
+    ([Unreadable()], TYPE, "topic 't': a partition id must be an int, not Unreadable: <Unreadable>"),
+    (["x" * 90], TYPE, "topic 't': a partition id must be an int, not str: '" + "x" * 78 + "…"),
+]
+
+
+@pytest.mark.parametrize(("partitions", "error", "message"), PARTITIONS, ids=lambda value: shown(value)[:30])
+def test_partitions_that_cannot_be_meant_are_refused(
+    partitions: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
+    assert (error, message) == refused({"ok": 1, "t": partitions}, {"a": ("t",)}, engine)
+
+
+SUBSCRIBED = [
+    ("t", TYPE, "member 'a': topics must be an iterable of topic names, not str: 't'"),
+    (b"t", TYPE, "member 'a': topics must be an iterable of topic names, not bytes: b't'"),
+    (bytearray(b"t"), TYPE, "member 'a': topics must be an iterable of topic names, not bytearray: bytearray(b't')"),
+    (None, NULL, "member 'a': topics must be an iterable of topic names, not None"),
+    (7, TYPE, "member 'a': topics must be an iterable of topic names, not int: 7"),
+    (["t", 7], TYPE, "member 'a': a topic must be a str, not int: 7"),
+    (["t", b"u"], TYPE, "member 'a': a topic must be a str, not bytes: b'u'"),
+    (["t", None], NULL, "member 'a': a topic must be a str, not None"),
+    (memoryview(b"t"), TYPE, "member 'a': a topic must be a str, not int: 116"),
+    (
+        ["t", "x" + LONE],
+        ARGUMENT,
+        "member 'a': a topic has a lone surrogate, which UTF-8 cannot carry: 'x\\ud800'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("topics", "error", "message"), SUBSCRIBED, ids=lambda value: repr(value)[:30])
+def test_topics_of_a_member_that_cannot_be_meant_are_refused(
+    topics: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
+    assert (error, message) == refused({"t": 1}, {"ok": ["t"], "a": topics}, engine)
+
+
+NAMES = [
+    (7, TYPE, "must be a str, not int: 7"),
+    (b"x", TYPE, "must be a str, not bytes: b'x'"),
+    (None, NULL, "must be a str, not None"),
+    (("t", 0), TYPE, "must be a str, not tuple: ('t', 0)"),
+    (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+]
+
+
+@pytest.mark.parametrize(("name", "error", "reason"), NAMES)
+def test_names_of_topics_and_members_that_are_no_names_are_refused(
+    name: Any, error: type[Exception], reason: str, engine: Engine
+) -> None:
+    assert (error, f"a topic name {reason}") == refused({name: 1}, {}, engine)
+    assert (error, f"a member id {reason}") == refused({}, {name: ["t"]}, engine)
+    assert (error, f"a member id {reason}") == refused({}, {name: Subscription(("t",))}, engine)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "reason"),
+    [(None, NULL, "not None"), (["t"], TYPE, "not list: ['t']"), ("t", TYPE, "not str: 't'"), (3, TYPE, "not int: 3")],
+)
+def test_arguments_that_are_no_mappings_are_refused(
+    value: Any, error: type[Exception], reason: str, engine: Engine
+) -> None:
+    topics = f"partitions_per_topic must be a mapping of topics to partitions, {reason}"
+    members = f"subscriptions must be a mapping of member ids to subscriptions, {reason}"
+
+    assert (error, topics) == refused(value, {}, engine)
+    assert (error, members) == refused({}, value, engine)
+
+
+def test_topics_are_read_before_members_so_that_their_error_comes_first(engine: Engine) -> None:
+    assert "topic 't': a partition count cannot be negative: -1" == refused({"t": -1}, {"a": None}, engine)[1]
+
+
+@pytest.mark.parametrize("kind", [dict, Changing])
+@pytest.mark.parametrize("change", ["grow", "shrink"])
+def test_topics_that_change_size_while_they_are_read_are_refused(
+    kind: Callable[[dict[str, Any]], Any], change: str, engine: Engine
+) -> None:
+    def answer() -> tuple[type[BaseException], str]:
+        topics = kind({"t": 1, "u": 1})
+        entries = topics.entries if isinstance(topics, Changing) else topics
+        interfere = (lambda: entries.update(v=1)) if change == "grow" else (lambda: entries.pop("u", None))
+        entries["t"] = Interfering([0], interfere)
+        return refused_once(lambda: assign(topics, {"a": ["t"]}, engine=engine))
+
+    sizes = "2 entries, then 3" if change == "grow" else "2 entries, then 1"
+    assert (ARGUMENT, f"partitions_per_topic changed size while it was read: {sizes}") == answer()
+
+
+@pytest.mark.parametrize("kind", [dict, Changing])
+@pytest.mark.parametrize("change", ["grow", "shrink"])
+def test_subscriptions_that_change_size_while_they_are_read_are_refused(
+    kind: Callable[[dict[str, Any]], Any], change: str, engine: Engine
+) -> None:
+    members = kind({"a": ["t"], "b": ["t"]})
+    entries = members.entries if isinstance(members, Changing) else members
+    interfere = (lambda: entries.update(c=["t"])) if change == "grow" else (lambda: entries.pop("b", None))
+    entries["a"] = Interfering(["t"], interfere)
+
+    found = refused_once(lambda: plan({"t": 1}, members, engine=engine))
+
+    sizes = "2 entries, then 3" if change == "grow" else "2 entries, then 1"
+    assert (ARGUMENT, f"subscriptions changed size while it was read: {sizes}") == found
+
+
+def refused_once(call: Callable[[], object]) -> tuple[type[BaseException], str]:
+    """Class and message of the error of a call that cannot be repeated."""
+    with pytest.raises(errors.AssignorError) as raised:
+        call()
+    return type(raised.value), str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["java", "", "RUST", LONE, None, 3, b"rust"])
+def test_an_unknown_engine_is_refused(name: Any) -> None:
+    message = f"engine must be 'rust' or 'reference', not {name!r}"
+
+    assert (ARGUMENT, message) == refused({}, {}, name)
+
+
+def test_a_pattern_is_refused_as_long_as_it_cannot_be_resolved() -> None:
+    with pytest.raises(
+        errors.UnsupportedPatternError, match=r"Subscription: .* list the topics that 'orders\.\*' means"
+    ):
+        Subscription(pattern="orders.*")
+    with pytest.raises(ARGUMENT, match=r"topics or a pattern, not both: \('t',\) and 'orders\.\*'"):
+        Subscription(("t",), pattern="orders.*")
+
+
+@pytest.mark.parametrize("field", ["group_instance_id", "rack"])
+@pytest.mark.parametrize(
+    ("value", "error", "reason"),
+    [
+        (7, TYPE, "must be a str, not int: 7"),
+        (b"r", TYPE, "must be a str, not bytes: b'r'"),
+        (("r",), TYPE, "must be a str, not tuple: ('r',)"),
+        (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    ],
+)
+def test_a_subscription_refuses_what_is_no_name(field: str, value: Any, error: type[Exception], reason: str) -> None:
+    found = refused_once(lambda: Subscription(("t",), **{field: value}))
+
+    assert (error, f"Subscription: {field} {reason}") == found
+
+
+@pytest.mark.parametrize(
+    ("topics", "error", "message"),
+    [
+        ("t", TYPE, "Subscription: topics must be an iterable of topic names, not str: 't'"),
+        (None, NULL, "Subscription: topics must be an iterable of topic names, not None"),
+        (["t", 7], TYPE, "Subscription: a topic must be a str, not int: 7"),
+        ([None], NULL, "Subscription: a topic must be a str, not None"),
+        ([LONE], ARGUMENT, "Subscription: a topic has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    ],
+)
+def test_a_subscription_refuses_topics_that_cannot_be_meant(topics: Any, error: type[Exception], message: str) -> None:
+    assert (error, message) == refused_once(lambda: Subscription(topics))
+
+
+@pytest.mark.parametrize("owned", [[("t",)], [7], 7, None, ["tu3"]])
+def test_a_subscription_refuses_owned_partitions_that_are_no_pairs(owned: Any) -> None:
+    found, message = refused_once(lambda: Subscription(("t",), owned_partitions=owned))
+
+    assert issubclass(found, TYPE)
+    assert message.startswith("Subscription: owned_partitions must be an iterable of (topic, partition), not ")
+
+
+def test_every_refusal_is_an_error_of_the_package_and_of_python() -> None:
+    assert issubclass(ARGUMENT, errors.AssignorError)
+    assert issubclass(ARGUMENT, ValueError)
+    assert issubclass(TYPE, errors.AssignorError)
+    assert issubclass(TYPE, TypeError)
+    assert issubclass(NULL, TYPE)
+    assert issubclass(errors.UnsupportedPatternError, ValueError)
+
+
+@pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine"), StopAsyncIteration("mine")])
+def test_errors_of_a_users_own_iterator_come_through_unchanged(error: Exception, engine: Engine) -> None:
+    def fail() -> None:
+        raise error
+
+    def later() -> Iterator[Any]:
+        yield from ()
+        raise error
+
+    iterables = Interfering([], fail), later()
+    for broken in iterables:
+        with pytest.raises(type(error)) as raised:
+            assign({"t": broken}, {}, engine=engine)
+        assert error is raised.value
+    for broken in Interfering([], fail), later():
+        with pytest.raises(type(error)) as raised:
+            assign({}, {"a": broken}, engine=engine)
+        assert error is raised.value
+    for broken in Interfering([], fail), later():
+        with pytest.raises(type(error)) as raised:
+            assign({"t": [Info(0, broken)]}, {}, engine=engine)
+        assert error is raised.value
+
+
+@pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine")])
+def test_a_subscription_passes_errors_of_a_users_own_iterator_on(error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as by_topics:
+        Subscription(Interfering([], fail))  # type: ignore[arg-type]
+    with pytest.raises(type(error)) as by_owned:
+        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]
+
+    assert error is by_topics.value
+    assert error is by_owned.value
+
+
+def test_after_an_error_the_inputs_are_as_they_were(engine: Engine) -> None:
+    topics = {"u": [2, PartitionInfo(0, ("r", None))], "t": [1, 1]}
+    members = {"b": ["t", "u"], "a": Subscription(("t",), rack="r"), "c": {"t": 1}}
+    before = copy.deepcopy((topics, members))
+
+    found = refused(topics, members, engine)
+
+    assert (ARGUMENT, "topic 't': partition 1 is given twice") == found
+    assert before == (topics, members)
+    assert [list(mapping) for mapping in before] == [list(topics), list(members)]
+
+
+def test_none_among_racks_is_a_broker_without_rack_and_no_error(engine: Engine) -> None:
+    assert {"a": [("t", 0)]} == assign({"t": [PartitionInfo(0, (None, "r"))]}, {"a": ("t",)}, engine=engine)

@@ -1,0 +1,96 @@
+"""The reference is the specification: plain Python that never touches the core it specifies."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assignor
+from assignor import reference
+
+PACKAGE = Path(assignor.__file__).parent
+MODULES = sorted(path for path in Path(reference.__file__).parent.glob("*.py"))
+
+WITHOUT_CORE = """
+import importlib, sys
+sys.modules["assignor._core"] = None
+for module in sys.argv[1:]:
+    importlib.import_module("assignor.reference." + module)
+from assignor import Subscription, check
+from assignor.reference import range
+members = {"C0": ["t0", "t1"], "C1": Subscription(("t0", "t1"), rack="r1")}
+answer = range.assign({"t0": 3, "t1": 3}, members)
+assert not check(answer, {"t0": 3, "t1": 3}, members)
+assert "numpy" not in sys.modules
+print({member: [f"{topic}p{id}" for topic, id in found] for member, found in answer.items()})
+"""
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports anywhere in it, by absolute name."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: a relative import"
+            assert node.module is not None
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def reached(path: Path) -> set[Path]:
+    """The files of the package that a file imports, those that they import, and so on; not the package's own door."""
+    files, todo = set(), [path]
+    while todo:
+        current = todo.pop()
+        if current in files:
+            continue
+        files.add(current)
+        for module in imported(current):
+            if module.startswith("assignor."):
+                place = PACKAGE.joinpath(*module.split(".")[1:])
+                todo += [found for found in (place.with_suffix(".py"), place / "__init__.py") if found.exists()]
+    return files
+
+
+def test_the_reference_computes_where_there_is_no_core() -> None:
+    names = [path.stem for path in MODULES if path.stem != "__init__"]
+    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+
+    answer = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT_CORE, *names],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+
+    expected = "{'C0': ['t0p0', 't0p1', 't1p0', 't1p1'], 'C1': ['t0p2', 't1p2']}\n"
+    assert ("", expected) == (answer.stderr, answer.stdout)
+
+
+def test_every_part_of_range_has_its_file_in_the_reference() -> None:
+    assert {"group", "rack", "range"} <= {path.stem for path in MODULES}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_no_file_of_the_reference_imports_the_core(path: Path) -> None:
+    for file in reached(path):
+        core = {module for module in imported(file) if "_core" in module.split(".")}
+
+        assert set() == core, f"{path.name}, by way of {file.name}"
+
+
+def test_a_file_that_imports_the_core_would_be_noticed() -> None:
+    assert "assignor._core" in imported(PACKAGE / "__init__.py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_no_file_of_the_reference_caches_or_computes_in_arrays(path: Path) -> None:
+    assert set() == imported(path) & {"functools", "numpy", "pyarrow", "pandas"}
