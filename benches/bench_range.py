@@ -13,7 +13,7 @@ import time
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from engines import ENGINES, OURS
+from sides import ENGINES, OURS
 from workloads import SELECTIONS, WORKLOADS
 
 FEWEST, MOST = 3, 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engines import require_release
+from sides import require_release
 from workloads import SELECTIONS
 
 

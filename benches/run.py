@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import assignor._core
-from engines import ENGINES, OURS, PAIRS, require_release
+from sides import ENGINES, OURS, PAIRS, require_release
 from workloads import GROWTH, SELECTIONS, Workload
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,7 +11,7 @@ import pytest
 
 import assignor._core
 from assignor import PartitionInfo, Subscription, TopicPartition
-from engines import ENGINES, OURS, PAIRS, require_release, right_answer
+from sides import ENGINES, OURS, PAIRS, require_release, right_answer
 from workloads import GROWTH, MEMBERS, RATIOS, SELECTIONS, TOPICS, WORKLOADS, Workload, grid, jmh
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
@@ -170,7 +170,7 @@ def test_an_incomplete_answer_is_noticed_where_peers_know_no_racks() -> None:
 
 
 def test_a_workload_too_large_for_the_reference_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engines.PAIRS", 1)
+    monkeypatch.setattr("sides.PAIRS", 1)
     right_answer.cache_clear()
     workload = jmh(2, 2, 2)
 

@@ -64,6 +64,7 @@ pub(super) fn assign<'py>(
             let group = read::group(partitions_per_topic, subscriptions)?;
             let plan = py.detach(|| range::assign(&group, prefer_rack_aware));
             let topics = plan.topics().iter().map(|topic| PyString::new(py, topic)).collect::<Vec<_>>();
+            let _quiet = NoCollection::new(py)?;
             let assignment = PyDict::new(py);
             for (number, member) in plan.members().iter().enumerate() {
                 let partitions = partition_list(py, plan.spans_of(number), |topic| topics[topic as usize].clone())?;
@@ -128,15 +129,45 @@ fn partition_list<'py>(
     mut topic: impl FnMut(u32) -> Bound<'py, PyString>,
 ) -> PyResult<Bound<'py, PyList>> {
     static TOPIC_PARTITION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static NEW_TUPLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let class = TOPIC_PARTITION.import(py, "assignor.model", "TopicPartition")?;
-    let partitions = PyList::empty(py);
+    // As a named tuple's own `_make` does it, which spares a call of Python code for each.
+    let new_tuple =
+        NEW_TUPLE.get_or_try_init(py, || Ok::<_, PyErr>(py.get_type::<PyTuple>().getattr("__new__")?.unbind()))?;
+    let mut partitions = Vec::new();
     for span in spans {
         let topic = topic(span.topic);
         for offset in 0..span.count {
-            partitions.append(class.call1((&topic, span.start + offset))?)?;
+            partitions.push(new_tuple.bind(py).call1((class, (&topic, span.start + offset)))?);
         }
     }
-    Ok(partitions)
+    PyList::new(py, partitions)
+}
+
+/// Keeps Python from collecting garbage until dropped.
+///
+/// None can come of building tuples of a str and an int, but each of them counts towards the next collection, and the
+/// collections would cost several times what the building does.
+struct NoCollection<'py>(Option<Bound<'py, PyModule>>);
+
+impl<'py> NoCollection<'py> {
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        let gc = py.import("gc")?;
+        let enabled = gc.call_method0("isenabled")?.is_truthy()?;
+        if enabled {
+            gc.call_method0("disable")?;
+        }
+        Ok(Self(enabled.then_some(gc)))
+    }
+}
+
+impl Drop for NoCollection<'_> {
+    fn drop(&mut self) {
+        if let Some(gc) = &self.0 {
+            // It cannot fail, and there is nobody to tell.
+            let _ = gc.call_method0("enable");
+        }
+    }
 }
 
 /// An assignment: a read-only mapping of member ids to lists of `TopicPartition`, which are built when asked for.
@@ -162,6 +193,7 @@ impl PyPlan {
     }
 
     fn list<'py>(&self, py: Python<'py>, member: u32) -> PyResult<Bound<'py, PyList>> {
+        let _quiet = NoCollection::new(py)?;
         let mut last: Option<(u32, Bound<'py, PyString>)> = None;
         partition_list(py, self.plan.spans_of(member as usize), |topic| match &last {
             Some((number, name)) if *number == topic => name.clone(),

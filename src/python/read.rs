@@ -4,6 +4,7 @@
 //! change underneath: mappings are listed first and their size is checked after every entry.
 
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
@@ -71,8 +72,8 @@ fn partition(
     if !entry.is_instance(info)? {
         return Ok((int(entry, || format!("topic '{topic}': a partition id"))?, Vec::new()));
     }
-    let id = int(&entry.getattr("partition")?, || format!("topic '{topic}': a partition id"))?;
-    let replicas = entry.getattr("racks")?;
+    let id = int(&entry.getattr(intern!(entry.py(), "partition"))?, || format!("topic '{topic}': a partition id"))?;
+    let replicas = entry.getattr(intern!(entry.py(), "racks"))?;
     let refused =
         || wrong_type(&format!("topic '{topic}', partition {id}: racks"), "an iterable of str or None", &replicas);
     if is_text(&replicas) {
@@ -82,7 +83,8 @@ fn partition(
     for rack in iterate(&replicas, refused)? {
         let rack = rack?;
         if !rack.is_none() {
-            on.push(racks.number(&name_of(&rack, || format!("topic '{topic}', partition {id}: a rack"))?));
+            let what = || format!("topic '{topic}', partition {id}: a rack");
+            on.push(with_name(&rack, what, |rack| racks.number(rack))?);
         }
     }
     Ok((id, on))
@@ -200,7 +202,7 @@ fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
     if !is_int(value)? {
         return Err(wrong_type(&what(), "an int", value));
     }
-    let number = value.call_method0("__index__")?;
+    let number = if value.is_exact_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
     let reason = match number.extract::<i32>() {
         Ok(number) if number >= 0 => return Ok(number),
         _ if number.lt(0)? => "cannot be negative".to_owned(),
