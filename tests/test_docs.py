@@ -1,0 +1,61 @@
+"""The examples in docstrings and in the README are run, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import assignor
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(
+    found.name
+    for found in pkgutil.walk_packages(assignor.__path__, "assignor.")
+    if not found.name.endswith(("._core", ".__main__"))
+)
+
+
+@pytest.mark.parametrize("name", ["assignor", *MODULES])
+def test_examples_of_a_module_hold(name: str) -> None:
+    module = importlib.import_module(name)
+
+    assert 0 == doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed
+
+
+@pytest.mark.parametrize("name", ["assign", "plan", "Plan"])
+def test_examples_of_the_core_hold(name: str) -> None:
+    given = {"assign": assignor.assign, "plan": assignor.plan}
+    examples = doctest.DocTestFinder().find(getattr(assignor, name), name, globs=given)
+    runner = doctest.DocTestRunner()
+    for example in examples:
+        runner.run(example)
+
+    assert runner.tries > 0
+    assert 0 == runner.failures
+
+
+def test_examples_of_the_readme_hold() -> None:
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+
+    assert results.attempted >= 7
+    assert 0 == results.failed
+
+
+@pytest.mark.parametrize("page", ["README.md", "data/README.md", "docs/decisions.md", "docs/report.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
+
+    assert [] == [link for link in links if not (path.parent / link).exists()]
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert "$ make demo\n" in text
+    assert "$ make test\n" in text
