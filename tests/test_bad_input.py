@@ -310,6 +310,42 @@ def test_errors_of_a_users_own_iterator_come_through_unchanged(error: Exception,
         assert error is raised.value
 
 
+def test_entries_are_read_one_by_one_so_that_the_first_wrong_one_is_reported(engine: Engine) -> None:
+    def then_broken(wrong: Any) -> Iterator[Any]:
+        yield wrong
+        raise KeyError("never reached")
+
+    topics = refused_once(lambda: assign({"t": then_broken(-1)}, {}, engine=engine))
+    members = refused_once(lambda: assign({}, {"a": then_broken(7)}, engine=engine))
+    racks = refused_once(lambda: assign({"t": [Info(0, then_broken(7))]}, {}, engine=engine))
+
+    assert (ARGUMENT, "topic 't': a partition id cannot be negative: -1") == topics
+    assert (TYPE, "member 'a': a topic must be a str, not int: 7") == members
+    assert (TYPE, "topic 't', partition 0: a rack must be a str, not int: 7") == racks
+
+
+class Sequence:
+    """What can be iterated only because it can be indexed."""
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def __getitem__(self, place: int) -> Any:
+        found = self.entries[place]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def test_what_can_be_indexed_can_be_iterated(engine: Engine) -> None:
+    topics: Any = {"t": Sequence(3, Info(1, Sequence("r", None)))}
+
+    assert {"a": [("t", 1), ("t", 3)]} == assign(topics, {"a": Sequence("t")}, engine=engine)  # type: ignore[dict-item]
+    for broken in ({"t": Sequence(TypeError("mine"))}, {"t": [Info(0, Sequence(TypeError("mine")))]}):
+        with pytest.raises(TypeError, match=r"^mine$"):
+            assign(broken, {}, engine=engine)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine")])
 def test_a_subscription_passes_errors_of_a_users_own_iterator_on(error: Exception) -> None:
     def fail() -> None:

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -247,6 +250,36 @@ def test_range_a_wrong_expectation_is_noticed(damage: str, engine: Engine) -> No
     compare(case, answer)
     with pytest.raises(AssertionError, match=case.name):
         compare(wrong, answer)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"via": "telepathy"}, "odd: unknown way in: 'telepathy'"),
+        ({"order_matters": True}, r"odd: fields unknown or missing: \['order_matters'\]"),
+        ({"phantom": True}, r"odd: fields unknown or missing: \['phantom'\]"),
+        ({"members": [{"member_id": "a", "weight": 3}]}, "odd: fields unknown or missing: .*'weight'"),
+        ({"via": "counts", "topics": {"t": [[1, []]]}}, "odd: t cannot be told as a count"),
+    ],
+)
+def test_range_what_the_reader_does_not_know_is_an_error(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    case = {"name": "odd", "tags": [], "prefer_rack_aware": False, "via": "cluster", "linked_subscriptions": False}
+    case |= {"topics": {"t": [[0, ["r"]]]}, "members": [], "rack_mode": False, "expected": {}}
+    with (
+        gzip.open(tmp_path / "range_plain.jsonl.gz", "wt") as plain,
+        gzip.open(tmp_path / "range_odd.jsonl.gz", "wt") as odd,
+    ):
+        plain.write(json.dumps(case))
+        odd.write(json.dumps(case | change))
+
+    assert ["odd"] == [read.name for read in range_vectors.read(tmp_path / "range_plain.jsonl.gz")]
+    with pytest.raises(ValueError, match=message):
+        range_vectors.read(tmp_path / "range_odd.jsonl.gz")
+
+
+def test_range_a_file_of_an_unknown_form_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"range_new\.parquet: not a name that vectors of the kind range have"):
+        range_vectors.read(tmp_path / "range_new.parquet")
 
 
 def test_range_a_folder_without_the_kind_is_an_error(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from assignor.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     import numpy.typing as npt
@@ -235,7 +235,7 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
     if isinstance(names, (str, bytes, bytearray)):
         raise wrong_type(what, "an iterable of topic names", names)
     try:
-        found: tuple[object, ...] = tuple(names)  # type: ignore[arg-type]  # what is no iterable is reported just below
+        found: Iterator[object] = iter(names)  # type: ignore[call-overload]  # what is no iterable is reported just below
     except TypeError:
         if hasattr(names, "__iter__"):
             raise

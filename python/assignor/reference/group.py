@@ -109,15 +109,14 @@ def _read_partition(topic: str, entry: object) -> Partition:
     id = _read_int(entry.partition, f"topic '{topic}': a partition id")
     where = f"topic '{topic}', partition {id}"
     entries = _read_entries(entry.racks, f"{where}: racks", "an iterable of str or None")
-    racks = [rack for rack in entries if rack is not None]
-    return Partition(id, frozenset(check_name(rack, f"{where}: a rack") for rack in racks))
+    return Partition(id, frozenset(check_name(rack, f"{where}: a rack") for rack in entries if rack is not None))
 
 
-def _read_entries(values: object, what: str, wanted: str) -> list[object]:
+def _read_entries(values: object, what: str, wanted: str) -> Iterator[object]:
     if isinstance(values, (str, bytes, bytearray)):
         raise wrong_type(what, wanted, values)
     try:
-        return list(values)  # type: ignore[call-overload,no-any-return]  # what is no iterable is reported just below
+        return iter(values)  # type: ignore[call-overload,no-any-return]  # what is no iterable is reported just below
     except TypeError:
         if hasattr(values, "__iter__"):
             raise
