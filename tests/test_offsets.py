@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from assignor import errors, offsets, reference
 from assignor.offsets import coordinator_partition, decode_batch, decode_record
 from assignor.reference.offsets.schema import TYPES
-from test_wire import mutated
+from mutation import mutated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

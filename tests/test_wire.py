@@ -14,14 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignor import errors, wire
+from assignor import errors
 from assignor.model import TopicPartition
 from assignor.wire import AssignmentBytes, SubscriptionBytes, decode_assignment, decode_subscription
+from mutation import mutated
 
 if TYPE_CHECKING:
     from assignor._engine import Engine
 
-FOLDER = Path(os.environ.get("ASSIGNOR_VECTORS") or Path(__file__).parent / "vectors")
+OWN_FOLDER = Path(__file__).parent / "vectors"
 NOT_COMPARED = {"name", "why", "in_3.7.0"}
 DECODE = {"do", "kind", "hex", "decoded", "left_over", "fails"}
 ENCODE = DECODE | {"object", "version"}
@@ -29,12 +30,13 @@ DIFFERS = (AssertionError, errors.WireError, pytest.fail.Exception)
 NULL = b"\xff\xff\xff\xff"
 
 
-def vectors() -> list[dict[str, Any]]:
+def vectors(folder: Path = OWN_FOLDER) -> list[dict[str, Any]]:
+    """The vectors of the kind `wire` in a folder; none at all is an error."""
     lines = []
-    for path in sorted(FOLDER.glob("wire_*.jsonl.gz")):
+    for path in sorted(folder.glob("wire_*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as file:
             lines += [json.loads(line) for line in file]
-    assert lines, f"no wire_*.jsonl.gz in {FOLDER}"
+    assert lines, f"no wire_*.jsonl.gz in {folder}"
     return lines
 
 
@@ -78,7 +80,7 @@ def check(line: dict[str, Any], engine: Engine) -> None:
 
 @pytest.mark.conformance
 def test_wire_decoding_equals_kafka(engine: Engine) -> None:
-    for line in vectors():
+    for line in vectors(Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)):
         try:
             check(line, engine)
         except DIFFERS as error:
@@ -223,23 +225,6 @@ def assert_engines_agree(data: bytes) -> None:
         assert outcome(kind, data, tolerant, "rust") == outcome(kind, data, tolerant, "reference"), (kind, data.hex())
 
 
-def mutated(rng: random.Random, data: bytes) -> bytes:
-    """A copy with a few bytes changed, cut or added."""
-    changed = bytearray(data)
-    for _ in range(rng.randint(1, 3)):
-        at = rng.randrange(len(changed) + 1)
-        match rng.randrange(4):
-            case 0:
-                changed[at : at + 1] = rng.choice([b"\0", b"\1", b"\x7f", b"\x80", b"\xff", rng.randbytes(1)])
-            case 1:
-                del changed[at:]
-            case 2:
-                changed[at:at] = rng.randbytes(rng.randint(1, 4))
-            case _:
-                del changed[at : at + rng.randint(1, 4)]
-    return bytes(changed)
-
-
 MESSAGES = [bytes.fromhex(line["hex"]) for line in vectors() if "hex" in line]
 
 
@@ -257,11 +242,3 @@ def test_engines_agree_on_a_million_mutations() -> None:
     rng = random.Random(20)
     for _ in range(1_000_000 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 2_000):
         assert_engines_agree(mutated(rng, rng.choice(MESSAGES)))
-
-
-def test_examples_in_docstrings() -> None:
-    import doctest
-
-    failed, tried = doctest.testmod(wire)
-    assert tried
-    assert not failed
