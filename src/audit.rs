@@ -136,7 +136,7 @@ fn range_of(
             let mut partitions = Partitions::new();
             for span in plan.spans_of(member) {
                 let ids = partitions.entry(plan.topics()[span.topic as usize].clone()).or_default();
-                ids.extend(span.start..span.start + span.count);
+                ids.extend((0..span.count).map(|offset| span.start + offset));
             }
             partitions
         })

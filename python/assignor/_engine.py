@@ -29,7 +29,7 @@ def choose(engine: Engine, rust: Verb, reference: Verb) -> Verb:
         return rust
     if engine == "reference":
         return reference
-    raise IllegalArgumentError(f"engine is 'rust' or 'reference', not {engine!r}")
+    raise IllegalArgumentError(f"engine must be 'rust' or 'reference', not {engine!r}")
 
 
 def as_bytes(data: object, name: str) -> bytes:

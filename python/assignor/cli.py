@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `assignor`; those of the process by default.
 
     Returns:
-        The exit code: 0, or 2 when the input cannot be used or something needed is missing; one line says what.
+        The exit code: 0; 2 when the input cannot be used or something needed is missing, and one line says what; 130
+        after Ctrl-C.
     """
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -32,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AssignorError as error:
         print(f"assignor: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("assignor: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader of standard output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor._engine import as_bytes, choose
 from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.model import check_name
 from assignor.reference import offsets as reference
 
 if TYPE_CHECKING:
@@ -136,8 +137,7 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
         >>> coordinator_partition("order-processor")
         23
     """
-    if not isinstance(group, str):
-        raise WrongTypeError(f"group is a str, not {type(group).__name__}")
+    check_name(group, "group")
     if not isinstance(partitions, int):
         raise WrongTypeError(f"partitions is an int, not {type(partitions).__name__}")
     if not 1 <= partitions <= MOST_PARTITIONS:
