@@ -18,17 +18,19 @@ build: .venv/.built ## Build the package in release mode into .venv, with all it
 
 .venv/.installed: requirements-dev.txt
 	@[ -n "$(PYTHON)" ] || { echo "assignor: Python 3.11 or newer is needed and was not found; install it, or say make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@echo "assignor: installing the development set into .venv, which takes a minute or two" >&2
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
 .venv/.built: .venv/.installed $(RUST)
 	@command -v cargo >/dev/null || { echo "assignor: cargo was not found; install a Rust toolchain (1.88 or newer, for example by rustup) and run make again" >&2; exit 1; }
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras spark,java >/dev/null
+	@echo "assignor: building the Rust core in release mode, which takes a minute or two the first time" >&2
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras spark,java >/dev/null
 	@touch $@
 
 demo: build ## Report on the recorded fleet in data/fleet_webshop
-	$(BIN)/assignor report data/fleet_webshop
+	@$(BIN)/assignor report data/fleet_webshop
 
 test: build ## Run every test but the long profiles
 	cargo test --locked --quiet
