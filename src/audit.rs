@@ -250,6 +250,13 @@ mod tests {
     }
 
     #[test]
+    fn without_metadata_there_is_nothing_to_compare_with() {
+        let verdict = judge(&[joined("a", &["t"], &[("t", &[0])])], 15, &metadata(&[]));
+
+        assert_eq!(vec!["there is no topic metadata to compare with"], verdict.remarks);
+    }
+
+    #[test]
     fn what_cannot_be_read_is_unknown_and_says_whose_it_is() {
         let mut member = joined("a", &["t"], &[]);
         member.subscription = Err("2 bytes are needed".into());

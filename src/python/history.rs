@@ -6,8 +6,10 @@ use arrow_array::builder::{BooleanBuilder, Int32Builder, Int64Builder, ListBuild
 use arrow_array::{ArrayRef, ListArray, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields};
+use rustc_hash::FxHashSet;
 
 use crate::audit::{Metadata, Verdict, judge};
+use crate::group::Topic;
 use crate::replay::{Generation, History, Kind, Member, busiest_minute, owned};
 
 /// Columns of histories in the making.
@@ -70,7 +72,7 @@ impl<'a> Histories<'a> {
         topics.dedup();
         self.topics.append_value(topics.len() as i32);
         self.partitions.append_value(owned.len() as i32);
-        self.unowned.append_option(unowned(history, owned.len(), self.metadata));
+        self.unowned.append_option(unowned(history, &owned, self.metadata));
         let loads: Vec<i32> = history.members.iter().filter_map(load).collect();
         self.idle.append_value(loads.iter().filter(|load| **load == 0).count() as i32);
         self.least.append_option(loads.iter().min().copied());
@@ -128,19 +130,24 @@ impl<'a> Histories<'a> {
 }
 
 /// How many partitions of the topics that the members subscribe to nobody has; None where that cannot be said.
-fn unowned(history: &History, owned: usize, metadata: &Metadata) -> Option<i32> {
+fn unowned(history: &History, owned: &FxHashSet<(&str, i32)>, metadata: &Metadata) -> Option<i32> {
     let last = metadata.moments.last()?;
     if history.members.is_empty() || !matches!(history.kind, Kind::Classic | Kind::Consumer) {
         return None;
     }
     let mut wanted: Vec<&String> = Vec::new();
     for member in &history.members {
+        member.partitions.as_ref()?;
         wanted.extend(member.topics.as_ref()?);
     }
     wanted.sort_unstable();
     wanted.dedup();
-    let exist: usize = wanted.iter().filter_map(|topic| last.topics.get(*topic)).map(|topic| topic.ids.len()).sum();
-    Some((exist as i32 - owned as i32).max(0))
+    let named: FxHashSet<(&str, i32)> =
+        owned.iter().map(|(topic, id)| (metadata.names.get(*topic).map_or(*topic, String::as_str), *id)).collect();
+    let nobodys = |topic: &Topic| {
+        (0..topic.ids.len()).filter(|at| !named.contains(&(topic.name.as_str(), topic.ids.at(*at)))).count()
+    };
+    Some(wanted.iter().filter_map(|topic| last.topics.get(*topic)).map(nobodys).sum::<usize>() as i32)
 }
 
 /// How many partitions a member has; None where its bytes cannot be read.

@@ -11,8 +11,11 @@ use super::{Kind, Member, Partitions, add, int, optional_text, text};
 /// What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`).
 const DEFAULT_ASSIGNOR: &str = "uniform";
 
-/// The state code of a member that has nothing left to give up or to wait for.
-const SETTLED: i32 = 0;
+/// The state code of a member that has nothing left to give up or to wait for: consumer groups count from 0, streams
+/// groups from 1.
+const fn settled_code(kind: Kind) -> i32 {
+    if matches!(kind, Kind::Streams) { 1 } else { 0 }
+}
 
 /// A group of a new protocol between two of its records.
 #[derive(Debug, Clone, Default)]
@@ -71,8 +74,9 @@ impl Modern {
     /// Kafka's name for the group's state, as its own classes derive it from the same records.
     pub(super) fn state(&self, kind: Kind) -> &'static str {
         let validated = self.topology.as_ref().is_some_and(|topology| topology.epoch == self.validated_topology);
-        let settled =
-            |id| self.current.get(id).is_some_and(|now| now.state == SETTLED && now.epoch == self.target_epoch);
+        let settled = |id| {
+            self.current.get(id).is_some_and(|now| now.state == settled_code(kind) && now.epoch == self.target_epoch)
+        };
         if self.members.is_empty() {
             "Empty"
         } else if kind == Kind::Share {
@@ -162,7 +166,7 @@ impl Current {
             let ids = entry.get("partitions").map(Value::items).unwrap_or_default();
             add(&mut partitions, &owner, ids.iter().filter_map(Value::as_i64).map(|id| id as i32));
         }
-        Self { epoch: int(value, "memberEpoch", 0), state: int(value, "state", SETTLED), partitions }
+        Self { epoch: int(value, "memberEpoch", 0), state: int(value, "state", 0), partitions }
     }
 }
 

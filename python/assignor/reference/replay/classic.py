@@ -1,0 +1,105 @@
+"""A classic group as its last type 2 record has it: members with the bytes that they and their leader sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assignor.errors import WireError
+from assignor.reference.replay.member import Member, Partitions, merged
+from assignor.reference.wire import decode_assignment, decode_subscription
+
+__all__ = ["Classic", "Joined", "Reading"]
+
+CONSUMER = "consumer"
+"""The protocol type of consumers, as against Kafka Connect's workers and others."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a member's subscription says.
+
+    `rack` is None where the version has none or it is empty; `refused` is why Kafka's own reader refuses the bytes,
+    where only the tolerant one could read them.
+    """
+
+    topics: list[str]
+    rack: str | None
+    refused: str | None
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What a member of a generation wanted and what its leader gave it; an error where that cannot be read."""
+
+    id: str
+    instance_id: str | None
+    subscription: Reading | WireError
+    assignment: Partitions | WireError
+
+
+class Classic:
+    """A classic group between two of its records."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.protocol_type: str = value["protocolType"]
+        self.generation: int = value["generation"]
+        self.protocol: str | None = value["protocol"]
+        self.leader: str | None = value["leader"]
+        self.records: list[dict[str, Any]] = value["members"]
+
+    @property
+    def state(self) -> str:
+        """Kafka's name for the state of a group that was loaded from this record."""
+        return "Stable" if self.records else "Empty"
+
+    def members(self) -> list[Member]:
+        """The members, in the record's order."""
+        members = []
+        for record in self.records:
+            topics = partitions = None
+            if self.protocol_type == CONSUMER:
+                subscription = read_subscription(record["subscription"])
+                topics = None if isinstance(subscription, WireError) else subscription.topics
+                assignment = read_assignment(record["assignment"])
+                partitions = None if isinstance(assignment, WireError) else assignment
+            instance_id = record.get("groupInstanceId")
+            client = (record["clientId"], record["clientHost"])
+            members.append(Member(record["memberId"], instance_id, *client, topics, partitions))
+        return members
+
+    def joined_under_range(self) -> list[Joined] | None:
+        """What the members wanted and got; None unless the assignor is `range` and there are members."""
+        if self.protocol != "range" or not self.records:
+            return None
+        return [
+            Joined(
+                record["memberId"],
+                record.get("groupInstanceId"),
+                read_subscription(record["subscription"]),
+                read_assignment(record["assignment"]),
+            )
+            for record in self.records
+        ]
+
+
+def read_subscription(data: bytes) -> Reading | WireError:
+    """A subscription as Kafka's own reader has it, or else as the tolerant one has it."""
+    refused = None
+    try:
+        read = decode_subscription(data, False)
+    except WireError as strict:
+        refused = str(strict)
+        try:
+            read = decode_subscription(data, True)
+        except WireError as error:
+            return error
+    return Reading(read.topics, read.rack_id or None, refused)
+
+
+def read_assignment(data: bytes) -> Partitions | WireError:
+    """The partitions of an assignment."""
+    try:
+        return merged(decode_assignment(data).assigned_partitions)
+    except WireError as error:
+        return error

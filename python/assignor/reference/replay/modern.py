@@ -1,0 +1,129 @@
+"""A group of the new protocols (consumer, share, streams) as its records have it.
+
+It has an epoch, members, and what each of them has at the moment. The three protocols number their record types
+differently, and write the same things.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from assignor.reference.offsets import Record
+from assignor.reference.replay.member import Member, Partitions, merged
+
+__all__ = ["Modern"]
+
+DEFAULT_ASSIGNOR = "uniform"
+"""What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`)."""
+
+GROUP = (3, 11, 17)
+MEMBER = (5, 10, 19)
+TARGET = (6, 12, 20)
+CURRENT = (8, 14, 22)
+TOPOLOGY = 23
+
+SETTLED = {"consumer": 0, "streams": 1}
+"""The state code of a member that has nothing left to give up or to wait for, by kind of group."""
+
+
+class Modern:
+    """A group of a new protocol between two of its records."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.value: dict[str, Any] | None = None
+        self.target_epoch = 0
+        self.topology: dict[str, Any] | None = None
+        self.joined: dict[str, dict[str, Any]] = {}
+        self.current: dict[str, dict[str, Any]] = {}
+
+    @property
+    def epoch(self) -> int | None:
+        """The group epoch; None while no group record stands."""
+        return None if self.value is None else int(self.value["epoch"])
+
+    def apply(self, record: Record) -> None:
+        """Take in a record of this group's kind."""
+        if record.type in GROUP:
+            self.value = record.value
+        elif record.type in TARGET:
+            self.target_epoch = 0 if record.value is None else record.value["assignmentEpoch"]
+        elif record.type == TOPOLOGY:
+            self.topology = record.value
+        elif record.type in MEMBER or record.type in CURRENT:
+            entries = self.joined if record.type in MEMBER else self.current
+            entries.pop(record.key["memberId"], None)
+            if record.value is not None:
+                entries[record.key["memberId"]] = record.value
+
+    @property
+    def state(self) -> str:
+        """Kafka's name for the group's state, as its own classes derive it from the same records."""
+        if not self.joined:
+            return "Empty"
+        if self.kind == "share":
+            return "Stable"
+        if self.kind == "streams" and not self.validated():
+            return "NotReady"
+        if (self.epoch or 0) > self.target_epoch:
+            return "Assigning"
+        return "Stable" if all(self.settled(member_id) for member_id in self.joined) else "Reconciling"
+
+    def validated(self) -> bool:
+        """Whether the broker has found the topics of the topology that stands."""
+        validated = -1 if self.value is None else self.value.get("validatedTopologyEpoch", -1)
+        return self.topology is not None and self.topology["epoch"] == validated
+
+    def settled(self, member_id: str) -> bool:
+        """Whether a member has all that the target assignment gives it, and nothing else."""
+        now = self.current.get(member_id)
+        return now is not None and now["state"] == SETTLED[self.kind] and now["memberEpoch"] == self.target_epoch
+
+    def assignor(self) -> str:
+        """The assignor that most members ask for; the broker's default when none asks, and when votes tie."""
+        votes = Counter(
+            value["serverAssignor"] for value in self.joined.values() if value["serverAssignor"] is not None
+        )
+        winners = sorted(assignor for assignor, count in votes.items() if count == max(votes.values()))
+        return DEFAULT_ASSIGNOR if not winners or DEFAULT_ASSIGNOR in winners else winners[0]
+
+    def members(self) -> list[Member]:
+        """The members by id."""
+        members = []
+        for member_id in sorted(self.joined):
+            value = self.joined[member_id]
+            topics = None if value.get("subscribedTopicRegex") else value.get("subscribedTopicNames")
+            client = (value["clientId"], value["clientHost"])
+            has = self.partitions_of(self.current.get(member_id, {}))
+            members.append(Member(member_id, value.get("instanceId"), *client, topics, has))
+        return members
+
+    def partitions_of(self, value: dict[str, Any]) -> Partitions:
+        """What a member is assigned and what it has yet to give up, by topic id.
+
+        Of streams tasks it is the active ones, as partitions of the topics they read; by subtopology while no topology
+        stands.
+        """
+        entries = [
+            (entry["topicId"], entry["partitions"])
+            for field in ("assignedPartitions", "partitionsPendingRevocation")
+            for entry in value.get(field, [])
+        ]
+        tasks = [
+            (entry["subtopologyId"], entry["partitions"])
+            for field in ("activeTasks", "activeTasksPendingRevocation")
+            for entry in value.get(field, [])
+        ]
+        if self.topology is None:
+            return merged(entries + tasks)
+        return merged((topic, ids) for subtopology, ids in tasks for topic in self.sources(subtopology))
+
+    def sources(self, subtopology_id: str) -> list[str]:
+        """The topics that the tasks of a subtopology read."""
+        topics: list[str] = []
+        for subtopology in self.topology["subtopologies"] if self.topology else []:
+            if subtopology["subtopologyId"] == subtopology_id:
+                internal = [topic["name"] for topic in subtopology["repartitionSourceTopics"]]
+                topics = subtopology["sourceTopics"] + internal
+        return topics

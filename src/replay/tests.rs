@@ -1,0 +1,139 @@
+//! Replays logs written out by hand.
+
+use super::*;
+
+/// Key and value of a record.
+type Pair = (Vec<u8>, Option<Vec<u8>>);
+
+fn text(text: &str) -> Vec<u8> {
+    [&(text.len() as i16).to_be_bytes(), text.as_bytes()].concat()
+}
+
+fn compact(text: &str) -> Vec<u8> {
+    [&[text.len() as u8 + 1], text.as_bytes()].concat()
+}
+
+fn bytes(data: &[u8]) -> Vec<u8> {
+    [&(data.len() as i32).to_be_bytes(), data].concat()
+}
+
+fn int32(number: i32) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+/// A key: the type's number, then its strings.
+fn key(number: u8, fields: &[&str]) -> Vec<u8> {
+    let fields: Vec<Vec<u8>> = fields.iter().map(|field| text(field)).collect();
+    [vec![0, number], fields.concat()].concat()
+}
+
+/// A generation of a classic group under `range`, whose members want topic t and get entries of partitions of it.
+fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
+    let subscription = [vec![0, 0], int32(1), text("t"), int32(-1)].concat();
+    let member = |(id, entries): &(&str, &[&[i32]])| {
+        let entry = |ids: &&[i32]| {
+            [text("t"), int32(ids.len() as i32), ids.iter().flat_map(|id| id.to_be_bytes()).collect()].concat()
+        };
+        let listed: Vec<u8> = entries.iter().flat_map(entry).collect();
+        let assignment = [vec![0, 0], int32(entries.len() as i32), listed, int32(-1)].concat();
+        let client = [text(id), text("c"), text("/h"), int32(1)].concat();
+        [client, bytes(&subscription), bytes(&assignment)].concat()
+    };
+    let listed: Vec<u8> = members.iter().flat_map(member).collect();
+    let head = [vec![0, 0], text("consumer"), int32(generation), text("range"), text("a")].concat();
+    (key(2, &["g"]), Some([head, int32(members.len() as i32), listed].concat()))
+}
+
+fn tombstone(number: u8, fields: &[&str]) -> Pair {
+    (key(number, fields), None)
+}
+
+fn commit(partition: i32) -> Pair {
+    let value = [vec![0, 0], vec![0; 8], text(""), vec![0; 8]].concat();
+    ([key(1, &["g", "t"]), int32(partition)].concat(), Some(value))
+}
+
+/// Replays records a second apart.
+fn history(records: &[Pair]) -> History {
+    replay(records.iter().enumerate().map(|(place, (key, value))| LogRecord {
+        offset: place as i64,
+        timestamp: place as i64 * 1_000,
+        key: Some(key),
+        value: value.as_deref(),
+    }))
+}
+
+/// A generation that changed no member of a classic group, at a time.
+fn restless(timestamp: i64) -> Generation {
+    let mut generation = history(&[classic(1, &[("a", &[&[0]])])]).generations.remove(0);
+    generation.timestamp = timestamp;
+    generation.same_members = true;
+    generation
+}
+
+#[test]
+fn a_classic_group_stands_as_its_last_record_has_it() {
+    let found = history(&[classic(1, &[("a", &[&[0, 1]])]), classic(2, &[("a", &[&[0]]), ("b", &[&[1]])])]);
+
+    assert_eq!((Kind::Classic, "Stable", Some(2)), (found.kind, found.state, found.generation));
+    assert_eq!(vec!["a", "b"], found.members.iter().map(|member| member.id.as_str()).collect::<Vec<_>>());
+    assert_eq!(2, found.generations.len());
+    assert_eq!(2, owned(&found.members).len());
+}
+
+#[test]
+fn a_topic_listed_twice_merges() {
+    let found = history(&[classic(1, &[("a", &[&[3, 1], &[2, 3]])])]);
+
+    assert_eq!(Some(vec![1, 2, 3]), found.members[0].partitions.as_ref().map(|partitions| partitions["t"].clone()));
+}
+
+#[test]
+fn gone_is_a_group_whose_tombstone_leaves_no_offset() {
+    let deleted = history(&[classic(4, &[]), tombstone(2, &["g"])]);
+    let never = history(&[tombstone(2, &["g"])]);
+    let survived = history(&[classic(4, &[]), commit(0), tombstone(2, &["g"])]);
+
+    assert_eq!((Kind::Classic, "gone", Some(4)), (deleted.kind, deleted.state, deleted.generation));
+    assert_eq!((Kind::Offsets, "gone", None), (never.kind, never.state, never.generation));
+    assert_eq!((Kind::Offsets, "Empty", None), (survived.kind, survived.state, survived.generation));
+}
+
+#[test]
+fn a_streams_member_is_settled_by_a_code_of_its_own() {
+    let group = |state: u8| {
+        let joined =
+            [vec![0, 0, 0, 0], compact("c"), compact("/h"), vec![0; 8], compact("p"), vec![0xff, 1, 0]].concat();
+        let topology = [vec![0, 0], int32(1), vec![1, 0]].concat();
+        let epoch = [vec![0, 0], int32(2), vec![0; 8], vec![1, 0, 4], int32(1)].concat();
+        let target = [vec![0, 0], int32(2), vec![0]].concat();
+        let current = [vec![0, 0], int32(2), int32(1), vec![state], vec![1; 6], vec![0]].concat();
+        history(&[
+            (key(19, &["g", "m"]), Some(joined)),
+            (key(23, &["g"]), Some(topology)),
+            (key(17, &["g"]), Some(epoch)),
+            (key(20, &["g"]), Some(target)),
+            (key(22, &["g", "m"]), Some(current)),
+        ])
+    };
+
+    assert_eq!(["Reconciling", "Stable", "Reconciling"], [0, 1, 2].map(|state| group(state).state));
+    assert_eq!(0, group(1).bad_records);
+}
+
+#[test]
+fn bad_records_are_counted_and_change_nothing() {
+    let found = history(&[classic(1, &[("a", &[&[0]])]), (vec![0], None), (key(2, &["g"]), Some(vec![0, 99]))]);
+
+    assert_eq!((2, "Stable", Some(1)), (found.bad_records, found.state, found.generation));
+}
+
+#[test]
+fn a_minute_is_shorter_than_sixty_seconds_whatever_the_order_of_the_log() {
+    let busiest = |times: &[i64]| busiest_minute(&times.iter().map(|time| restless(*time)).collect::<Vec<_>>());
+
+    assert_eq!(0, busiest(&[]));
+    assert_eq!(2, busiest(&[0, 59_999, 60_000]));
+    assert_eq!(1, busiest(&[100_000, 0]));
+    assert_eq!(1, busiest(&[i64::MIN, i64::MAX]));
+}

@@ -1,0 +1,104 @@
+"""Writes records of `__consumer_offsets` and the blobs inside them: what tests make logs of by hand.
+
+The layouts are the tables of `assignor.reference.offsets.schema`, which are compared with Kafka's bytes elsewhere. A
+field that is not given is zero, empty or null, or left out where it is tagged.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import TYPE_CHECKING, Any
+
+from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Kind, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def write_record(
+    number: int, key: Mapping[str, Any], value: Mapping[str, Any] | None = None, version: int | None = None
+) -> tuple[bytes, bytes | None]:
+    """Key and value of a record of that type; no value is a tombstone, no version the newest one."""
+    layout = TYPES[number].layout
+    assert layout, f"type {number} has no layout"
+    head = struct.pack(">h", number) + write_struct(layout.key, key, 0, compact=False)
+    if value is None:
+        return head, None
+    version = layout.newest if version is None else version
+    body = write_struct(layout.value, value, version, compact=version >= layout.flexible)
+    return head, struct.pack(">h", version) + body
+
+
+def write_struct(fields: tuple[Field, ...], values: Mapping[str, Any], version: int, *, compact: bool) -> bytes:
+    """Fields one after the other, then the tagged ones that are given."""
+    present = [field for field in fields if field.is_in(version)]
+    unknown = values.keys() - {field.name for field in present}
+    assert not unknown, f"no such fields: {unknown}"
+    data = b"".join(write_field(f, values.get(f.name), version, compact=compact) for f in present if f.tag is None)
+    if not compact:
+        return data
+    tagged = {field.tag: field for field in present if field.tag is not None and field.name in values}
+    sections = []
+    for tag, field in sorted(tagged.items()):
+        content = write(field.kind, values[field.name], version, compact=True)
+        if field.nullable and isinstance(field.kind, Struct):
+            content = b"\1" + content
+        sections.append(varint(tag) + varint(len(content)) + content)
+    return data + varint(len(sections)) + b"".join(sections)
+
+
+def write_field(field: Field, value: Any, version: int, *, compact: bool) -> bytes:
+    """An untagged field; a nullable structure has a byte before it."""
+    if field.nullable and isinstance(field.kind, Struct):
+        return b"\xff" if value is None else b"\1" + write(field.kind, value, version, compact=compact)
+    if field.nullable and value is None:
+        return b"\0" if compact else b"\xff\xff"
+    return write(field.kind, value, version, compact=compact)
+
+
+def write(kind: Kind, value: Any, version: int, *, compact: bool) -> bytes:
+    """A value that is not null; None is zero or empty."""
+    if isinstance(kind, Struct):
+        return write_struct(kind.fields, value or {}, version, compact=compact)
+    if isinstance(kind, Array):
+        items = value or ()
+        count = varint(len(items) + 1) if compact else struct.pack(">i", len(items))
+        return count + b"".join(write(kind.element, item, version, compact=compact) for item in items)
+    if kind == "uuid":
+        return base64.urlsafe_b64decode(f"{value or 'A' * 22}==")
+    if kind in INTEGERS:
+        return struct.pack(f">{INTEGERS[kind][0]}", value or 0)
+    data = (value or "").encode() if kind == "string" else value or b""
+    if compact:
+        return varint(len(data) + 1) + data
+    return struct.pack(">h" if kind == "string" else ">i", len(data)) + data
+
+
+def varint(number: int) -> bytes:
+    """An unsigned varint."""
+    data = b""
+    while number >= 0x80:
+        data += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return data + bytes([number])
+
+
+def subscription(*topics: str, version: int = 3, body: int | None = None, rack: str | None = None) -> bytes:
+    """A ConsumerProtocol subscription; `body` is the version of what follows the header, where it is another."""
+    data = struct.pack(">hi", version, len(topics)) + b"".join(map(text, topics)) + struct.pack(">i", -1)
+    appended = (struct.pack(">i", 0), struct.pack(">i", -1), b"\xff\xff" if rack is None else text(rack))
+    return data + b"".join(appended[: version if body is None else body])
+
+
+def assignment(*entries: tuple[str, Sequence[int]], version: int = 3) -> bytes:
+    """A ConsumerProtocol assignment of topics with partition ids; a topic may come more than once."""
+    data = struct.pack(">hi", version, len(entries))
+    for topic, ids in entries:
+        data += text(topic) + struct.pack(f">i{len(ids)}i", len(ids), *ids)
+    return data + struct.pack(">i", -1)
+
+
+def text(name: str) -> bytes:
+    """A string with an int16 length."""
+    return struct.pack(">h", len(name.encode())) + name.encode()
