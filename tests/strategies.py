@@ -87,7 +87,7 @@ def groups(
     return Group(topics, members, draw(st.booleans()) if racks else False)
 
 
-WRONG_PARTITIONS = (-1, True, 2**31, 1.5, None, "3", b"3", [0, 0], [1, -1], [None], ["0"], [PartitionInfo(0, (7,))])  # type: ignore[arg-type]
+WRONG_PARTITIONS = (-1, True, 2**31, 1.5, None, "3", b"3", [0, 0], [1, -1], [None], ["0"], [PartitionInfo(0, (7,))])  # type: ignore[arg-type]  # beyond the types, on purpose
 WRONG_TOPICS = ("t", b"t", None, 7, ["t", 7], [None], ["\ud800"])
 WRONG_NAMES = (7, None, b"t", "\udfff")
 
@@ -104,7 +104,7 @@ def wrong_groups(draw: st.DrawFn) -> Group:
             case "topics":
                 members.append(("wrong", draw(st.sampled_from(WRONG_TOPICS))))
             case "topic name":
-                topics.append((draw(st.sampled_from(WRONG_NAMES)), 1))  # type: ignore[arg-type]
+                topics.append((draw(st.sampled_from(WRONG_NAMES)), 1))  # type: ignore[arg-type]  # beyond the types, on purpose
             case _:
-                members.append((draw(st.sampled_from(WRONG_NAMES)), ["t"]))  # type: ignore[arg-type]
+                members.append((draw(st.sampled_from(WRONG_NAMES)), ["t"]))  # type: ignore[arg-type]  # beyond the types, on purpose
     return Group(dict(draw(st.permutations(topics))), dict(draw(st.permutations(members))), group.prefer_rack_aware)

@@ -212,7 +212,7 @@ def members_of(group: Group) -> dict[str, list[str]]:
 def ours(group: Group, engine: Engine) -> dict[str, set[tuple[str, int]]]:
     """What we answer, as sets."""
     return {
-        member: {tuple(entry) for entry in found}  # type: ignore[misc]
+        member: {tuple(entry) for entry in found}  # type: ignore[misc]  # beyond the types, on purpose
         for member, found in assign(group.topics, group.members, engine=engine).items()
     }
 

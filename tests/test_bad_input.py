@@ -340,10 +340,10 @@ class Sequence:
 def test_what_can_be_indexed_can_be_iterated(engine: Engine) -> None:
     topics: Any = {"t": Sequence(3, Info(1, Sequence("r", None)))}
 
-    assert {"a": [("t", 1), ("t", 3)]} == assign(topics, {"a": Sequence("t")}, engine=engine)  # type: ignore[dict-item]
+    assert {"a": [("t", 1), ("t", 3)]} == assign(topics, {"a": Sequence("t")}, engine=engine)  # type: ignore[dict-item]  # beyond the types, on purpose
     for broken in ({"t": Sequence(TypeError("mine"))}, {"t": [Info(0, Sequence(TypeError("mine")))]}):
         with pytest.raises(TypeError, match=r"^mine$"):
-            assign(broken, {}, engine=engine)  # type: ignore[arg-type]
+            assign(broken, {}, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 @pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine")])
@@ -352,9 +352,9 @@ def test_a_subscription_passes_errors_of_a_users_own_iterator_on(error: Exceptio
         raise error
 
     with pytest.raises(type(error)) as by_topics:
-        Subscription(Interfering([], fail))  # type: ignore[arg-type]
+        Subscription(Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
     with pytest.raises(type(error)) as by_owned:
-        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]
+        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
 
     assert error is by_topics.value
     assert error is by_owned.value

@@ -89,7 +89,7 @@ def test_findings_are_true_when_there_is_something_to_report() -> None:
 def test_partitions_may_come_from_any_iterable_and_with_integers_of_numpy() -> None:
     assignment = {"a": iter([("t", np.int32(0))]), "b": {("t", 1)}}
 
-    assert not check(assignment, {"t": [PartitionInfo(0), PartitionInfo(1)]}, {"a": ("t",), "b": ("t",)})  # type: ignore[arg-type]
+    assert not check(assignment, {"t": [PartitionInfo(0), PartitionInfo(1)]}, {"a": ("t",), "b": ("t",)})  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_it_needs_no_user_data_and_keeps_no_memory(engine: Engine) -> None:
     before = dict(vars(assignor))
 
     assert assignor.subscription_user_data({"t"}) is None
-    assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]
+    assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]  # beyond the types, on purpose
     assert before == vars(assignor)
 
 
@@ -54,7 +54,7 @@ def test_it_assigns_as_the_function_does(engine: Engine) -> None:
 
 def test_an_unknown_engine_is_refused_when_it_assigns() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
-        RangeAssignor(engine="java").assign({}, {})  # type: ignore[arg-type]
+        RangeAssignor(engine="java").assign({}, {})  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 def test_what_lacks_a_method_is_no_partition_assignor() -> None:

@@ -109,7 +109,7 @@ def test_every_partition_has_the_owner_who_lists_it(found: Plan) -> None:
     assert all(partition in found[owner] for partition, owner in owners.items() if owner is not None)
     assert None not in owners.values()
     assert "b" == found.owner("u", int(np.int64(9)))
-    assert "b" == found.owner("u", np.int64(9))  # type: ignore[arg-type]
+    assert "b" == found.owner("u", np.int64(9))  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 @pytest.mark.parametrize(
@@ -149,17 +149,17 @@ def test_plans_are_equal_when_their_lists_are(found: Plan) -> None:
     assert found == reordered
     assert found != plan(TOPICS, {"a": ("u", "t")})
     assert found != {}
-    assert found != list(found.items())  # type: ignore[comparison-overlap]
+    assert found != list(found.items())  # type: ignore[comparison-overlap]  # beyond the types, on purpose
     assert not found == 3  # type: ignore[comparison-overlap]  # noqa: SIM201 - the operator itself
 
 
 def test_a_plan_cannot_be_changed_or_hashed(found: Plan) -> None:
     with pytest.raises(TypeError):
-        found["a"] = []  # type: ignore[index]
+        found["a"] = []  # type: ignore[index]  # beyond the types, on purpose
     with pytest.raises(TypeError):
-        del found["a"]  # type: ignore[attr-defined]
+        del found["a"]  # type: ignore[attr-defined]  # beyond the types, on purpose
     with pytest.raises(AttributeError):
-        found.members = ()  # type: ignore[misc]
+        found.members = ()  # type: ignore[misc]  # beyond the types, on purpose
     with pytest.raises(TypeError, match="unhashable"):
         hash(found)
 

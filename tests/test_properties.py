@@ -91,17 +91,17 @@ WRONG: dict[str, Callable[[dict[str, list[tuple[str, int]]]], object]] = {
 @pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_answer_breaks_the_properties(damage: Callable[[dict[str, list[tuple[str, int]]]], object]) -> None:
     answer = {member: [tuple(entry) for entry in found] for member, found in assign(*GROUP[:2]).items()}
-    properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]
+    properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # beyond the types, on purpose
 
-    damage(answer)  # type: ignore[arg-type]
+    damage(answer)  # type: ignore[arg-type]  # beyond the types, on purpose
 
     with pytest.raises(AssertionError):
-        properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]
+        properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 def test_an_engine_that_sorts_by_member_id_breaks_the_property_of_static_members() -> None:
     def forgetful(topics: object, members: dict[str, Subscription], **_: object) -> dict[str, list[tuple[str, int]]]:
-        return assign(topics, {member: found.topics for member, found in members.items()})  # type: ignore[arg-type, return-value]
+        return assign(topics, {member: found.topics for member, found in members.items()})  # type: ignore[arg-type, return-value]  # beyond the types, on purpose
 
     group = Group({"t": 3}, {name: Subscription(("t",), group_instance_id=f"i{name}") for name in "ab"})
 

@@ -195,7 +195,7 @@ def test_iterators_that_can_be_read_once_are_read_once(engine: Engine) -> None:
 
 @pytest.mark.parametrize("count", [np.int64(3), np.uint8(3), np.int32(3)], ids=lambda value: type(value).__name__)
 def test_a_count_may_be_an_integer_of_numpy(count: np.integer, engine: Engine) -> None:
-    answer = assign({"t": count}, {"a": ["t"], "b": ["t"]}, engine=engine)  # type: ignore[dict-item]
+    answer = assign({"t": count}, {"a": ["t"], "b": ["t"]}, engine=engine)  # type: ignore[dict-item]  # beyond the types, on purpose
 
     assert {"a": "tp0 tp1", "b": "tp2"} == spelled(answer)
     assert int is type(answer["a"][0].partition)
@@ -216,7 +216,7 @@ def test_a_count_may_be_an_integer_of_numpy(count: np.integer, engine: Engine) -
 )
 def test_topics_may_be_any_iterable_of_names(topics: Iterable[str], engine: Engine) -> None:
     assert {"a": "tp0 up0"} == spelled(assign({"t": 1, "u": 1}, {"a": topics}, engine=engine))
-    assert {"a": "tp0 up0"} == spelled(assign({"t": 1, "u": 1}, {"a": Subscription(topics)}, engine=engine))  # type: ignore[arg-type]
+    assert {"a": "tp0 up0"} == spelled(assign({"t": 1, "u": 1}, {"a": Subscription(topics)}, engine=engine))  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 def test_any_mapping_will_do(engine: Engine) -> None:
@@ -265,7 +265,7 @@ def test_partitions_are_named_tuples_of_the_package(engine: Engine) -> None:
 
 def test_eight_threads_at_once_get_equal_answers(engine: Engine) -> None:
     topics = {f"t{number}": [PartitionInfo(id, (f"r{id % 3}",)) for id in range(10)] for number in range(5)}
-    members = {f"m{number}": Subscription(topics, rack=f"r{number % 4}") for number in range(8)}  # type: ignore[arg-type]
+    members = {f"m{number}": Subscription(topics, rack=f"r{number % 4}") for number in range(8)}  # type: ignore[arg-type]  # beyond the types, on purpose
     expected = assign(topics, members, engine=engine)
 
     with ThreadPoolExecutor(8) as pool:

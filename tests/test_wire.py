@@ -189,7 +189,7 @@ def test_any_buffer_of_bytes_will_do(engine: Engine) -> None:
 
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
-        decode_subscription(b"", engine="java")  # type: ignore[arg-type]
+        decode_subscription(b"", engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def _start(settings: Mapping[str, str], captured: IO[bytes], stack: contextlib.E
         with _uninterrupted():
             if SparkContext._gateway is None:
                 streams = {"stdout": captured, "stderr": subprocess.STDOUT}
-                gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+                gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's gateway has no types
                 stack.callback(_stop_jvm, gateway)
             else:  # A JVM that an earlier, stopped session left: a process has room for one only.
                 gateway = SparkContext._gateway
