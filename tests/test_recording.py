@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from assignor.errors import IllegalArgumentError
-from assignor.recording import Recording
+from assignor.recording import COLUMNS, Recording
 
 FLEET = Path(__file__).parents[1] / "data" / "fleet_webshop"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files of a recording, all empty."""
-    for name in ("records.parquet", "topics.parquet"):
-        (tmp_path / name).touch()
+    """A folder with the files of a recording, all without a row."""
+    for name in COLUMNS:
+        pq.write_table(pq.read_schema(FLEET / name).empty_table(), tmp_path / name)
     return tmp_path
 
 
@@ -39,15 +40,37 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert f"{tmp_path / 'nowhere'} is no folder" in refusal(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", ["records.parquet", "topics.parquet"])
+@pytest.mark.parametrize("name", COLUMNS)
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
 
     assert f"{folder / name} is missing" in refusal(folder)
 
 
-def test_a_file_that_is_no_parquet_is_named(folder: Path) -> None:
-    assert f"{folder / 'topics.parquet'} cannot be read as Parquet" in refusal(folder)
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"no parquet at all"])
+def test_a_file_that_is_no_parquet_is_named(folder: Path, name: str, damage: bytes) -> None:
+    (folder / name).write_bytes(damage)
+
+    assert f"{folder / name} cannot be read as Parquet" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
+    whole = (FLEET / name).read_bytes()
+    (folder / name).write_bytes(whole[: len(whole) // 2])
+
+    assert f"{folder / name} cannot be read as Parquet" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [(name, column) for name, columns in COLUMNS.items() for column in columns]
+)
+def test_a_missing_column_is_named(folder: Path, name: str, column: str) -> None:
+    table = pq.read_table(folder / name)
+    pq.write_table(table.drop_columns([column]), folder / name)
+
+    assert f"{folder / name} must have a column {column}; it has " in refusal(folder)
 
 
 def test_without_the_list_of_aborted_records_there_are_none(folder: Path) -> None:

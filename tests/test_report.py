@@ -145,6 +145,32 @@ def test_long_lists_are_cut_and_say_by_how_much() -> None:
     assert "generation 40" not in text
 
 
+def test_what_a_terminal_would_obey_is_spelled_out() -> None:
+    evil = group("evil\x1b[2J\rgroup\n", bad_records=1)
+
+    text = report(evil, remarks=(Remark(evil.group, 1, "different", "\x07"),)).to_text()
+
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert 3 == text.count(r"evil\x1b[2J\rgroup\n"), text
+    assert r"generation 1: \x07" in text
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_shorter_lines() -> None:
+    long = group("g" * 30, unowned=3)
+    remark = Remark(long.group, 1, "different", "word " * 40)
+
+    wide = report(long, remarks=(remark,)).to_text().splitlines()
+    narrow = report(long, remarks=(remark,)).to_text(width=80).splitlines()
+
+    assert max(map(len, wide)) > 200
+    assert max(map(len, narrow)) <= 80
+    assert "topics" in wide[0]
+    assert "topics" not in narrow[0]
+    for name in ("group", "state", "members", "load", "range equal"):
+        assert name in narrow[0]
+
+
 def test_colour_is_only_there_when_asked_for() -> None:
     stormy = report(group(busiest_minute=99))
 

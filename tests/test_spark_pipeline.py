@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,7 +228,7 @@ def test_a_column_of_another_type_is_named_before_any_job_starts(spark: SparkSes
     position = schema.get_field_index("offset")
     pq.write_table(schema.set(position, schema.field("offset").with_type(pa.string())).empty_table(), given.records)
 
-    with pytest.raises(WrongTypeError, match="records: column offset must be of type bigint, not string"):
+    with pytest.raises(WrongTypeError, match=r"records\.parquet: column offset must be of type bigint, not string"):
         report(spark, given, tmp_path / "out", quiet=True)
     assert not (tmp_path / "out").exists()
     assert ["given"] == [path.name for path in tmp_path.iterdir()]
@@ -250,10 +251,72 @@ def test_an_earlier_report_is_replaced(spark: SparkSession, tmp_path: Path) -> N
     given = recording(tmp_path / "given", [])
     out = tmp_path / "out"
     out.mkdir()
-    (out / "report.json").write_text("{}")
-    (out / "left over").write_text("")
+    (out / "report.json").write_text('{"records": 1, "records_by_type": {}, "bad_records": 0, "groups": []}')
 
-    report(spark, given, out, quiet=True)
+    found = report(spark, given, out, quiet=True)
 
-    assert not (out / "left over").exists()
+    assert found.to_json() == json.loads((out / "report.json").read_text())
     assert (out / "groups").is_dir()
+
+
+@pytest.mark.parametrize("name", ["two words", " é注文", "a%20b", "a#b:c", "x{a,b}", "g[1]", "q?*", "b\\s"])
+def test_any_name_of_a_folder_will_do(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    from assignor.spark.report import report
+
+    rows = pq.read_table(FLEET / "records.parquet").slice(0, 50).to_pylist()
+
+    found = report(spark, recording(tmp_path / name, rows), tmp_path / f"out {name}", quiet=True)
+
+    assert 50 == found.records == pq.read_table(tmp_path / f"out {name}" / "records").num_rows
+
+
+def test_columns_of_somebody_elses_do_no_harm(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark.report import report
+
+    given = recording(tmp_path / "given", [])
+    records = pq.read_table(FLEET / "records.parquet").slice(0, 50)
+    for name in ("type", "group_id", "Status", "aborted", "a.b"):
+        records = records.append_column(name, pa.nulls(50, pa.string()))
+    pq.write_table(records, given.records)
+
+    assert 50 == report(spark, given, tmp_path / "out", quiet=True).records
+
+
+def test_decode_refuses_columns_that_it_needs_for_itself(spark: SparkSession) -> None:
+    from assignor.spark import decode
+
+    records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 5))
+
+    with pytest.raises(WrongTypeError, match="column Type has a name that decode needs"):
+        decode(records.selectExpr("*", "1 AS Type"))
+    assert 5 == decode(records.selectExpr("*", "1 AS `a.b`")).select("`a.b`", "type").count()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"partition": -1}, "column partition of the topic metadata must not be negative: -1"),
+        ({"topic": None}, "column topic of the topic metadata must have no nulls"),
+        ({}, "topic 'audit.log': partition 0 is given twice"),
+    ],
+)
+def test_metadata_that_cannot_be_meant_is_refused_before_any_job(
+    spark: SparkSession, change: dict[str, Any], told: str
+) -> None:
+    from assignor.spark import decode, replay
+
+    topics = pq.read_table(FLEET / "topics.parquet")
+    row = next(row for row in topics.to_pylist() if row["topic"] == "audit.log" and row["partition"] == 0)
+    wrong = pa.concat_tables([topics, pa.Table.from_pylist([row | change], schema=topics.schema)])
+    records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 5))
+
+    with pytest.raises(IllegalArgumentError, match=re.escape(told)):
+        replay(decode(records), wrong)
+
+
+def test_the_verbs_are_verbs_whatever_was_imported_before() -> None:
+    import assignor.spark
+    import assignor.spark.report
+
+    assert callable(assignor.spark.decode)
+    assert callable(assignor.spark.replay)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
+import shutil
+import signal
 import sys
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from assignor.errors import AssignorError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,20 +31,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0; 2 when the input cannot be used or something needed is missing, and one line says what; 130
         after Ctrl-C.
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character must not cost the report
     try:
-        code: int = options.run(options)
-    except AssignorError as error:
-        print(f"assignor: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("assignor: interrupted", file=sys.stderr)
-        return 130
+        with _terminated_as_interrupted():
+            code: int = options.run(options)
     except BrokenPipeError:  # the reader of standard output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print("assignor: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if not _is_told(error):
+            raise
+        print(f"assignor: {_told(error)}", file=sys.stderr)
+        return 2
     return code
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let a request to terminate end the command as Ctrl-C does, with everything put away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(_number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(143)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _is_told(error: Exception) -> bool:
+    """Whether it is a matter of the input or of the machine, and not a fault of ours."""
+    return isinstance(error, AssignorError | OSError) or type(error).__module__.split(".")[0] in {"pyspark", "py4j"}
+
+
+def _told(error: Exception) -> str:
+    """What of an error is for people: of one of Spark's, which have their stacks with them, the first and last line."""
+    if isinstance(error, AssignorError):
+        return str(error)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1]}"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,10 +105,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from assignor.output import check_out
     from assignor.recording import Recording
 
     recording = Recording.open(options.folder)
     out = Path(options.out) if options.out else Path("assignor-report") / recording.folder.resolve().name
+    check_out(out, recording.folder)
     from assignor.spark.progress import progress
     from assignor.spark.session import session
 
@@ -80,11 +121,16 @@ def _report(options: argparse.Namespace) -> int:
 
         found = report(spark, recording, out)
     if options.json:
-        print(json.dumps(found.to_json(), ensure_ascii=False))
+        print(json.dumps(found.to_json(), ensure_ascii=not _speaks_unicode(sys.stdout)))
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(f"{found.to_text(colour=colour)}\nParquet output: {out}")
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(f"{found.to_text(colour=colour, width=width)}\nParquet output: {out}")
     return 0
+
+
+def _speaks_unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "").lower().replace("-", "") == "utf8"
 
 
 if __name__ == "__main__":

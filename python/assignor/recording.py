@@ -12,12 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assignor.errors import IllegalArgumentError
+from assignor.errors import IllegalArgumentError, MissingDependencyError
 
 if TYPE_CHECKING:
     import os
 
     import pyarrow as pa
+    from pyarrow.dataset import Dataset
+
+
+COLUMNS = {
+    "records.parquet": ("partition", "offset", "timestamp", "key", "value"),
+    "topics.parquet": ("t", "topic", "topic_id", "partition", "racks"),
+}
+"""The columns that each file must have; others do no harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,13 @@ class Recording:
         Raises:
             IllegalArgumentError: The file cannot be read as Parquet.
         """
-        return _read_parquet(self.folder / "topics.parquet")
+        import pyarrow as pa
+
+        path = self.folder / "topics.parquet"
+        try:
+            return _dataset(path).to_table()
+        except (pa.ArrowException, OSError) as error:
+            raise IllegalArgumentError(f"{path} cannot be read as Parquet: {error}") from error
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Recording:
@@ -51,15 +65,18 @@ class Recording:
 
         Raises:
             IllegalArgumentError: The folder or a file is missing, or not what it should be; the message names it.
+            MissingDependencyError: pyarrow is missing.
         """
         path = Path(folder)
         if not path.is_dir():
             raise IllegalArgumentError(f"{path} is no folder; a recording is a folder with records.parquet in it")
-        for name in ("records.parquet", "topics.parquet"):
+        for name, wanted in COLUMNS.items():
             if not (path / name).exists():
-                raise IllegalArgumentError(
-                    f"{path / name} is missing; a recording has records.parquet and topics.parquet"
-                )
+                raise IllegalArgumentError(f"{path / name} is missing; a recording has {' and '.join(COLUMNS)}")
+            found = _dataset(path / name).schema.names
+            for column in wanted:
+                if column not in found:
+                    raise IllegalArgumentError(f"{path / name} must have a column {column}; it has {', '.join(found)}")
         return cls(path, _read_aborted(path / "aborted.json"))
 
 
@@ -77,11 +94,14 @@ def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
     return aborted
 
 
-def _read_parquet(path: Path) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _dataset(path: Path) -> Dataset:
+    """A Parquet file, or a folder of such files, as yet unread."""
     try:
-        return pq.read_table(path)
+        import pyarrow as pa
+        from pyarrow.dataset import dataset
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[spark]'") from error
+    try:
+        return dataset(path, format="parquet")
     except (pa.ArrowException, OSError) as error:
         raise IllegalArgumentError(f"{path} cannot be read as Parquet: {error}") from error

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 STORM = 20
@@ -158,26 +159,32 @@ class Report:
             "groups": [group.to_json() for group in self.groups],
         }
 
-    def to_text(self, *, colour: bool = False) -> str:
-        """The report for people: a table of groups, what stands out, who has what, totals."""
+    def to_text(self, *, colour: bool = False, width: int | None = None) -> str:
+        """The report for people: a table of groups, what stands out, who has what, totals.
+
+        Args:
+            colour: Paint storms and what is gone.
+            width: Columns of the terminal: the table leaves out what it can best do without, and long lines are
+                wrapped; None for as wide as it comes.
+        """
         parts = [
-            _table(_HEADER, [_row(group) for group in self.groups], _RIGHT, lambda row: _style(row, colour)),
-            *self._sections(),
+            _table(_HEADER, [_row(group) for group in self.groups], colour, width),
+            *(_section(title, lines, width) for title, lines in self._sections()),
             "\n".join(self._totals()),
         ]
         return "\n\n".join(part for part in parts if part)
 
-    def _sections(self) -> Iterator[str]:
+    def _sections(self) -> Iterator[tuple[str, list[str]]]:
         notable = [line for group in self.groups for line in _notable(group)]
         if notable:
-            yield _section("What stands out", notable)
+            yield "What stands out", notable
         remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in self.remarks]
         if len(remarks) > _REMARKS_SHOWN:
             remarks[_REMARKS_SHOWN:] = [f"and {len(remarks) - _REMARKS_SHOWN} more, in the generations of the output"]
         if remarks:
-            yield _section("Range generations with something to say", remarks)
+            yield "Range generations with something to say", remarks
         if self.members:
-            yield _section("Who has what", list(_who_has_what(self.members)))
+            yield "Who has what", list(_who_has_what(self.members))
 
     def _totals(self) -> Iterator[str]:
         states: dict[str, int] = {}
@@ -214,7 +221,8 @@ _HEADER = (
     "range equal",
     "",
 )
-_RIGHT = frozenset({4, 5, 6, 7, 8, 9, 10})
+_RIGHT = frozenset({"generation", "members", "topics", "partitions", "idle", "load", "range equal"})
+_LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
 
 
 def _row(group: GroupReport) -> tuple[str, ...]:
@@ -237,10 +245,8 @@ def _row(group: GroupReport) -> tuple[str, ...]:
     )
 
 
-def _style(row: Sequence[str], colour: bool) -> tuple[str, str]:
+def _style(row: Sequence[str]) -> tuple[str, str]:
     """What to write before and after a row of the table."""
-    if not colour:
-        return "", ""
     if row[-1]:
         return "\x1b[1;31m", "\x1b[0m"
     return ("\x1b[2m", "\x1b[0m") if row[2] == "gone" else ("", "")
@@ -293,27 +299,41 @@ def _runs(runs: list[str]) -> str:
     return " ".join(runs) if len(runs) <= longest else f"{' '.join(runs[:longest])} …{len(runs) - longest} more"
 
 
-def _section(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([title, *(f"  {line}" for line in lines)])
+def _section(title: str, lines: Sequence[str], width: int | None) -> str:
+    return "\n".join([title, *(wrapped for line in lines for wrapped in _wrap(f"  {_plain(line)}", width))])
 
 
-def _table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: frozenset[int],
-    style: Callable[[Sequence[str]], tuple[str, str]],
-) -> str:
-    widths = [max(_width(row[column]) for row in [header, *rows]) for column in range(len(header))]
+def _wrap(line: str, width: int | None) -> list[str]:
+    if width is None or len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], colour: bool, width: int | None) -> str:
+    cells = [[_plain(cell) for cell in row] for row in [header, *rows]]
+    widths = {name: max(_width(row[column]) for row in cells) for column, name in enumerate(header)}
+    shown = list(header)
+    for name in _LEFT_OUT_FIRST:
+        if width is not None and sum(widths[name] + 2 for name in shown) - 2 > width:
+            shown.remove(name)
 
     def line(row: Sequence[str]) -> str:
-        cells = (_pad(cell, widths[column], right=column in right) for column, cell in enumerate(row))
-        return "  ".join(cells).rstrip()
+        found = dict(zip(header, row, strict=True))
+        return "  ".join(_pad(found[name], widths[name], right=name in _RIGHT) for name in shown).rstrip()
 
-    lines = [line(header), "  ".join("─" * width for width in widths if width).rstrip()]
-    for row in rows:
-        before, after = style(row)
+    lines = [line(cells[0]), "  ".join("─" * widths[name] for name in shown).rstrip()]
+    for row in cells[1:]:
+        before, after = _style(row) if colour else ("", "")
         lines.append(f"{before}{line(row)}{after}")
     return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """The text with what a terminal would obey, or break a line at, spelled out: anybody may choose a client id."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
 
 
 def _width(text: str) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assignor.spark.decode import decode as decode
-    from assignor.spark.replay import replay as replay
+    from assignor.spark._decode import decode as decode
+    from assignor.spark._replay import replay as replay
 
 __all__ = ["decode", "replay"]
 
@@ -21,13 +21,12 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     try:
-        verb = getattr(import_module(f"assignor.spark.{name}"), name)
+        verb = getattr(import_module(f"assignor.spark._{name}"), name)
     except ImportError as error:
         if error.name and error.name.startswith("assignor"):
             raise
         from assignor.errors import MissingDependencyError
 
         raise MissingDependencyError(f"{error.name} is not installed: pip install 'assignor[spark]'") from error
-    # The submodule of the same name must not shadow its verb.
     globals()[name] = verb
     return verb

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,23 +11,21 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from assignor.errors import IllegalArgumentError
+from assignor.output import MARK, check_out, replacing
 from assignor.report import MOST_GROUPS_WITH_MEMBERS, GroupReport, MemberReport, RangeGenerations, Remark, Report
-from assignor.spark.decode import decode
+from assignor.spark._decode import decode
+from assignor.spark._replay import replay
 from assignor.spark.progress import progress
-from assignor.spark.replay import replay
-from assignor.spark.schemas import GROUP
+from assignor.spark.schemas import GROUP, RECORDS, check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from assignor.recording import Recording
-
-MARK = "report.json"
-"""The file by which a folder is known as the output of an earlier report."""
 
 _SAME = (
     *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
@@ -53,7 +49,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
     Args:
         spark: A session on this machine.
         recording: What to read.
-        out: Where to write; must not exist, be empty or hold an earlier report.
+        out: Where to write; must not exist, be empty or hold an earlier report and nothing else.
         quiet: No progress on standard error.
 
     Returns:
@@ -63,12 +59,15 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
         IllegalArgumentError: `out` holds something else, or a file of the recording cannot be read.
         WrongTypeError: A file of the recording lacks a column or has it in another type.
     """
-    with _replacing(out) as part:
+    with replacing(check_out(out, recording.folder)) as part:
         topics = recording.topics()
         with progress(spark, "decoding records", quiet=quiet):
-            records = decode(spark.read.parquet(_uri(recording.records)))
-            records.withColumn("aborted", _aborted(recording)).write.parquet(_uri(part / "records"))
-        events = spark.read.parquet(_uri(part / "records"))
+            records = _read(spark, recording.records)
+            check_columns(records, RECORDS, str(recording.records))
+            # Columns of somebody else's could have the names of ours.
+            records = _with_aborted(spark, records.select(*RECORDS.fieldNames()), recording)
+            decode(records).write.parquet(_uri(part / "records"))
+        events = _read(spark, part / "records")
         with progress(spark, "replaying groups", quiet=quiet):
             committed = events.where(~F.col("aborted")).select("group_id", "offset", "timestamp", "key", "value")
             histories = replay(committed, topics).persist()
@@ -82,34 +81,21 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
 
 
 def _uri(path: Path) -> str:
-    return path.absolute().as_uri()
+    """A path as Spark takes it: a URI, but of the characters as they are."""
+    return f"file:{path.absolute()}"
 
 
-@contextlib.contextmanager
-def _replacing(out: Path) -> Iterator[Path]:
-    """Give a folder beside `out` to write into, and put it in its place if all goes well."""
-    if out.exists() and not (out / MARK).exists() and (not out.is_dir() or any(out.iterdir())):
-        raise IllegalArgumentError(f"{out} holds something that is no report; say --out with another folder")
-    part = out.with_name(f".{out.name}.{os.getpid()}")
-    part.mkdir(parents=True)
-    try:
-        yield part
-        if out.exists():
-            shutil.rmtree(out)
-        part.replace(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+def _read(spark: SparkSession, path: Path) -> DataFrame:
+    # In what it reads Spark takes these for patterns.
+    return spark.read.parquet(re.sub(r"([\[\]{}*?\\])", r"\\\1", _uri(path)))
 
 
-def _aborted(recording: Recording) -> Column:
-    """Whether a record is of an aborted transaction."""
-    by_partition: dict[int, list[int]] = {}
-    for partition, offset in recording.aborted:
-        by_partition.setdefault(partition, []).append(offset)
-    found = F.lit(False)
-    for partition, offsets in by_partition.items():
-        found = found | ((F.col("partition") == partition) & F.col("offset").isin(offsets))
-    return found
+def _with_aborted(spark: SparkSession, records: DataFrame, recording: Recording) -> DataFrame:
+    """The records with a column that says which are of an aborted transaction."""
+    place = StructType([StructField("partition", IntegerType()), StructField("offset", LongType())])
+    aborted = spark.createDataFrame(list(recording.aborted), place).distinct().withColumn("aborted", F.lit(True))
+    joined = records.join(F.broadcast(aborted), ["partition", "offset"], "left")
+    return joined.select(*records.columns, F.coalesce("aborted", F.lit(False)).alias("aborted"))
 
 
 def _write(histories: DataFrame, part: Path) -> None:

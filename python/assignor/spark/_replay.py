@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
+from assignor import _core
 from assignor.errors import WrongTypeError
 from assignor.spark.schemas import HISTORY, check_columns
 
@@ -37,6 +38,11 @@ _TOPICS = pa.schema(
 )
 
 
+_RECORDS = pa.list_(
+    pa.struct([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
+)
+
+
 def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
     """Rebuilds each group from its records: one row per group, one call of the Rust core per Arrow batch.
 
@@ -54,13 +60,14 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
 
     Raises:
         WrongTypeError: A column is missing or of another type.
+        IllegalArgumentError: The metadata has a partition twice at one moment, a negative id or a null.
     """
     check_columns(events, EVENTS, "events")
     metadata = topics_table(topics)
+    # What is wrong with the metadata is better said here than by a worker.
+    _core.replay_groups(pa.array([], _RECORDS), metadata)
 
     def rebuild(records: pa.Array) -> pa.Array:
-        from assignor import _core
-
         return pa.array(_core.replay_groups(records, metadata))
 
     record = F.struct("offset", "timestamp", "key", "value")
