@@ -34,23 +34,17 @@ impl Owners {
 
 /// Solves the topics that racks have a say in; None when no topic of the group needs it.
 pub(crate) fn solve(group: &Group, audiences: &Audiences, prefer_rack_aware: bool) -> Option<Owners> {
-    let racks_of_audience: Vec<Vec<Option<u32>>> = audiences
-        .members
-        .iter()
-        .map(|members| members.iter().map(|member| group.members[*member as usize].rack).collect())
-        .collect();
-    let consumer_racks: Vec<Vec<bool>> =
-        racks_of_audience.iter().map(|racks| rack_flags(racks, &group.racks)).collect();
+    if group.racks.is_empty() {
+        return None;
+    }
+    let consumer_racks = distinct_racks(group, audiences);
     let topics = group.topics.all();
-    let needs: Vec<bool> = topics
-        .iter()
-        .zip(&audiences.of_topic)
-        .map(|(topic, audience)| {
-            audience.is_some_and(|audience| {
-                needs(topic, &consumer_racks[audience as usize], &group.racks, prefer_rack_aware)
-            })
-        })
-        .collect();
+    let needed = |topic: &Topic, audience: Option<u32>| {
+        audience
+            .is_some_and(|audience| needs(topic, &consumer_racks[audience as usize], &group.racks, prefer_rack_aware))
+    };
+    let needs: Vec<bool> =
+        topics.iter().zip(&audiences.of_topic).map(|(topic, audience)| needed(topic, *audience)).collect();
     if !needs.contains(&true) {
         return None;
     }
@@ -58,24 +52,28 @@ pub(crate) fn solve(group: &Group, audiences: &Audiences, prefer_rack_aware: boo
     let mut together: FxHashMap<(u32, usize), Vec<usize>> = FxHashMap::default();
     for (number, audience) in audiences.of_topic.iter().enumerate() {
         // Without any rack among the consumers every partition suits everybody, which is what plain ranges are.
-        if let Some(audience) = audience.filter(|audience| consumer_racks[*audience as usize].contains(&true)) {
+        if let Some(audience) = audience.filter(|audience| !consumer_racks[*audience as usize].is_empty()) {
             together.entry((audience, topics[number].ids.len())).or_default().push(number);
         }
     }
     let mut owners = Owners { solutions: Vec::new(), of_topic: vec![None; topics.len()] };
-    for ((audience, positions), members) in together {
-        let consumers = &racks_of_audience[audience as usize];
-        let mut solution = Solution::new(consumers, positions);
-        match members[..] {
+    for ((audience, positions), numbers) in together {
+        let single = match numbers[..] {
             [only] if !needs[only] => continue,
-            [only] => solution.give_matching(&replica_racks(&topics[only], &group.racks), group.racks.len()),
-            _ => {
-                let common = common_racks(members.iter().map(|number| &topics[*number]), &group.racks, positions);
-                solution.give_together(&common, group.racks.len());
-            }
+            [only] => Some(&topics[only]),
+            _ => None,
+        };
+        let local = LocalRacks { racks: &consumer_racks[audience as usize] };
+        let members = &audiences.members[audience as usize];
+        let mut solution = Solution::new(local.of_consumers(group, members), positions);
+        if let Some(topic) = single {
+            solution.give_matching(&local.of_replicas(topic, &group.racks), local.racks.len());
+        } else {
+            let common = local.in_all(numbers.iter().map(|number| &topics[*number]), &group.racks);
+            solution.give_together(common.as_deref(), local.racks.len());
         }
         solution.give_rest();
-        for number in members {
+        for number in numbers {
             owners.of_topic[number] = Some(owners.solutions.len() as u32);
         }
         owners.solutions.push(solution.owners);
@@ -83,48 +81,75 @@ pub(crate) fn solve(group: &Group, audiences: &Audiences, prefer_rack_aware: boo
     Some(owners)
 }
 
-/// Per rack whether some consumer is on it.
-fn rack_flags(consumers: &[Option<u32>], racks: &Racks) -> Vec<bool> {
-    let mut flags = vec![false; racks.len()];
-    for rack in consumers.iter().flatten() {
-        flags[*rack as usize] = true;
+/// Per audience the racks of its consumers, ascending.
+fn distinct_racks(group: &Group, audiences: &Audiences) -> Vec<Vec<u32>> {
+    let mut seen_by = vec![NOBODY; group.racks.len()];
+    let mut found = Vec::with_capacity(audiences.members.len());
+    for (audience, members) in audiences.members.iter().enumerate() {
+        let mut racks = Vec::new();
+        for rack in members.iter().filter_map(|member| group.members[*member as usize].rack) {
+            if seen_by[rack as usize] != audience as u32 {
+                seen_by[rack as usize] = audience as u32;
+                racks.push(rack);
+            }
+        }
+        racks.sort_unstable();
+        found.push(racks);
     }
-    flags
+    found
 }
 
 /// Whether racks can make a difference: consumers and replicas meet on some, and not every partition is on all.
-fn needs(topic: &Topic, consumer_racks: &[bool], racks: &Racks, prefer_rack_aware: bool) -> bool {
+fn needs(topic: &Topic, consumer_racks: &[u32], racks: &Racks, prefer_rack_aware: bool) -> bool {
     let Some(sets) = &topic.racks else { return false };
     let mut distinct = sets.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    let meet = distinct.iter().flat_map(|set| racks.racks_of(*set)).any(|rack| consumer_racks[*rack as usize]);
+    let mut replica_racks = distinct.iter().flat_map(|set| racks.racks_of(*set));
+    let meet = replica_racks.any(|rack| consumer_racks.binary_search(rack).is_ok());
     // Two different sets cannot both be the union of all.
     meet && (prefer_rack_aware || distinct.len() > 1)
 }
 
-/// The racks of each position of a topic.
-fn replica_racks<'a>(topic: &Topic, racks: &'a Racks) -> Vec<&'a [u32]> {
-    let sets = topic.racks.as_deref().unwrap_or_default();
-    sets.iter().map(|set| racks.racks_of(*set)).collect()
+/// The racks of one audience, numbered from 0 among themselves: no other rack can match anybody.
+struct LocalRacks<'a> {
+    racks: &'a [u32],
 }
 
-/// The racks that each position has in every one of the topics.
-fn common_racks<'a>(topics: impl Iterator<Item = &'a Topic>, racks: &Racks, positions: usize) -> Vec<Vec<u32>> {
-    let mut common: Option<Vec<Vec<u32>>> = None;
-    for topic in topics {
-        let Some(sets) = &topic.racks else { return vec![Vec::new(); positions] };
-        let found = sets.iter().map(|set| racks.racks_of(*set));
-        match &mut common {
-            None => common = Some(found.map(<[u32]>::to_vec).collect()),
-            Some(common) => {
-                for (left, right) in common.iter_mut().zip(found) {
-                    left.retain(|rack| right.binary_search(rack).is_ok());
+impl LocalRacks<'_> {
+    fn number(&self, rack: u32) -> Option<u32> {
+        self.racks.binary_search(&rack).ok().map(|number| number as u32)
+    }
+
+    /// Per consumer its rack.
+    fn of_consumers(&self, group: &Group, members: &[u32]) -> Vec<Option<u32>> {
+        let rack = |member: &u32| group.members[*member as usize].rack.and_then(|rack| self.number(rack));
+        members.iter().map(rack).collect()
+    }
+
+    /// Per position of a topic the racks of its replicas; nothing for a topic without racks.
+    fn of_replicas(&self, topic: &Topic, racks: &Racks) -> Vec<Vec<u32>> {
+        let numbers = |set: &u32| racks.racks_of(*set).iter().filter_map(|rack| self.number(*rack)).collect();
+        topic.racks.as_deref().unwrap_or_default().iter().map(numbers).collect()
+    }
+
+    /// Per position the racks that it has in every one of the topics; None when some topic has no racks at all.
+    fn in_all<'t>(&self, topics: impl Iterator<Item = &'t Topic>, racks: &Racks) -> Option<Vec<Vec<u32>>> {
+        let mut common: Option<Vec<Vec<u32>>> = None;
+        for topic in topics {
+            let sets = topic.racks.as_ref()?;
+            match &mut common {
+                None => common = Some(self.of_replicas(topic, racks)),
+                Some(common) => {
+                    for (left, set) in common.iter_mut().zip(sets) {
+                        let right = racks.racks_of(*set);
+                        left.retain(|number| right.binary_search(&self.racks[*number as usize]).is_ok());
+                    }
                 }
             }
         }
+        common
     }
-    common.unwrap_or_default()
 }
 
 /// Lists of numbers by rack, in one allocation, each with a head that only moves forward.
@@ -166,9 +191,9 @@ impl Queues {
 }
 
 /// One topic, or topics solved as one, on the way to being given away.
-struct Solution<'a> {
+struct Solution {
     /// Per consumer, in order, its rack.
-    consumers: &'a [Option<u32>],
+    consumers: Vec<Option<u32>>,
     /// Per consumer how many positions it has.
     counts: Vec<usize>,
     /// What everybody gets.
@@ -179,14 +204,14 @@ struct Solution<'a> {
     owners: Vec<u32>,
 }
 
-impl<'a> Solution<'a> {
-    fn new(consumers: &'a [Option<u32>], positions: usize) -> Self {
+impl Solution {
+    fn new(consumers: Vec<Option<u32>>, positions: usize) -> Self {
         Self {
-            consumers,
             counts: vec![0; consumers.len()],
             quota: positions / consumers.len(),
             extra: positions % consumers.len(),
             owners: vec![NOBODY; positions],
+            consumers,
         }
     }
 
@@ -204,21 +229,21 @@ impl<'a> Solution<'a> {
     }
 
     /// Each consumer in order takes the first positions on its rack (without a rack: any), up to its capacity.
-    fn give_matching(&mut self, replica_racks: &[&[u32]], racks: usize) {
+    fn give_matching(&mut self, replica_racks: &[Vec<u32>], racks: usize) {
         let pairs = replica_racks
             .iter()
             .enumerate()
             .flat_map(|(position, on)| on.iter().map(move |rack| (*rack, position as u32)));
         let mut queues = Queues::new(pairs, racks);
         let mut anywhere = 0;
-        for (consumer, rack) in self.consumers.iter().enumerate() {
-            match rack {
+        for consumer in 0..self.consumers.len() {
+            match self.consumers[consumer] {
                 None => self.take_next(consumer, &mut anywhere),
                 Some(rack) => {
                     let capacity = self.capacity(consumer);
                     let mut taken = 0;
                     while taken < capacity {
-                        let free = queues.first(*rack, |position| self.owners[position as usize] == NOBODY);
+                        let free = queues.first(rack, |position| self.owners[position as usize] == NOBODY);
                         let Some(position) = free else { break };
                         self.owners[position as usize] = consumer as u32;
                         taken += 1;
@@ -229,13 +254,15 @@ impl<'a> Solution<'a> {
         }
     }
 
-    /// Each position in order goes to the first consumer with capacity that is on one of its racks or has none.
-    fn give_together(&mut self, common_racks: &[Vec<u32>], racks: usize) {
+    /// Each position in order goes to the first consumer with capacity that is on one of its racks or has none;
+    /// without common racks only the latter will do.
+    fn give_together(&mut self, common_racks: Option<&[Vec<u32>]>, racks: usize) {
         let nowhere = racks as u32;
-        let consumers = self.consumers;
-        let pairs = consumers.iter().enumerate().map(|(consumer, rack)| (rack.unwrap_or(nowhere), consumer as u32));
+        let pairs =
+            self.consumers.iter().enumerate().map(|(consumer, rack)| (rack.unwrap_or(nowhere), consumer as u32));
         let mut queues = Queues::new(pairs, racks + 1);
-        for (position, on) in common_racks.iter().enumerate() {
+        for position in 0..self.owners.len() {
+            let on = common_racks.map_or(&[][..], |common| &common[position]);
             let first = on
                 .iter()
                 .chain([&nowhere])

@@ -269,12 +269,97 @@ def test_a_subscription_refuses_topics_that_cannot_be_meant(topics: Any, error: 
     assert (error, message) == refused_once(lambda: Subscription(topics))
 
 
-@pytest.mark.parametrize("owned", [[("t",)], [7], 7, None, ["tu3"]])
-def test_a_subscription_refuses_owned_partitions_that_are_no_pairs(owned: Any) -> None:
-    found, message = refused_once(lambda: Subscription(("t",), owned_partitions=owned))
+@pytest.mark.parametrize(
+    ("field", "value", "error", "message"),
+    [
+        ("owned_partitions", 7, TYPE, "owned_partitions must be an iterable of (topic, partition), not int: 7"),
+        ("owned_partitions", "ab", TYPE, "owned_partitions must be an iterable of (topic, partition), not str: 'ab'"),
+        ("owned_partitions", None, NULL, "owned_partitions must be an iterable of (topic, partition), not None"),
+        ("owned_partitions", [7], TYPE, "owned_partitions: a partition must be a (topic, partition) tuple, not int: 7"),
+        (
+            "owned_partitions",
+            ["ab"],
+            TYPE,
+            "owned_partitions: a partition must be a (topic, partition) tuple, not str: 'ab'",
+        ),
+        ("owned_partitions", [(1, 2)], TYPE, "owned_partitions: a topic must be a str, not int: 1"),
+        ("owned_partitions", [("t", "x")], TYPE, "owned_partitions: a partition id must be an int, not str: 'x'"),
+        ("owned_partitions", [("t", True)], TYPE, "owned_partitions: a partition id must be an int, not bool: True"),
+        ("owned_partitions", [("t", -1)], ARGUMENT, "owned_partitions: a partition id cannot be negative: -1"),
+        ("generation", "q", TYPE, "generation must be an int, not str: 'q'"),
+        ("generation", True, TYPE, "generation must be an int, not bool: True"),
+        ("user_data", "s", TYPE, "user_data must be bytes, not str: 's'"),
+        ("dialect", 7, TYPE, "dialect must be a str, not int: 7"),
+    ],
+)
+def test_a_subscription_refuses_what_no_field_can_hold(
+    field: str, value: Any, error: type[Exception], message: str
+) -> None:
+    given: dict[str, Any] = {field: value}
 
-    assert issubclass(found, TYPE)
-    assert message.startswith("Subscription: owned_partitions must be an iterable of (topic, partition), not ")
+    assert (error, f"Subscription: {message}") == refused_once(lambda: Subscription(("t",), **given))
+
+
+class Repeating(Changing):
+    """A mapping that says some of its names twice."""
+
+    def items(self) -> Any:
+        """Each entry, and the first once more."""
+        entries = list(self.entries.items())
+        return [*entries, entries[0]]
+
+
+class Name(str):
+    """A str that a dict does not know again."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def test_a_name_given_twice_is_refused(engine: Engine) -> None:
+    topics, members = {"t": 3, "u": 1}, {"a": ["t"], "b": ["t"]}
+
+    assert (ARGUMENT, "partitions_per_topic has 't' twice") == refused(Repeating(topics), members, engine)
+    assert (ARGUMENT, "subscriptions has 'a' twice") == refused(topics, Repeating(members), engine)
+    assert (ARGUMENT, "subscriptions has 'a' twice") == refused(topics, {Name("a"): ["t"], "a": ["t"]}, engine)
+
+
+@pytest.mark.parametrize("flag", [1, 0, None, "yes"])
+def test_the_test_flag_is_a_bool(engine: Engine, flag: Any) -> None:
+    with pytest.raises(TYPE, match="prefer_rack_aware must be a bool, not "):
+        assign({}, {}, prefer_rack_aware=flag, engine=engine)
+
+
+def test_an_iterable_that_lies_about_its_length_takes_no_memory(engine: Engine) -> None:
+    class Endless(list[str]):
+        def __len__(self) -> int:
+            return 2**62
+
+    assert {"a": [("t", 0)]} == assign({"t": 1}, {"a": Endless(["t"])}, engine=engine)
+    assert (TYPE, "member 'a': a topic must be a str, not int: 0") == refused({"t": 1}, {"a": range(2**62)}, engine)
+
+
+def test_a_list_that_changes_while_others_are_read_is_read_again(engine: Engine) -> None:
+    shared = ["t"]
+    members: dict[str, Any] = {"a": shared, "b": Interfering(["t"], lambda: shared.append("u")), "c": shared}
+
+    assert {"a": [("t", 0)], "b": [], "c": [("u", 0)]} == assign({"t": 1, "u": 1}, members, engine=engine)
+
+
+def test_an_int_is_its_value_whatever_it_says_as_an_index(engine: Engine) -> None:
+    class Odd(int):
+        def __index__(self) -> int:
+            return 5
+
+        def __iter__(self) -> Iterator[int]:
+            return iter(())
+
+    assert {"a": [("t", 0), ("t", 1)]} == assign({"t": Odd(2)}, {"a": ["t"]}, engine=engine)
 
 
 def test_every_refusal_is_an_error_of_the_package_and_of_python() -> None:

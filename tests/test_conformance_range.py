@@ -38,7 +38,7 @@ EXTRAS_APART = {
     "unsortedDirect": "partitions are handed over unsorted and Kafka keeps that order; here ids are always sorted",
     "dupPartitionInfo": "an id is given twice; here that is an error",
     "dupInstance hash m2,m1": "equal instance ids in the order of a Java HashMap; here the order given decides",
-    "copartNoncontigRackless": "K6: Kafka hands out partitions that do not exist; here real ones, each once",
+    "copartNoncontigRackless": "the bug: Kafka hands out partitions that do not exist; here real ones, each once",
 }
 
 # How many of the cases of Kafka's bug are answered otherwise here: all in which Kafka loses partitions (true), and some

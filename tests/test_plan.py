@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignor import PartitionInfo, Plan, Spans, Subscription, TopicPartition, assign, plan
+from assignor import PartitionInfo, Plan, Spans, Subscription, TopicPartition, assign, errors, plan
 from engines import Engine
 
 TOPICS: dict[str, Any] = {"u": [0, 1, 2, 5, 6, 9], "t": 3, "none": 0}
@@ -175,3 +175,19 @@ def test_an_empty_plan_is_empty(engine: Engine) -> None:
     assert ((), ()) == (empty.members, empty.topics)
     assert [0, 0, 0, 0] == [len(column) for column in empty.spans()]
     assert [] == empty.counts().tolist()
+
+
+@pytest.mark.parametrize(("topic", "partition"), [(1, 1), (None, 1), ("t", "x"), ("t", 1.0), ("t", True), ("t", None)])
+def test_an_owner_is_asked_for_by_name_and_number(topic: Any, partition: Any) -> None:
+    with pytest.raises(errors.WrongTypeError, match="must be a"):
+        plan({"t": 3}, {"a": ["t"]}).owner(topic, partition)
+
+
+def test_plans_are_equal_when_everybody_has_the_same(engine: Engine) -> None:
+    members = {"a": ["t"], "b": ["t", "u"]}
+    left = plan({"t": 3, "u": [4, 7]}, members, engine=engine)
+
+    assert left == plan({"v": 9, "u": [7, 4], "t": 3}, dict(reversed(members.items())))
+    assert left != plan({"t": 3, "u": [4, 8]}, members)
+    assert left != plan({"t": 3, "u": [4, 7]}, {**members, "c": []})
+    assert left != plan({"t": 3, "u": [4, 7]}, {"a": ["t"], "c": ["t", "u"]})

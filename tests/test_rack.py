@@ -1,6 +1,6 @@
 """Rack-aware range assignment (KIP-881) as behaviour: who is served first, and when racks have no say.
 
-A partition is spelled `t1`: partition 1 of topic t. Numbers like K9 are corner cases in the notes on Kafka.
+A partition is spelled `t1`: partition 1 of topic t.
 """
 
 from __future__ import annotations
@@ -182,3 +182,21 @@ def test_k6_topics_whose_ids_differ_are_solved_by_position(engine: Engine) -> No
     }
 
     assert {"a": "t8 u30", "b": "t5 u0"} == ask(topics, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_a_huge_topic_that_needs_no_racks_costs_a_span_beside_one_that_does() -> None:
+    topics: dict[str, Any] = {"huge": 2**31 - 1, "t": [PartitionInfo(0, ("r",)), PartitionInfo(1, ("q",))]}
+
+    found = plan(topics, {"a": Subscription(("huge", "t"), rack="r")})
+
+    assert [2**31 + 1] == found.counts().tolist()
+    assert 2 == len(found.spans().start)
+
+
+def test_forty_thousand_members_on_racks_of_their_own() -> None:
+    names = [f"x{number:05}" for number in range(40_000)]
+    topics = {name: [PartitionInfo(0, (name,)), PartitionInfo(1, ("elsewhere",))] for name in names}
+
+    found = plan(topics, {name: Subscription((name,), rack=name) for name in names})
+
+    assert {2} == set(found.counts().tolist())

@@ -172,7 +172,7 @@ fn cases_of_kafkas_own_unit_test_are_answered_as_it_expects() {
 
 #[test]
 fn corner_cases_are_answered_as_kafka_answered_them_but_for_four() {
-    // Equal instance ids in the order of a HashMap, and K6, the bug that is not reproduced; two more do not apply.
+    // Equal instance ids in the order of a HashMap, and the bug that is not reproduced; two more do not apply.
     let otherwise = ["dupInstance hash m2,m1", "copartNoncontigRackless"];
     let (applying, apart): (Vec<Value>, Vec<Value>) = upstream("extra").into_iter().partition(applies);
     for case in &applying {

@@ -48,7 +48,7 @@ _FROM_CORE = frozenset({"Plan", "assign", "plan"})
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Rust core when it is first asked for, so that the reference works where there is none."""
+    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assignor.errors import IllegalArgumentError
-from assignor.model import TopicPartition, check_name, java_order, shown, wrong_type
+from assignor.model import TopicPartition, check_name, java_order, read_partition, wrong_type
 from assignor.reference.group import read_members, read_topics
 
 if TYPE_CHECKING:
@@ -67,7 +66,8 @@ def check(
         topic: [partition.id for partition in found] for topic, found in read_topics(partitions_per_topic).items()
     }
     wanted = {member.info.member_id: member.topics for member in read_members(subscriptions)}
-    existing = {(topic, id) for topic, ids in topics.items() for id in ids}
+    subscribed = frozenset[str]().union(*wanted.values())
+    ids_of = {topic: frozenset(ids) for topic, ids in topics.items()}
     owners: Counter[TopicPartition] = Counter()
     not_subscribed, unknown = [], []
     if not isinstance(assignment, Mapping):
@@ -77,11 +77,10 @@ def check(
         owned = _read_owned(member, partitions)
         owners.update(owned)
         for partition in sorted(owned, key=_order):
-            if partition not in existing:
+            if partition.partition not in ids_of.get(partition.topic, ()):
                 unknown.append((member, partition))
             if partition.topic not in wanted.get(member, ()):
                 not_subscribed.append((member, partition))
-    subscribed = frozenset[str]().union(*wanted.values())
     return Findings(
         unowned=tuple(
             TopicPartition(topic, id)
@@ -103,15 +102,4 @@ def _order(partition: TopicPartition) -> tuple[bytes, int]:
 def _read_owned(member: str, partitions: object) -> list[TopicPartition]:
     if isinstance(partitions, (str, bytes)) or not isinstance(partitions, Iterable):
         raise wrong_type(f"member '{member}': partitions", "an iterable of (topic, partition)", partitions)
-    owned = []
-    for entry in partitions:
-        if not isinstance(entry, tuple) or len(entry) != 2:
-            raise wrong_type(f"member '{member}': a partition", "a (topic, partition) tuple", entry)
-        topic, id = entry
-        check_name(topic, f"member '{member}': a topic")
-        if isinstance(id, bool) or not hasattr(id, "__index__"):
-            raise wrong_type(f"member '{member}': a partition id", "an int", id)
-        if id < 0:
-            raise IllegalArgumentError(f"member '{member}': a partition id cannot be negative: {shown(id)}")
-        owned.append(TopicPartition(topic, int(id)))
-    return owned
+    return [read_partition(entry, f"member '{member}'") for entry in partitions]

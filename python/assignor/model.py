@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ from assignor.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     import numpy as np
     import numpy.typing as npt
@@ -138,6 +139,7 @@ class Subscription:
     def __post_init__(self) -> None:
         """Take any iterable as topics and owned partitions, and refuse what cannot be meant."""
         object.__setattr__(self, "topics", read_names(self.topics, "Subscription"))
+        check_name(self.dialect, "Subscription: dialect")
         for field in ("group_instance_id", "rack"):
             value = getattr(self, field)
             if value is not None:
@@ -151,6 +153,10 @@ class Subscription:
                 f"Subscription: patterns cannot be resolved yet; list the topics that {shown(self.pattern)} means"
             )
         object.__setattr__(self, "owned_partitions", _read_owned(self.owned_partitions))
+        if self.generation is not None and not is_int(self.generation):
+            raise wrong_type("Subscription: generation", "an int", self.generation)
+        if self.user_data is not None and not isinstance(self.user_data, bytes):
+            raise wrong_type("Subscription: user_data", "bytes", self.user_data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,16 +190,16 @@ class MemberInfo:
         return True, java_order(self.member_id)
 
     def __lt__(self, other: MemberInfo) -> bool:
-        return self._order() < other._order()
+        return self._order() < other._order() if isinstance(other, MemberInfo) else NotImplemented
 
     def __le__(self, other: MemberInfo) -> bool:
-        return self._order() <= other._order()
+        return self._order() <= other._order() if isinstance(other, MemberInfo) else NotImplemented
 
     def __gt__(self, other: MemberInfo) -> bool:
-        return self._order() > other._order()
+        return self._order() > other._order() if isinstance(other, MemberInfo) else NotImplemented
 
     def __ge__(self, other: MemberInfo) -> bool:
-        return self._order() >= other._order()
+        return self._order() >= other._order() if isinstance(other, MemberInfo) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         return self.member_id == other.member_id if isinstance(other, MemberInfo) else NotImplemented
@@ -243,15 +249,35 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
     return tuple(check_name(name, f"{owner}: a topic") for name in found)
 
 
-def _read_owned(owned: Iterable[tuple[str, int]]) -> tuple[TopicPartition, ...]:
+def _read_owned(owned: object) -> tuple[TopicPartition, ...]:
     what, wanted = "Subscription: owned_partitions", "an iterable of (topic, partition)"
+    if isinstance(owned, (str, bytes, bytearray)):
+        raise wrong_type(what, wanted, owned)
     try:
-        entries = list(owned)
+        entries = list(owned)  # type: ignore[call-overload]  # what is no iterable is reported just below
     except TypeError:
         if hasattr(owned, "__iter__"):
             raise
         raise wrong_type(what, wanted, owned) from None
-    try:
-        return tuple(TopicPartition(topic, partition) for topic, partition in entries)
-    except (TypeError, ValueError):
-        raise wrong_type(what, wanted, owned) from None
+    return tuple(read_partition(entry, "Subscription: owned_partitions") for entry in entries)
+
+
+def read_partition(entry: object, owner: str) -> TopicPartition:
+    """A partition given as a tuple; `owner` says whose it is when it cannot be meant."""
+    if not isinstance(entry, tuple) or len(entry) != 2:
+        raise wrong_type(f"{owner}: a partition", "a (topic, partition) tuple", entry)
+    topic, id = entry
+    check_name(topic, f"{owner}: a topic")
+    if not is_int(id):
+        raise wrong_type(f"{owner}: a partition id", "an int", id)
+    if id < 0:
+        raise IllegalArgumentError(f"{owner}: a partition id cannot be negative: {shown(id)}")
+    return TopicPartition(topic, operator.index(id))
+
+
+def is_int(value: object) -> bool:
+    """Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated."""
+    kind = type(value)
+    if issubclass(kind, int):
+        return kind is not bool
+    return hasattr(kind, "__index__") and not hasattr(kind, "__iter__")

@@ -6,8 +6,9 @@ Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor and RangeAss
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from assignor._engine import Engine, choose
 from assignor.model import RebalanceProtocol, TopicPartition
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ class RangeAssignor:
     Args:
         engine: `"rust"` or `"reference"`.
 
+    Raises:
+        IllegalArgumentError: Another engine.
+
     Example:
         >>> RangeAssignor().assign({"t": 3}, {"C0": ["t"], "C1": ["t"]})["C1"]
         [TopicPartition(topic='t', partition=2)]
@@ -63,8 +67,9 @@ class RangeAssignor:
     name = "range"
     version = 0
 
-    def __init__(self, *, engine: Literal["rust", "reference"] = "rust") -> None:
-        self._engine = engine
+    def __init__(self, *, engine: Engine = "rust") -> None:
+        choose(engine, None, None)
+        self._engine: Engine = engine
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """Eager only: it does not look at what members owned before."""

@@ -1,9 +1,9 @@
-//! The switch between this engine and the pure Python reference.
+//! The options of `assign` and `plan`: the engine, and Kafka's test flag.
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyString};
 
-use super::error::{IllegalArgumentError, shown};
+use super::error::{IllegalArgumentError, shown, wrong_type};
 
 /// The engine asked for: this one, or the pure Python reference.
 pub(super) enum Engine {
@@ -22,6 +22,20 @@ impl FromPyObject<'_, '_> for Engine {
                 "engine must be 'rust' or 'reference', not {}",
                 shown(&value)
             ))),
+        }
+    }
+}
+
+/// Kafka's test flag: rack logic even where every partition is on every rack.
+pub(super) struct PreferRackAware(pub(super) bool);
+
+impl FromPyObject<'_, '_> for PreferRackAware {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        match value.cast::<PyBool>() {
+            Ok(flag) => Ok(Self(flag.is_true())),
+            Err(_) => Err(wrong_type("prefer_rack_aware", "a bool", &value)),
         }
     }
 }

@@ -6,10 +6,11 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 
-use super::engine::Engine;
+use super::engine::{Engine, PreferRackAware};
+use super::error::wrong_type;
 use super::read;
 use crate::plan::{Plan, Span};
 use crate::range;
@@ -48,21 +49,21 @@ use crate::range;
 ///     [TopicPartition(topic='t0', partition=2), TopicPartition(topic='t1', partition=2)]
 #[pyfunction]
 #[pyo3(
-    signature = (partitions_per_topic, subscriptions, *, prefer_rack_aware = false, engine = Engine::Rust),
+    signature = (partitions_per_topic, subscriptions, *, prefer_rack_aware = PreferRackAware(false), engine = Engine::Rust),
     text_signature = "(partitions_per_topic, subscriptions, *, prefer_rack_aware=False, engine='rust')"
 )]
 pub(super) fn assign<'py>(
     py: Python<'py>,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
-    prefer_rack_aware: bool,
+    prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<Bound<'py, PyAny>> {
     match engine {
-        Engine::Reference => reference(py, "assign", partitions_per_topic, subscriptions, prefer_rack_aware),
+        Engine::Reference => reference(py, "assign", partitions_per_topic, subscriptions, prefer_rack_aware.0),
         Engine::Rust => {
             let group = read::group(partitions_per_topic, subscriptions)?;
-            let plan = py.detach(|| range::assign(&group, prefer_rack_aware));
+            let plan = py.detach(|| range::assign(&group, prefer_rack_aware.0));
             let topics = plan.topics().iter().map(|topic| PyString::new(py, topic)).collect::<Vec<_>>();
             let _quiet = NoCollection::new(py)?;
             let assignment = PyDict::new(py);
@@ -85,19 +86,19 @@ pub(super) fn assign<'py>(
 ///     ([500000, 500000], 'b')
 #[pyfunction]
 #[pyo3(
-    signature = (partitions_per_topic, subscriptions, *, prefer_rack_aware = false, engine = Engine::Rust),
+    signature = (partitions_per_topic, subscriptions, *, prefer_rack_aware = PreferRackAware(false), engine = Engine::Rust),
     text_signature = "(partitions_per_topic, subscriptions, *, prefer_rack_aware=False, engine='rust')"
 )]
 pub(super) fn plan<'py>(
     py: Python<'py>,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
-    prefer_rack_aware: bool,
+    prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<PyPlan> {
     match engine {
         Engine::Reference => {
-            let answer = reference(py, "spans", partitions_per_topic, subscriptions, prefer_rack_aware)?;
+            let answer = reference(py, "spans", partitions_per_topic, subscriptions, prefer_rack_aware.0)?;
             let (members, topics, rows): (_, _, Vec<(u32, u32, i32, i32)>) = answer.extract()?;
             let spans: Vec<Span> =
                 rows.into_iter().map(|(member, topic, start, count)| Span { member, topic, start, count }).collect();
@@ -105,7 +106,7 @@ pub(super) fn plan<'py>(
         }
         Engine::Rust => {
             let group = read::group(partitions_per_topic, subscriptions)?;
-            Ok(PyPlan::new(py.detach(|| range::assign(&group, prefer_rack_aware))))
+            Ok(PyPlan::new(py.detach(|| range::assign(&group, prefer_rack_aware.0))))
         }
     }
 }
@@ -205,9 +206,25 @@ impl PyPlan {
         })
     }
 
+    fn numbers(&self) -> &FxHashMap<String, u32> {
+        self.member_numbers.get_or_init(|| numbered(self.plan.members()))
+    }
+
+    /// Whether both give every member the same; spans are as long as can be, so equal ones mean equal lists.
+    fn equals(&self, other: &Self) -> bool {
+        let spans = |plan: &'_ Plan, member: u32| {
+            let named = plan.spans_of(member as usize).iter();
+            named.map(|span| (plan.topics()[span.topic as usize].clone(), span.start, span.count)).collect::<Vec<_>>()
+        };
+        self.plan.members().len() == other.plan.members().len()
+            && self.numbers().iter().all(|(name, member)| {
+                other.numbers().get(name).is_some_and(|twin| spans(&self.plan, *member) == spans(&other.plan, *twin))
+            })
+    }
+
     fn member(&self, member: &Bound<'_, PyAny>) -> Option<u32> {
         let name = member.cast::<PyString>().ok()?.to_cow().ok()?;
-        self.member_numbers.get_or_init(|| numbered(self.plan.members())).get(&*name).copied()
+        self.numbers().get(&*name).copied()
     }
 
     fn column<'py>(&self, py: Python<'py>, value: impl Fn(&Span) -> i32) -> Bound<'py, PyArray1<i32>> {
@@ -272,10 +289,14 @@ impl PyPlan {
     /// The member that has a partition; None if nobody has it.
     fn owner<'py>(
         &self,
-        topic: &Bound<'py, PyString>,
+        topic: &Bound<'py, PyAny>,
         partition: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyString>>> {
         let py = topic.py();
+        let topic = topic.cast::<PyString>().map_err(|_| wrong_type("topic", "a str", topic))?;
+        if !read::is_int(partition)? {
+            return Err(wrong_type("partition", "an int", partition));
+        }
         let partition = match partition.extract::<i32>() {
             Ok(partition) => partition,
             Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Ok(None),
@@ -334,13 +355,18 @@ impl PyPlan {
 
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = slf.py();
-        if other.cast::<PyMapping>().is_err() {
+        let equal = if let Ok(other) = other.cast::<Self>() {
+            slf.get().equals(other.get())
+        } else if let Ok(other) = other.cast::<PyMapping>() {
+            let _quiet = NoCollection::new(py)?;
+            let (left, right) = (PyDict::new(py), PyDict::new(py));
+            left.update(slf.cast::<PyMapping>()?)?;
+            right.update(other)?;
+            left.eq(right)?
+        } else {
             return Ok(py.NotImplemented());
-        }
-        let (left, right) = (PyDict::new(py), PyDict::new(py));
-        left.update(slf.cast::<PyMapping>()?)?;
-        right.update(other.cast::<PyMapping>()?)?;
-        Ok(left.eq(right)?.into_pyobject(py)?.to_owned().into_any().unbind())
+        };
+        Ok(PyBool::new(py, equal).to_owned().into_any().unbind())
     }
 
     fn __repr__(&self) -> String {

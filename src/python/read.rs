@@ -1,16 +1,17 @@
 //! Reads what Python hands over into a `Group`, and refuses with names what cannot be meant.
 //!
-//! User code may run while it is read (an iterable's `__iter__`, a mapping's `items`), so nothing is iterated that could
-//! change underneath: mappings are listed first and their size is checked after every entry.
+//! User code may run while it is read (an iterable's `__iter__`, a mapping's `items`): mappings are listed first, their
+//! size is checked after every entry, and what was learnt of objects by their identity is forgotten.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyFrozenSet, PyInt, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple, PyType,
+    PyBool, PyByteArray, PyBytes, PyDict, PyFrozenSet, PyInt, PyIterator, PyList, PyMapping, PySet, PyString, PyTuple,
+    PyType,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::error::{IllegalArgumentError, shown, wrong_type};
 use crate::group::{Classes, Group, Member, Racks, Topic, Topics};
@@ -97,7 +98,7 @@ struct MemberReader<'a, 'py> {
     classes: Classes,
     /// Topic numbers of `str` objects seen, by identity; holding the object keeps its address from being used again.
     strings: FxHashMap<usize, (Bound<'py, PyAny>, Option<u32>)>,
-    /// Classes of containers seen, by identity, kept alive likewise.
+    /// Classes of built-in containers seen, by identity, kept alive likewise; forgotten whenever user code has run.
     containers: FxHashMap<usize, (Bound<'py, PyAny>, u32)>,
 }
 
@@ -106,6 +107,9 @@ impl<'py> MemberReader<'_, 'py> {
         if !subscription.is_instance(SUBSCRIPTION.import(subscription.py(), "assignor.model", "Subscription")?)? {
             let class = self.class(&id, subscription)?;
             return Ok(Member { id, instance_id: None, rack: None, class });
+        }
+        if !subscription.get_type().is(SUBSCRIPTION.import(subscription.py(), "assignor.model", "Subscription")?) {
+            self.containers.clear(); // its attributes may be user code too
         }
         let instance_id = subscription.getattr("group_instance_id")?;
         let instance_id = if instance_id.is_none() {
@@ -129,26 +133,32 @@ impl<'py> MemberReader<'_, 'py> {
         if is_text(&names) {
             return Err(refused());
         }
-        let mut numbers = Vec::with_capacity(names.len().unwrap_or(0));
+        let remember = is_container(&names);
+        if !remember {
+            // Here user code runs, which may change any list that was read before.
+            self.containers.clear();
+        }
+        let mut numbers = Vec::new();
         for name in iterate(&names, refused)? {
-            numbers.extend(self.topic(member, name?)?);
+            numbers.extend(self.topic(member, name?, remember)?);
         }
         let class = self.classes.number(numbers);
-        // Only a container that gives the same again: an iterator would be empty the second time.
-        if is_container(&names) {
+        if remember {
             self.containers.insert(address, (names, class));
         }
         Ok(class)
     }
 
-    /// The number of a topic; None for one that does not exist.
-    fn topic(&mut self, member: &str, name: Bound<'py, PyAny>) -> PyResult<Option<u32>> {
+    /// The number of a topic; None for one that does not exist. `remember` it by the identity of its name.
+    fn topic(&mut self, member: &str, name: Bound<'py, PyAny>, remember: bool) -> PyResult<Option<u32>> {
         let address = name.as_ptr() as usize;
         if let Some((_, number)) = self.strings.get(&address) {
             return Ok(*number);
         }
         let number = with_name(&name, || format!("member '{member}': a topic"), |name| self.topics.number(name))?;
-        self.strings.insert(address, (name, number));
+        if remember {
+            self.strings.insert(address, (name, number));
+        }
         Ok(number)
     }
 }
@@ -167,8 +177,18 @@ fn each_item<'py>(
         return Err(wrong_type(what, &format!("a mapping of {wanted}"), mapping));
     };
     let size = mapping.len()?;
-    for item in mapping.items()? {
-        let (key, value) = item.extract()?;
+    // A dict whose keys are all plain strings has each of them once; anything else may say a name twice.
+    let items: Vec<[Bound<'py, PyAny>; 2]> = mapping.items()?.extract()?;
+    let once =
+        mapping.is_exact_instance_of::<PyDict>() && items.iter().all(|[key, _]| key.is_exact_instance_of::<PyString>());
+    let mut names = FxHashSet::default();
+    for [key, value] in items {
+        if !once
+            && let Ok(name) = key.cast::<PyString>()
+            && !names.insert(name.to_string_lossy().into_owned())
+        {
+            return Err(IllegalArgumentError::new_err(format!("{what} has '{name}' twice")));
+        }
         read(key, value)?;
         let now = mapping.len()?;
         if now != size {
@@ -190,7 +210,7 @@ fn iterate<'py>(value: &Bound<'py, PyAny>, refused: impl FnOnce() -> PyErr) -> P
 }
 
 /// Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated.
-fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(super) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyInt>() {
         return Ok(!value.is_instance_of::<PyBool>());
     }
@@ -202,7 +222,7 @@ fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
     if !is_int(value)? {
         return Err(wrong_type(&what(), "an int", value));
     }
-    let number = if value.is_exact_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
+    let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
     let reason = match number.extract::<i32>() {
         Ok(number) if number >= 0 => return Ok(number),
         _ if number.lt(0)? => "cannot be negative".to_owned(),

@@ -13,6 +13,7 @@ from assignor.model import (
     PartitionInfo,
     Subscription,
     check_name,
+    is_int,
     java_order,
     read_names,
     shown,
@@ -85,14 +86,20 @@ def _items(mapping: object, what: str, wanted: str) -> Iterator[tuple[object, ob
     if not isinstance(mapping, Mapping):
         raise wrong_type(what, f"a mapping of {wanted}", mapping)
     size = len(mapping)
-    for item in list(mapping.items()):
-        yield item
+    names = set()
+    for key, value in list(mapping.items()):
+        if isinstance(key, str):
+            name = str.__str__(key)
+            if name in names:
+                raise IllegalArgumentError(f"{what} has '{name}' twice")
+            names.add(name)
+        yield key, value
         if len(mapping) != size:
             raise IllegalArgumentError(f"{what} changed size while it was read: {size} entries, then {len(mapping)}")
 
 
 def _read_partitions(topic: str, partitions: object) -> list[Partition]:
-    if _is_int(partitions):
+    if is_int(partitions):
         count = _read_int(partitions, f"topic '{topic}': a partition count")
         return [Partition(id, frozenset()) for id in range(count)]
     entries = _read_entries(partitions, f"topic '{topic}': partitions", "a count or an iterable of ids")
@@ -123,14 +130,8 @@ def _read_entries(values: object, what: str, wanted: str) -> Iterator[object]:
         raise wrong_type(what, wanted, values) from None
 
 
-def _is_int(value: object) -> bool:
-    """Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated."""
-    kind = type(value)
-    return hasattr(kind, "__index__") and not hasattr(kind, "__iter__") and kind is not bool
-
-
 def _read_int(value: object, what: str) -> int:
-    if not _is_int(value):
+    if not is_int(value):
         raise wrong_type(what, "an int", value)
     number = operator.index(value)  # type: ignore[arg-type]  # just looked
     if number < 0:
