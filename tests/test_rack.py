@@ -49,7 +49,7 @@ def test_racks_never_cost_balance(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("rack", ["", None])
-def test_k9_an_empty_rack_of_a_member_is_none(rack: str | None, engine: Engine) -> None:
+def test_an_empty_rack_of_a_member_is_none(rack: str | None, engine: Engine) -> None:
     assert {"a": "t0 t1", "b": "t2"} == ask({"t": on("r0", "r1", "r2")}, {"a": rack, "b": "r1"}, engine)
 
 
@@ -64,27 +64,27 @@ def test_an_empty_rack_of_a_broker_is_a_rack_and_none_is_not(engine: Engine) -> 
     assert {"a": "t0", "b": "t1"} == none
 
 
-def test_k10_a_member_without_rack_takes_its_share_in_the_first_pass(engine: Engine) -> None:
+def test_a_member_without_rack_takes_its_share_in_the_first_pass(engine: Engine) -> None:
     partitions = on("r0", "r1", "r0", "r1")
 
     assert {"a": "t0 t1", "b": "t2 t3"} == ask({"t": partitions}, {"a": None, "b": "r0"}, engine)
     assert {"a": "t1 t3", "b": "t0 t2"} == ask({"t": partitions}, {"a": "r1", "b": None}, engine)
 
 
-def test_k11_a_member_on_a_rack_of_no_broker_takes_what_is_left(engine: Engine) -> None:
+def test_a_member_on_a_rack_of_no_broker_takes_what_is_left(engine: Engine) -> None:
     assert {"a": "t0 t2", "b": "t1 t3"} == ask({"t": on("r0", "r1", "r0", "r1")}, {"a": "rX", "b": "r1"}, engine)
 
 
-def test_k12_where_no_rack_of_a_member_is_known_to_brokers_ranges_are_plain(engine: Engine) -> None:
+def test_where_no_rack_of_a_member_is_known_to_brokers_ranges_are_plain(engine: Engine) -> None:
     assert {"a": "t0 t1", "b": "t2"} == ask({"t": on("r0", "r1", "r0")}, {"a": "rX", "b": "rY"}, engine)
 
 
-def test_k13_where_members_outnumber_partitions_those_on_a_rack_come_first(engine: Engine) -> None:
+def test_where_members_outnumber_partitions_those_on_a_rack_come_first(engine: Engine) -> None:
     assert {"a": "t1", "b": "t0", "c": ""} == ask({"t": on("r1", "r2")}, {"a": "r0", "b": "r1", "c": "r1"}, engine)
     assert {"a": "", "b": "t0"} == ask({"t": on("r1")}, {"a": "r0", "b": "r1"}, engine, prefer_rack_aware=True)
 
 
-def test_k14_where_one_topic_needs_racks_all_lists_are_sorted(engine: Engine) -> None:
+def test_where_one_topic_needs_racks_all_lists_are_sorted(engine: Engine) -> None:
     topics = {"zz": on("r0", "r1"), "aa": 2, "mm": 2}
 
     assert {"a": "aa0 aa1 mm0 mm1 zz0 zz1"} == ask(topics, {"a": "r0"}, engine)
@@ -159,7 +159,7 @@ def test_static_members_are_served_first_under_racks_too(engine: Engine) -> None
     assert {"a": "t0", "z": "t1 t2"} == spelled(assign({"t": on("r1", "r0", "r0")}, members, engine=engine))
 
 
-def test_k6_holes_in_ids_of_co_partitioned_topics_lose_nothing_here(engine: Engine) -> None:
+def test_holes_in_ids_of_co_partitioned_topics_lose_nothing_here(engine: Engine) -> None:
     # Kafka's class takes step 0 for id 0 and answers a: t0 u0, b: t1 u1. The topics have 1 and 2 only, so it hands out
     # partitions that do not exist and 2 goes to nobody. Here step 0 is the smallest real id.
     partitions = [PartitionInfo(1, ("r0",)), PartitionInfo(2, ("r1",))]
@@ -169,13 +169,13 @@ def test_k6_holes_in_ids_of_co_partitioned_topics_lose_nothing_here(engine: Engi
     assert {"a": "t1 u1", "b": "t2 u2"} == answer
 
 
-def test_k6_holes_are_harmless_in_a_topic_of_its_own(engine: Engine) -> None:
+def test_holes_are_harmless_in_a_topic_of_its_own(engine: Engine) -> None:
     partitions = [PartitionInfo(7, ("r1",)), PartitionInfo(3, ("r1",)), PartitionInfo(9, ("r0",))]
 
     assert {"a": "t9", "b": "t3 t7"} == ask({"t": partitions}, {"a": "r0", "b": "r1"}, engine)
 
 
-def test_k6_topics_whose_ids_differ_are_solved_by_position(engine: Engine) -> None:
+def test_topics_whose_ids_differ_are_solved_by_position(engine: Engine) -> None:
     topics = {
         "t": [PartitionInfo(5, ("r1",)), PartitionInfo(8, ("r0",))],
         "u": [PartitionInfo(0, ("r1",)), PartitionInfo(30, ("r0",))],
