@@ -1,9 +1,12 @@
 //! A classic group as its last type 2 record has it: members with the bytes that they and their leader sent.
 
+use std::collections::BTreeSet;
+
 use crate::offsets::Value;
 use crate::wire::{decode_assignment, decode_subscription};
 
-use super::{Member, Partitions, add, int, optional_text, text};
+use super::member::{distinct, merged};
+use super::{Member, Partitions, int, optional_text, text};
 
 /// The protocol type of consumers, as against Kafka Connect's workers and others.
 const CONSUMER: &str = "consumer";
@@ -57,6 +60,23 @@ impl Classic {
         self.members.is_empty()
     }
 
+    /// The distinct ids of the members.
+    pub(super) fn ids(&self) -> BTreeSet<String> {
+        self.members.iter().map(|member| text(member, "memberId")).collect()
+    }
+
+    /// How many distinct partitions the members have; `joined` is what was read of them already.
+    pub(super) fn partitions(&self, joined: Option<&[Joined]>) -> usize {
+        if self.protocol_type != CONSUMER {
+            return 0;
+        }
+        if let Some(joined) = joined {
+            return distinct(joined.iter().filter_map(|member| member.assignment.as_ref().ok())).len();
+        }
+        let assignments = self.members.iter().filter_map(|member| read_assignment(blob(member, "assignment")).ok());
+        distinct(&assignments.collect::<Vec<_>>()).len()
+    }
+
     pub(super) fn members(&self) -> Vec<Member> {
         let readable = self.protocol_type == CONSUMER;
         let member = |member: &Value| Member {
@@ -102,9 +122,5 @@ fn read_subscription(data: &[u8]) -> Result<Reading, String> {
 
 fn read_assignment(data: &[u8]) -> Result<Partitions, String> {
     let assignment = decode_assignment(data).map_err(|error| error.to_string())?;
-    let mut partitions = Partitions::new();
-    for entry in assignment.assigned_partitions {
-        add(&mut partitions, &entry.topic, entry.partitions);
-    }
-    Ok(partitions)
+    Ok(merged(assignment.assigned_partitions.into_iter().map(|entry| (entry.topic, entry.partitions))))
 }
