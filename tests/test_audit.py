@@ -93,12 +93,22 @@ def test_an_assignment_that_cannot_be_read_is_unknown(engine: str) -> None:
 
 
 def test_both_blobs_and_every_member_that_cannot_be_read_are_named(engine: str) -> None:
-    empty = "cannot be read: 2 bytes are needed and 0 remain at offset 0 while reading version"
+    short = "cannot be read: 2 bytes are needed and 1 remain at offset 0 while reading version"
     ((outcome, remarks),) = judged(
-        engine, classic(1, member("a", b"", b""), THREE[1], member("c", ["t"], b"")), topics=GROWING
+        engine, classic(1, member("a", b"\0", b"\0"), THREE[1], member("c", ["t"], b"\0")), topics=GROWING
     )
     assert outcome == "unknown"
-    assert remarks == [f"the {what} {empty}" for what in ("subscription of a", "assignment of a", "assignment of c")]
+    assert remarks == [f"the {what} {short}" for what in ("subscription of a", "assignment of a", "assignment of c")]
+
+
+def test_an_empty_assignment_blob_is_judged_and_an_empty_subscription_blob_is_not(engine: str) -> None:
+    topics = metadata({0: {"t": 2}})
+    three = [member("a", ["t"], {"t": [0]}), member("b", ["t"], {"t": [1]}), member("c", ["t"], b"")]
+    assert judged(engine, classic(1, *three), topics=topics) == [("equal", [])]
+    two = [member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], b"")]
+    assert judged(engine, classic(1, *two), topics=topics) == [("different", [not_range(2, 2, same_partitions=True)])]
+    said = "the subscription of a cannot be read: 2 bytes are needed and 0 remain at offset 0 while reading version"
+    assert judged(engine, classic(1, member("a", b"", b"")), topics=topics) == [("unknown", [said])]
 
 
 def test_what_only_the_tolerant_reader_reads_is_judged_with_a_remark(engine: str) -> None:

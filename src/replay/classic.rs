@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::offsets::Value;
-use crate::wire::{decode_assignment, decode_subscription};
+use crate::offsets::protocol::{self, CONSUMER};
 
 use super::member::{distinct, merged};
 use super::{Member, Partitions, int, optional_text, text};
-
-/// The protocol type of consumers, as against Kafka Connect's workers and others.
-const CONSUMER: &str = "consumer";
 
 /// A classic group between two of its records.
 #[derive(Debug, Clone)]
@@ -112,15 +109,14 @@ fn blob<'a>(member: &'a Value, field: &str) -> &'a [u8] {
 }
 
 fn read_subscription(data: &[u8]) -> Result<Reading, String> {
-    let (subscription, refused) = match decode_subscription(data, false) {
-        Ok(subscription) => (subscription, None),
-        Err(strict) => (decode_subscription(data, true).map_err(|error| error.to_string())?, Some(strict.to_string())),
-    };
+    let (subscription, refusal) = protocol::read_subscription(data).map_err(|error| error.to_string())?;
+    let refused = refusal.map(|error| error.to_string());
     let rack = subscription.rack().map(str::to_owned);
     Ok(Reading { topics: subscription.topics, rack, refused })
 }
 
 fn read_assignment(data: &[u8]) -> Result<Partitions, String> {
-    let assignment = decode_assignment(data).map_err(|error| error.to_string())?;
-    Ok(merged(assignment.assigned_partitions.into_iter().map(|entry| (entry.topic, entry.partitions))))
+    let assignment = protocol::read_assignment(data).map_err(|error| error.to_string())?;
+    let entries = assignment.into_iter().flat_map(|assignment| assignment.assigned_partitions);
+    Ok(merged(entries.map(|entry| (entry.topic, entry.partitions))))
 }
