@@ -1,6 +1,8 @@
 //! What is counted in a group's history: who has how much, what nobody has, how restless the group is, and how every
 //! generation under `range` compares with the range rules.
 
+use std::iter;
+
 use rustc_hash::FxHashSet;
 
 use crate::audit::{Metadata, Outcome, Verdict, judge};
@@ -49,15 +51,15 @@ pub struct Run<'a> {
     pub count: usize,
 }
 
-/// Counts a history; generations are judged where there is metadata.
+/// Counts a history, and judges its generations.
 #[must_use]
 pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
     let owned = owned(&history.members);
     let topics: FxHashSet<&str> = owned.iter().map(|(topic, _)| *topic).collect();
     let loads: Vec<usize> = history.members.iter().filter_map(load).collect();
     let verdict = |generation: &Generation| {
-        let joined = generation.joined.as_ref().filter(|_| !metadata.moments.is_empty())?;
-        Some(judge(joined, generation.timestamp, metadata))
+        let joined = generation.joined.as_ref()?;
+        judge(joined, generation.timestamp, metadata)
     };
     Summary {
         topics: topics.len(),
@@ -66,10 +68,19 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
         idle_members: loads.iter().filter(|load| **load == 0).count(),
         least_loaded: loads.iter().min().copied(),
         most_loaded: loads.iter().max().copied(),
-        rebalances: history.generations.len(),
+        rebalances: rebalances(&history.generations),
         busiest_minute: busiest_minute(&history.generations),
         verdicts: history.generations.iter().map(verdict).collect(),
     }
+}
+
+/// How often a group has rebalanced: records of a generation that the record before was not of. Generation 0 is that of a
+/// group just made, and a static member that restarts has the generation written again.
+#[must_use]
+pub fn rebalances(generations: &[Generation]) -> usize {
+    let numbers = || generations.iter().map(|found| (found.kind, found.generation));
+    let before = iter::once(None).chain(numbers().map(Some));
+    numbers().zip(before).filter(|(now, before)| now.1 > 0 && Some(*now) != *before).count()
 }
 
 /// How many partitions a member has; None where its bytes cannot be read.
@@ -167,6 +178,30 @@ mod tests {
 
         assert_eq!((2, 3), (found.topics, found.partitions));
         assert_eq!((1, Some(0), Some(3)), (found.idle_members, found.least_loaded, found.most_loaded));
+    }
+
+    #[test]
+    fn neither_the_making_of_a_group_nor_a_static_restart_is_a_rebalance() {
+        let generation = |(kind, generation): &(Kind, i32)| Generation {
+            offset: 0,
+            timestamp: 0,
+            kind: *kind,
+            generation: *generation,
+            protocol_type: None,
+            protocol: None,
+            leader: None,
+            members: 0,
+            partitions: 0,
+            same_members: false,
+            joined: None,
+        };
+        let count = |log: &[(Kind, i32)]| rebalances(&log.iter().map(generation).collect::<Vec<_>>());
+        let (classic, consumer) = (Kind::Classic, Kind::Consumer);
+
+        assert_eq!(0, count(&[]));
+        assert_eq!(2, count(&[(classic, 0), (classic, 1), (classic, 1), (classic, 2)]));
+        assert_eq!(2, count(&[(classic, 7), (consumer, 7)]));
+        assert_eq!(2, count(&[(classic, 1), (classic, 0), (classic, 1)]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from group_logs import CONSUMER, classic, member, metadata, replayed
+from group_logs import CONSUMER, Event, classic, classic_gone, member, metadata, replayed
 
 TWO = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
 TOPIC = metadata({0: {"t": 3}})
@@ -77,3 +77,14 @@ def test_members_that_come_and_go_are_no_storm(engine: str) -> None:
 def test_epochs_of_the_new_protocols_are_no_storm(engine: str) -> None:
     history = replayed(engine, CONSUMER.joins("a"), *[CONSUMER.epoch(epoch) for epoch in range(2, 9)])
     assert (history["rebalances"], history["busiest_minute"]) == (7, 0)
+
+
+def test_neither_the_making_of_a_group_nor_a_static_restart_is_a_rebalance(engine: str) -> None:
+    def rebalances(*events: Event) -> object:
+        return replayed(engine, *events)["rebalances"]
+
+    assert rebalances() == 0
+    assert rebalances(classic(0, protocol_type="")) == 0
+    assert rebalances(classic(0), classic(1, *TWO), classic(1, *TWO), classic(2, *TWO), classic(3)) == 3
+    assert rebalances(classic(5, *TWO), classic(6), classic_gone(), classic(0), classic(6, *TWO)) == 3
+    assert rebalances(classic(6, *TWO), classic_gone(), CONSUMER.epoch(6), CONSUMER.epoch(7)) == 3
