@@ -51,7 +51,7 @@ def assignment(data: bytes) -> dict[str, Any]:
 
 
 def read_subscription(data: bytes) -> tuple[Subscription, WireError | None]:
-    """A subscription as Kafka's own reader has it; or else as the tolerant one has it, with the refusal of the other."""
+    """A subscription as Kafka's own reader has it; or else as the tolerant one has it, and the other's refusal."""
     try:
         return decode_subscription(data, False), None
     except WireError as error:
