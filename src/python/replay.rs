@@ -24,7 +24,7 @@ use crate::replay::{self, LogRecord};
 /// `metadata` has a row per partition and moment, with the columns t, topic, topic_id, partition and racks. `limit` is how
 /// many bytes of text, or rows in lists, a column takes; Arrow's own limit where it is not given.
 #[pyfunction]
-#[pyo3(signature = (records, metadata, *, limit = LARGEST_OFFSET))]
+#[pyo3(signature = (records, metadata, *, limit = 2_147_483_647))]
 pub(super) fn replay_groups(
     py: Python<'_>,
     records: PyArray,
