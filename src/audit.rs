@@ -72,9 +72,10 @@ pub struct Verdict {
     pub remarks: Vec<String>,
 }
 
-/// Says whether the range rules explain what the members of a generation were given.
+/// Says whether the range rules explain what the members of a generation were given; None where everything can be read and
+/// there is no topic metadata to compare with.
 #[must_use]
-pub fn judge(joined: &[Joined], time: i64, metadata: &Metadata) -> Verdict {
+pub fn judge(joined: &[Joined], time: i64, metadata: &Metadata) -> Option<Verdict> {
     let mut remarks = Vec::new();
     let mut members = Vec::with_capacity(joined.len());
     let mut unreadable = false;
@@ -96,16 +97,18 @@ pub fn judge(joined: &[Joined], time: i64, metadata: &Metadata) -> Verdict {
             }
         }
     }
+    if unreadable {
+        return Some(Verdict { outcome: Outcome::Unknown, remarks });
+    }
+    let moments: Vec<&Moment> = metadata.around(time).collect();
+    let first = *moments.first()?;
     let given: Vec<&Partitions> = members.iter().map(|(_, _, given)| *given).collect();
-    let outcome = if unreadable {
-        Outcome::Unknown
-    } else if metadata.around(time).any(|moment| same(&range_of(&members, moment, metadata, |_| true), &given)) {
-        Outcome::Equal
-    } else {
-        remarks.push(explain(&members, &given, time, metadata));
-        Outcome::Different
-    };
-    Verdict { outcome, remarks }
+    if moments.iter().any(|moment| same(&range_of(&members, moment, metadata, |_| true), &given)) {
+        return Some(Verdict { outcome: Outcome::Equal, remarks });
+    }
+    let reason = too_early(&members, &given, &moments, metadata);
+    remarks.push(reason.unwrap_or_else(|| not_range(&members, &given, first, metadata)));
+    Some(Verdict { outcome: Outcome::Different, remarks })
 }
 
 type Readable<'a> = (&'a Joined, &'a Reading, &'a Partitions);
@@ -143,35 +146,33 @@ fn range_of(
         .collect()
 }
 
-/// Why an assignment is not what the range rules give, as far as the log tells.
-fn explain(members: &[Readable<'_>], given: &[&Partitions], time: i64, metadata: &Metadata) -> String {
+/// Which topics the leader did not know yet, if that explains what it assigned.
+fn too_early(
+    members: &[Readable<'_>],
+    given: &[&Partitions],
+    moments: &[&Moment],
+    metadata: &Metadata,
+) -> Option<String> {
     let assigned: BTreeSet<&str> = given.iter().flat_map(|given| given.keys()).map(String::as_str).collect();
-    for moment in metadata.around(time) {
-        if same(&range_of(members, moment, metadata, |topic| assigned.contains(topic)), given) {
-            let missing: BTreeSet<&str> = members
-                .iter()
-                .flat_map(|(_, reading, _)| &reading.topics)
-                .map(String::as_str)
-                .filter(|topic| moment.topics.contains_key(*topic) && !assigned.contains(topic))
-                .collect();
-            let missing: Vec<&str> = missing.into_iter().collect();
-            return format!("assigned before the metadata of {} had arrived", missing.join(", "));
-        }
-    }
-    let Some(moment) = metadata.around(time).next() else {
-        return "there is no topic metadata to compare with".to_owned();
-    };
-    let expected = range_of(members, moment, metadata, |_| true);
-    let differing: Vec<&str> = members
+    let known = |topic: &str| assigned.contains(topic);
+    let moment = moments.iter().find(|moment| same(&range_of(members, moment, metadata, known), given))?;
+    let missing: BTreeSet<&str> = members
         .iter()
-        .zip(&expected)
-        .filter(|((_, _, given), expected)| *given != *expected)
-        .map(|((joined, _, _), _)| joined.id.as_str())
+        .flat_map(|(_, reading, _)| &reading.topics)
+        .map(String::as_str)
+        .filter(|topic| moment.topics.contains_key(*topic) && !known(topic))
         .collect();
+    let missing: Vec<&str> = missing.into_iter().collect();
+    Some(format!("assigned before the metadata of {} had arrived", missing.join(", ")))
+}
+
+/// How an assignment differs from what the range rules give.
+fn not_range(members: &[Readable<'_>], given: &[&Partitions], moment: &Moment, metadata: &Metadata) -> String {
+    let expected = range_of(members, moment, metadata, |_| true);
+    let differing = given.iter().zip(&expected).filter(|(given, expected)| **given != *expected).count();
     let same_partitions = sorted(given.iter().copied()) == sorted(&expected);
     format!(
-        "not the range rules: {} of {} members have other partitions{}",
-        differing.len(),
+        "not the range rules: {differing} of {} members have other partitions{}",
         members.len(),
         if same_partitions { ", though every partition is handed out once" } else { "" }
     )
@@ -222,7 +223,7 @@ mod tests {
         let members = [joined("a", &["t"], &[("t", &[0, 1])]), joined("b", &["t"], &[("t", &[2])])];
         let known = metadata(&[(10, &[("t", 2)]), (20, &[("t", 3)]), (30, &[("t", 4)])]);
 
-        let outcomes = [5, 10, 15, 20, 25, 30, 99].map(|time| judge(&members, time, &known).outcome);
+        let outcomes = [5, 10, 15, 20, 25, 30, 99].map(|time| judge(&members, time, &known).unwrap().outcome);
 
         let (equal, different) = (Outcome::Equal, Outcome::Different);
         assert_eq!([different, equal, equal, equal, equal, different, different], outcomes);
@@ -232,7 +233,7 @@ mod tests {
     fn a_topic_that_the_leader_did_not_know_yet_is_named() {
         let members = [joined("a", &["t", "u"], &[("t", &[0])]), joined("b", &["t", "u"], &[("t", &[1])])];
 
-        let verdict = judge(&members, 15, &metadata(&[(10, &[("t", 2), ("u", 2)])]));
+        let verdict = judge(&members, 15, &metadata(&[(10, &[("t", 2), ("u", 2)])])).unwrap();
 
         assert_eq!(vec!["assigned before the metadata of u had arrived"], verdict.remarks);
         assert_eq!(Outcome::Different, verdict.outcome);
@@ -242,7 +243,7 @@ mod tests {
     fn another_assignor_under_the_name_of_range_is_noticed() {
         let members = [joined("a", &["t"], &[("t", &[0, 2])]), joined("b", &["t"], &[("t", &[1])])];
 
-        let verdict = judge(&members, 15, &metadata(&[(10, &[("t", 3)])]));
+        let verdict = judge(&members, 15, &metadata(&[(10, &[("t", 3)])])).unwrap();
 
         let said =
             "not the range rules: 2 of 2 members have other partitions, though every partition is handed out once";
@@ -251,9 +252,7 @@ mod tests {
 
     #[test]
     fn without_metadata_there_is_nothing_to_compare_with() {
-        let verdict = judge(&[joined("a", &["t"], &[("t", &[0])])], 15, &metadata(&[]));
-
-        assert_eq!(vec!["there is no topic metadata to compare with"], verdict.remarks);
+        assert_eq!(None, judge(&[joined("a", &["t"], &[("t", &[0])])], 15, &metadata(&[])));
     }
 
     #[test]
@@ -261,7 +260,7 @@ mod tests {
         let mut member = joined("a", &["t"], &[]);
         member.subscription = Err("2 bytes are needed".into());
 
-        let verdict = judge(&[member], 15, &metadata(&[]));
+        let verdict = judge(&[member], 15, &metadata(&[])).unwrap();
 
         assert_eq!(Outcome::Unknown, verdict.outcome);
         assert_eq!(vec!["the subscription of a cannot be read: 2 bytes are needed"], verdict.remarks);

@@ -4,12 +4,13 @@
 //! an instance id and a rack); an *assignment* gives every member its partitions; a *span* is a run of consecutive
 //! partition ids of one topic that one member gets.
 //!
-//! Nothing here knows Python: [`python`](self) is compiled only behind the feature of that name.
+//! Nothing here knows Python: the folder `python` is compiled only behind the feature of that name.
 
 pub mod audit;
 pub mod bytes;
 pub mod error;
 pub mod group;
+pub mod history;
 pub mod offsets;
 pub mod plan;
 mod rack;

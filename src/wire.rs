@@ -48,12 +48,6 @@ impl Subscription {
         self.tolerated.unwrap_or(self.version.min(NEWEST_VERSION))
     }
 
-    /// The generation of the owned partitions; a negative one is none.
-    #[must_use]
-    pub fn generation(&self) -> Option<i32> {
-        (self.generation_id >= 0).then_some(self.generation_id)
-    }
-
     /// The member's rack; the empty string is no rack.
     #[must_use]
     pub fn rack(&self) -> Option<&str> {

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,10 +44,23 @@ def test_a_topic_has_at_least_one_partition(engine: Engine, partitions: int) -> 
         coordinator_partition("g", partitions, engine=engine)
 
 
-@pytest.mark.parametrize(("group", "partitions"), [(b"g", 50), (None, 50), ("g", "50"), ("g", 1.0)])
+@pytest.mark.parametrize(
+    ("group", "partitions"), [(b"g", 50), ("g", "50"), ("g", 1.0), ("g", True), ("g", np.array(5))]
+)
 def test_a_group_is_text_and_a_count_a_number(engine: Engine, group: Any, partitions: Any) -> None:
-    with pytest.raises(errors.WrongTypeError):
+    with pytest.raises(errors.WrongTypeError) as caught:
         coordinator_partition(group, partitions, engine=engine)
+    assert type(caught.value) is errors.WrongTypeError
+
+
+@pytest.mark.parametrize(("group", "partitions", "what"), [(None, 50, "group"), ("g", None, "partitions")])
+def test_none_has_an_error_of_its_own(engine: Engine, group: Any, partitions: Any, what: str) -> None:
+    with pytest.raises(errors.NullArgumentError, match=f"{what} must be an? (str|int), not None"):
+        coordinator_partition(group, partitions, engine=engine)
+
+
+def test_a_count_of_numpy_is_a_number(engine: Engine) -> None:
+    assert coordinator_partition("a", np.int32(50), engine=engine) == 47  # type: ignore[arg-type]  # as columns have it
 
 
 @settings(max_examples=300, deadline=None)

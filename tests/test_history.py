@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from group_logs import CONSUMER, classic, member, metadata, replayed
+from group_logs import CONSUMER, Event, classic, classic_gone, member, metadata, replayed
 
 TWO = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
 TOPIC = metadata({0: {"t": 3}})
@@ -24,8 +24,15 @@ def test_partitions_of_other_topics_do_not_make_up_for_those_that_nobody_has(eng
 
 
 def test_partitions_that_nobody_has_cannot_be_told_where_a_member_cannot_be_read(engine: str) -> None:
-    for unreadable in (member("b", b"", {}), member("b", ["t"], b"")):
+    for unreadable in (member("b", b"", {}), member("b", ["t"], b"\0")):
         assert replayed(engine, classic(1, TWO[0], unreadable), topics=TOPIC)["unowned"] is None
+
+
+def test_an_empty_assignment_blob_is_no_partitions(engine: str) -> None:
+    left_out = member("b", ["t"], b"")
+    history = replayed(engine, classic(1, TWO[0], left_out), topics=TOPIC)
+    assert [member["partitions"] for member in history["members"]] == [2, 0]
+    assert (history["idle_members"], history["least_loaded"], history["unowned"]) == (1, 0, 1)
 
 
 def test_partitions_that_nobody_has_in_a_consumer_group(engine: str) -> None:
@@ -40,7 +47,7 @@ def test_partitions_that_nobody_has_in_a_consumer_group(engine: str) -> None:
 
 
 def test_idle_members_and_the_spread_of_load(engine: str) -> None:
-    members = [member("a", ["t"], {"t": [0, 1, 2]}), member("b", ["t"], {}), member("c", ["t"], b"")]
+    members = [member("a", ["t"], {"t": [0, 1, 2]}), member("b", ["t"], {}), member("c", ["t"], b"\0")]
     history = replayed(engine, classic(1, *members))
     assert (history["idle_members"], history["least_loaded"], history["most_loaded"]) == (1, 0, 3)
     assert [member["partitions"] for member in history["members"]] == [3, 0, None]
@@ -70,3 +77,14 @@ def test_members_that_come_and_go_are_no_storm(engine: str) -> None:
 def test_epochs_of_the_new_protocols_are_no_storm(engine: str) -> None:
     history = replayed(engine, CONSUMER.joins("a"), *[CONSUMER.epoch(epoch) for epoch in range(2, 9)])
     assert (history["rebalances"], history["busiest_minute"]) == (7, 0)
+
+
+def test_neither_the_making_of_a_group_nor_a_static_restart_is_a_rebalance(engine: str) -> None:
+    def rebalances(*events: Event) -> object:
+        return replayed(engine, *events)["rebalances"]
+
+    assert rebalances() == 0
+    assert rebalances(classic(0, protocol_type="")) == 0
+    assert rebalances(classic(0), classic(1, *TWO), classic(1, *TWO), classic(2, *TWO), classic(3)) == 3
+    assert rebalances(classic(5, *TWO), classic(6), classic_gone(), classic(0), classic(6, *TWO)) == 3
+    assert rebalances(classic(6, *TWO), classic_gone(), CONSUMER.epoch(6), CONSUMER.epoch(7)) == 3

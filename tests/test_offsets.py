@@ -343,9 +343,9 @@ def test_what_is_refused_says_where(engine: Engine, key: bytes | None, value: by
 
 
 def test_what_is_no_bytes_is_refused(engine: Engine) -> None:
-    with pytest.raises(errors.WrongTypeError, match="key is bytes, not str"):
+    with pytest.raises(errors.WrongTypeError, match="key must be bytes, not str"):
         decode_record("g", None, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
-    with pytest.raises(errors.WrongTypeError, match="value is bytes, not int"):
+    with pytest.raises(errors.WrongTypeError, match="value must be bytes, not int"):
         decode_record(GROUP_KEY, 1, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
 
 

@@ -234,7 +234,7 @@ def test_a_static_restart_writes_the_generation_again(engine: str) -> None:
         topics=TOPIC,
     )
     assert generations(history) == [("classic", 3), ("classic", 3)]
-    assert (history["rebalances"], history["range_equal"]) == (2, 2)
+    assert (history["rebalances"], history["range_equal"]) == (1, 2)
     assert [(member["member_id"], member["group_instance_id"]) for member in history["members"]] == [
         ("a2", "one"),
         ("b", None),
@@ -354,6 +354,29 @@ def test_columns_of_another_type_are_refused() -> None:
         _core.replay_groups(pa.array([1]), nothing)
     with pytest.raises(errors.WrongTypeError, match="column racks of the topic metadata must be a list of Utf8"):
         _core.replay_groups(pa.array([], pa.list_(pa.struct([]))), nothing.drop_columns(["racks"]))
+
+
+def test_more_text_than_a_column_takes_is_refused_and_says_where() -> None:
+    gets = {"t": range(0, 60, 2), "": range(0, 60, 2)}
+    column = pa.array(
+        [[record._asdict() for record in log([classic(1, TWO[0]), classic(2, member("member", ["t"], gets))])]]
+    )
+    nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
+    column = pa.concat_arrays([pa.array([[]], pa.list_(RECORD)), column.cast(pa.list_(RECORD))])
+
+    def refusal(limit: int) -> str:
+        with pytest.raises(errors.IllegalArgumentError) as caught:
+            _core.replay_groups(column, nothing, limit=limit)
+        return str(caught.value)
+
+    where = "at group 2 of 2: hand over fewer groups per call"
+    assert refusal(7) == f"the text column kind passes 7 bytes {where}"
+    assert refusal(359) == f"the text column assignment.member_id passes 359 bytes {where}"
+    assert refusal(40) == f"the text column assignment.member_id passes 40 bytes {where}"
+    nobody = pa.array([[record._asdict() for record in log([classic(1, member("", ["t"], {"": gets["t"]}))])]])
+    with pytest.raises(errors.IllegalArgumentError, match="the list column assignment passes 29 rows at group 1 of 1"):
+        _core.replay_groups(nobody.cast(pa.list_(RECORD)), nothing, limit=29)
+    assert len(pa.array(_core.replay_groups(column, nothing, limit=360))) == 2
 
 
 # ---- engine against engine

@@ -134,6 +134,12 @@ def test_the_comparison_with_a_snapshot_sees_every_part() -> None:
         assert compare(changed, history) == ["members"], name
 
 
+def test_rebalances_of_the_fleet() -> None:
+    groups = [STORM, "billing", "warehouse-static"]
+    histories = replay_all("rust", [logs()[group] for group in groups])
+    assert [history["rebalances"] for history in histories] == [12_474, 7, 4]
+
+
 def test_range_generations_of_the_fleet() -> None:
     found = logs()
     outcomes = Counter[str | None]()

@@ -85,8 +85,11 @@ def decode_record(
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
     """Read many records at once; the columns are described at `assignor.offsets.decode_batch`."""
 
-def replay_groups(records: ArrowArray, metadata: ArrowArray) -> ArrowArray:
-    """Replay a column of groups; the columns are described at `assignor.spark.schemas`."""
+def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 2147483647) -> ArrowArray:
+    """Replay a column of groups; the columns are described at `assignor.spark.schemas`.
+
+    `limit` is how many bytes of text, or rows in lists, a column takes; at most Arrow's own limit.
+    """
 
 def coordinator_partition(group: str, partitions: int) -> int:
     """The partition of `__consumer_offsets` that holds a group; `partitions` is positive."""

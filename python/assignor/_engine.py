@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, Protocol, TypeVar
 
-from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.errors import IllegalArgumentError
+from assignor.model import wrong_type
 
 Engine = Literal["rust", "reference"]
 Bytes = bytes | bytearray | memoryview
@@ -38,4 +39,4 @@ def as_bytes(data: object, name: str) -> bytes:
         return data
     if isinstance(data, Bytes):
         return bytes(data)
-    raise WrongTypeError(f"{name} is bytes, not {type(data).__name__}")
+    raise wrong_type(name, "bytes", data)

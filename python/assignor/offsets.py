@@ -7,14 +7,16 @@ so a type that is not known is not an error but a record that says so.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
 from assignor._engine import as_bytes, choose
-from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.model import check_name
+from assignor.errors import IllegalArgumentError
+from assignor.model import check_name, wrong_type
 from assignor.reference import offsets as reference
+from assignor.reference.group import _is_int
 
 if TYPE_CHECKING:
     from assignor._engine import ArrowArray, ArrowRecordBatch, Bytes, Engine
@@ -130,7 +132,7 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
         The absolute value of Java's `String.hashCode`, modulo `partitions` (`GroupCoordinatorService.partitionFor`).
 
     Raises:
-        WrongTypeError: `group` is not a str, or `partitions` not an int.
+        WrongTypeError: `group` is not a str, or `partitions` not an int; NullArgumentError, which is one, for None.
         IllegalArgumentError: `partitions` is not positive or not an int32.
 
     Example:
@@ -138,8 +140,9 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
         23
     """
     check_name(group, "group")
-    if not isinstance(partitions, int):
-        raise WrongTypeError(f"partitions is an int, not {type(partitions).__name__}")
-    if not 1 <= partitions <= MOST_PARTITIONS:
-        raise IllegalArgumentError(f"partitions is between 1 and {MOST_PARTITIONS}, not {partitions}")
-    return choose(engine, _core.coordinator_partition, reference.coordinator_partition)(group, partitions)
+    if not _is_int(partitions):
+        raise wrong_type("partitions", "an int", partitions)
+    count = operator.index(partitions)
+    if not 1 <= count <= MOST_PARTITIONS:
+        raise IllegalArgumentError(f"partitions must be between 1 and {MOST_PARTITIONS}, not {count}")
+    return choose(engine, _core.coordinator_partition, reference.coordinator_partition)(group, count)

@@ -78,7 +78,7 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
 
     Raises:
         WireError: Where Kafka's reader throws SchemaException.
-        WrongTypeError: `data` is not bytes.
+        WrongTypeError: `data` is not bytes; NullArgumentError, which is one, if it is None.
 
     Example:
         >>> decode_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff").topics
@@ -97,13 +97,11 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
     )
 
 
-def decode_assignment(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> AssignmentBytes:
-    r"""Read a member's part of an assignment.
+def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> AssignmentBytes:
+    r"""Read a member's part of an assignment. All versions have the same body, so there is nothing to tolerate.
 
     Args:
         data: The message, from its version on.
-        tolerant: Without effect: every version has the same body, so the strict reader takes a newer header over an
-            older body too.
         engine: "rust" or "reference".
 
     Returns:
@@ -111,14 +109,13 @@ def decode_assignment(data: Bytes, *, tolerant: bool = False, engine: Engine = "
 
     Raises:
         WireError: Where Kafka's reader throws SchemaException; that includes the empty message, which a broker sends to
-            a member that gets nothing.
-        WrongTypeError: `data` is not bytes.
+            a member that its leader left out.
+        WrongTypeError: `data` is not bytes; NullArgumentError, which is one, if it is None.
 
     Example:
         >>> decode_assignment(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\0\0\0\1\0\0\0\7" b"\xff\xff\xff\xff").partitions
         (TopicPartition(topic='foo', partition=7),)
     """
-    del tolerant
     verb = choose(engine, _core.decode_assignment, reference.decode_assignment)
     version, partitions, user_data = verb(as_bytes(data, "data"))
     return AssignmentBytes(version=version, partitions=_flat(partitions), user_data=user_data)

@@ -1,4 +1,4 @@
-//! Records as JSON text, equal to what Kafka's own JSON converters print.
+//! Records as JSON text, equal to what Kafka's own JSON converters print: Jackson's compact form with its escapes.
 //!
 //! Byte arrays are base64, uuids are base64 in its URL-safe alphabet without padding, as `org.apache.kafka.common.Uuid`
 //! shows them.
@@ -170,11 +170,13 @@ fn push_string(out: &mut String, text: &str) {
         match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             control if control < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(control));
+                let _ = write!(out, "\\u{:04X}", u32::from(control));
             }
             other => out.push(other),
         }
@@ -209,7 +211,8 @@ mod tests {
 
     #[test]
     fn text_is_escaped() {
-        let text = Value::String("a\"\\\u{1}\n\u{fffd}é".into());
-        assert_eq!(value_json(&text), "\"a\\\"\\\\\\u0001\\n\u{fffd}é\"");
+        let text = Value::String("a\"\\/\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\u{7f}\u{2028}\u{fffd}é".into());
+        let told = "\"a\\\"\\\\/\\u0001\\b\\t\\n\\u000B\\f\\r\\u001F\u{7f}\u{2028}\u{fffd}é\"";
+        assert_eq!(value_json(&text), told);
     }
 }

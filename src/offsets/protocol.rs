@@ -6,12 +6,13 @@ use crate::error::WireError;
 use crate::wire::{Assignment, Subscription, decode_assignment, decode_subscription};
 
 /// The protocol type of consumers, as against Kafka Connect's workers and others.
-const CONSUMER: &str = "consumer";
+pub const CONSUMER: &str = "consumer";
 
 /// The type number of a classic group's record.
 const GROUP_METADATA: i16 = 2;
 
-/// Both blobs of one member. An empty blob is neither a message nor an error.
+/// Both blobs of one member. An empty one is neither a message nor an error here; what it stands for differs: an empty
+/// assignment is what the broker keeps for a member that its leader left out, an empty subscription says nothing at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberProtocol<'a> {
     /// The member's id.
@@ -39,11 +40,17 @@ pub fn consumer_protocol(record: &Record) -> Option<Vec<MemberProtocol<'_>>> {
 
 fn open(member: &Value) -> MemberProtocol<'_> {
     let blob = |name| member.get(name).and_then(Value::as_bytes).unwrap_or_default();
-    let (subscription, subscription_error) = match read(blob("subscription"), |data| decode_subscription(data, false)) {
-        (_, Some(error)) => (decode_subscription(blob("subscription"), true).ok(), Some(error)),
-        strict => strict,
+    let (subscription, subscription_error) = match blob("subscription") {
+        [] => (None, None),
+        data => match read_subscription(data) {
+            Ok((subscription, refusal)) => (Some(subscription), refusal),
+            Err(error) => (None, Some(error)),
+        },
     };
-    let (assignment, assignment_error) = read(blob("assignment"), decode_assignment);
+    let (assignment, assignment_error) = match read_assignment(blob("assignment")) {
+        Ok(assignment) => (assignment, None),
+        Err(error) => (None, Some(error)),
+    };
     MemberProtocol {
         member_id: member.get("memberId").and_then(Value::as_str).unwrap_or_default(),
         subscription,
@@ -53,12 +60,21 @@ fn open(member: &Value) -> MemberProtocol<'_> {
     }
 }
 
-fn read<T>(data: &[u8], decode: impl Fn(&[u8]) -> Result<T, WireError>) -> (Option<T>, Option<WireError>) {
-    if data.is_empty() {
-        return (None, None);
+/// A subscription as Kafka's own reader has it; or else as the tolerant one has it, with the refusal of the other.
+///
+/// # Errors
+/// Neither can read it.
+pub fn read_subscription(data: &[u8]) -> Result<(Subscription, Option<WireError>), WireError> {
+    match decode_subscription(data, false) {
+        Ok(subscription) => Ok((subscription, None)),
+        Err(refusal) => Ok((decode_subscription(data, true)?, Some(refusal))),
     }
-    match decode(data) {
-        Ok(message) => (Some(message), None),
-        Err(error) => (None, Some(error)),
-    }
+}
+
+/// An assignment; None for the empty blob, which is an assignment of nothing.
+///
+/// # Errors
+/// The bytes are something else.
+pub fn read_assignment(data: &[u8]) -> Result<Option<Assignment>, WireError> {
+    if data.is_empty() { Ok(None) } else { decode_assignment(data).map(Some) }
 }

@@ -62,10 +62,4 @@ impl Value {
     pub fn as_uuid(&self) -> Option<&[u8; 16]> {
         if let Self::Uuid(uuid) = self { Some(uuid) } else { None }
     }
-
-    /// Whether this is null.
-    #[must_use]
-    pub fn is_null(&self) -> bool {
-        matches!(self, Self::Null)
-    }
 }

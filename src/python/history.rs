@@ -2,176 +2,113 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder};
-use arrow_array::{ArrayRef, ListArray, StructArray};
-use arrow_buffer::OffsetBuffer;
-use arrow_schema::{DataType, Field, Fields};
-use rustc_hash::FxHashSet;
+use arrow_array::builder::{BooleanBuilder, Int32Builder, Int64Builder};
+use arrow_array::{ArrayRef, StructArray};
+use arrow_schema::{Field, Fields};
 
-use crate::audit::{Metadata, Verdict, judge};
-use crate::group::Topic;
-use crate::replay::{Generation, History, Kind, Member, busiest_minute, owned};
+use super::text::{Full, Rows, Text};
+use crate::audit::{Metadata, Outcome, Verdict};
+use crate::history::{Run, Summary, load, runs, summarize};
+use crate::replay::{Generation, History, Member};
+
+/// The columns of numbers, in the order of `assignor.spark.schemas.HISTORY`.
+const NUMBERS: [&str; 14] = [
+    "generation",
+    "topics",
+    "partitions",
+    "unowned",
+    "idle_members",
+    "least_loaded",
+    "most_loaded",
+    "committed_offsets",
+    "bad_records",
+    "rebalances",
+    "busiest_minute",
+    "range_equal",
+    "range_different",
+    "range_unknown",
+];
+
+fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()] {
+    let number = |count: usize| Some(count as i32);
+    [
+        history.generation,
+        number(summary.topics),
+        number(summary.partitions),
+        summary.unowned.and_then(number),
+        number(summary.idle_members),
+        summary.least_loaded.and_then(number),
+        summary.most_loaded.and_then(number),
+        number(history.committed_offsets),
+        number(history.bad_records),
+        number(summary.rebalances),
+        number(summary.busiest_minute),
+        number(summary.count(Outcome::Equal)),
+        number(summary.count(Outcome::Different)),
+        number(summary.count(Outcome::Unknown)),
+    ]
+}
 
 /// Columns of histories in the making.
 pub(super) struct Histories<'a> {
     metadata: &'a Metadata,
-    kind: StringBuilder,
-    state: StringBuilder,
-    protocol: StringBuilder,
-    generation: Int32Builder,
-    topics: Int32Builder,
-    partitions: Int32Builder,
-    unowned: Int32Builder,
-    idle: Int32Builder,
-    least: Int32Builder,
-    most: Int32Builder,
-    committed_offsets: Int32Builder,
-    bad_records: Int32Builder,
-    rebalances: Int32Builder,
-    busiest_minute: Int32Builder,
-    /// How many generations under `range` came out equal, different and unknown.
-    range: [Int32Builder; 3],
+    kind: Text,
+    state: Text,
+    protocol: Text,
+    numbers: [Int32Builder; NUMBERS.len()],
     generations: Generations,
     members: Members,
-    assignment: Spans,
+    assignment: Assignment,
 }
 
 impl<'a> Histories<'a> {
-    pub(super) fn new(metadata: &'a Metadata) -> Self {
+    /// Columns of which none takes more text or rows than `limit` says.
+    pub(super) fn new(metadata: &'a Metadata, limit: usize) -> Self {
         Self {
             metadata,
-            kind: StringBuilder::new(),
-            state: StringBuilder::new(),
-            protocol: StringBuilder::new(),
-            generation: Int32Builder::new(),
-            topics: Int32Builder::new(),
-            partitions: Int32Builder::new(),
-            unowned: Int32Builder::new(),
-            idle: Int32Builder::new(),
-            least: Int32Builder::new(),
-            most: Int32Builder::new(),
-            committed_offsets: Int32Builder::new(),
-            bad_records: Int32Builder::new(),
-            rebalances: Int32Builder::new(),
-            busiest_minute: Int32Builder::new(),
-            range: Default::default(),
-            generations: Generations::default(),
-            members: Members::default(),
-            assignment: Spans::default(),
+            kind: Text::new("kind", limit),
+            state: Text::new("state", limit),
+            protocol: Text::new("protocol", limit),
+            numbers: Default::default(),
+            generations: Generations::new(limit),
+            members: Members::new(limit),
+            assignment: Assignment::new(limit),
         }
     }
 
-    pub(super) fn push(&mut self, history: &History) {
-        self.kind.append_value(history.kind.as_str());
-        self.state.append_value(history.state);
-        self.protocol.append_option(history.protocol.as_ref());
-        self.generation.append_option(history.generation);
-        let owned = owned(&history.members);
-        let mut topics: Vec<&str> = owned.iter().map(|(topic, _)| *topic).collect();
-        topics.sort_unstable();
-        topics.dedup();
-        self.topics.append_value(topics.len() as i32);
-        self.partitions.append_value(owned.len() as i32);
-        self.unowned.append_option(unowned(history, &owned, self.metadata));
-        let loads: Vec<i32> = history.members.iter().filter_map(load).collect();
-        self.idle.append_value(loads.iter().filter(|load| **load == 0).count() as i32);
-        self.least.append_option(loads.iter().min().copied());
-        self.most.append_option(loads.iter().max().copied());
-        self.committed_offsets.append_value(history.committed_offsets as i32);
-        self.bad_records.append_value(history.bad_records as i32);
-        self.rebalances.append_value(history.generations.len() as i32);
-        self.busiest_minute.append_value(busiest_minute(&history.generations) as i32);
-        let mut outcomes = [0; 3];
-        for generation in &history.generations {
-            let joined = generation.joined.as_ref().filter(|_| !self.metadata.moments.is_empty());
-            let verdict = joined.map(|joined| judge(joined, generation.timestamp, self.metadata));
-            if let Some(verdict) = &verdict {
-                outcomes[verdict.outcome as usize] += 1;
-            }
-            self.generations.push(generation, verdict.as_ref());
+    pub(super) fn push(&mut self, history: &History) -> Result<(), Full> {
+        let summary = summarize(history, self.metadata);
+        self.kind.push(Some(history.kind.as_str()))?;
+        self.state.push(Some(history.state))?;
+        self.protocol.push(history.protocol.as_ref())?;
+        for (column, number) in self.numbers.iter_mut().zip(numbers(history, &summary)) {
+            column.append_option(number);
         }
-        for (column, count) in self.range.iter_mut().zip(outcomes) {
-            column.append_value(count);
+        for (generation, verdict) in history.generations.iter().zip(&summary.verdicts) {
+            self.generations.push(generation, verdict.as_ref())?;
+        }
+        for member in &history.members {
+            self.members.push(member)?;
+            for run in runs(member, self.metadata) {
+                self.assignment.push(member, run)?;
+            }
         }
         self.generations.rows.end_list();
-        for member in &history.members {
-            self.members.push(member);
-            self.assignment.push(member, self.metadata);
-        }
         self.members.rows.end_list();
         self.assignment.rows.end_list();
+        Ok(())
     }
 
-    pub(super) fn finish(mut self) -> StructArray {
-        let [equal, different, unknown] = self.range.map(|mut column| column.finish());
-        columns(vec![
-            ("kind", Arc::new(self.kind.finish())),
-            ("state", Arc::new(self.state.finish())),
-            ("protocol", Arc::new(self.protocol.finish())),
-            ("generation", Arc::new(self.generation.finish())),
-            ("topics", Arc::new(self.topics.finish())),
-            ("partitions", Arc::new(self.partitions.finish())),
-            ("unowned", Arc::new(self.unowned.finish())),
-            ("idle_members", Arc::new(self.idle.finish())),
-            ("least_loaded", Arc::new(self.least.finish())),
-            ("most_loaded", Arc::new(self.most.finish())),
-            ("committed_offsets", Arc::new(self.committed_offsets.finish())),
-            ("bad_records", Arc::new(self.bad_records.finish())),
-            ("rebalances", Arc::new(self.rebalances.finish())),
-            ("busiest_minute", Arc::new(self.busiest_minute.finish())),
-            ("range_equal", Arc::new(equal)),
-            ("range_different", Arc::new(different)),
-            ("range_unknown", Arc::new(unknown)),
-            ("generations", self.generations.finish()),
-            ("members", self.members.finish()),
-            ("assignment", self.assignment.finish()),
-        ])
-    }
-}
-
-/// How many partitions of the topics that the members subscribe to nobody has; None where that cannot be said.
-fn unowned(history: &History, owned: &FxHashSet<(&str, i32)>, metadata: &Metadata) -> Option<i32> {
-    let last = metadata.moments.last()?;
-    if history.members.is_empty() || !matches!(history.kind, Kind::Classic | Kind::Consumer) {
-        return None;
-    }
-    let mut wanted: Vec<&String> = Vec::new();
-    for member in &history.members {
-        member.partitions.as_ref()?;
-        wanted.extend(member.topics.as_ref()?);
-    }
-    wanted.sort_unstable();
-    wanted.dedup();
-    let named: FxHashSet<(&str, i32)> =
-        owned.iter().map(|(topic, id)| (metadata.names.get(*topic).map_or(*topic, String::as_str), *id)).collect();
-    let nobodys = |topic: &Topic| {
-        (0..topic.ids.len()).filter(|at| !named.contains(&(topic.name.as_str(), topic.ids.at(*at)))).count()
-    };
-    Some(wanted.iter().filter_map(|topic| last.topics.get(*topic)).map(nobodys).sum::<usize>() as i32)
-}
-
-/// How many partitions a member has; None where its bytes cannot be read.
-fn load(member: &Member) -> Option<i32> {
-    member.partitions.as_ref().map(|partitions| partitions.values().map(Vec::len).sum::<usize>() as i32)
-}
-
-/// Rows of a list column: how many there are, and where each list ends.
-#[derive(Default)]
-struct Rows {
-    count: i32,
-    ends: Vec<i32>,
-}
-
-impl Rows {
-    fn end_list(&mut self) {
-        self.ends.push(self.count);
-    }
-
-    /// The list column whose lists have these rows.
-    fn list(self, rows: StructArray) -> ArrayRef {
-        let bounds: Vec<i32> = [0].into_iter().chain(self.ends).collect();
-        let item = Field::new("element", DataType::Struct(rows.fields().clone()), true);
-        Arc::new(ListArray::new(Arc::new(item), OffsetBuffer::new(bounds.into()), Arc::new(rows), None))
+    pub(super) fn finish(self) -> StructArray {
+        let mut found =
+            vec![("kind", self.kind.finish()), ("state", self.state.finish()), ("protocol", self.protocol.finish())];
+        for (name, mut column) in NUMBERS.into_iter().zip(self.numbers) {
+            found.push((name, Arc::new(column.finish())));
+        }
+        found.push(("generations", self.generations.finish()));
+        found.push(("members", self.members.finish()));
+        found.push(("assignment", self.assignment.finish()));
+        columns(found)
     }
 }
 
@@ -181,132 +118,161 @@ fn columns(columns: Vec<(&str, ArrayRef)>) -> StructArray {
     StructArray::new(fields, columns.into_iter().map(|(_, array)| array).collect(), None)
 }
 
-#[derive(Default)]
 struct Generations {
     rows: Rows,
     offset: Int64Builder,
     timestamp: Int64Builder,
-    kind: StringBuilder,
+    kind: Text,
     generation: Int32Builder,
-    protocol_type: StringBuilder,
-    protocol: StringBuilder,
-    leader: StringBuilder,
+    protocol_type: Text,
+    protocol: Text,
+    leader: Text,
     members: Int32Builder,
     partitions: Int32Builder,
     same_members: BooleanBuilder,
-    range: StringBuilder,
-    remarks: Option<ListBuilder<StringBuilder>>,
+    range: Text,
+    remarks: Text,
+    remark_lists: Rows,
 }
 
 impl Generations {
-    fn push(&mut self, generation: &Generation, verdict: Option<&Verdict>) {
-        self.rows.count += 1;
+    fn new(limit: usize) -> Self {
+        Self {
+            rows: Rows::new("generations", limit),
+            offset: Int64Builder::new(),
+            timestamp: Int64Builder::new(),
+            kind: Text::new("generations.kind", limit),
+            generation: Int32Builder::new(),
+            protocol_type: Text::new("generations.protocol_type", limit),
+            protocol: Text::new("generations.protocol", limit),
+            leader: Text::new("generations.leader", limit),
+            members: Int32Builder::new(),
+            partitions: Int32Builder::new(),
+            same_members: BooleanBuilder::new(),
+            range: Text::new("generations.range", limit),
+            remarks: Text::new("generations.remarks", limit),
+            remark_lists: Rows::new("generations.remarks", limit),
+        }
+    }
+
+    fn push(&mut self, generation: &Generation, verdict: Option<&Verdict>) -> Result<(), Full> {
+        self.rows.push()?;
         self.offset.append_value(generation.offset);
         self.timestamp.append_value(generation.timestamp);
-        self.kind.append_value(generation.kind.as_str());
+        self.kind.push(Some(generation.kind.as_str()))?;
         self.generation.append_value(generation.generation);
-        self.protocol_type.append_option(generation.protocol_type.as_ref());
-        self.protocol.append_option(generation.protocol.as_ref());
-        self.leader.append_option(generation.leader.as_ref());
+        self.protocol_type.push(generation.protocol_type.as_ref())?;
+        self.protocol.push(generation.protocol.as_ref())?;
+        self.leader.push(generation.leader.as_ref())?;
         self.members.append_value(generation.members as i32);
         self.partitions.append_value(generation.partitions as i32);
         self.same_members.append_value(generation.same_members);
-        self.range.append_option(verdict.map(|verdict| verdict.outcome.as_str()));
-        let remarks = self.remarks.get_or_insert_with(remark_lists);
+        self.range.push(verdict.map(|verdict| verdict.outcome.as_str()))?;
         for remark in verdict.iter().flat_map(|verdict| &verdict.remarks) {
-            remarks.values().append_value(remark);
+            self.remark_lists.push()?;
+            self.remarks.push(Some(remark))?;
         }
-        remarks.append(true);
+        self.remark_lists.end_list();
+        Ok(())
     }
 
     fn finish(mut self) -> ArrayRef {
-        let remarks = self.remarks.get_or_insert_with(remark_lists).finish();
         let rows = columns(vec![
             ("offset", Arc::new(self.offset.finish())),
             ("timestamp", Arc::new(self.timestamp.finish())),
-            ("kind", Arc::new(self.kind.finish())),
+            ("kind", self.kind.finish()),
             ("generation", Arc::new(self.generation.finish())),
-            ("protocol_type", Arc::new(self.protocol_type.finish())),
-            ("protocol", Arc::new(self.protocol.finish())),
-            ("leader", Arc::new(self.leader.finish())),
+            ("protocol_type", self.protocol_type.finish()),
+            ("protocol", self.protocol.finish()),
+            ("leader", self.leader.finish()),
             ("members", Arc::new(self.members.finish())),
             ("partitions", Arc::new(self.partitions.finish())),
             ("same_members", Arc::new(self.same_members.finish())),
-            ("range", Arc::new(self.range.finish())),
-            ("remarks", Arc::new(remarks)),
+            ("range", self.range.finish()),
+            ("remarks", self.remark_lists.list(self.remarks.finish())),
         ]);
-        self.rows.list(rows)
+        self.rows.list(Arc::new(rows))
     }
 }
 
-/// Lists whose item is named as Spark names it.
-fn remark_lists() -> ListBuilder<StringBuilder> {
-    ListBuilder::new(StringBuilder::new()).with_field(Field::new("element", DataType::Utf8, true))
-}
-
-#[derive(Default)]
 struct Members {
     rows: Rows,
-    member_id: StringBuilder,
-    group_instance_id: StringBuilder,
-    client_id: StringBuilder,
-    client_host: StringBuilder,
+    member_id: Text,
+    group_instance_id: Text,
+    client_id: Text,
+    client_host: Text,
     partitions: Int32Builder,
 }
 
 impl Members {
-    fn push(&mut self, member: &Member) {
-        self.rows.count += 1;
-        self.member_id.append_value(&member.id);
-        self.group_instance_id.append_option(member.instance_id.as_ref());
-        self.client_id.append_value(&member.client_id);
-        self.client_host.append_value(&member.client_host);
-        self.partitions.append_option(load(member));
+    fn new(limit: usize) -> Self {
+        Self {
+            rows: Rows::new("members", limit),
+            member_id: Text::new("members.member_id", limit),
+            group_instance_id: Text::new("members.group_instance_id", limit),
+            client_id: Text::new("members.client_id", limit),
+            client_host: Text::new("members.client_host", limit),
+            partitions: Int32Builder::new(),
+        }
+    }
+
+    fn push(&mut self, member: &Member) -> Result<(), Full> {
+        self.rows.push()?;
+        self.member_id.push(Some(&member.id))?;
+        self.group_instance_id.push(member.instance_id.as_ref())?;
+        self.client_id.push(Some(&member.client_id))?;
+        self.client_host.push(Some(&member.client_host))?;
+        self.partitions.append_option(load(member).map(|count| count as i32));
+        Ok(())
     }
 
     fn finish(mut self) -> ArrayRef {
         let rows = columns(vec![
-            ("member_id", Arc::new(self.member_id.finish())),
-            ("group_instance_id", Arc::new(self.group_instance_id.finish())),
-            ("client_id", Arc::new(self.client_id.finish())),
-            ("client_host", Arc::new(self.client_host.finish())),
+            ("member_id", self.member_id.finish()),
+            ("group_instance_id", self.group_instance_id.finish()),
+            ("client_id", self.client_id.finish()),
+            ("client_host", self.client_host.finish()),
             ("partitions", Arc::new(self.partitions.finish())),
         ]);
-        self.rows.list(rows)
+        self.rows.list(Arc::new(rows))
     }
 }
 
-#[derive(Default)]
-struct Spans {
+struct Assignment {
     rows: Rows,
-    member_id: StringBuilder,
-    topic: StringBuilder,
+    member_id: Text,
+    topic: Text,
     start: Int32Builder,
     count: Int32Builder,
 }
 
-impl Spans {
-    /// One row per run of consecutive ids; topic ids become names where the metadata has them.
-    fn push(&mut self, member: &Member, metadata: &Metadata) {
-        for (topic, ids) in member.partitions.iter().flatten() {
-            let name = metadata.names.get(topic).unwrap_or(topic);
-            for run in ids.chunk_by(|left, right| left.checked_add(1) == Some(*right)) {
-                self.rows.count += 1;
-                self.member_id.append_value(&member.id);
-                self.topic.append_value(name);
-                self.start.append_value(run[0]);
-                self.count.append_value(run.len() as i32);
-            }
+impl Assignment {
+    fn new(limit: usize) -> Self {
+        Self {
+            rows: Rows::new("assignment", limit),
+            member_id: Text::new("assignment.member_id", limit),
+            topic: Text::new("assignment.topic", limit),
+            start: Int32Builder::new(),
+            count: Int32Builder::new(),
         }
+    }
+
+    fn push(&mut self, member: &Member, run: Run<'_>) -> Result<(), Full> {
+        self.rows.push()?;
+        self.member_id.push(Some(&member.id))?;
+        self.topic.push(Some(run.topic))?;
+        self.start.append_value(run.start);
+        self.count.append_value(run.count as i32);
+        Ok(())
     }
 
     fn finish(mut self) -> ArrayRef {
         let rows = columns(vec![
-            ("member_id", Arc::new(self.member_id.finish())),
-            ("topic", Arc::new(self.topic.finish())),
+            ("member_id", self.member_id.finish()),
+            ("topic", self.topic.finish()),
             ("start", Arc::new(self.start.finish())),
             ("count", Arc::new(self.count.finish())),
         ]);
-        self.rows.list(rows)
+        self.rows.list(Arc::new(rows))
     }
 }

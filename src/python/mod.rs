@@ -14,6 +14,7 @@ mod plan;
 mod read;
 mod records;
 mod replay;
+mod text;
 
 use pyo3::prelude::*;
 

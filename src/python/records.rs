@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Int32Builder, StringBuilder};
+use arrow_array::builder::{BooleanBuilder, Int32Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_arrow::{PyArray, PyRecordBatch};
 
 use super::error::{IllegalArgumentError, WrongTypeError};
+use super::text::{Full, LARGEST_OFFSET, Text};
 use crate::offsets::json::{consumer_protocol_json, uuid_text, value_json};
 use crate::offsets::protocol::{MemberProtocol, consumer_protocol};
 use crate::offsets::{self, Record, Value};
@@ -188,13 +189,11 @@ pub(super) fn decode_batch(
         return Err(IllegalArgumentError::new_err(message));
     }
     let columns = py.detach(|| {
-        let mut columns = Columns::default();
-        (0..rows).all(|row| columns.push(keys.get(row), values.get(row))).then_some(columns)
+        let mut columns = Columns::new();
+        (0..rows).try_for_each(|row| columns.push(keys.get(row), values.get(row))).map(|()| columns)
     });
-    let Some(columns) = columns else {
-        let message = format!("a text column of these {rows} records passes 2 GiB: hand over fewer");
-        return Err(IllegalArgumentError::new_err(message));
-    };
+    let columns = columns
+        .map_err(|full| IllegalArgumentError::new_err(format!("{full} in these {rows} records: hand over fewer")))?;
     let batch = columns.finish().map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
     Ok(PyRecordBatch::new(batch))
 }
@@ -228,23 +227,6 @@ impl Binary {
     }
 }
 
-/// A column of text that knows its limit: Arrow's string offsets are int32, and passing them would panic.
-#[derive(Default)]
-struct Text(StringBuilder);
-
-impl Text {
-    /// Whether it fitted.
-    fn push(&mut self, text: Option<impl AsRef<str>>) -> bool {
-        let length = text.as_ref().map_or(0, |text| text.as_ref().len());
-        let fits = i32::try_from(self.0.values_slice().len() + length).is_ok();
-        if fits {
-            self.0.append_option(text);
-        }
-        fits
-    }
-}
-
-#[derive(Default)]
 struct Columns {
     record_type: Int32Builder,
     type_name: Text,
@@ -259,8 +241,23 @@ struct Columns {
 }
 
 impl Columns {
-    /// Adds one record; false where a column is full.
-    fn push(&mut self, key: Option<&[u8]>, value: Option<&[u8]>) -> bool {
+    fn new() -> Self {
+        let text = |name| Text::new(name, LARGEST_OFFSET);
+        Self {
+            record_type: Int32Builder::new(),
+            type_name: text("type_name"),
+            group_id: text("group_id"),
+            tombstone: BooleanBuilder::new(),
+            version: Int32Builder::new(),
+            status: text("status"),
+            key_json: text("key_json"),
+            value_json: text("value_json"),
+            consumer_protocol_json: text("consumer_protocol_json"),
+            error: text("error"),
+        }
+    }
+
+    fn push(&mut self, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), Full> {
         self.tombstone.append_value(value.is_none());
         match offsets::decode_record(key, value) {
             Ok(record) => self.push_record(&record),
@@ -270,44 +267,43 @@ impl Columns {
                 let read = offsets::decode_key(key).ok();
                 self.record_type.append_option(record_type.map(i32::from));
                 self.version.append_null();
-                self.type_name.push(name)
-                    && self.group_id.push(read.as_ref().and_then(Record::group))
-                    && self.status.push(Some("bad"))
-                    && self.key_json.push(read.map(|record| value_json(&record.key)))
-                    && self.value_json.push(None::<&str>)
-                    && self.consumer_protocol_json.push(None::<&str>)
-                    && self.error.push(Some(error.to_string()))
+                self.type_name.push(name)?;
+                self.group_id.push(read.as_ref().and_then(Record::group))?;
+                self.status.push(Some("bad"))?;
+                self.key_json.push(read.map(|record| value_json(&record.key)))?;
+                self.value_json.push(None::<&str>)?;
+                self.consumer_protocol_json.push(None::<&str>)?;
+                self.error.push(Some(error.to_string()))
             }
         }
     }
 
-    fn push_record(&mut self, record: &Record) -> bool {
+    fn push_record(&mut self, record: &Record) -> Result<(), Full> {
         let known = record.status == offsets::Status::Decoded;
         self.record_type.append_value(record.record_type.into());
         self.version.append_option(record.version.map(i32::from));
-        self.type_name.push(record.name)
-            && self.group_id.push(record.group())
-            && self.status.push(Some(record.status.as_str()))
-            && self.key_json.push(known.then(|| value_json(&record.key)))
-            && self.value_json.push(record.value.as_ref().map(value_json))
-            && self
-                .consumer_protocol_json
-                .push(consumer_protocol(record).map(|members| consumer_protocol_json(&members)))
-            && self.error.push(None::<&str>)
+        self.type_name.push(record.name)?;
+        self.group_id.push(record.group())?;
+        self.status.push(Some(record.status.as_str()))?;
+        self.key_json.push(known.then(|| value_json(&record.key)))?;
+        self.value_json.push(record.value.as_ref().map(value_json))?;
+        let opened = consumer_protocol(record).map(|members| consumer_protocol_json(&members));
+        self.consumer_protocol_json.push(opened)?;
+        self.error.push(None::<&str>)
     }
 
     fn finish(mut self) -> Result<RecordBatch, arrow_schema::ArrowError> {
         let columns: [(&str, ArrayRef, bool); 10] = [
             ("type", Arc::new(self.record_type.finish()), true),
-            ("type_name", Arc::new(self.type_name.0.finish()), true),
-            ("group_id", Arc::new(self.group_id.0.finish()), true),
+            ("type_name", self.type_name.finish(), true),
+            ("group_id", self.group_id.finish(), true),
             ("tombstone", Arc::new(self.tombstone.finish()), false),
             ("version", Arc::new(self.version.finish()), true),
-            ("status", Arc::new(self.status.0.finish()), false),
-            ("key_json", Arc::new(self.key_json.0.finish()), true),
-            ("value_json", Arc::new(self.value_json.0.finish()), true),
-            ("consumer_protocol_json", Arc::new(self.consumer_protocol_json.0.finish()), true),
-            ("error", Arc::new(self.error.0.finish()), true),
+            ("status", self.status.finish(), false),
+            ("key_json", self.key_json.finish(), true),
+            ("value_json", self.value_json.finish(), true),
+            ("consumer_protocol_json", self.consumer_protocol_json.finish(), true),
+            ("error", self.error.finish(), true),
         ];
         let fields: Vec<_> =
             columns.iter().map(|(name, array, null)| Field::new(*name, array.data_type().clone(), *null)).collect();

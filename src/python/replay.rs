@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::error::{IllegalArgumentError, WrongTypeError};
 use super::history::Histories;
+use super::text::LARGEST_OFFSET;
 use crate::audit::{Metadata, Moment};
 use crate::group::{Racks, Topic};
 use crate::replay::{self, LogRecord};
@@ -20,16 +21,29 @@ use crate::replay::{self, LogRecord};
 /// Replays groups: a column of lists of records (structs of offset, timestamp, key, value, in the order of the log) in, a
 /// column of histories (structs, see `assignor.spark.schemas.HISTORY`) out.
 ///
-/// `metadata` has a row per partition and moment, with the columns t, topic, topic_id, partition and racks.
+/// `metadata` has a row per partition and moment, with the columns t, topic, topic_id, partition and racks. `limit` is how
+/// many bytes of text, or rows in lists, a column takes; Arrow's own limit where it is not given.
 #[pyfunction]
-pub(super) fn replay_groups(py: Python<'_>, records: PyArray, metadata: PyRecordBatch) -> PyResult<PyArray> {
+#[pyo3(signature = (records, metadata, *, limit = 2_147_483_647))]
+pub(super) fn replay_groups(
+    py: Python<'_>,
+    records: PyArray,
+    metadata: PyRecordBatch,
+    limit: usize,
+) -> PyResult<PyArray> {
     let metadata = read_metadata(metadata.as_ref())?;
     let records = records.array().clone();
     let histories = py.detach(|| {
         let groups = GroupRecords::read(&records)?;
-        let mut histories = Histories::new(&metadata);
+        let mut histories = Histories::new(&metadata, limit.min(LARGEST_OFFSET));
         for group in 0..records.len() {
-            histories.push(&replay::replay(groups.of(group)));
+            histories.push(&replay::replay(groups.of(group))).map_err(|full| {
+                let all = records.len();
+                IllegalArgumentError::new_err(format!(
+                    "{full} at group {} of {all}: hand over fewer groups per call",
+                    group + 1
+                ))
+            })?;
         }
         Ok::<_, PyErr>(histories.finish())
     })?;

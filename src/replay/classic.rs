@@ -1,12 +1,12 @@
 //! A classic group as its last type 2 record has it: members with the bytes that they and their leader sent.
 
+use std::collections::BTreeSet;
+
 use crate::offsets::Value;
-use crate::wire::{decode_assignment, decode_subscription};
+use crate::offsets::protocol::{self, CONSUMER};
 
-use super::{Member, Partitions, add, int, optional_text, text};
-
-/// The protocol type of consumers, as against Kafka Connect's workers and others.
-const CONSUMER: &str = "consumer";
+use super::member::{distinct, merged};
+use super::{Member, Partitions, int, optional_text, text};
 
 /// A classic group between two of its records.
 #[derive(Debug, Clone)]
@@ -57,6 +57,23 @@ impl Classic {
         self.members.is_empty()
     }
 
+    /// The distinct ids of the members.
+    pub(super) fn ids(&self) -> BTreeSet<String> {
+        self.members.iter().map(|member| text(member, "memberId")).collect()
+    }
+
+    /// How many distinct partitions the members have; `joined` is what was read of them already.
+    pub(super) fn partitions(&self, joined: Option<&[Joined]>) -> usize {
+        if self.protocol_type != CONSUMER {
+            return 0;
+        }
+        if let Some(joined) = joined {
+            return distinct(joined.iter().filter_map(|member| member.assignment.as_ref().ok())).len();
+        }
+        let assignments = self.members.iter().filter_map(|member| read_assignment(blob(member, "assignment")).ok());
+        distinct(&assignments.collect::<Vec<_>>()).len()
+    }
+
     pub(super) fn members(&self) -> Vec<Member> {
         let readable = self.protocol_type == CONSUMER;
         let member = |member: &Value| Member {
@@ -92,19 +109,14 @@ fn blob<'a>(member: &'a Value, field: &str) -> &'a [u8] {
 }
 
 fn read_subscription(data: &[u8]) -> Result<Reading, String> {
-    let (subscription, refused) = match decode_subscription(data, false) {
-        Ok(subscription) => (subscription, None),
-        Err(strict) => (decode_subscription(data, true).map_err(|error| error.to_string())?, Some(strict.to_string())),
-    };
+    let (subscription, refusal) = protocol::read_subscription(data).map_err(|error| error.to_string())?;
+    let refused = refusal.map(|error| error.to_string());
     let rack = subscription.rack().map(str::to_owned);
     Ok(Reading { topics: subscription.topics, rack, refused })
 }
 
 fn read_assignment(data: &[u8]) -> Result<Partitions, String> {
-    let assignment = decode_assignment(data).map_err(|error| error.to_string())?;
-    let mut partitions = Partitions::new();
-    for entry in assignment.assigned_partitions {
-        add(&mut partitions, &entry.topic, entry.partitions);
-    }
-    Ok(partitions)
+    let assignment = protocol::read_assignment(data).map_err(|error| error.to_string())?;
+    let entries = assignment.into_iter().flat_map(|assignment| assignment.assigned_partitions);
+    Ok(merged(entries.map(|entry| (entry.topic, entry.partitions))))
 }

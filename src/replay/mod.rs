@@ -4,21 +4,23 @@
 //! Replay is deterministic and looks at nothing but the records: the state of a group is what a broker would have after
 //! loading them. What never reaches the log (a rebalance under way, for one) is not in it.
 //!
-//! Three kinds of records say that a group stands or does not: type 2 (classic), 3 (consumer, KIP-848), 11 (share) and 17
+//! Four types of records say that a group stands or does not: type 2 (classic), 3 (consumer, KIP-848), 11 (share) and 17
 //! (streams). A group without one of them that stands is either gone or just a name under which offsets are committed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
 use crate::offsets::{self, Record, Value};
 
 mod classic;
+mod member;
 mod modern;
 #[cfg(test)]
 mod tests;
 
 pub use classic::{Joined, Reading};
+pub use member::{Member, Partitions, owned};
 
 use classic::Classic;
 use modern::Modern;
@@ -74,26 +76,6 @@ pub struct LogRecord<'a> {
     pub key: Option<&'a [u8]>,
     /// Value bytes; None is a tombstone.
     pub value: Option<&'a [u8]>,
-}
-
-/// Partition ids by topic, ascending and without repetition.
-pub type Partitions = BTreeMap<String, Vec<i32>>;
-
-/// A member of the group as it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    /// The member id.
-    pub id: String,
-    /// Set for static members.
-    pub instance_id: Option<String>,
-    /// The client id.
-    pub client_id: String,
-    /// Where it connected from.
-    pub client_host: String,
-    /// The topics it subscribes to by name; None when that cannot be read, or is said by a pattern.
-    pub topics: Option<Vec<String>>,
-    /// What it has; None when its bytes cannot be read or are not `ConsumerProtocol`.
-    pub partitions: Option<Partitions>,
 }
 
 /// One value of a group record: a generation of a classic group, an epoch of another.
@@ -165,7 +147,8 @@ struct Group {
     streams: Modern,
     offsets: FxHashSet<(String, i64)>,
     generations: Vec<Generation>,
-    last_members: BTreeSet<String>,
+    /// The member ids of the last record of a classic group.
+    classic_members: BTreeSet<String>,
     last_group_record_was_tombstone: bool,
     bad_records: usize,
 }
@@ -199,9 +182,14 @@ impl Group {
     }
 
     fn note_generation(&mut self, entry: &LogRecord<'_>, kind: Kind) {
-        let members = self.members(kind);
-        let ids: BTreeSet<String> = members.iter().map(|member| member.id.clone()).collect();
         let classic = self.classic.as_ref().filter(|_| kind == Kind::Classic);
+        let ids: BTreeSet<String> = classic.map(Classic::ids).unwrap_or_default();
+        let joined = classic.and_then(Classic::joined_under_range);
+        let (members, partitions) = match (classic, self.modern(kind)) {
+            (Some(classic), _) => (ids.len(), classic.partitions(joined.as_deref())),
+            (None, Some(modern)) => (modern.size(), modern.partitions()),
+            (None, None) => (0, 0),
+        };
         self.generations.push(Generation {
             offset: entry.offset,
             timestamp: entry.timestamp,
@@ -210,12 +198,28 @@ impl Group {
             protocol_type: classic.map(|classic| classic.protocol_type.clone()),
             protocol: classic.and_then(|classic| classic.protocol.clone()),
             leader: classic.and_then(|classic| classic.leader.clone()),
-            members: ids.len(),
-            partitions: owned(&members).len(),
-            same_members: !ids.is_empty() && ids == self.last_members,
-            joined: classic.and_then(Classic::joined_under_range),
+            members,
+            partitions,
+            same_members: members > 0 && self.same_members(kind, &ids),
+            joined,
         });
-        self.last_members = ids;
+        match self.modern_mut(kind) {
+            Some(modern) => modern.note(),
+            None => self.classic_members = ids,
+        }
+    }
+
+    /// Whether the group has the members that it had at the group record before; `ids` are those of a classic group.
+    fn same_members(&self, kind: Kind, ids: &BTreeSet<String>) -> bool {
+        let before = self.generations.last().map(|generation| generation.kind);
+        match (before, self.modern(kind)) {
+            (None, _) => false,
+            (Some(before), Some(modern)) if before == kind => modern.same_members(),
+            (Some(before), modern) => {
+                let had = self.modern(before).map_or_else(|| as_text(&self.classic_members), Modern::ids_noted);
+                had == modern.map_or_else(|| as_text(ids), Modern::ids)
+            }
+        }
     }
 
     fn modern(&self, kind: Kind) -> Option<&Modern> {
@@ -223,6 +227,15 @@ impl Group {
             Kind::Consumer => Some(&self.consumer),
             Kind::Share => Some(&self.share),
             Kind::Streams => Some(&self.streams),
+            Kind::Classic | Kind::Offsets => None,
+        }
+    }
+
+    fn modern_mut(&mut self, kind: Kind) -> Option<&mut Modern> {
+        match kind {
+            Kind::Consumer => Some(&mut self.consumer),
+            Kind::Share => Some(&mut self.share),
+            Kind::Streams => Some(&mut self.streams),
             Kind::Classic | Kind::Offsets => None,
         }
     }
@@ -305,15 +318,8 @@ pub fn busiest_minute(generations: &[Generation]) -> usize {
     most
 }
 
-/// The distinct partitions that members have.
-#[must_use]
-pub fn owned(members: &[Member]) -> FxHashSet<(&str, i32)> {
-    members
-        .iter()
-        .filter_map(|member| member.partitions.as_ref())
-        .flatten()
-        .flat_map(|(topic, ids)| ids.iter().map(|id| (topic.as_str(), *id)))
-        .collect()
+fn as_text(ids: &BTreeSet<String>) -> BTreeSet<&str> {
+    ids.iter().map(String::as_str).collect()
 }
 
 /// A text field; empty where it is missing or null.
@@ -329,15 +335,4 @@ fn optional_text(value: &Value, field: &str) -> Option<String> {
 /// An int32 field; `default` where it is missing.
 fn int(value: &Value, field: &str, default: i32) -> i32 {
     value.get(field).and_then(Value::as_i64).map_or(default, |found| found as i32)
-}
-
-/// Adds partitions: a topic may come more than once, and a partition too.
-fn add(partitions: &mut Partitions, topic: &str, ids: impl IntoIterator<Item = i32>) {
-    let mut ids = ids.into_iter().peekable();
-    if ids.peek().is_some() {
-        let found = partitions.entry(topic.to_owned()).or_default();
-        found.extend(ids);
-        found.sort_unstable();
-        found.dedup();
-    }
 }

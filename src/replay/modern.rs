@@ -1,12 +1,14 @@
 //! A group of the new protocols (consumer, share, streams) as its records have it: an epoch, members, and what each of them
 //! has at the moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use crate::offsets::json::uuid_text;
 use crate::offsets::{Record, Value};
 
-use super::{Kind, Member, Partitions, add, int, optional_text, text};
+use super::member::{Tally, merged};
+use super::{Kind, Member, Partitions, int, optional_text, text};
 
 /// What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`).
 const DEFAULT_ASSIGNOR: &str = "uniform";
@@ -27,6 +29,10 @@ pub(super) struct Modern {
     topology: Option<Topology>,
     members: BTreeMap<String, Joined>,
     current: BTreeMap<String, Current>,
+    /// What the members have.
+    tally: Tally,
+    /// Members that came or went since the last group record.
+    changed: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -49,7 +55,7 @@ struct Current {
 #[derive(Debug, Clone)]
 struct Topology {
     epoch: i32,
-    /// Per subtopology the topics its tasks read.
+    /// Per subtopology the topics its tasks read, without repetition.
     sources: BTreeMap<String, Vec<String>>,
 }
 
@@ -64,11 +70,80 @@ impl Modern {
                 self.validated_topology = value.map_or(-1, |value| int(value, "validatedTopologyEpoch", -1));
             }
             6 | 12 | 20 => self.target_epoch = value.map_or(0, |value| int(value, "assignmentEpoch", 0)),
-            5 | 10 | 19 => put(&mut self.members, member(), value.map(Joined::read)),
-            8 | 14 | 22 => put(&mut self.current, member(), value.map(Current::read)),
-            23 => self.topology = value.map(Topology::read),
+            5 | 10 | 19 => self.put_member(member(), value.map(Joined::read)),
+            8 | 14 | 22 => self.put_current(member(), value.map(Current::read)),
+            23 => self.put_topology(value.map(Topology::read)),
             _ => {}
         }
+    }
+
+    fn put_member(&mut self, id: String, joined: Option<Joined>) {
+        let comes = joined.is_some();
+        if comes != self.members.contains_key(&id) {
+            if !self.changed.remove(&id) {
+                self.changed.insert(id.clone());
+            }
+            if let Some(now) = self.current.get(&id) {
+                count(&mut self.tally, self.topology.as_ref(), &now.partitions, comes);
+            }
+        }
+        put(&mut self.members, id, joined);
+    }
+
+    fn put_current(&mut self, id: String, current: Option<Current>) {
+        if self.members.contains_key(&id) {
+            let topology = self.topology.as_ref();
+            if let Some(before) = self.current.get(&id) {
+                count(&mut self.tally, topology, &before.partitions, false);
+            }
+            if let Some(now) = &current {
+                count(&mut self.tally, topology, &now.partitions, true);
+            }
+        }
+        put(&mut self.current, id, current);
+    }
+
+    fn put_topology(&mut self, topology: Option<Topology>) {
+        let sources = self.topology.as_ref().map(|found| &found.sources);
+        let same = sources == topology.as_ref().map(|found| &found.sources);
+        self.topology = topology;
+        if !same {
+            self.tally = Tally::default();
+            for now in self.members.keys().filter_map(|id| self.current.get(id)) {
+                count(&mut self.tally, self.topology.as_ref(), &now.partitions, true);
+            }
+        }
+    }
+
+    /// How many members there are.
+    pub(super) fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How many distinct partitions they have.
+    pub(super) fn partitions(&self) -> usize {
+        self.tally.distinct()
+    }
+
+    /// Remembers the members of a group record.
+    pub(super) fn note(&mut self) {
+        self.changed.clear();
+    }
+
+    /// Whether the members are those of the last group record.
+    pub(super) fn same_members(&self) -> bool {
+        self.changed.is_empty()
+    }
+
+    /// The ids of the members.
+    pub(super) fn ids(&self) -> BTreeSet<&str> {
+        self.members.keys().map(String::as_str).collect()
+    }
+
+    /// The ids of the members at the last group record.
+    pub(super) fn ids_noted(&self) -> BTreeSet<&str> {
+        let changed = self.changed.iter().map(String::as_str).collect();
+        &self.ids() ^ &changed
     }
 
     /// Kafka's name for the group's state, as its own classes derive it from the same records.
@@ -119,14 +194,28 @@ impl Modern {
 
     /// Tasks as partitions of the topics they read; for other groups the partitions as they are.
     fn by_source(&self, partitions: &Partitions) -> Partitions {
-        let Some(topology) = &self.topology else { return partitions.clone() };
-        let mut found = Partitions::new();
-        for (subtopology, ids) in partitions {
-            for topic in topology.sources.get(subtopology).into_iter().flatten() {
-                add(&mut found, topic, ids.iter().copied());
-            }
+        let topology = self.topology.as_ref();
+        let read = partitions.iter().flat_map(|(owner, ids)| {
+            topics(topology, owner).iter().map(move |topic| (topic.as_str(), ids.iter().copied()))
+        });
+        merged(read)
+    }
+}
+
+/// The topics that the tasks of a subtopology read; for other groups, and while no topology stands, what is named itself.
+fn topics<'a>(topology: Option<&'a Topology>, owner: &'a String) -> &'a [String] {
+    match topology {
+        Some(topology) => topology.sources.get(owner).map_or(&[], Vec::as_slice),
+        None => slice::from_ref(owner),
+    }
+}
+
+/// Counts what a member has in, or out again.
+fn count(tally: &mut Tally, topology: Option<&Topology>, partitions: &Partitions, comes: bool) {
+    for (owner, ids) in partitions {
+        for topic in topics(topology, owner) {
+            if comes { tally.add(topic, ids) } else { tally.remove(topic, ids) }
         }
-        found
     }
 }
 
@@ -157,15 +246,15 @@ impl Current {
     fn read(value: &Value) -> Self {
         const FIELDS: [&str; 4] =
             ["assignedPartitions", "partitionsPendingRevocation", "activeTasks", "activeTasksPendingRevocation"];
-        let mut partitions = Partitions::new();
-        for entry in FIELDS.iter().filter_map(|field| value.get(field)).flat_map(Value::items) {
+        let entries = FIELDS.iter().filter_map(|field| value.get(field)).flat_map(Value::items).map(|entry| {
             let owner = match entry.get("topicId").and_then(Value::as_uuid) {
                 Some(topic) => uuid_text(topic),
                 None => text(entry, "subtopologyId"),
             };
             let ids = entry.get("partitions").map(Value::items).unwrap_or_default();
-            add(&mut partitions, &owner, ids.iter().filter_map(Value::as_i64).map(|id| id as i32));
-        }
+            (owner, ids.iter().filter_map(Value::as_i64).map(|id| id as i32))
+        });
+        let partitions = merged(entries);
         Self { epoch: int(value, "memberEpoch", 0), state: int(value, "state", 0), partitions }
     }
 }
@@ -176,13 +265,13 @@ impl Topology {
         for subtopology in value.get("subtopologies").map(Value::items).unwrap_or_default() {
             let named = subtopology.get("sourceTopics").map(Value::items).unwrap_or_default();
             let internal = subtopology.get("repartitionSourceTopics").map(Value::items).unwrap_or_default();
-            let topics = named
+            let topics: BTreeSet<String> = named
                 .iter()
                 .filter_map(Value::as_str)
                 .map(str::to_owned)
                 .chain(internal.iter().map(|topic| text(topic, "name")))
                 .collect();
-            sources.insert(text(subtopology, "subtopologyId"), topics);
+            sources.insert(text(subtopology, "subtopologyId"), topics.into_iter().collect());
         }
         Self { epoch: int(value, "epoch", 0), sources }
     }

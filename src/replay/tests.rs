@@ -137,3 +137,29 @@ fn a_minute_is_shorter_than_sixty_seconds_whatever_the_order_of_the_log() {
     assert_eq!(1, busiest(&[100_000, 0]));
     assert_eq!(1, busiest(&[i64::MIN, i64::MAX]));
 }
+
+#[test]
+fn entries_merge_whatever_their_order() {
+    let entries = [("u", vec![4]), ("t", vec![3, 1]), ("v", vec![]), ("t", vec![2, 3])];
+
+    let found = member::merged(entries);
+
+    assert_eq!(Partitions::from([("t".into(), vec![1, 2, 3]), ("u".into(), vec![4])]), found);
+}
+
+#[test]
+fn a_tally_counts_what_several_have_once() {
+    let mut tally = member::Tally::default();
+    let mut counts = Vec::new();
+    tally.add("t", &[0, 1]);
+    tally.add("t", &[1, 2]);
+    tally.add("u", &[1]);
+    counts.push(tally.distinct());
+    tally.remove("t", &[0, 1]);
+    counts.push(tally.distinct());
+    tally.remove("t", &[1, 2]);
+    tally.remove("u", &[1]);
+    counts.push(tally.distinct());
+
+    assert_eq!(vec![4, 3, 0], counts);
+}

@@ -67,8 +67,11 @@ class Readable(NamedTuple):
     given: Partitions
 
 
-def judge(joined: list[Joined], time: int, metadata: Metadata) -> Verdict:
-    """Say whether the range rules explain what the members of a generation were given."""
+def judge(joined: list[Joined], time: int, metadata: Metadata) -> Verdict | None:
+    """Say whether the range rules explain what the members of a generation were given.
+
+    None where everything can be read and there is no topic metadata to compare with.
+    """
     remarks = []
     members = []
     for member in joined:
@@ -83,10 +86,13 @@ def judge(joined: list[Joined], time: int, metadata: Metadata) -> Verdict:
             remarks.append(f"the assignment of {member.id} cannot be read: {member.assignment}")
     if len(members) < len(joined):
         return Verdict("unknown", remarks)
+    moments = metadata.around(time)
+    if not moments:
+        return None
     given = [member.given for member in members]
-    if any(range_of(members, moment.topics) == given for moment in metadata.around(time)):
+    if any(range_of(members, moment.topics) == given for moment in moments):
         return Verdict("equal", remarks)
-    return Verdict("different", [*remarks, explain(members, metadata.around(time))])
+    return Verdict("different", [*remarks, explain(members, moments)])
 
 
 def range_of(members: list[Readable], topics: dict[str, list[PartitionInfo]]) -> list[Partitions]:
@@ -109,8 +115,6 @@ def explain(members: list[Readable], moments: list[Moment]) -> str:
         if range_of(members, known) == given:
             missing = sorted(wanted & moment.topics.keys() - assigned)
             return f"assigned before the metadata of {', '.join(missing)} had arrived"
-    if not moments:
-        return "there is no topic metadata to compare with"
     expected = range_of(members, moments[0].topics)
     differing = sum(has != should for has, should in zip(given, expected, strict=True))
     said = f"not the range rules: {differing} of {len(members)} members have other partitions"

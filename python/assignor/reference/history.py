@@ -22,11 +22,11 @@ def replay_group(records: Iterable[LogRecord], metadata: Metadata) -> dict[str, 
 
 
 def row(history: History, metadata: Metadata) -> dict[str, Any]:
-    """A history with what can be counted in it; generations are judged where there is metadata."""
+    """A history with what can be counted in it, and its generations judged."""
     partitions = owned(history.members)
     loads = [load for load in map(load_of, history.members) if load is not None]
     verdicts = [
-        judge(generation.joined, generation.timestamp, metadata) if generation.joined and metadata.moments else None
+        judge(generation.joined, generation.timestamp, metadata) if generation.joined else None
         for generation in history.generations
     ]
     outcomes = [verdict.outcome for verdict in verdicts if verdict]
@@ -43,7 +43,7 @@ def row(history: History, metadata: Metadata) -> dict[str, Any]:
         "most_loaded": max(loads, default=None),
         "committed_offsets": history.committed_offsets,
         "bad_records": history.bad_records,
-        "rebalances": len(history.generations),
+        "rebalances": rebalances(history.generations),
         "busiest_minute": busiest_minute(history.generations),
         "range_equal": outcomes.count("equal"),
         "range_different": outcomes.count("different"),
@@ -97,6 +97,16 @@ def spans(member: Member, metadata: Metadata) -> list[dict[str, Any]]:
                 name = metadata.names.get(topic, topic)
                 found.append({"member_id": member.id, "topic": name, "start": id, "count": 1})
     return found
+
+
+def rebalances(generations: list[Generation]) -> int:
+    """How often a group has rebalanced: records of a generation that the record before was not of.
+
+    Generation 0 is that of a group just made, and a static member that restarts has the generation written again.
+    """
+    numbers = [(found.kind, found.generation) for found in generations]
+    before = [None, *numbers]
+    return sum(now[1] > 0 and now != last for now, last in zip(numbers, before, strict=False))
 
 
 def load_of(member: Member) -> int | None:

@@ -10,7 +10,10 @@ from assignor.reference.wire import NEWEST_VERSION, decode_assignment, decode_su
 if TYPE_CHECKING:
     from assignor.reference.wire import Assignment, Subscription, TopicPartitions
 
-__all__ = ["consumer_protocol"]
+__all__ = ["CONSUMER", "consumer_protocol", "read_assignment", "read_subscription"]
+
+CONSUMER = "consumer"
+"""The protocol type of consumers, as against Kafka Connect's workers and others."""
 
 GROUP_METADATA = 2
 """The type number of a classic group's record."""
@@ -18,7 +21,7 @@ GROUP_METADATA = 2
 
 def consumer_protocol(record_type: int, value: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Both blobs of every member; None for any other record than one of a classic group of consumers."""
-    if record_type != GROUP_METADATA or value["protocolType"] != "consumer":
+    if record_type != GROUP_METADATA or value["protocolType"] != CONSUMER:
         return None
     return [
         {"memberId": member["memberId"]} | subscription(member["subscription"]) | assignment(member["assignment"])
@@ -31,23 +34,37 @@ def subscription(data: bytes) -> dict[str, Any]:
     if not data:
         return {"subscription": None}
     try:
-        return told_subscription(decode_subscription(data, False))
-    except WireError as refusal:
-        error = {"subscriptionError": str(refusal)}
-    try:
-        return error | told_subscription(decode_subscription(data, True))
-    except WireError:
-        return error
+        read, refusal = read_subscription(data)
+    except WireError as error:
+        return {"subscriptionError": str(error)}
+    told = told_subscription(read)
+    return told if refusal is None else {"subscriptionError": str(refusal)} | told
 
 
 def assignment(data: bytes) -> dict[str, Any]:
     """What Kafka's own reader makes of an assignment, or its refusal."""
-    if not data:
-        return {"assignment": None}
     try:
-        return told_assignment(decode_assignment(data))
+        read = read_assignment(data)
     except WireError as refusal:
         return {"assignmentError": str(refusal)}
+    return {"assignment": None} if read is None else told_assignment(read)
+
+
+def read_subscription(data: bytes) -> tuple[Subscription, WireError | None]:
+    """A subscription as Kafka's own reader has it; or else as the tolerant one has it, and the other's refusal."""
+    try:
+        return decode_subscription(data, False), None
+    except WireError as error:
+        refusal = error
+    return decode_subscription(data, True), refusal
+
+
+def read_assignment(data: bytes) -> Assignment | None:
+    """An assignment; None for the empty blob, which is an assignment of nothing.
+
+    A broker keeps it for a member that its leader left out.
+    """
+    return decode_assignment(data) if data else None
 
 
 def told_subscription(read: Subscription) -> dict[str, Any]:

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from assignor.errors import WireError
+from assignor.reference.offsets import protocol
+from assignor.reference.offsets.protocol import CONSUMER
 from assignor.reference.replay.member import Member, Partitions, merged
-from assignor.reference.wire import decode_assignment, decode_subscription
 
 __all__ = ["Classic", "Joined", "Reading"]
-
-CONSUMER = "consumer"
-"""The protocol type of consumers, as against Kafka Connect's workers and others."""
 
 
 @dataclass(frozen=True)
@@ -85,21 +83,17 @@ class Classic:
 
 def read_subscription(data: bytes) -> Reading | WireError:
     """A subscription as Kafka's own reader has it, or else as the tolerant one has it."""
-    refused = None
     try:
-        read = decode_subscription(data, False)
-    except WireError as strict:
-        refused = str(strict)
-        try:
-            read = decode_subscription(data, True)
-        except WireError as error:
-            return error
-    return Reading(read.topics, read.rack_id or None, refused)
+        read, refusal = protocol.read_subscription(data)
+    except WireError as error:
+        return error
+    return Reading(read.topics, read.rack_id or None, None if refusal is None else str(refusal))
 
 
 def read_assignment(data: bytes) -> Partitions | WireError:
-    """The partitions of an assignment."""
+    """The partitions of an assignment; an empty one has none."""
     try:
-        return merged(decode_assignment(data).assigned_partitions)
+        read = protocol.read_assignment(data)
     except WireError as error:
         return error
+    return {} if read is None else merged(read.assigned_partitions)

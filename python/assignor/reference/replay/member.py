@@ -35,5 +35,5 @@ def merged(entries: Iterable[tuple[str, list[int]]]) -> Partitions:
     found: dict[str, set[int]] = {}
     for topic, ids in entries:
         if ids:
-            found[topic] = found.get(topic, set()) | set(ids)
+            found.setdefault(topic, set()).update(ids)
     return {topic: sorted(found[topic]) for topic in sorted(found)}

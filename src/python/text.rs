@@ -1,0 +1,91 @@
+//! Columns that know their limit: Arrow's offsets into text and lists are int32, and passing them would panic.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::{Array, ArrayRef, ListArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::Field;
+
+/// The largest offset.
+pub(super) const LARGEST_OFFSET: usize = i32::MAX as usize;
+
+/// A column is full.
+#[derive(Debug)]
+pub(super) enum Full {
+    /// The text column of that name passes so many bytes.
+    Text(&'static str, usize),
+    /// The list column of that name passes so many rows.
+    Rows(&'static str, usize),
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(name, LARGEST_OFFSET) => write!(f, "the text column {name} passes 2 GiB"),
+            Self::Text(name, limit) => write!(f, "the text column {name} passes {limit} bytes"),
+            Self::Rows(name, limit) => write!(f, "the list column {name} passes {limit} rows"),
+        }
+    }
+}
+
+/// A column of text.
+pub(super) struct Text {
+    name: &'static str,
+    limit: usize,
+    builder: StringBuilder,
+}
+
+impl Text {
+    /// A column that takes as many bytes of text as `limit` says.
+    pub(super) fn new(name: &'static str, limit: usize) -> Self {
+        Self { name, limit, builder: StringBuilder::new() }
+    }
+
+    pub(super) fn push(&mut self, text: Option<impl AsRef<str>>) -> Result<(), Full> {
+        let length = text.as_ref().map_or(0, |text| text.as_ref().len());
+        if self.builder.values_slice().len() + length > self.limit {
+            return Err(Full::Text(self.name, self.limit));
+        }
+        self.builder.append_option(text);
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> ArrayRef {
+        Arc::new(self.builder.finish())
+    }
+}
+
+/// Rows of a list column: how many there are, and where each list ends.
+pub(super) struct Rows {
+    name: &'static str,
+    limit: usize,
+    count: usize,
+    ends: Vec<i32>,
+}
+
+impl Rows {
+    /// A column that takes as many rows as `limit` says.
+    pub(super) fn new(name: &'static str, limit: usize) -> Self {
+        Self { name, limit, count: 0, ends: vec![0] }
+    }
+
+    pub(super) fn push(&mut self) -> Result<(), Full> {
+        if self.count == self.limit {
+            return Err(Full::Rows(self.name, self.limit));
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    pub(super) fn end_list(&mut self) {
+        self.ends.push(self.count as i32);
+    }
+
+    /// The list column whose lists have these rows; the item is named as Spark names it.
+    pub(super) fn list(self, rows: ArrayRef) -> ArrayRef {
+        let item = Field::new("element", rows.data_type().clone(), true);
+        Arc::new(ListArray::new(Arc::new(item), OffsetBuffer::new(self.ends.into()), rows, None))
+    }
+}

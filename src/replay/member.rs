@@ -1,0 +1,96 @@
+//! A member of a group as it stands, and what it has.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Partition ids by topic, ascending and without repetition; no topic is empty.
+pub type Partitions = BTreeMap<String, Vec<i32>>;
+
+/// A member of the group as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The member id.
+    pub id: String,
+    /// Set for static members.
+    pub instance_id: Option<String>,
+    /// The client id.
+    pub client_id: String,
+    /// Where it connected from.
+    pub client_host: String,
+    /// The topics it subscribes to by name; None when that cannot be read, or is said by a pattern.
+    pub topics: Option<Vec<String>>,
+    /// What it has; None when its bytes cannot be read or are not `ConsumerProtocol`.
+    pub partitions: Option<Partitions>,
+}
+
+/// The distinct partitions that members have.
+#[must_use]
+pub fn owned(members: &[Member]) -> FxHashSet<(&str, i32)> {
+    distinct(members.iter().filter_map(|member| member.partitions.as_ref()))
+}
+
+/// The distinct partitions of several lists.
+pub(super) fn distinct<'a>(lists: impl IntoIterator<Item = &'a Partitions>) -> FxHashSet<(&'a str, i32)> {
+    lists.into_iter().flatten().flat_map(|(topic, ids)| ids.iter().map(|id| (topic.as_str(), *id))).collect()
+}
+
+/// Partitions from entries in any order: a topic may come more than once, and a partition too.
+pub(super) fn merged<I: IntoIterator<Item = i32>>(
+    entries: impl IntoIterator<Item = (impl Into<String>, I)>,
+) -> Partitions {
+    let mut found = Partitions::new();
+    for (topic, ids) in entries {
+        let mut ids = ids.into_iter().peekable();
+        if ids.peek().is_some() {
+            found.entry(topic.into()).or_default().extend(ids);
+        }
+    }
+    // Once per topic and not per entry: one entry for each partition is a message like any other.
+    for ids in found.values_mut() {
+        ids.sort_unstable();
+        ids.dedup();
+    }
+    found
+}
+
+/// How many members have each partition, and so how many distinct ones there are; a change costs what it changes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    owners: FxHashMap<String, FxHashMap<i32, usize>>,
+    distinct: usize,
+}
+
+impl Tally {
+    pub(super) fn distinct(&self) -> usize {
+        self.distinct
+    }
+
+    pub(super) fn add(&mut self, topic: &str, ids: &[i32]) {
+        if !self.owners.contains_key(topic) {
+            self.owners.insert(topic.to_owned(), FxHashMap::default());
+        }
+        let Some(owners) = self.owners.get_mut(topic) else { return };
+        for id in ids {
+            let count = owners.entry(*id).or_default();
+            self.distinct += usize::from(*count == 0);
+            *count += 1;
+        }
+    }
+
+    /// Takes back what was added.
+    pub(super) fn remove(&mut self, topic: &str, ids: &[i32]) {
+        let Some(owners) = self.owners.get_mut(topic) else { return };
+        for id in ids {
+            let Some(count) = owners.get_mut(id) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                owners.remove(id);
+                self.distinct -= 1;
+            }
+        }
+        if owners.is_empty() {
+            self.owners.remove(topic);
+        }
+    }
+}
