@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor._engine import as_bytes, choose
 from assignor.errors import IllegalArgumentError
-from assignor.model import check_name, wrong_type
+from assignor.model import check_name, is_int, wrong_type
 from assignor.reference import offsets as reference
-from assignor.reference.group import _is_int
 
 if TYPE_CHECKING:
     from assignor._engine import ArrowArray, ArrowRecordBatch, Bytes, Engine
@@ -140,7 +139,7 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
         23
     """
     check_name(group, "group")
-    if not _is_int(partitions):
+    if not is_int(partitions):
         raise wrong_type("partitions", "an int", partitions)
     count = operator.index(partitions)
     if not 1 <= count <= MOST_PARTITIONS:

@@ -51,7 +51,7 @@ class GroupReport:
         least_loaded: Partitions of the member that has fewest; None without members.
         most_loaded: Partitions of the member that has most.
         range_generations: The comparison.
-        rebalances: How many generations or epochs the log has.
+        rebalances: How many new generations or epochs the log has.
         busiest_minute: The most rebalances within a minute that changed no member.
         bad_records: Records of the group that could not be decoded.
     """
