@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,56 +12,7 @@ import pytest
 from assignor import PartitionInfo, Subscription, assign, errors, plan
 from assignor.model import shown
 from engines import Engine
-
-LONE = "\ud800"
-ARGUMENT, TYPE, NULL = errors.IllegalArgumentError, errors.WrongTypeError, errors.NullArgumentError
-
-
-class Unreadable:
-    """An object that cannot even show itself."""
-
-    def __repr__(self) -> str:
-        raise RuntimeError("no")
-
-
-class Changing(Mapping[str, Any]):
-    """A mapping of a user's own, that can be changed."""
-
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self.entries = dict(entries)
-
-    def __getitem__(self, key: str) -> Any:
-        return self.entries[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-
-class Interfering:
-    """An iterable that does something else whenever it is read."""
-
-    def __init__(self, entries: list[Any], interfere: Callable[[], object]) -> None:
-        self.entries = entries
-        self.interfere = interfere
-
-    def __iter__(self) -> Iterator[Any]:
-        self.interfere()
-        return iter(self.entries)
-
-
-def refused(topics: Any, members: Any, engine: Engine) -> tuple[type[BaseException], str]:
-    """Class and message of the error that both `assign` and `plan` raise."""
-    with pytest.raises(errors.AssignorError) as assigning:
-        assign(topics, members, engine=engine)
-    with pytest.raises(errors.AssignorError) as planning:
-        plan(topics, members, engine=engine)
-    assert str(assigning.value) == str(planning.value)
-    assert type(assigning.value) is type(planning.value)
-    return type(assigning.value), str(assigning.value)
-
+from refusals import ARGUMENT, LONE, NULL, TYPE, Changing, Interfering, Unreadable, refused, refused_once
 
 Info: Any = PartitionInfo  # also of what it is not meant for
 
@@ -216,88 +167,11 @@ def test_subscriptions_that_change_size_while_they_are_read_are_refused(
     assert (ARGUMENT, f"subscriptions changed size while it was read: {sizes}") == found
 
 
-def refused_once(call: Callable[[], object]) -> tuple[type[BaseException], str]:
-    """Class and message of the error of a call that cannot be repeated."""
-    with pytest.raises(errors.AssignorError) as raised:
-        call()
-    return type(raised.value), str(raised.value)
-
-
 @pytest.mark.parametrize("name", ["java", "", "RUST", LONE, None, 3, b"rust"])
 def test_an_unknown_engine_is_refused(name: Any) -> None:
     message = f"engine must be 'rust' or 'reference', not {name!r}"
 
     assert (ARGUMENT, message) == refused({}, {}, name)
-
-
-def test_a_pattern_is_refused_as_long_as_it_cannot_be_resolved() -> None:
-    with pytest.raises(
-        errors.UnsupportedPatternError, match=r"Subscription: .* list the topics that 'orders\.\*' means"
-    ):
-        Subscription(pattern="orders.*")
-    with pytest.raises(ARGUMENT, match=r"topics or a pattern, not both: \('t',\) and 'orders\.\*'"):
-        Subscription(("t",), pattern="orders.*")
-
-
-@pytest.mark.parametrize("field", ["group_instance_id", "rack"])
-@pytest.mark.parametrize(
-    ("value", "error", "reason"),
-    [
-        (7, TYPE, "must be a str, not int: 7"),
-        (b"r", TYPE, "must be a str, not bytes: b'r'"),
-        (("r",), TYPE, "must be a str, not tuple: ('r',)"),
-        (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
-    ],
-)
-def test_a_subscription_refuses_what_is_no_name(field: str, value: Any, error: type[Exception], reason: str) -> None:
-    found = refused_once(lambda: Subscription(("t",), **{field: value}))
-
-    assert (error, f"Subscription: {field} {reason}") == found
-
-
-@pytest.mark.parametrize(
-    ("topics", "error", "message"),
-    [
-        ("t", TYPE, "Subscription: topics must be an iterable of topic names, not str: 't'"),
-        (None, NULL, "Subscription: topics must be an iterable of topic names, not None"),
-        (["t", 7], TYPE, "Subscription: a topic must be a str, not int: 7"),
-        ([None], NULL, "Subscription: a topic must be a str, not None"),
-        ([LONE], ARGUMENT, "Subscription: a topic has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
-    ],
-)
-def test_a_subscription_refuses_topics_that_cannot_be_meant(topics: Any, error: type[Exception], message: str) -> None:
-    assert (error, message) == refused_once(lambda: Subscription(topics))
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "error", "message"),
-    [
-        ("owned_partitions", 7, TYPE, "owned_partitions must be an iterable of (topic, partition), not int: 7"),
-        ("owned_partitions", "ab", TYPE, "owned_partitions must be an iterable of (topic, partition), not str: 'ab'"),
-        ("owned_partitions", None, NULL, "owned_partitions must be an iterable of (topic, partition), not None"),
-        ("owned_partitions", [7], TYPE, "owned_partitions: a partition must be a (topic, partition) tuple, not int: 7"),
-        (
-            "owned_partitions",
-            ["ab"],
-            TYPE,
-            "owned_partitions: a partition must be a (topic, partition) tuple, not str: 'ab'",
-        ),
-        ("owned_partitions", [(1, 2)], TYPE, "owned_partitions: a topic must be a str, not int: 1"),
-        ("owned_partitions", [("t", "x")], TYPE, "owned_partitions: a partition id must be an int, not str: 'x'"),
-        ("owned_partitions", [("t", True)], TYPE, "owned_partitions: a partition id must be an int, not bool: True"),
-        ("owned_partitions", [("t", -1)], ARGUMENT, "owned_partitions: a partition id cannot be negative: -1"),
-        ("generation", "q", TYPE, "generation must be an int, not str: 'q'"),
-        ("generation", True, TYPE, "generation must be an int, not bool: True"),
-        ("user_data", "s", TYPE, "user_data must be bytes, not str: 's'"),
-        ("dialect", 7, TYPE, "dialect must be a str, not int: 7"),
-    ],
-)
-def test_a_subscription_refuses_what_no_field_can_hold(
-    field: str, value: Any, error: type[Exception], message: str
-) -> None:
-    given: dict[str, Any] = {field: value}
-
-    assert (error, f"Subscription: {message}") == refused_once(lambda: Subscription(("t",), **given))
 
 
 class Repeating(Changing):
@@ -429,20 +303,6 @@ def test_what_can_be_indexed_can_be_iterated(engine: Engine) -> None:
     for broken in ({"t": Sequence(TypeError("mine"))}, {"t": [Info(0, Sequence(TypeError("mine")))]}):
         with pytest.raises(TypeError, match=r"^mine$"):
             assign(broken, {}, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
-
-
-@pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine")])
-def test_a_subscription_passes_errors_of_a_users_own_iterator_on(error: Exception) -> None:
-    def fail() -> None:
-        raise error
-
-    with pytest.raises(type(error)) as by_topics:
-        Subscription(Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
-    with pytest.raises(type(error)) as by_owned:
-        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
-
-    assert error is by_topics.value
-    assert error is by_owned.value
 
 
 def test_after_an_error_the_inputs_are_as_they_were(engine: Engine) -> None:
