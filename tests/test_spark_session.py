@@ -16,7 +16,7 @@ import pytest
 import assignor
 from assignor.errors import MissingDependencyError, SparkStartError
 from assignor.spark.java import bundled_java, find_java
-from assignor.spark.session import session
+from assignor.spark.session import _interrupted, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -241,3 +241,16 @@ def test_the_session_listens_to_this_machine_only_and_is_sized_for_it(spark: Spa
         "spark.sql.session.timeZone": "UTC",
     }
     assert {name: spark.conf.get(name) for name in expected} == expected
+
+
+def test_what_comes_of_an_interrupt_while_things_are_put_away_is_an_interrupt() -> None:
+    def cut_short() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise ConnectionError("Answer from Java side is empty")
+
+    with pytest.raises(ConnectionError) as caught:
+        cut_short()
+    assert _interrupted(caught.value)
+    assert not _interrupted(ConnectionError("of its own"))

@@ -90,6 +90,8 @@ def session(
         try:
             yield spark
         except Exception as error:
+            if _interrupted(error):
+                raise KeyboardInterrupt from error
             _outlive(error, captured)
             raise
 
@@ -192,6 +194,15 @@ def _tail(captured: IO[bytes]) -> str:
     captured.seek(0)
     lines = captured.read().decode(errors="replace").splitlines()
     return "\n".join(lines[-_TAIL_LINES:])
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether it is what came of putting something away after Ctrl-C, which cut a call of the JVM short."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
 
 
 def _outlive(error: BaseException | None, captured: IO[bytes]) -> None:
