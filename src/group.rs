@@ -69,8 +69,7 @@ impl Ids {
 #[derive(Debug, Clone, Default)]
 pub struct Racks {
     numbers: FxHashMap<String, u32>,
-    sets: Vec<Vec<u32>>,
-    set_numbers: FxHashMap<Vec<u32>, u32>,
+    sets: Sets,
 }
 
 impl Racks {
@@ -85,23 +84,14 @@ impl Racks {
     }
 
     /// The number of a set of racks, given in any order and with repetitions.
-    pub fn set(&mut self, mut racks: Vec<u32>) -> u32 {
-        racks.sort_unstable();
-        racks.dedup();
-        match self.set_numbers.entry(racks) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                let number = self.sets.len() as u32;
-                self.sets.push(entry.key().clone());
-                *entry.insert(number)
-            }
-        }
+    pub fn set(&mut self, racks: Vec<u32>) -> u32 {
+        self.sets.number(racks)
     }
 
     /// The racks of a set, ascending.
     #[must_use]
     pub fn racks_of(&self, set: u32) -> &[u32] {
-        &self.sets[set as usize]
+        &self.sets.all()[set as usize]
     }
 
     /// How many distinct racks there are.
@@ -196,20 +186,23 @@ pub struct Member {
 }
 
 /// Distinct subscriptions, each a sorted set of topic numbers.
+pub type Classes = Sets;
+
+/// Distinct sets of numbers, each sorted and numbered itself.
 #[derive(Debug, Clone, Default)]
-pub struct Classes {
+pub struct Sets {
     sets: Vec<Vec<u32>>,
     numbers: FxHashMap<Vec<u32>, u32>,
 }
 
-impl Classes {
-    /// The number of a subscription, given in any order and with repetitions.
-    pub fn number(&mut self, mut topics: Vec<u32>) -> u32 {
-        if !topics.is_sorted_by(|left, right| left < right) {
-            topics.sort_unstable();
-            topics.dedup();
+impl Sets {
+    /// The number of a set, given in any order and with repetitions.
+    pub fn number(&mut self, mut members: Vec<u32>) -> u32 {
+        if !members.is_sorted_by(|left, right| left < right) {
+            members.sort_unstable();
+            members.dedup();
         }
-        match self.numbers.entry(topics) {
+        match self.numbers.entry(members) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
                 let number = self.sets.len() as u32;
@@ -219,7 +212,7 @@ impl Classes {
         }
     }
 
-    /// The subscriptions, by number.
+    /// The sets, by number.
     #[must_use]
     pub fn all(&self) -> &[Vec<u32>] {
         &self.sets
