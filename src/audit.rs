@@ -5,10 +5,11 @@
 //! when either moment explains it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::group::{Classes, Group, Member, Racks, Topic, Topics};
+use crate::group::{Group, Partitions as TopicPartitions, Racks, Topics};
 use crate::range;
 use crate::replay::{Joined, Partitions, Reading};
 
@@ -18,7 +19,7 @@ pub struct Moment {
     /// Milliseconds since 1970.
     pub time: i64,
     /// The topics by name.
-    pub topics: FxHashMap<String, Topic>,
+    pub topics: FxHashMap<String, TopicPartitions>,
 }
 
 /// What is known of a cluster's topics over time.
@@ -122,24 +123,21 @@ fn range_of(
 ) -> Vec<Partitions> {
     let wanted: BTreeSet<&str> =
         members.iter().flat_map(|(_, reading, _)| &reading.topics).map(String::as_str).collect();
-    let topics = wanted.into_iter().filter(|topic| known(topic)).filter_map(|topic| moment.topics.get(topic));
-    let topics = Topics::new(topics.cloned().collect());
-    let mut racks = metadata.racks.clone();
-    let mut classes = Classes::default();
-    let group_members = members.iter().map(|(joined, reading, _)| Member {
-        id: joined.id.clone(),
-        instance_id: joined.instance_id.clone(),
-        rack: reading.rack.as_ref().map(|rack| racks.number(rack)),
-        class: classes.number(reading.topics.iter().filter_map(|topic| topics.number(topic)).collect()),
-    });
-    let group_members = group_members.collect();
-    let plan = range::assign(&Group { topics, members: group_members, classes, racks }, false);
+    let known = wanted.into_iter().filter(|topic| known(topic));
+    let topics = known.filter_map(|topic| Some((topic, moment.topics.get(topic)?.clone())));
+    let mut group = Group::new(Arc::new(Topics::new(topics, metadata.racks.clone())), members.len());
+    for (joined, reading, _) in members {
+        let mut wanted = reading.topics.iter().map(|topic| group.topic_number(topic)).collect();
+        let class = group.class(&mut wanted);
+        group.push(&joined.id, class, joined.instance_id.as_deref(), reading.rack.as_deref());
+    }
+    let plan = range::assign(&Arc::new(group), false);
     (0..members.len())
         .map(|member| {
             let mut partitions = Partitions::new();
             for span in plan.spans_of(member) {
-                let ids = partitions.entry(plan.topics()[span.topic as usize].clone()).or_default();
-                ids.extend((0..span.count).map(|offset| span.start + offset));
+                let ids = partitions.entry(plan.topics().get(span.topic as usize).to_owned()).or_default();
+                ids.extend(span.ids());
             }
             partitions
         })
@@ -212,7 +210,7 @@ mod tests {
             time: *time,
             topics: topics
                 .iter()
-                .map(|(name, count)| ((*name).into(), Topic::counted((*name).into(), *count)))
+                .map(|(name, count)| ((*name).into(), TopicPartitions::counted(*count)))
                 .collect(),
         };
         Metadata { moments: moments.iter().map(moment).collect(), ..Metadata::default() }

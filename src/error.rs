@@ -41,3 +41,13 @@ pub enum GroupError {
         partition: i32,
     },
 }
+
+/// Spans that are no plan.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("span {row}: {reason}")]
+pub struct PlanError {
+    /// Which of the spans.
+    pub row: usize,
+    /// What was wrong.
+    pub reason: String,
+}

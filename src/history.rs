@@ -6,7 +6,7 @@ use std::iter;
 use rustc_hash::FxHashSet;
 
 use crate::audit::{Metadata, Outcome, Verdict, judge};
-use crate::group::Topic;
+use crate::group::Partitions;
 use crate::replay::{Generation, History, Kind, Member, busiest_minute, owned};
 
 /// The counts of one history.
@@ -113,10 +113,10 @@ fn unowned(history: &History, owned: &FxHashSet<(&str, i32)>, metadata: &Metadat
         wanted.extend(member.topics.as_ref()?);
     }
     let taken: FxHashSet<(&str, i32)> = owned.iter().map(|(topic, id)| (named(topic, metadata), *id)).collect();
-    let nobodys = |topic: &Topic| {
-        (0..topic.ids.len()).filter(|at| !taken.contains(&(topic.name.as_str(), topic.ids.at(*at)))).count()
+    let nobodys = |(topic, Partitions { ids, .. }): (&String, &Partitions)| {
+        (0..ids.len()).filter(|at| !taken.contains(&(topic.as_str(), ids.at(*at)))).count()
     };
-    Some(wanted.into_iter().filter_map(|topic| last.topics.get(topic)).map(nobodys).sum())
+    Some(wanted.into_iter().filter_map(|topic| last.topics.get_key_value(topic)).map(nobodys).sum())
 }
 
 #[cfg(test)]
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn metadata(topics: &[(&str, u32)]) -> Metadata {
-        let topics = topics.iter().map(|(name, count)| ((*name).into(), Topic::counted((*name).into(), *count)));
+        let topics = topics.iter().map(|(name, count)| ((*name).into(), Partitions::counted(*count)));
         Metadata { moments: vec![Moment { time: 0, topics: topics.collect() }], ..Metadata::default() }
     }
 

@@ -11,189 +11,207 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::group::{Audiences, Group, Racks, Topic};
+use crate::group::{Audiences, Group, Lists, Partitions, Place, Racks, Sets};
+use crate::plan::{Runs, Share};
 
-/// Marks a position that nobody has yet.
+/// Marks a position that nobody has yet, and what has no number.
 const NOBODY: u32 = u32::MAX;
 
-/// Who has what in the topics that racks have a say in.
-#[derive(Debug)]
-pub(crate) struct Owners {
-    /// Distinct solutions: a rank among the topic's consumers per position.
-    solutions: Vec<Vec<u32>>,
-    /// Per topic its solution; None where plain ranges are the answer.
-    of_topic: Vec<Option<u32>>,
-}
-
-impl Owners {
-    /// Per position the rank of its owner, or None where plain ranges are the answer.
-    pub(crate) fn of_topic(&self, topic: usize) -> Option<&[u32]> {
-        self.of_topic[topic].map(|solution| self.solutions[solution as usize].as_slice())
+/// Solves the topics that racks have a say in: changes their shares, and gives the solutions that these speak of.
+pub(crate) fn solve(group: &Group, audiences: &Audiences, shares: &mut [Share], prefer_rack_aware: bool) -> Vec<Runs> {
+    let mut solutions = Vec::new();
+    if !group.has_places() {
+        return solutions;
     }
-}
-
-/// Solves the topics that racks have a say in; None when no topic of the group needs it.
-pub(crate) fn solve(group: &Group, audiences: &Audiences, prefer_rack_aware: bool) -> Option<Owners> {
-    if group.racks.is_empty() {
-        return None;
-    }
-    let consumer_racks = distinct_racks(group, audiences);
-    let topics = group.topics.all();
-    let needed = |topic: &Topic, audience: Option<u32>| {
-        audience
-            .is_some_and(|audience| needs(topic, &consumer_racks[audience as usize], &group.racks, prefer_rack_aware))
+    let (partitions, racks) = (group.topics().partitions(), group.topics().racks());
+    let consumers = audiences.consumers(group);
+    let places: Vec<Places> = consumers.iter().map(|members| Places::of(group, members)).collect();
+    let needed = |topic: usize| {
+        let audience = audiences.of_topic(topic)?;
+        Some(needs(&partitions[topic], &places[audience as usize], racks, prefer_rack_aware))
     };
-    let needs: Vec<bool> =
-        topics.iter().zip(&audiences.of_topic).map(|(topic, audience)| needed(topic, *audience)).collect();
-    if !needs.contains(&true) {
-        return None;
+    let needed: Vec<bool> = (0..partitions.len()).map(|topic| needed(topic).unwrap_or(false)).collect();
+    if !needed.contains(&true) {
+        return solutions;
     }
 
-    let mut together: FxHashMap<(u32, usize), Vec<usize>> = FxHashMap::default();
-    for (number, audience) in audiences.of_topic.iter().enumerate() {
-        // Without any rack among the consumers every partition suits everybody, which is what plain ranges are.
-        if let Some(audience) = audience.filter(|audience| !consumer_racks[*audience as usize].is_empty()) {
-            together.entry((audience, topics[number].ids.len())).or_default().push(number);
+    let mut local = LocalRacks::new(racks);
+    for (audience, places) in places.iter().enumerate() {
+        if places.anywhere_only {
+            continue; // every partition suits everybody, which is what plain ranges are
+        }
+        let mut together: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
+        for topic in audiences.topics(audience as u32) {
+            together.entry(partitions[*topic as usize].ids.len()).or_default().push(*topic);
+        }
+        local.enter(&places.racks);
+        let members = consumers.get(audience);
+        let of_consumers: Vec<Option<u32>> = members.iter().map(|member| local.of_member(group, *member)).collect();
+        for (positions, topics) in together {
+            if matches!(topics[..], [only] if !needed[only as usize]) {
+                continue;
+            }
+            let mut solution = Solution::new(&of_consumers, positions);
+            if let [only] = topics[..] {
+                let column = local.of_positions(&partitions[only as usize]).unwrap_or_default();
+                solution.give_matching(&column, &local);
+            } else {
+                let common = local.in_all(topics.iter().map(|topic| &partitions[*topic as usize]));
+                solution.give_together(common.as_deref(), &local);
+            }
+            solution.give_rest();
+            for topic in topics {
+                shares[topic as usize] = Share::Solved(solutions.len() as u32);
+            }
+            solutions.push(Runs::of(&solution.owners, members.len()));
         }
     }
-    let mut owners = Owners { solutions: Vec::new(), of_topic: vec![None; topics.len()] };
-    for ((audience, positions), numbers) in together {
-        let single = match numbers[..] {
-            [only] if !needs[only] => continue,
-            [only] => Some(&topics[only]),
-            _ => None,
-        };
-        let local = LocalRacks { racks: &consumer_racks[audience as usize] };
-        let members = &audiences.members[audience as usize];
-        let mut solution = Solution::new(local.of_consumers(group, members), positions);
-        if let Some(topic) = single {
-            solution.give_matching(&local.of_replicas(topic, &group.racks), local.racks.len());
-        } else {
-            let common = local.in_all(numbers.iter().map(|number| &topics[*number]), &group.racks);
-            solution.give_together(common.as_deref(), local.racks.len());
-        }
-        solution.give_rest();
-        for number in numbers {
-            owners.of_topic[number] = Some(owners.solutions.len() as u32);
-        }
-        owners.solutions.push(solution.owners);
-    }
-    Some(owners)
+    solutions
 }
 
-/// Per audience the racks of its consumers, ascending.
-fn distinct_racks(group: &Group, audiences: &Audiences) -> Vec<Vec<u32>> {
-    let mut seen_by = vec![NOBODY; group.racks.len()];
-    let mut found = Vec::with_capacity(audiences.members.len());
-    for (audience, members) in audiences.members.iter().enumerate() {
-        let mut racks = Vec::new();
-        for rack in members.iter().filter_map(|member| group.members[*member as usize].rack) {
-            if seen_by[rack as usize] != audience as u32 {
-                seen_by[rack as usize] = audience as u32;
-                racks.push(rack);
+/// Where the consumers of an audience are.
+struct Places {
+    /// The racks of replicas that some of them are on, ascending.
+    racks: Vec<u32>,
+    /// Whether none of them is on any rack.
+    anywhere_only: bool,
+}
+
+impl Places {
+    fn of(group: &Group, members: &[u32]) -> Self {
+        let mut found = Self { racks: Vec::new(), anywhere_only: true };
+        let mut seen = vec![false; group.topics().racks().len()];
+        for member in members {
+            let place = group.place(*member as usize);
+            found.anywhere_only &= place == Place::Anywhere;
+            if let Place::On(rack) = place
+                && !std::mem::replace(&mut seen[rack as usize], true)
+            {
+                found.racks.push(rack);
             }
         }
-        racks.sort_unstable();
-        found.push(racks);
+        found.racks.sort_unstable();
+        found
     }
-    found
 }
 
 /// Whether racks can make a difference: consumers and replicas meet on some, and not every partition is on all.
-fn needs(topic: &Topic, consumer_racks: &[u32], racks: &Racks, prefer_rack_aware: bool) -> bool {
-    let Some(sets) = &topic.racks else { return false };
-    let mut distinct = sets.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let mut replica_racks = distinct.iter().flat_map(|set| racks.racks_of(*set));
-    let meet = replica_racks.any(|rack| consumer_racks.binary_search(rack).is_ok());
+fn needs(partitions: &Partitions, places: &Places, racks: &Racks, prefer_rack_aware: bool) -> bool {
+    let Some(column) = &partitions.racks else { return false };
+    let meet = |set: u32| racks.sets().get(set).iter().any(|rack| places.racks.binary_search(rack).is_ok());
     // Two different sets cannot both be the union of all.
-    meet && (prefer_rack_aware || distinct.len() > 1)
+    let differ = prefer_rack_aware || column.iter().any(|set| *set != column[0]);
+    let mut last = NOBODY;
+    differ && column.iter().any(|set| std::mem::replace(&mut last, *set) != *set && meet(*set))
 }
 
 /// The racks of one audience, numbered from 0 among themselves: no other rack can match anybody.
 struct LocalRacks<'a> {
-    racks: &'a [u32],
+    racks: &'a Racks,
+    /// Per rack its number in the audience.
+    numbers: Vec<u32>,
+    /// How many there are.
+    count: u32,
+    /// The sets that positions are on, as far as the audience is concerned.
+    sets: Sets,
+    /// Per set of racks the one of `sets` that is left of it.
+    left: Vec<u32>,
 }
 
-impl LocalRacks<'_> {
-    fn number(&self, rack: u32) -> Option<u32> {
-        self.racks.binary_search(&rack).ok().map(|number| number as u32)
+impl<'a> LocalRacks<'a> {
+    fn new(racks: &'a Racks) -> Self {
+        let (numbers, left) = (vec![NOBODY; racks.len()], vec![NOBODY; racks.sets().len()]);
+        Self { racks, numbers, count: 0, sets: Sets::default(), left }
     }
 
-    /// Per consumer its rack.
-    fn of_consumers(&self, group: &Group, members: &[u32]) -> Vec<Option<u32>> {
-        let rack = |member: &u32| group.members[*member as usize].rack.and_then(|rack| self.number(rack));
-        members.iter().map(rack).collect()
+    /// Turns to another audience.
+    fn enter(&mut self, racks: &[u32]) {
+        self.numbers.fill(NOBODY);
+        self.left.fill(NOBODY);
+        self.sets = Sets::default();
+        self.count = racks.len() as u32;
+        for (number, rack) in racks.iter().enumerate() {
+            self.numbers[*rack as usize] = number as u32;
+        }
     }
 
-    /// Per position of a topic the racks of its replicas; nothing for a topic without racks.
-    fn of_replicas(&self, topic: &Topic, racks: &Racks) -> Vec<Vec<u32>> {
-        let numbers = |set: &u32| racks.racks_of(*set).iter().filter_map(|rack| self.number(*rack)).collect();
-        topic.racks.as_deref().unwrap_or_default().iter().map(numbers).collect()
+    /// The rack of a consumer; one on which no replica is has the number that comes after all others.
+    fn of_member(&self, group: &Group, member: u32) -> Option<u32> {
+        match group.place(member as usize) {
+            Place::Anywhere => None,
+            Place::On(rack) => Some(self.numbers[rack as usize]),
+            Place::Elsewhere => Some(self.count),
+        }
     }
 
-    /// Per position the racks that it has in every one of the topics; None when some topic has no racks at all.
-    fn in_all<'t>(&self, topics: impl Iterator<Item = &'t Topic>, racks: &Racks) -> Option<Vec<Vec<u32>>> {
-        let mut common: Option<Vec<Vec<u32>>> = None;
+    /// Per position of a topic a set of racks; None for a topic without racks.
+    fn of_positions(&mut self, partitions: &Partitions) -> Option<Vec<u32>> {
+        let column = partitions.racks.as_ref()?;
+        Some(column.iter().map(|set| self.left_of(*set)).collect())
+    }
+
+    fn left_of(&mut self, set: u32) -> u32 {
+        if self.left[set as usize] == NOBODY {
+            let racks = self.racks.sets().get(set).iter().map(|rack| self.numbers[*rack as usize]);
+            self.left[set as usize] = self.sets.number(&mut racks.filter(|number| *number != NOBODY).collect());
+        }
+        self.left[set as usize]
+    }
+
+    /// Per position the set of racks that it has in every one of the topics; None when some topic has no racks at all.
+    fn in_all<'t>(&mut self, mut topics: impl Iterator<Item = &'t Partitions>) -> Option<Vec<u32>> {
+        let first = topics.next()?;
+        let mut common = self.of_positions(first)?;
+        let mut last = first.racks.as_ref()?;
+        let mut known: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         for topic in topics {
-            let sets = topic.racks.as_ref()?;
-            match &mut common {
-                None => common = Some(self.of_replicas(topic, racks)),
-                Some(common) => {
-                    for (left, set) in common.iter_mut().zip(sets) {
-                        let right = racks.racks_of(*set);
-                        left.retain(|number| right.binary_search(&self.racks[*number as usize]).is_ok());
-                    }
+            let column = topic.racks.as_ref()?;
+            if column == last {
+                continue; // what is in all so far is in this one
+            }
+            last = column;
+            for (common, set) in common.iter_mut().zip(column) {
+                let (left, right) = (*common, self.left_of(*set));
+                if left != right {
+                    *common = *known.entry((left, right)).or_insert_with(|| {
+                        let right = self.sets.get(right);
+                        let both = self.sets.get(left).iter().copied().filter(|rack| right.contains(rack));
+                        let mut both = both.collect();
+                        self.sets.number(&mut both)
+                    });
                 }
             }
         }
-        common
+        Some(common)
     }
 }
 
-/// Lists of numbers by rack, in one allocation, each with a head that only moves forward.
+/// Lists of numbers by rack, each with a head that only moves forward.
 struct Queues {
-    entries: Vec<u32>,
+    lists: Lists,
     heads: Vec<usize>,
-    ends: Vec<usize>,
 }
 
 impl Queues {
     /// Sorts (rack, number) pairs into queues, keeping their order inside a queue.
     fn new(pairs: impl Iterator<Item = (u32, u32)> + Clone, racks: usize) -> Self {
-        let mut ends = vec![0; racks + 1];
-        for (rack, _) in pairs.clone() {
-            ends[rack as usize + 1] += 1;
-        }
-        for rack in 0..racks {
-            ends[rack + 1] += ends[rack];
-        }
-        let heads = ends[..racks].to_vec();
-        let mut next = heads.clone();
-        let mut entries = vec![0; ends[racks]];
-        for (rack, number) in pairs {
-            entries[next[rack as usize]] = number;
-            next[rack as usize] += 1;
-        }
-        ends.remove(0);
-        Self { entries, heads, ends }
+        Self { lists: Lists::by_key(racks, pairs), heads: vec![0; racks] }
     }
 
     /// The first entry of a queue that is still usable; what comes before it is dropped for good.
     fn first(&mut self, rack: u32, usable: impl Fn(u32) -> bool) -> Option<u32> {
-        let (head, end) = (&mut self.heads[rack as usize], self.ends[rack as usize]);
-        while *head < end && !usable(self.entries[*head]) {
+        let (list, head) = (self.lists.get(rack as usize), &mut self.heads[rack as usize]);
+        while *head < list.len() && !usable(list[*head]) {
             *head += 1;
         }
-        (*head < end).then(|| self.entries[*head])
+        list.get(*head).copied()
     }
 }
 
 /// One topic, or topics solved as one, on the way to being given away.
-struct Solution {
+struct Solution<'a> {
     /// Per consumer, in order, its rack.
-    consumers: Vec<Option<u32>>,
+    consumers: &'a [Option<u32>],
     /// Per consumer how many positions it has.
     counts: Vec<usize>,
     /// What everybody gets.
@@ -204,8 +222,8 @@ struct Solution {
     owners: Vec<u32>,
 }
 
-impl Solution {
-    fn new(consumers: Vec<Option<u32>>, positions: usize) -> Self {
+impl<'a> Solution<'a> {
+    fn new(consumers: &'a [Option<u32>], positions: usize) -> Self {
         Self {
             counts: vec![0; consumers.len()],
             quota: positions / consumers.len(),
@@ -229,14 +247,17 @@ impl Solution {
     }
 
     /// Each consumer in order takes the first positions on its rack (without a rack: any), up to its capacity.
-    fn give_matching(&mut self, replica_racks: &[Vec<u32>], racks: usize) {
-        let pairs = replica_racks
+    fn give_matching(&mut self, column: &[u32], local: &LocalRacks<'_>) {
+        let pairs = column
             .iter()
             .enumerate()
-            .flat_map(|(position, on)| on.iter().map(move |rack| (*rack, position as u32)));
-        let mut queues = Queues::new(pairs, racks);
+            .flat_map(|(position, set)| local.sets.get(*set).iter().map(move |rack| (*rack, position as u32)));
+        let mut queues = Queues::new(pairs, local.count as usize + 1);
         let mut anywhere = 0;
         for consumer in 0..self.consumers.len() {
+            if self.quota == 0 && self.extra == 0 {
+                return;
+            }
             match self.consumers[consumer] {
                 None => self.take_next(consumer, &mut anywhere),
                 Some(rack) => {
@@ -256,16 +277,16 @@ impl Solution {
 
     /// Each position in order goes to the first consumer with capacity that is on one of its racks or has none;
     /// without common racks only the latter will do.
-    fn give_together(&mut self, common_racks: Option<&[Vec<u32>]>, racks: usize) {
-        let nowhere = racks as u32;
+    fn give_together(&mut self, common: Option<&[u32]>, local: &LocalRacks<'_>) {
+        let anywhere = local.count + 1;
         let pairs =
-            self.consumers.iter().enumerate().map(|(consumer, rack)| (rack.unwrap_or(nowhere), consumer as u32));
-        let mut queues = Queues::new(pairs, racks + 1);
+            self.consumers.iter().enumerate().map(|(consumer, rack)| (rack.unwrap_or(anywhere), consumer as u32));
+        let mut queues = Queues::new(pairs, anywhere as usize + 1);
         for position in 0..self.owners.len() {
-            let on = common_racks.map_or(&[][..], |common| &common[position]);
+            let on = common.map_or(&[][..], |common| local.sets.get(common[position]));
             let first = on
                 .iter()
-                .chain([&nowhere])
+                .chain([&anywhere])
                 .filter_map(|rack| queues.first(*rack, |consumer| self.capacity(consumer as usize) > 0))
                 .min();
             if let Some(consumer) = first {

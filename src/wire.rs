@@ -142,6 +142,20 @@ fn read_topic_partitions(reader: &mut Reader<'_>) -> Result<TopicPartitions, Wir
     Ok(TopicPartitions { topic, partitions })
 }
 
+/// The version to write for one asked for: a newer one than is known is written as the newest known.
+pub(crate) fn written_version(version: i16) -> Result<i16, WireError> {
+    if version < 0 {
+        return Err(wrong(0, format!("version {version} is negative")).within("version"));
+    }
+    Ok(version.min(NEWEST_VERSION))
+}
+
+/// The length of a topic's name as the format has it.
+pub(crate) fn topic_length(name: &str) -> Result<i16, WireError> {
+    i16::try_from(name.len())
+        .map_err(|_| wrong(0, format!("a topic's name has {} bytes, more than 32767", name.len())).within("topic"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,9 @@
 //! are (topic, id), consumers are looked through from the first each time, and capacity is read anew each time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use assignor::group::{Classes, Group, Member, Racks, Topic, Topics};
+use assignor::group::{Group, Partitions, Racks, Topics};
 use assignor::range;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -13,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// Id to racks of the replicas.
-type Partitions = BTreeMap<i32, BTreeSet<String>>;
+type Replicas = BTreeMap<i32, BTreeSet<String>>;
 type Answer = BTreeMap<String, Vec<(String, i32)>>;
 
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ struct Subscriber {
 
 #[derive(Debug, Clone)]
 struct Drawn {
-    topics: BTreeMap<String, Partitions>,
+    topics: BTreeMap<String, Replicas>,
     members: Vec<(String, Subscriber)>,
     prefer_rack_aware: bool,
 }
@@ -37,7 +38,7 @@ fn names() -> impl Strategy<Value = String> {
 }
 
 /// Partitions, few sizes, so that topics are often co-partitioned; where `racks` is false no replica has one.
-fn partitions(racks: bool) -> impl Strategy<Value = Partitions> {
+fn partitions(racks: bool) -> impl Strategy<Value = Replicas> {
     let on = btree_set(select(RACKS.map(str::to_owned).to_vec()), if racks { 0..3 } else { 0..1 });
     select(vec![0_usize, 3, 3, 4, 4, 7]).prop_flat_map(move |size| {
         let ids = prop_oneof![Just((0..size as i32).collect()), btree_set(0..20_i32, size)];
@@ -66,28 +67,33 @@ fn groups(racks: bool) -> impl Strategy<Value = Drawn> {
 
 fn assign(drawn: &Drawn) -> Answer {
     let mut racks = Racks::default();
-    let topics = drawn.topics.iter().map(|(name, partitions)| {
-        let listed = partitions.iter().rev();
-        let listed = listed.map(|(id, on)| (*id, on.iter().map(|rack| racks.number(rack)).collect())).collect();
-        Topic::listed(name.clone(), listed, &mut racks).unwrap()
-    });
-    let topics = Topics::new(topics.collect());
-    let mut classes = Classes::default();
-    let members = drawn.members.iter().map(|(id, member)| Member {
-        id: id.clone(),
-        instance_id: member.instance_id.clone(),
-        rack: member.rack.as_ref().filter(|rack| !rack.is_empty()).map(|rack| racks.number(rack)),
-        class: classes.number(member.topics.iter().filter_map(|name| topics.number(name)).collect()),
-    });
-    let members = members.collect();
-    let plan = range::assign(&Group { topics, members, classes, racks }, drawn.prefer_rack_aware);
+    let listed: Vec<(&String, Vec<(i32, u32)>)> = drawn
+        .topics
+        .iter()
+        .map(|(name, partitions)| {
+            let set = |(id, on): (&i32, &BTreeSet<String>)| {
+                let mut on = on.iter().map(|rack| racks.number(rack)).collect();
+                (*id, racks.set(&mut on))
+            };
+            (name, partitions.iter().rev().map(set).collect())
+        })
+        .collect();
+    let topics: Vec<_> = listed
+        .into_iter()
+        .map(|(name, listed)| (name, Partitions::listed(name, listed, &racks).unwrap()))
+        .collect();
+    let mut group = Group::new(Arc::new(Topics::new(topics, racks)), drawn.members.len());
+    for (id, member) in &drawn.members {
+        let mut wanted = member.topics.iter().map(|name| group.topic_number(name)).collect();
+        let class = group.class(&mut wanted);
+        group.push(id, class, member.instance_id.as_deref(), member.rack.as_deref());
+    }
+    let plan = range::assign(&Arc::new(group), drawn.prefer_rack_aware);
     let mut answer = Answer::new();
     for (number, member) in plan.members().iter().enumerate() {
-        let list = answer.entry(member.clone()).or_default();
+        let list = answer.entry(member.to_owned()).or_default();
         for span in plan.spans_of(number) {
-            for offset in 0..span.count {
-                list.push((plan.topics()[span.topic as usize].clone(), span.start + offset));
-            }
+            list.extend(span.ids().map(|id| (plan.topics().get(span.topic as usize).to_owned(), id)));
         }
     }
     answer
@@ -110,7 +116,7 @@ fn consumers<'a>(drawn: &'a Drawn, topic: &str) -> Vec<&'a (String, Subscriber)>
 /// One topic on the way to being given away, as the rules tell it.
 struct State<'a> {
     topic: &'a str,
-    partitions: &'a Partitions,
+    partitions: &'a Replicas,
     /// In order: member id and rack.
     consumers: Vec<(&'a str, Option<&'a str>)>,
     unassigned: BTreeSet<i32>,
@@ -119,7 +125,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(drawn: &'a Drawn, topic: &'a str, partitions: &'a Partitions) -> Self {
+    fn new(drawn: &'a Drawn, topic: &'a str, partitions: &'a Replicas) -> Self {
         let rack = |member: &'a Subscriber| member.rack.as_deref().filter(|rack| !rack.is_empty());
         let consumers: Vec<_> =
             consumers(drawn, topic).into_iter().map(|(id, member)| (id.as_str(), rack(member))).collect();

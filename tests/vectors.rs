@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use assignor::group::{Classes, Group, Member, Racks, Topic, Topics};
-use assignor::plan::Plan;
+use assignor::group::{Group, Partitions, Racks, Topics};
+use assignor::plan::{Plan, Span};
 use assignor::range;
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -52,56 +53,60 @@ fn applies(case: &Value) -> bool {
     })
 }
 
-fn topic(name: &str, partitions: &Value, counted: bool, racks: &mut Racks) -> Topic {
+fn partitions(name: &str, partitions: &Value, counted: bool, sets: &[u32], racks: &Racks) -> Partitions {
     let partitions = partitions.as_array().unwrap();
     if counted {
-        return Topic::counted(name.to_owned(), partitions.len() as u32);
+        return Partitions::counted(partitions.len() as u32);
     }
-    let listed = partitions
-        .iter()
-        .map(|partition| {
-            let replicas = partition[1].as_array().unwrap();
-            (id(&partition[0]), replicas.iter().filter_map(Value::as_str).map(|rack| racks.number(rack)).collect())
-        })
-        .collect();
-    Topic::listed(name.to_owned(), listed, racks).unwrap()
+    let listed = partitions.iter().zip(sets).map(|(partition, set)| (id(&partition[0]), *set)).collect();
+    Partitions::listed(name, listed, racks).unwrap()
 }
 
 fn group(case: &Value) -> Group {
-    let mut racks = Racks::default();
     let counted = case.get("via").is_some_and(|via| via == "counts");
     let topics = case["topics"].as_object().unwrap();
-    let topics = Topics::new(topics.iter().map(|(name, found)| topic(name, found, counted, &mut racks)).collect());
-    let mut classes = Classes::default();
-    let members = case["members"].as_array().unwrap();
-    let members = members
+    let mut racks = Racks::default();
+    let mut set = |partition: &Value| {
+        let replicas = partition[1].as_array().unwrap();
+        let mut on = replicas.iter().filter_map(Value::as_str).map(|rack| racks.number(rack)).collect();
+        racks.set(&mut on)
+    };
+    let sets: Vec<Vec<u32>> =
+        topics.values().map(|found| found.as_array().unwrap().iter().map(&mut set).collect()).collect();
+    let topics: Vec<_> = topics
         .iter()
-        .map(|member| Member {
-            id: text(&member["member_id"]),
-            instance_id: member["group_instance_id"].as_str().map(str::to_owned),
-            rack: member["rack"].as_str().filter(|rack| !rack.is_empty()).map(|rack| racks.number(rack)),
-            class: classes.number(
-                member["topics"].as_array().unwrap().iter().filter_map(|name| topics.number(&text(name))).collect(),
-            ),
-        })
+        .zip(&sets)
+        .map(|((name, found), sets)| (name, partitions(name, found, counted, sets, &racks)))
         .collect();
-    Group { topics, members, classes, racks }
+    let mut group = Group::new(Arc::new(Topics::new(topics, racks)), 0);
+    for member in case["members"].as_array().unwrap() {
+        let names = member["topics"].as_array().unwrap().iter();
+        let mut wanted = names.map(|name| group.topic_number(&text(name))).collect();
+        let class = group.class(&mut wanted);
+        let (instance_id, rack) = (member["group_instance_id"].as_str(), member["rack"].as_str());
+        group.push(&text(&member["member_id"]), class, instance_id, rack);
+    }
+    group
 }
 
+/// Member to partitions, from the spans of each member alone and from the columns of all, which have to agree.
 fn spelled(plan: &Plan) -> Answer {
-    let lists = plan.members().iter().enumerate().map(|(number, member)| {
-        let spans = plan.spans_of(number).iter();
-        let list = spans.flat_map(|span| {
-            let topic = &plan.topics()[span.topic as usize];
-            (0..span.count).map(move |offset| (topic.clone(), span.start + offset))
-        });
-        (member.clone(), list.collect())
-    });
-    lists.collect()
+    let list = |spans: Vec<Span>| {
+        let named = |span: Span| span.ids().map(move |id| (plan.topics().get(span.topic as usize).to_owned(), id));
+        spans.into_iter().flat_map(named).collect::<Vec<_>>()
+    };
+    let members = || plan.members().iter().map(str::to_owned).enumerate();
+    let alone: Answer = members().map(|(number, member)| (member, list(plan.spans_of(number)))).collect();
+    let columns: Answer =
+        members().map(|(number, member)| (member, list(plan.columns().spans_of(number).collect()))).collect();
+    assert_eq!(alone, columns);
+    let counts: Vec<i64> = members().map(|(_, member)| alone[&member].len() as i64).collect();
+    assert_eq!(counts, plan.counts());
+    alone
 }
 
 fn answer(case: &Value) -> Answer {
-    spelled(&range::assign(&group(case), case["prefer_rack_aware"].as_bool().unwrap()))
+    spelled(&range::assign(&Arc::new(group(case)), case["prefer_rack_aware"].as_bool().unwrap()))
 }
 
 /// Kafka's answer; partitions are pairs, or names like `topic-0`.

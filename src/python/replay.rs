@@ -15,7 +15,7 @@ use super::error::{IllegalArgumentError, WrongTypeError};
 use super::history::Histories;
 use super::text::LARGEST_OFFSET;
 use crate::audit::{Metadata, Moment};
-use crate::group::{Racks, Topic};
+use crate::group::{Partitions, Racks};
 use crate::replay::{self, LogRecord};
 
 /// Replays groups: a column of lists of records (structs of offset, timestamp, key, value, in the order of the log) in, a
@@ -89,7 +89,7 @@ impl<'a> GroupRecords<'a> {
 }
 
 /// Partitions with the racks of their replicas, by topic.
-type Listed = FxHashMap<String, Vec<(i32, Vec<u32>)>>;
+type Listed = FxHashMap<String, Vec<(i32, u32)>>;
 
 /// Reads topic metadata: rows of one moment and topic are its partitions.
 fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
@@ -123,7 +123,8 @@ fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     }
     for row in 0..batch.num_rows() {
         let on = racks.value(row);
-        let on = on.as_string::<i32>().iter().flatten().map(|rack| metadata.racks.number(rack)).collect();
+        let mut on = on.as_string::<i32>().iter().flatten().map(|rack| metadata.racks.number(rack)).collect();
+        let on = metadata.racks.set(&mut on);
         let topics = moments.entry(times.value(row)).or_default();
         topics.entry(names.value(row).to_owned()).or_default().push((partitions.value(row), on));
         metadata.names.insert(ids.value(row).to_owned(), names.value(row).to_owned());
@@ -131,9 +132,9 @@ fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     for (time, topics) in moments {
         let mut found = FxHashMap::default();
         for (name, listed) in topics {
-            let topic = Topic::listed(name.clone(), listed, &mut metadata.racks)
+            let partitions = Partitions::listed(&name, listed, &metadata.racks)
                 .map_err(|error| IllegalArgumentError::new_err(format!("topic metadata at {time}: {error}")))?;
-            found.insert(name, topic);
+            found.insert(name, partitions);
         }
         metadata.moments.push(Moment { time, topics: found });
     }

@@ -1,0 +1,155 @@
+//! Sets of numbers, each distinct one kept once: subscriptions as sets of topics, places of replicas as sets of racks.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+use super::names::HASHING;
+
+/// Lists of numbers in one allocation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lists {
+    entries: Vec<u32>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+}
+
+impl Lists {
+    /// Lists in which each value stands under its key, values in the order given.
+    ///
+    /// `pairs` is gone through twice: the lengths of all lists have to be known before the first is filled.
+    pub(crate) fn by_key(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut ends = vec![0; keys + 1];
+        for (key, _) in pairs.clone() {
+            ends[key as usize + 1] += 1;
+        }
+        for key in 0..keys {
+            ends[key + 1] += ends[key];
+        }
+        let mut entries = vec![0; ends[keys]];
+        // What is now the start of each list moves to its end, which is where the next one starts.
+        for (key, value) in pairs {
+            let place = &mut ends[key as usize];
+            entries[*place] = value;
+            *place += 1;
+        }
+        ends.truncate(keys);
+        Self { entries, ends }
+    }
+
+    /// Adds a list.
+    pub(crate) fn push(&mut self, list: &[u32]) {
+        self.entries.extend_from_slice(list);
+        self.ends.push(self.entries.len());
+    }
+
+    /// How many lists there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Where a list begins and ends among the entries of all.
+    #[must_use]
+    pub fn bounds(&self, list: usize) -> (usize, usize) {
+        (list.checked_sub(1).map_or(0, |before| self.ends[before]), self.ends[list])
+    }
+
+    /// A list.
+    #[must_use]
+    pub fn get(&self, list: usize) -> &[u32] {
+        let (start, end) = self.bounds(list);
+        &self.entries[start..end]
+    }
+
+    /// The lists, by number.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
+        (0..self.len()).map(|list| self.get(list))
+    }
+}
+
+/// Distinct sets of numbers, each sorted and numbered itself.
+#[derive(Debug, Clone, Default)]
+pub struct Sets {
+    sets: Lists,
+    table: HashTable<u32>,
+}
+
+impl Sets {
+    /// The number of a set, given in any order and with repetitions; `members` is sorted on the way.
+    pub fn number(&mut self, members: &mut Vec<u32>) -> u32 {
+        if !members.is_sorted_by(|left, right| left < right) {
+            members.sort_unstable();
+            members.dedup();
+        }
+        let Self { sets, table } = self;
+        let entry = table.entry(
+            HASHING.hash_one(&members[..]),
+            |set| sets.get(*set as usize) == &members[..],
+            |set| HASHING.hash_one(sets.get(*set as usize)),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Occupied(entry) => *entry.get(),
+            hashbrown::hash_table::Entry::Vacant(entry) => {
+                let number = sets.len() as u32;
+                entry.insert(number);
+                sets.push(members);
+                number
+            }
+        }
+    }
+
+    /// The members of a set, ascending.
+    #[must_use]
+    pub fn get(&self, set: u32) -> &[u32] {
+        self.sets.get(set as usize)
+    }
+
+    /// The sets, by number.
+    #[must_use]
+    pub fn all(&self) -> &Lists {
+        &self.sets
+    }
+
+    /// How many sets there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_sets_share_a_number_whatever_their_order() {
+        let mut sets = Sets::default();
+
+        assert_eq!(sets.number(&mut vec![2, 0, 2]), sets.number(&mut vec![0, 2]));
+        assert_ne!(sets.number(&mut vec![0, 2]), sets.number(&mut vec![0]));
+        assert_eq!(sets.number(&mut vec![]), sets.number(&mut vec![]));
+        assert_eq!(vec![&[0, 2][..], &[0], &[]], sets.all().iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn values_are_listed_under_their_keys_in_the_order_given() {
+        let pairs = [(2, 7), (0, 5), (2, 3), (0, 9)];
+
+        let lists = Lists::by_key(4, pairs.into_iter());
+
+        assert_eq!(vec![&[5, 9][..], &[], &[7, 3], &[]], lists.iter().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,261 @@
+//! The topics of a cluster: their partitions, and the racks that the replicas of each are on.
+
+use std::sync::OnceLock;
+
+use super::names::{NameTable, Names, sorted_by_name};
+use super::sets::Sets;
+use crate::error::GroupError;
+
+/// The ids of a topic's partitions, ascending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ids {
+    /// 0 to n-1.
+    Count(u32),
+    /// The ids themselves.
+    Listed(Vec<i32>),
+}
+
+impl Ids {
+    /// How many partitions there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Count(count) => *count as usize,
+            Self::Listed(ids) => ids.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The id at a position.
+    #[must_use]
+    pub fn at(&self, position: usize) -> i32 {
+        match self {
+            Self::Count(_) => position as i32,
+            Self::Listed(ids) => ids[position],
+        }
+    }
+
+    /// The position of an id, if there is such an id.
+    #[must_use]
+    pub fn position(&self, id: i32) -> Option<usize> {
+        match self {
+            Self::Count(count) => usize::try_from(id).ok().filter(|position| *position < *count as usize),
+            Self::Listed(ids) => ids.binary_search(&id).ok(),
+        }
+    }
+
+    /// One past the last position of the run without holes that begins at `first`, no further than `end`.
+    pub(crate) fn end_of_run(&self, first: usize, end: usize) -> usize {
+        match self {
+            Self::Listed(ids) if (ids[end - 1] - ids[first]) as usize != end - 1 - first => {
+                let run = ids[first..end].windows(2).take_while(|pair| pair[1] == pair[0] + 1).count();
+                first + run + 1
+            }
+            _ => end,
+        }
+    }
+}
+
+/// Racks as numbers, and the distinct sets of them that replicas are on.
+#[derive(Debug, Clone, Default)]
+pub struct Racks {
+    names: Names,
+    table: NameTable,
+    sets: Sets,
+}
+
+impl Racks {
+    /// The number of a rack, a new one if need be.
+    pub fn number(&mut self, rack: &str) -> u32 {
+        let new = self.names.len() as u32;
+        let number = self.table.number_or_insert(&self.names, rack, new);
+        if number == new {
+            self.names.push(rack);
+        }
+        number
+    }
+
+    /// The number of a rack that some replica is on.
+    #[must_use]
+    pub fn known(&self, rack: &str) -> Option<u32> {
+        self.table.number(&self.names, rack)
+    }
+
+    /// The number of a set of racks, given in any order and with repetitions; `racks` is sorted on the way.
+    pub fn set(&mut self, racks: &mut Vec<u32>) -> u32 {
+        self.sets.number(racks)
+    }
+
+    /// The distinct sets.
+    #[must_use]
+    pub fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    /// How many distinct racks there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+/// The partitions of a topic, and for each the set of racks its replicas are on (None when no replica has a rack).
+#[derive(Debug, Clone)]
+pub struct Partitions {
+    /// Partition ids, ascending.
+    pub ids: Ids,
+    /// Per position in `ids` the number of a rack set.
+    pub racks: Option<Vec<u32>>,
+}
+
+impl Partitions {
+    /// 0 to count-1, without racks.
+    #[must_use]
+    pub fn counted(count: u32) -> Self {
+        Self { ids: Ids::Count(count), racks: None }
+    }
+
+    /// The ids listed, in any order, each with the number of the set of racks that its replicas are on.
+    ///
+    /// # Errors
+    /// An id that is given twice.
+    pub fn listed(topic: &str, mut listed: Vec<(i32, u32)>, racks: &Racks) -> Result<Self, GroupError> {
+        if !listed.is_sorted_by(|left, right| left.0 < right.0) {
+            listed.sort_by_key(|(id, _)| *id);
+            if let Some(pair) = listed.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                return Err(GroupError::DuplicatePartition { topic: topic.to_owned(), partition: pair[0].0 });
+            }
+        }
+        let counted = listed.last().is_none_or(|(last, _)| *last as usize + 1 == listed.len());
+        let ids = if counted {
+            Ids::Count(listed.len() as u32)
+        } else {
+            Ids::Listed(listed.iter().map(|(id, _)| *id).collect())
+        };
+        let has_racks = !racks.is_empty() && listed.iter().any(|(_, set)| !racks.sets.get(*set).is_empty());
+        let racks = has_racks.then(|| listed.into_iter().map(|(_, set)| set).collect());
+        Ok(Self { ids, racks })
+    }
+}
+
+/// The topics of a cluster in Java's order, and the racks of their replicas.
+#[derive(Debug, Default)]
+pub struct Topics {
+    names: Names,
+    partitions: Vec<Partitions>,
+    racks: Racks,
+    table: OnceLock<NameTable>,
+}
+
+impl Topics {
+    /// Sorts and numbers topics given by name and partitions; also gives where each stood.
+    #[must_use]
+    pub fn sorted(names: Names, mut partitions: Vec<Partitions>, racks: Racks) -> (Self, Vec<u32>) {
+        let order = sorted_by_name(names.len(), |number| names.get(number as usize));
+        if order.iter().enumerate().all(|(place, number)| place == *number as usize) {
+            return (Self { names, partitions, racks, table: OnceLock::new() }, order);
+        }
+        let sorted = order.iter().map(|number| names.get(*number as usize)).collect();
+        let partitions = order
+            .iter()
+            .map(|number| std::mem::replace(&mut partitions[*number as usize], Partitions::counted(0)))
+            .collect();
+        (Self { names: sorted, partitions, racks, table: OnceLock::new() }, order)
+    }
+
+    /// Topics by name and partitions.
+    #[must_use]
+    pub fn new<S: AsRef<str>>(topics: impl IntoIterator<Item = (S, Partitions)>, racks: Racks) -> Self {
+        let (names, partitions): (Vec<S>, Vec<Partitions>) = topics.into_iter().unzip();
+        Self::sorted(names.into_iter().collect(), partitions, racks).0
+    }
+
+    /// The number of a topic, if it exists.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u32> {
+        self.table.get_or_init(|| NameTable::of(&self.names)).number(&self.names, name)
+    }
+
+    /// How many topics there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.partitions.is_empty()
+    }
+
+    /// The names, by number.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The partitions, by number of the topic.
+    #[must_use]
+    pub fn partitions(&self) -> &[Partitions] {
+        &self.partitions
+    }
+
+    /// The racks of all replicas.
+    #[must_use]
+    pub fn racks(&self) -> &Racks {
+        &self.racks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_ids_from_zero_without_holes_are_a_count() {
+        let mut racks = Racks::default();
+        let none = racks.set(&mut vec![]);
+
+        let partitions = Partitions::listed("t", vec![(1, none), (0, none), (2, none)], &racks).unwrap();
+
+        assert_eq!(Ids::Count(3), partitions.ids);
+        assert!(partitions.racks.is_none());
+    }
+
+    #[test]
+    fn a_partition_given_twice_is_named() {
+        let twice = Partitions::listed("t", vec![(4, 0), (4, 0)], &Racks::default());
+
+        assert_eq!("topic 't': partition 4 is given twice", twice.unwrap_err().to_string());
+    }
+
+    #[test]
+    fn topics_are_numbered_in_javas_order_and_found_by_name() {
+        let given = [("u", 2), ("\u{FF5E}", 4), ("t", 1), ("\u{1F600}", 3)];
+
+        let topics = Topics::new(given.map(|(name, count)| (name, Partitions::counted(count))), Racks::default());
+
+        assert_eq!(vec!["t", "u", "\u{1F600}", "\u{FF5E}"], topics.names().iter().collect::<Vec<_>>());
+        assert_eq!(vec![1, 2, 3, 4], topics.partitions().iter().map(|found| found.ids.len()).collect::<Vec<_>>());
+        assert_eq!((Some(1), None), (topics.number("u"), topics.number("v")));
+    }
+
+    #[test]
+    fn a_run_ends_at_the_first_hole() {
+        let ids = Ids::Listed(vec![1, 2, 5, 7, 8]);
+
+        assert_eq!([2, 3, 5, 5], [(0, 5), (2, 5), (3, 5), (4, 5)].map(|(first, end)| ids.end_of_run(first, end)));
+        assert_eq!(5, Ids::Count(9).end_of_run(0, 5));
+    }
+}

@@ -1,0 +1,178 @@
+//! Who has a partition, and what changes from one plan to another.
+
+use crate::group::{Lists, java_order};
+use crate::plan::{Plan, Span};
+
+/// Spans by topic and id.
+#[derive(Debug)]
+pub(super) struct Owners {
+    /// Per topic its spans, as indices into `spans`.
+    spans: Vec<(Span, u32)>,
+    /// Per topic where its spans end.
+    ends: Vec<usize>,
+}
+
+impl Owners {
+    pub(super) fn of(plan: &Plan) -> Self {
+        let columns = plan.columns();
+        let rows = columns.topic.iter().enumerate().map(|(row, topic)| (*topic as u32, row as u32));
+        let by_topic = Lists::by_key(plan.topics().len(), rows);
+        let mut spans = Vec::with_capacity(columns.len());
+        let mut ends = Vec::with_capacity(by_topic.len());
+        for rows in by_topic.iter() {
+            let first = spans.len();
+            spans.extend(rows.iter().map(|row| {
+                let row = *row as usize;
+                let span = Span {
+                    topic: columns.topic[row] as u32,
+                    start: columns.start[row],
+                    count: columns.count[row],
+                };
+                (span, columns.member[row] as u32)
+            }));
+            spans[first..].sort_by_key(|(span, _)| span.start);
+            ends.push(spans.len());
+        }
+        Self { spans, ends }
+    }
+
+    fn of_topic(&self, topic: u32) -> &[(Span, u32)] {
+        let start = topic.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.spans[start..self.ends[topic as usize]]
+    }
+
+    /// Who has a partition; of several the one whose span begins last.
+    pub(super) fn owner(&self, topic: u32, partition: i32) -> Option<u32> {
+        let spans = self.of_topic(topic);
+        let after = spans.partition_point(|(span, _)| span.start <= partition);
+        let (span, member) = spans[..after].last()?;
+        (i64::from(partition) < span.end()).then_some(*member)
+    }
+}
+
+/// Runs of partitions that a member gains or loses; the topics are numbers in the plan that has them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Gained {
+    /// Index of the member in that plan.
+    pub member: u32,
+    /// What, by topic and id.
+    pub spans: Vec<Span>,
+}
+
+/// What changes from one plan to another.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// What members of the later plan have that they did not have; numbers are the later plan's.
+    pub added: Vec<Gained>,
+    /// What members of the earlier plan have no more; numbers are the earlier plan's.
+    pub revoked: Vec<Gained>,
+    /// How many partitions have an owner in both plans, and not the same.
+    pub moved: i64,
+}
+
+impl Plan {
+    /// What changes from this plan to a later one: members and topics are the same if their names are.
+    #[must_use]
+    pub fn diff(&self, later: &Self) -> Diff {
+        let same_member = same_names(self, later);
+        let (before, after) = (
+            self.owners.get_or_init(|| Owners::of(self)),
+            later.owners.get_or_init(|| Owners::of(later)),
+        );
+        let mut changes =
+            Changes { added: vec![Vec::new(); later.members().len()], revoked: vec![Vec::new(); self.members().len()], moved: 0 };
+        for (old, new) in aligned(self, later) {
+            changes.sweep(
+                old.map_or(&[][..], |topic| before.of_topic(topic)),
+                new.map_or(&[][..], |topic| after.of_topic(topic)),
+                &same_member,
+            );
+        }
+        Diff { added: gained(changes.added), revoked: gained(changes.revoked), moved: changes.moved }
+    }
+}
+
+/// Per member of the earlier plan its number in the later one.
+fn same_names(earlier: &Plan, later: &Plan) -> Vec<Option<u32>> {
+    let table = crate::group::NameTable::of(later.members());
+    earlier.members().iter().map(|name| table.number(later.members(), name)).collect()
+}
+
+/// The topics of both plans side by side; both have them in Java's order.
+fn aligned(earlier: &Plan, later: &Plan) -> Vec<(Option<u32>, Option<u32>)> {
+    let (old, new) = (earlier.topics(), later.topics());
+    let mut pairs = Vec::with_capacity(old.len().max(new.len()));
+    let (mut left, mut right) = (0, 0);
+    while left < old.len() || right < new.len() {
+        let order = match (left < old.len(), right < new.len()) {
+            (true, true) => java_order(old.get(left), new.get(right)),
+            (true, false) => std::cmp::Ordering::Less,
+            _ => std::cmp::Ordering::Greater,
+        };
+        pairs.push((order.is_le().then_some(left as u32), order.is_ge().then_some(right as u32)));
+        left += usize::from(order.is_le());
+        right += usize::from(order.is_ge());
+    }
+    pairs
+}
+
+fn gained(of_members: Vec<Vec<Span>>) -> Vec<Gained> {
+    let numbered = of_members.into_iter().enumerate().filter(|(_, spans)| !spans.is_empty());
+    numbered.map(|(member, spans)| Gained { member: member as u32, spans }).collect()
+}
+
+struct Changes {
+    added: Vec<Vec<Span>>,
+    revoked: Vec<Vec<Span>>,
+    moved: i64,
+}
+
+impl Changes {
+    /// Goes through the ids of one topic in both plans at once.
+    fn sweep(&mut self, old: &[(Span, u32)], new: &[(Span, u32)], same_member: &[Option<u32>]) {
+        let mut at = 0;
+        let (mut left, mut right) = (0, 0);
+        loop {
+            while old.get(left).is_some_and(|(span, _)| span.end() <= at) {
+                left += 1;
+            }
+            while new.get(right).is_some_and(|(span, _)| span.end() <= at) {
+                right += 1;
+            }
+            let (before, after) = (old.get(left), new.get(right));
+            let Some(next) = [before, after].into_iter().flatten().map(|(span, _)| i64::from(span.start).max(at)).min()
+            else {
+                return;
+            };
+            at = next;
+            let here = |entry: Option<&(Span, u32)>| entry.copied().filter(|(span, _)| i64::from(span.start) <= at);
+            let edge = |entry: Option<&(Span, u32)>| {
+                entry.map(|(span, _)| if i64::from(span.start) <= at { span.end() } else { i64::from(span.start) })
+            };
+            let end = [edge(before), edge(after)].into_iter().flatten().min().unwrap_or(at);
+            let (before, after) = (here(before), here(after));
+            let kept = matches!((before, after), (Some((_, old)), Some((_, new))) if same_member[old as usize] == Some(new));
+            if !kept {
+                if let Some((span, member)) = before {
+                    push(&mut self.revoked[member as usize], span.topic, at, end);
+                }
+                if let Some((span, member)) = after {
+                    push(&mut self.added[member as usize], span.topic, at, end);
+                }
+                if before.is_some() && after.is_some() {
+                    self.moved += end - at;
+                }
+            }
+            at = end;
+        }
+    }
+}
+
+/// Adds a run of ids, to the one before where they touch.
+fn push(spans: &mut Vec<Span>, topic: u32, start: i64, end: i64) {
+    let count = (end - start) as i32;
+    match spans.last_mut() {
+        Some(last) if last.topic == topic && last.end() == start => last.count += count,
+        _ => spans.push(Span { topic, start: start as i32, count }),
+    }
+}

@@ -1,0 +1,171 @@
+//! Spans as columns, which is how they are handed out and how they come in.
+
+use crate::error::PlanError;
+use crate::group::Group;
+use crate::plan::{Ruled, Span};
+
+/// Spans as four columns of one length: by member, then by topic, then by id.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// Index of the member.
+    pub member: Vec<i32>,
+    /// Index of the topic.
+    pub topic: Vec<i32>,
+    /// The first id.
+    pub start: Vec<i32>,
+    /// How many ids.
+    pub count: Vec<i32>,
+    /// Per member where its spans end.
+    ends: Vec<usize>,
+}
+
+impl Columns {
+    /// The spans that rules give.
+    pub(crate) fn of(group: &Group, ruled: &Ruled) -> Self {
+        let mut visited: Vec<Span> = Vec::new();
+        let mut bounds = vec![(0, 0); group.members().len()];
+        let done = ruled.try_each_member(group, |member, spans| {
+            bounds[member as usize] = (visited.len(), visited.len() + spans.len());
+            visited.extend_from_slice(spans);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        match done {
+            Ok(()) => (),
+        }
+        let mut found = Self::with_capacity(visited.len(), bounds.len());
+        for (start, end) in bounds {
+            found.push_member(&visited[start..end]);
+        }
+        found
+    }
+
+    fn with_capacity(spans: usize, members: usize) -> Self {
+        let column = || Vec::with_capacity(spans);
+        Self { member: column(), topic: column(), start: column(), count: column(), ends: Vec::with_capacity(members) }
+    }
+
+    /// Adds the spans of the next member.
+    fn push_member(&mut self, spans: &[Span]) {
+        self.member.resize(self.member.len() + spans.len(), self.ends.len() as i32);
+        self.topic.extend(spans.iter().map(|span| span.topic as i32));
+        self.start.extend(spans.iter().map(|span| span.start));
+        self.count.extend(spans.iter().map(|span| span.count));
+        self.ends.push(self.member.len());
+    }
+
+    /// Spans that come from outside; runs that touch become one.
+    pub(crate) fn checked(group: &Group, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
+        let (members, topics) = (group.members().len(), group.topics().len());
+        let mut found = Self::default();
+        let mut of_member: Vec<Span> = Vec::new();
+        for (row, (member, span)) in spans.into_iter().enumerate() {
+            let wrong = |reason: String| PlanError { row, reason };
+            if member as usize >= members {
+                return Err(wrong(format!("member {member} does not exist; there are {members}")));
+            }
+            if span.topic as usize >= topics {
+                return Err(wrong(format!("topic {} does not exist; there are {topics}", span.topic)));
+            }
+            if span.start < 0 || span.count < 1 || span.end() > i64::from(i32::MAX) + 1 {
+                let Span { start, count, .. } = span;
+                return Err(wrong(format!("start {start} and count {count} are no run of partition ids")));
+            }
+            if (member as usize) < found.ends.len() {
+                return Err(wrong("spans have to be ordered by member".into()));
+            }
+            while found.ends.len() < member as usize {
+                found.push_member(&of_member);
+                of_member.clear();
+            }
+            match of_member.last_mut() {
+                Some(last) if last.topic == span.topic && last.end() == i64::from(span.start) => {
+                    last.count += span.count;
+                }
+                Some(last) if (last.topic, last.end()) > (span.topic, i64::from(span.start)) => {
+                    return Err(wrong("a member's spans have to be ordered by topic and id, and not to overlap".into()));
+                }
+                _ => of_member.push(span),
+            }
+        }
+        while found.ends.len() < members {
+            found.push_member(&of_member);
+            of_member.clear();
+        }
+        Ok(found)
+    }
+
+    /// How many spans there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.member.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.member.is_empty()
+    }
+
+    /// The spans of one member.
+    pub fn spans_of(&self, member: usize) -> impl ExactSizeIterator<Item = Span> {
+        let start = member.checked_sub(1).map_or(0, |before| self.ends[before]);
+        (start..self.ends[member]).map(|row| Span {
+            topic: self.topic[row] as u32,
+            start: self.start[row],
+            count: self.count[row],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::group::{Partitions, Racks, Topics};
+
+    fn group() -> Group {
+        let topics = ["t", "u"].map(|name| (name, Partitions::counted(0)));
+        let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
+        for id in ["a", "b", "c"] {
+            let class = group.class(&mut vec![0, 1]);
+            group.push(id, class, None, None);
+        }
+        group
+    }
+
+    fn checked(spans: &[(u32, u32, i32, i32)]) -> Result<Columns, String> {
+        let spans = spans.iter().map(|(member, topic, start, count)| {
+            (*member, Span { topic: *topic, start: *start, count: *count })
+        });
+        Columns::checked(&group(), spans).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn spans_are_found_by_member_and_runs_that_touch_are_one() {
+        let columns = checked(&[(0, 0, 0, 2), (0, 0, 2, 1), (2, 1, i32::MAX, 1)]).unwrap();
+
+        let of_members: Vec<Vec<_>> =
+            (0..3).map(|member| columns.spans_of(member).map(|span| (span.topic, span.start, span.count)).collect()).collect();
+
+        assert_eq!(vec![vec![(0, 0, 3)], vec![], vec![(1, i32::MAX, 1)]], of_members);
+    }
+
+    #[test]
+    fn spans_that_cannot_be_are_refused_with_their_row() {
+        for (spans, message) in [
+            (vec![(0, 0, 0, 1), (3, 0, 0, 1)], "span 1: member 3 does not exist; there are 3"),
+            (vec![(0, 2, 0, 1)], "span 0: topic 2 does not exist; there are 2"),
+            (vec![(0, 0, 0, 0)], "span 0: start 0 and count 0 are no run of partition ids"),
+            (vec![(0, 0, -1, 1)], "span 0: start -1 and count 1 are no run of partition ids"),
+            (vec![(0, 0, i32::MAX, 2)], "span 0: start 2147483647 and count 2 are no run of partition ids"),
+            (vec![(1, 0, 0, 1), (0, 0, 1, 1)], "span 1: spans have to be ordered by member"),
+            (
+                vec![(0, 0, 0, 2), (0, 0, 1, 1)],
+                "span 1: a member's spans have to be ordered by topic and id, and not to overlap",
+            ),
+        ] {
+            assert_eq!(Err(message.to_owned()), checked(&spans).map(|_| ()));
+        }
+    }
+}

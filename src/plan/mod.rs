@@ -1,0 +1,187 @@
+//! The answer of an assignor: which member gets which run of partitions of which topic.
+//!
+//! What an assignor finds is kept as small as it is known: a rank for each member in each of its audiences, and for each
+//! topic what a rank gets. Spans, counts and bytes are views of that, made when they are asked for.
+
+mod balance;
+mod diff;
+mod given;
+mod ruled;
+mod size;
+mod wire;
+
+use std::sync::{Arc, OnceLock};
+
+pub use balance::Balance;
+pub use diff::{Diff, Gained};
+pub use given::Columns;
+pub(crate) use ruled::{Ruled, Runs, Share};
+pub use size::Client;
+pub use wire::Encoder;
+
+use crate::error::PlanError;
+use crate::group::{Group, Names};
+
+/// A run of consecutive partition ids of one topic that one member gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Index of the topic.
+    pub topic: u32,
+    /// The first id.
+    pub start: i32,
+    /// How many ids.
+    pub count: i32,
+}
+
+impl Span {
+    /// One past the last id.
+    #[must_use]
+    pub fn end(self) -> i64 {
+        i64::from(self.start) + i64::from(self.count)
+    }
+
+    /// The ids.
+    pub fn ids(self) -> impl ExactSizeIterator<Item = i32> {
+        (0..self.count).map(move |offset| self.start + offset)
+    }
+}
+
+/// How a plan keeps who has what.
+#[derive(Debug)]
+enum Layout {
+    /// By the rules of an assignor.
+    Ruled(Box<Ruled>),
+    /// As spans.
+    Given,
+}
+
+/// An assignment as spans: of each member by topic in Java's order, then by id.
+#[derive(Debug)]
+pub struct Plan {
+    group: Arc<Group>,
+    layout: Layout,
+    columns: OnceLock<Columns>,
+    owners: OnceLock<diff::Owners>,
+}
+
+impl Plan {
+    /// What an assignor found.
+    pub(crate) fn ruled(group: Arc<Group>, ruled: Ruled) -> Self {
+        Self { group, layout: Layout::Ruled(Box::new(ruled)), columns: OnceLock::new(), owners: OnceLock::new() }
+    }
+
+    /// An assignment whose spans are known, as (member, span).
+    ///
+    /// # Errors
+    /// Members or topics that the group does not have, spans without an id or beyond int32, or not in order.
+    pub fn given(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
+        let columns = Columns::checked(&group, spans)?;
+        Ok(Self { group, layout: Layout::Given, columns: OnceLock::from(columns), owners: OnceLock::new() })
+    }
+
+    /// The group whose members have something here.
+    #[must_use]
+    pub fn group(&self) -> &Arc<Group> {
+        &self.group
+    }
+
+    /// The member ids, in the order of the subscriptions.
+    #[must_use]
+    pub fn members(&self) -> &Names {
+        self.group.members()
+    }
+
+    /// The topics, in Java's order.
+    #[must_use]
+    pub fn topics(&self) -> &Names {
+        self.group.topics().names()
+    }
+
+    /// All spans as columns, by member in the order given, then by topic and id. They are made once.
+    #[must_use]
+    pub fn columns(&self) -> &Columns {
+        self.columns.get_or_init(|| match &self.layout {
+            Layout::Ruled(ruled) => Columns::of(&self.group, ruled),
+            Layout::Given => unreachable!("the columns of given spans are there from the start"),
+        })
+    }
+
+    /// The spans of one member.
+    #[must_use]
+    pub fn spans_of(&self, member: usize) -> Vec<Span> {
+        match (&self.layout, self.columns.get()) {
+            (Layout::Ruled(ruled), None) => ruled.spans_of(&self.group, member),
+            _ => self.columns().spans_of(member).collect(),
+        }
+    }
+
+    /// Calls `read` with every member and its spans; in which order is left to what costs least.
+    ///
+    /// # Errors
+    /// The first one of `read`, which then is not called again.
+    pub fn try_each_member<E>(&self, mut read: impl FnMut(u32, &[Span]) -> Result<(), E>) -> Result<(), E> {
+        match (&self.layout, self.columns.get()) {
+            (Layout::Ruled(ruled), None) => ruled.try_each_member(&self.group, read),
+            _ => {
+                let mut spans = Vec::new();
+                for member in 0..self.members().len() {
+                    spans.clear();
+                    spans.extend(self.columns().spans_of(member));
+                    read(member as u32, &spans)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The same for what cannot fail.
+    pub fn each_member(&self, mut read: impl FnMut(u32, &[Span])) {
+        let done = self.try_each_member(|member, spans| {
+            read(member, spans);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        match done {
+            Ok(()) => (),
+        }
+    }
+
+    /// How many partitions each member has.
+    #[must_use]
+    pub fn counts(&self) -> Vec<i64> {
+        match &self.layout {
+            Layout::Ruled(ruled) => ruled.counts(&self.group),
+            Layout::Given => {
+                let count = |member| self.columns().spans_of(member).map(|span| i64::from(span.count)).sum();
+                (0..self.members().len()).map(count).collect()
+            }
+        }
+    }
+
+    /// How many partitions all members have.
+    #[must_use]
+    pub fn total(&self) -> i64 {
+        self.counts().iter().sum()
+    }
+
+    /// Index of the member that has a partition, if anybody has.
+    #[must_use]
+    pub fn owner(&self, topic: u32, partition: i32) -> Option<u32> {
+        self.owners.get_or_init(|| diff::Owners::of(self)).owner(topic, partition)
+    }
+
+    /// Whether both give every member the same; spans are as long as can be, so equal ones mean equal lists.
+    #[must_use]
+    pub fn same_as(&self, other: &Self, number_in_other: impl Fn(&str) -> Option<u32>) -> bool {
+        let same_topic = |left: Span, right: Span| {
+            self.topics().get(left.topic as usize) == other.topics().get(right.topic as usize)
+                && (left.start, left.count) == (right.start, right.count)
+        };
+        self.members().len() == other.members().len()
+            && self.members().iter().enumerate().all(|(member, name)| {
+                number_in_other(name).is_some_and(|twin| {
+                    let (mine, others) = (self.columns().spans_of(member), other.columns().spans_of(twin as usize));
+                    mine.len() == others.len() && mine.zip(others).all(|(left, right)| same_topic(left, right))
+                })
+            })
+    }
+}

@@ -1,0 +1,250 @@
+//! A plan as rules: what a rank gets of a topic. Its size is that of members and topics, not of what they share.
+
+use crate::group::{Audiences, Group, Ids, Lists};
+use crate::plan::Span;
+
+/// What the consumers of a topic get of it, by rank.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Share {
+    /// Nobody has any.
+    Nothing,
+    /// Ranges end to end: everybody `quota`, ranks below `extra` one more.
+    Ranges { quota: u32, extra: u32 },
+    /// What a solution says, by number.
+    Solved(u32),
+}
+
+/// Runs of positions by rank: who gets what of all topics that were solved as one.
+#[derive(Debug, Default)]
+pub(crate) struct Runs {
+    /// First position and one past the last.
+    runs: Vec<(u32, u32)>,
+    /// Per rank where its runs end.
+    ends: Vec<u32>,
+    /// Per rank how many positions it has.
+    counts: Vec<u32>,
+}
+
+impl Runs {
+    /// The runs of equal owners, given the rank of the owner of each position.
+    pub(crate) fn of(owners: &[u32], ranks: usize) -> Self {
+        let chunks = owners.chunk_by(|left, right| left == right);
+        let mut number = 0;
+        let mut runs = Vec::new();
+        let mut start = 0;
+        let mut counts = vec![0; ranks];
+        for run in chunks {
+            let end = start + run.len() as u32;
+            runs.push((start, end));
+            counts[run[0] as usize] += end - start;
+            start = end;
+        }
+        let pairs = runs.iter().map(|(start, _)| {
+            number += 1;
+            (owners[*start as usize], number - 1)
+        });
+        let by_rank = Lists::by_key(ranks, pairs.collect::<Vec<_>>().into_iter());
+        let ends = (0..ranks).map(|rank| by_rank.bounds(rank).1 as u32).collect();
+        let runs = by_rank.iter().flatten().map(|run| runs[*run as usize]).collect();
+        Self { runs, ends, counts }
+    }
+
+    /// The runs of a rank.
+    fn of_rank(&self, rank: u32) -> &[(u32, u32)] {
+        let start = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.runs[start as usize..self.ends[rank as usize] as usize]
+    }
+
+    /// One past the last rank that has something.
+    fn limit(&self) -> u32 {
+        self.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last as u32 + 1)
+    }
+}
+
+/// The rules.
+#[derive(Debug)]
+pub(crate) struct Ruled {
+    audiences: Audiences,
+    /// Per topic.
+    shares: Vec<Share>,
+    solutions: Vec<Runs>,
+}
+
+/// A topic of a class: which of the class's audiences is its own, and from which rank on nobody has anything.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    topic: u32,
+    audience: u32,
+    limit: u32,
+}
+
+impl Ruled {
+    pub(crate) fn new(audiences: Audiences, shares: Vec<Share>, solutions: Vec<Runs>) -> Self {
+        Self { audiences, shares, solutions }
+    }
+
+    /// The topics of a class of which somebody has something, ascending; `audience` is the place in the class's own list.
+    fn entries(&self, group: &Group, class: u32) -> Vec<Entry> {
+        let audiences = self.audiences.of_class(class);
+        let entry = |topic: u32| {
+            let audience = self.audiences.of_topic(topic as usize)?;
+            let limit = match self.shares[topic as usize] {
+                Share::Nothing => 0,
+                Share::Ranges { quota: 0, extra } => extra,
+                Share::Ranges { .. } => u32::MAX,
+                Share::Solved(solution) => self.solutions[solution as usize].limit(),
+            };
+            let audience = if audiences.len() == 1 { 0 } else { audiences.binary_search(&audience).ok()? as u32 };
+            Some(Entry { topic, audience, limit })
+        };
+        match audiences {
+            [only] => self.audiences.topics(*only).iter().filter_map(|topic| entry(*topic)).collect(),
+            _ => group.topics_of(class).iter().filter_map(|topic| entry(*topic)).collect(),
+        }
+    }
+
+    /// Adds what a rank gets of a topic.
+    #[inline]
+    fn push(&self, group: &Group, topic: u32, rank: u32, spans: &mut Vec<Span>) {
+        let ids = &group.topics().partitions()[topic as usize].ids;
+        match self.shares[topic as usize] {
+            Share::Nothing => (),
+            Share::Ranges { quota, extra } => {
+                let start = quota * rank + rank.min(extra);
+                push_run(spans, topic, ids, start, start + quota + u32::from(rank < extra));
+            }
+            Share::Solved(solution) => {
+                for (start, end) in self.solutions[solution as usize].of_rank(rank) {
+                    push_run(spans, topic, ids, *start, *end);
+                }
+            }
+        }
+    }
+
+    /// The spans of one member.
+    pub(crate) fn spans_of(&self, group: &Group, member: usize) -> Vec<Span> {
+        let ranks = self.audiences.ranks(group, member);
+        let mut spans = Vec::new();
+        for entry in self.entries(group, group.class_of(member)) {
+            let rank = ranks[entry.audience as usize];
+            if rank < entry.limit {
+                self.push(group, entry.topic, rank, &mut spans);
+            }
+        }
+        spans
+    }
+
+    /// Calls `read` with every member and its spans, in Kafka's order.
+    ///
+    /// Ranks only grow that way: a topic of which a member has nothing any more is dropped for all of its class that follow,
+    /// so that the cost is that of the spans, however many pairs of member and topic there are.
+    pub(crate) fn try_each_member<E>(
+        &self,
+        group: &Group,
+        mut read: impl FnMut(u32, &[Span]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut active: Vec<Option<Vec<Entry>>> = vec![None; group.classes().len()];
+        let mut spans = Vec::new();
+        for member in group.order() {
+            let class = group.class_of(*member as usize);
+            let ranks = self.audiences.ranks(group, *member as usize);
+            let entries = active[class as usize].get_or_insert_with(|| self.entries(group, class));
+            spans.clear();
+            entries.retain(|entry| {
+                let rank = ranks[entry.audience as usize];
+                if rank < entry.limit {
+                    self.push(group, entry.topic, rank, &mut spans);
+                }
+                rank < entry.limit
+            });
+            read(*member, &spans)?;
+        }
+        Ok(())
+    }
+
+    /// How many partitions each member has.
+    pub(crate) fn counts(&self, group: &Group) -> Vec<i64> {
+        let totals: Vec<Total> = (0..self.audiences.len() as u32).map(|audience| self.total(audience)).collect();
+        let count = |member| {
+            let audiences = self.audiences.of_class(group.class_of(member));
+            let ranks = self.audiences.ranks(group, member);
+            audiences.iter().zip(ranks).map(|(audience, rank)| totals[*audience as usize].of_rank(*rank, self)).sum()
+        };
+        (0..group.members().len()).map(count).collect()
+    }
+
+    fn total(&self, audience: u32) -> Total {
+        let mut total = Total::default();
+        for topic in self.audiences.topics(audience) {
+            match self.shares[*topic as usize] {
+                Share::Nothing => (),
+                Share::Ranges { quota, extra } => {
+                    total.quota += i64::from(quota);
+                    total.extras.push(extra);
+                }
+                Share::Solved(solution) => total.solved.push(solution),
+            }
+        }
+        total.extras.sort_unstable();
+        total
+    }
+}
+
+/// What the consumers of an audience have of all its topics together.
+#[derive(Default)]
+struct Total {
+    quota: i64,
+    /// The extras of topics that are shared as ranges, ascending.
+    extras: Vec<u32>,
+    solved: Vec<u32>,
+}
+
+impl Total {
+    fn of_rank(&self, rank: u32, ruled: &Ruled) -> i64 {
+        let without = self.extras.partition_point(|extra| *extra <= rank);
+        let solved = self.solved.iter().map(|solution| ruled.solutions[*solution as usize].counts[rank as usize]);
+        self.quota + (self.extras.len() - without) as i64 + solved.map(i64::from).sum::<i64>()
+    }
+}
+
+/// Adds the positions `first..end` of a topic's ids, as one span per run of ids without holes.
+#[inline]
+fn push_run(spans: &mut Vec<Span>, topic: u32, ids: &Ids, first: u32, end: u32) {
+    match ids {
+        Ids::Count(_) => spans.push(Span { topic, start: first as i32, count: (end - first) as i32 }),
+        Ids::Listed(_) => {
+            let (mut first, end) = (first as usize, end as usize);
+            while first < end {
+                let stop = ids.end_of_run(first, end);
+                spans.push(Span { topic, start: ids.at(first), count: (stop - first) as i32 });
+                first = stop;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_those_of_equal_owners_by_rank() {
+        let runs = Runs::of(&[1, 1, 0, 1, 3, 3], 5);
+
+        let of_ranks: Vec<_> = (0..5).map(|rank| runs.of_rank(rank)).collect();
+
+        assert_eq!(vec![&[(2, 3)][..], &[(0, 2), (3, 4)], &[], &[(4, 6)], &[]], of_ranks);
+        assert_eq!((vec![1, 3, 0, 2, 0], 4), (runs.counts.clone(), runs.limit()));
+    }
+
+    #[test]
+    fn a_hole_in_the_ids_ends_a_span() {
+        let mut spans = Vec::new();
+
+        push_run(&mut spans, 0, &Ids::Listed(vec![1, 2, 5, 7, 8]), 0, 5);
+        push_run(&mut spans, 1, &Ids::Count(9), 2, 4);
+
+        let found: Vec<_> = spans.iter().map(|span| (span.topic, span.start, span.count)).collect();
+        assert_eq!(vec![(0, 1, 2), (0, 5, 1), (0, 7, 2), (1, 2, 2)], found);
+    }
+}

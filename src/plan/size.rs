@@ -1,0 +1,69 @@
+//! How long the group's record in `__consumer_offsets` is, which a topic's `max.message.bytes` may be too small for.
+//!
+//! Source: Kafka 4.3.1, message definitions `GroupMetadataKey` (version 2) and `GroupMetadataValue` (version 3, which is what
+//! brokers of 2.3 and later write), and `ConsumerProtocolSubscription` (versions 0 to 3).
+
+use crate::group::Group;
+use crate::plan::{Plan, wire};
+
+/// What coordinators call the protocol type of consumers, and the protocol of this assignor.
+const PROTOCOL_TYPE: &str = "consumer";
+const PROTOCOL: &str = "range";
+
+/// What a coordinator knows of a member's client, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Client {
+    /// The client id.
+    pub id: usize,
+    /// The client's host.
+    pub host: usize,
+}
+
+impl Plan {
+    /// Bytes of key and value of the record; `client` and `version` say what is known of a member, by number and id, the
+    /// version being that of its subscription's bytes.
+    pub fn group_metadata_size(
+        &self,
+        group_id: &str,
+        leader: Option<&str>,
+        client: impl Fn(&str) -> Client,
+        version: impl Fn(&str) -> i16,
+    ) -> usize {
+        let text = |length: usize| 2 + length;
+        let key = 2 + text(group_id.len());
+        let head = 2
+            + text(PROTOCOL_TYPE.len())
+            + 4 // generation
+            + text(PROTOCOL.len())
+            + text(leader.map_or(0, str::len))
+            + 8 // time of the state
+            + 4; // number of members
+        let names: Vec<usize> = (0..self.group.classes().len() as u32).map(|class| names(&self.group, class)).collect();
+        let mut members = 0;
+        self.each_member(|number, spans| {
+            let id = self.members().get(number as usize);
+            let Client { id: client_id, host } = client(id);
+            members += text(id.len())
+                + text(self.group.instance_id(number as usize).map_or(0, str::len))
+                + text(client_id)
+                + text(host)
+                + 4 // rebalance timeout
+                + 4 // session timeout
+                + 4 + subscription(&self.group, number as usize, names[self.group.class_of(number as usize) as usize], version(id))
+                + 4 + wire::length(self.topics(), spans);
+        });
+        key + head + members
+    }
+}
+
+/// The names of a class, each with its length.
+fn names(group: &Group, class: u32) -> usize {
+    group.names_of(class).map(|name| 2 + name.len()).sum()
+}
+
+/// A member's subscription, of which the names take so many bytes.
+fn subscription(group: &Group, member: usize, names: usize, version: i16) -> usize {
+    let extra = group.extra(member);
+    let fields = [2 + 4 + names + 4 + extra.user_data, 4 + extra.owned_partitions, 4, 2 + extra.rack];
+    fields[..=version.clamp(0, 3) as usize].iter().sum()
+}

@@ -1,0 +1,129 @@
+//! The bytes of every member's assignment (`ConsumerProtocol`), written from spans.
+//!
+//! Source: kafka-clients 4.4.0, `ConsumerProtocol.serializeAssignment`: version, topics with their ids, null user data.
+
+use crate::error::WireError;
+use crate::group::Names;
+use crate::plan::{Plan, Span};
+
+/// Bytes before the topics (version and their number) and after them (the length of null user data).
+const AROUND: usize = 2 + 4 + 4;
+
+/// What a topic takes besides its name and ids: the lengths of both.
+const PER_TOPIC: usize = 2 + 4;
+
+/// Writes the assignments of members from their spans; every topic's head is laid out once.
+#[derive(Debug)]
+pub struct Encoder {
+    version: i16,
+    /// Per topic length and name.
+    heads: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Encoder {
+    /// For the members of a plan.
+    ///
+    /// # Errors
+    /// A version below 0, or a topic's name that is too long for the format.
+    pub fn new(plan: &Plan, version: i16) -> Result<Self, WireError> {
+        let version = crate::wire::written_version(version)?;
+        let topics = plan.topics();
+        let mut heads = Vec::with_capacity(topics.total_bytes() + 2 * topics.len());
+        let mut ends = Vec::with_capacity(topics.len());
+        for name in topics.iter() {
+            heads.extend_from_slice(&crate::wire::topic_length(name)?.to_be_bytes());
+            heads.extend_from_slice(name.as_bytes());
+            ends.push(heads.len());
+        }
+        Ok(Self { version, heads, ends })
+    }
+
+    fn head(&self, topic: u32) -> &[u8] {
+        let start = topic.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.heads[start..self.ends[topic as usize]]
+    }
+
+    /// How many bytes a member's assignment takes.
+    #[must_use]
+    pub fn length(&self, spans: &[Span]) -> usize {
+        let mut length = AROUND;
+        for (place, span) in spans.iter().enumerate() {
+            if place == 0 || spans[place - 1].topic != span.topic {
+                length += self.head(span.topic).len() + 4;
+            }
+            length += 4 * span.count as usize;
+        }
+        length
+    }
+
+    /// Writes a member's assignment into a buffer of just that length.
+    pub fn write(&self, spans: &[Span], buffer: &mut [u8]) {
+        let topics = spans.chunk_by(|left, right| left.topic == right.topic);
+        let mut rest = Rest(buffer);
+        rest.put(&self.version.to_be_bytes());
+        rest.put(&(topics.clone().count() as i32).to_be_bytes());
+        for of_topic in topics {
+            rest.put(self.head(of_topic[0].topic));
+            rest.put(&of_topic.iter().map(|span| span.count).sum::<i32>().to_be_bytes());
+            for span in of_topic {
+                let (ids, after) = std::mem::take(&mut rest.0).split_at_mut(4 * span.count as usize);
+                for (place, id) in ids.chunks_exact_mut(4).zip(span.ids()) {
+                    place.copy_from_slice(&id.to_be_bytes());
+                }
+                rest.0 = after;
+            }
+        }
+        rest.put(&(-1_i32).to_be_bytes());
+    }
+}
+
+/// What of a buffer is still to be filled.
+struct Rest<'a>(&'a mut [u8]);
+
+impl Rest<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        let (place, after) = std::mem::take(&mut self.0).split_at_mut(bytes.len());
+        place.copy_from_slice(bytes);
+        self.0 = after;
+    }
+}
+
+/// How many bytes an assignment takes; what `Encoder::length` says, without laying out heads.
+pub(super) fn length(topics: &Names, spans: &[Span]) -> usize {
+    let of_topic = |spans: &[Span]| {
+        PER_TOPIC + topics.get(spans[0].topic as usize).len() + spans.iter().map(|span| 4 * span.count as usize).sum::<usize>()
+    };
+    AROUND + spans.chunk_by(|left, right| left.topic == right.topic).map(of_topic).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::group::{Group, Partitions, Racks, Topics};
+
+    #[test]
+    fn an_assignment_is_written_as_its_own_reader_reads_it() {
+        let topics = ["t", "é"].map(|name| (name, Partitions::counted(9)));
+        let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
+        let class = group.class(&mut vec![0, 1]);
+        group.push("a", class, None, None);
+        let span = |topic, start, count| Span { topic, start, count };
+        let spans = [span(0, 0, 2), span(0, 5, 1), span(1, 3, 1)];
+        let plan = Plan::given(Arc::new(group), spans.map(|span| (0, span))).unwrap();
+        let encoder = Encoder::new(&plan, 9).unwrap();
+
+        let mut bytes = vec![0; encoder.length(&spans)];
+        encoder.write(&spans, &mut bytes);
+
+        let read = crate::wire::decode_assignment(&bytes).unwrap();
+        let expected = [("t", vec![0, 1, 5]), ("é", vec![3])];
+        let found: Vec<_> =
+            read.assigned_partitions.iter().map(|found| (found.topic.as_str(), found.partitions.clone())).collect();
+        assert_eq!((3, None, expected.to_vec()), (read.version, read.user_data, found));
+        assert_eq!(bytes.len(), length(plan.topics(), &spans));
+        assert!(Encoder::new(&plan, -1).is_err());
+    }
+}
