@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from assignor import errors
 from assignor.findings import Findings, check
 from assignor.model import (
+    Balance,
+    Diff,
     MemberInfo,
     PartitionInfo,
     RebalanceProtocol,
@@ -25,10 +27,13 @@ from assignor.model import (
 from assignor.partition_assignor import PartitionAssignor, RangeAssignor
 
 if TYPE_CHECKING:
-    from assignor._core import Plan, assign, plan
+    from assignor._core import Group, Plan, Topics, assign, plan
 
 __all__ = [
+    "Balance",
+    "Diff",
     "Findings",
+    "Group",
     "MemberInfo",
     "PartitionAssignor",
     "PartitionInfo",
@@ -38,13 +43,14 @@ __all__ = [
     "Spans",
     "Subscription",
     "TopicPartition",
+    "Topics",
     "assign",
     "check",
     "errors",
     "plan",
 ]
 
-_FROM_CORE = frozenset({"Plan", "assign", "plan"})
+_FROM_CORE = frozenset({"Group", "Plan", "Topics", "assign", "plan"})
 
 
 def __getattr__(name: str) -> Any:

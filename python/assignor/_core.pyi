@@ -1,16 +1,18 @@
 """What the Rust core offers Python: the interface that both engines satisfy."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeVar, final, overload
+from typing import Any, Literal, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from assignor._engine import ArrowArray, ArrowRecordBatch
-from assignor.model import PartitionInfo, Spans, Subscription, TopicPartition
+from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
 
 __all__ = [
+    "Group",
     "Plan",
+    "Topics",
     "__build__",
     "__version__",
     "assign",
@@ -27,21 +29,41 @@ __build__: str
 __version__: str
 
 _T = TypeVar("_T")
+_Topics: TypeAlias = Mapping[str, int | Iterable[int | PartitionInfo]] | Topics
+_Subscriptions: TypeAlias = Mapping[str, Subscription | Iterable[str]]
 
 def assign(
-    partitions_per_topic: Mapping[str, int | Iterable[int | PartitionInfo]],
-    subscriptions: Mapping[str, Subscription | Iterable[str]],
+    partitions_per_topic: _Topics,
+    subscriptions: _Subscriptions,
     *,
     prefer_rack_aware: bool = False,
     engine: Literal["rust", "reference"] = "rust",
 ) -> dict[str, list[TopicPartition]]: ...
 def plan(
-    partitions_per_topic: Mapping[str, int | Iterable[int | PartitionInfo]],
-    subscriptions: Mapping[str, Subscription | Iterable[str]],
+    partitions_per_topic: _Topics,
+    subscriptions: _Subscriptions,
     *,
     prefer_rack_aware: bool = False,
     engine: Literal["rust", "reference"] = "rust",
 ) -> Plan: ...
+
+@final
+class Topics:
+    def __new__(cls, partitions_per_topic: _Topics) -> Topics: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    def __len__(self) -> int: ...
+
+@final
+class Group:
+    def __new__(cls, partitions_per_topic: _Topics, subscriptions: _Subscriptions) -> Group: ...
+    @property
+    def members(self) -> tuple[str, ...]: ...
+    @property
+    def topics(self) -> tuple[str, ...]: ...
+    def plan(self, *, prefer_rack_aware: bool = False) -> Plan: ...
+    def assign(self, *, prefer_rack_aware: bool = False) -> dict[str, list[TopicPartition]]: ...
+    def __len__(self) -> int: ...
 
 @final
 class Plan(Mapping[str, list[TopicPartition]]):
@@ -50,7 +72,25 @@ class Plan(Mapping[str, list[TopicPartition]]):
     @property
     def topics(self) -> tuple[str, ...]: ...
     def spans(self) -> Spans: ...
+    def to_arrow(self) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
     def counts(self) -> npt.NDArray[np.int64]: ...
+    def diff(self, other: Plan) -> Diff: ...
+    def balance(self) -> Balance: ...
+    def encode(self, version: int = 3) -> dict[str, bytes]: ...
+    def group_metadata_size(
+        self,
+        group_id: str,
+        *,
+        leader: str | None = None,
+        clients: Mapping[str, tuple[str, str]] | None = None,
+        versions: int | Mapping[str, int] = 3,
+    ) -> int: ...
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(text: str | bytes) -> Plan: ...
     def partitions(self, member: str) -> list[TopicPartition]: ...
     def owner(self, topic: str, partition: int) -> str | None: ...
     @overload

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
+    "Balance",
+    "Diff",
     "MemberInfo",
     "PartitionInfo",
     "RebalanceProtocol",
@@ -65,6 +67,38 @@ class Spans(NamedTuple):
     topic: npt.NDArray[np.int32]
     start: npt.NDArray[np.int32]
     count: npt.NDArray[np.int32]  # type: ignore[assignment]  # the column hides tuple.count, of no use here
+
+
+class Diff(NamedTuple):
+    """What changes from one plan to a later one.
+
+    Attributes:
+        added: Member id to the partitions that it has in the later plan and did not have; only members with any.
+        revoked: Member id to the partitions that it has no more; only members with any.
+        moved: How many partitions have an owner in both plans, and not the same.
+    """
+
+    added: dict[str, list[TopicPartition]]
+    revoked: dict[str, list[TopicPartition]]
+    moved: int
+
+
+class Balance(NamedTuple):
+    """How evenly a plan shares.
+
+    Attributes:
+        min: The fewest partitions that a member has; 0 where there are no members.
+        max: The most.
+        mean: The average.
+        idle: The members that have none, in order.
+        spread: Topic to the difference between the most and the fewest partitions that one of its consumers has of it.
+    """
+
+    min: int
+    max: int
+    mean: float
+    idle: tuple[str, ...]
+    spread: dict[str, int]
 
 
 class RebalanceProtocol(enum.IntEnum):

@@ -173,6 +173,12 @@ impl Group {
         self.places.get(member).copied().unwrap_or(Place::Anywhere)
     }
 
+    /// Whether racks may have a say: some replica is on one.
+    #[must_use]
+    pub fn has_racks(&self) -> bool {
+        !self.topics.racks().is_empty()
+    }
+
     /// Whether some member is on a rack that replicas are on, too.
     pub(crate) fn has_places(&self) -> bool {
         self.places.iter().any(|place| matches!(place, Place::On(_)))

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use crate::error::{GroupError, WireError as CoreWireError};
 
 import_exception!(assignor.errors, IllegalArgumentError);
+import_exception!(assignor.errors, MissingDependencyError);
 import_exception!(assignor.errors, NullArgumentError);
 import_exception!(assignor.errors, WireError);
 import_exception!(assignor.errors, WrongTypeError);

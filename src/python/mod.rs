@@ -9,12 +9,18 @@
 
 mod engine;
 mod error;
+mod fast;
+mod group;
 mod history;
+mod lists;
 mod plan;
 mod read;
 mod records;
 mod replay;
 mod text;
+mod topics;
+mod verbs;
+mod views;
 
 use pyo3::prelude::*;
 
@@ -26,12 +32,18 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use super::plan::{PyPlan, assign, plan};
+    use super::group::PyGroup;
+    #[pymodule_export]
+    use super::plan::PyPlan;
     #[pymodule_export]
     use super::records::{coordinator_partition, decode_assignment, decode_batch, decode_record, decode_subscription};
 
     #[pymodule_export]
     use super::replay::replay_groups;
+    #[pymodule_export]
+    use super::topics::PyTopics;
+    #[pymodule_export]
+    use super::verbs::{assign, plan};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -34,10 +34,12 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member: who it is, and the distinct topics it subscribes to."""
+    """A member: who it is, the distinct topics it subscribes to, and how long its subscription is besides."""
 
     info: MemberInfo
     topics: frozenset[str]
+    user_data_bytes: int = 0
+    owned_bytes: int = 0
 
     @property
     def rack(self) -> str | None:
@@ -70,7 +72,12 @@ def read_members(subscriptions: Mapping[str, object]) -> list[Member]:
         member_id = check_name(name, "a member id")
         if isinstance(subscription, Subscription):
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)
-            members.append(Member(info, frozenset(subscription.topics)))
+            owned: dict[str, list[int]] = {}
+            for topic, id in subscription.owned_partitions:
+                owned.setdefault(topic, []).append(id)
+            owned_bytes = sum(2 + len(topic.encode()) + 4 + 4 * len(ids) for topic, ids in owned.items())
+            user_data_bytes = len(subscription.user_data or b"")
+            members.append(Member(info, frozenset(subscription.topics), user_data_bytes, owned_bytes))
         else:
             names = read_names(subscription, f"member '{member_id}'")
             members.append(Member(MemberInfo(member_id), frozenset(names)))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assignor.model import TopicPartition
+from assignor.model import TopicPartition, java_order
+from assignor.plan_json import Parts
 from assignor.reference import rack
-from assignor.reference.group import TopicConsumers, kafka_order, read_members, read_topics
+from assignor.reference.group import Member, TopicConsumers, kafka_order, read_members, read_topics
 
 
 def assign(
@@ -25,18 +26,18 @@ def assign(
         >>> assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})["C1"]
         [TopicPartition(topic='t0', partition=2), TopicPartition(topic='t1', partition=2)]
     """
-    _, assignment = _solve(partitions_per_topic, subscriptions, prefer_rack_aware)
+    _, _, assignment = _solve(partitions_per_topic, subscriptions, prefer_rack_aware)
     return assignment
 
 
-def spans(
+def parts(
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
     *,
     prefer_rack_aware: bool = False,
-) -> tuple[list[str], list[str], list[tuple[int, int, int, int]]]:
-    """The assignment as members, topics and rows (member index, topic index, first id, count)."""
-    topics, assignment = _solve(partitions_per_topic, subscriptions, prefer_rack_aware)
+) -> Parts:
+    """The assignment as what a plan is made of: topics, subscriptions, members, and columns of spans."""
+    topics, members, assignment = _solve(partitions_per_topic, subscriptions, prefer_rack_aware)
     index = {topic: number for number, topic in enumerate(topics)}
     rows: list[tuple[int, int, int, int]] = []
     for number, partitions in enumerate(assignment.values()):
@@ -45,12 +46,25 @@ def spans(
                 rows[-1] = (*rows[-1][:3], rows[-1][3] + 1)
             else:
                 rows.append((number, index[topic], id, 1))
-    return list(assignment), topics, rows
+    wanted = list(dict.fromkeys(member.topics for member in members))
+    described = [
+        (
+            member.info.member_id,
+            wanted.index(member.topics),
+            member.info.group_instance_id,
+            member.user_data_bytes,
+            member.owned_bytes,
+            len((member.rack or "").encode()),
+        )
+        for member in members
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], [], []]
+    return topics, [sorted(names, key=java_order) for names in wanted], described, columns
 
 
 def _solve(
     partitions_per_topic: Mapping[str, object], subscriptions: Mapping[str, object], prefer_rack_aware: bool
-) -> tuple[list[str], dict[str, list[TopicPartition]]]:
+) -> tuple[list[str], list[Member], dict[str, list[TopicPartition]]]:
     topics = read_topics(partitions_per_topic)
     members = read_members(subscriptions)
     ordered = kafka_order(members)
@@ -65,7 +79,7 @@ def _solve(
     for state, given in rack.assign(states, prefer_rack_aware) if rack_aware else map(_ranges, states):
         for member_id, ids in given.items():
             assignment[member_id].extend(TopicPartition(state.topic, id) for id in sorted(ids))
-    return list(topics), assignment
+    return list(topics), members, assignment
 
 
 def _ranges(state: TopicConsumers) -> tuple[TopicConsumers, dict[str, list[int]]]:

@@ -1,0 +1,112 @@
+"""A plan as JSON text, and back.
+
+The object has four keys: `topics`, their names in Java's order; `subscriptions`, the distinct ones, as lists of names, of
+which some may be no topics; `members`, one object each with `member_id`, `subscription` (an index), `group_instance_id`
+where it has one, and the bytes of `user_data`, `owned_partitions` and `rack` in its subscription where these are not 0;
+`spans`, an object of four columns as `Plan.spans` has them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from assignor.errors import IllegalArgumentError
+from assignor.model import check_name, shown, wrong_type
+
+Parts = tuple[list[str], list[list[str]], list[tuple[str, int, str | None, int, int, int]], list[list[int]]]
+"""What a plan is made of: topics, subscriptions, members, spans; the fields of a member are in the order of `FIELDS`."""
+
+FIELDS = ("member_id", "subscription", "group_instance_id", "user_data", "owned_partitions", "rack")
+COLUMNS = ("member", "topic", "start", "count")
+LARGEST = 2**31 - 1
+
+
+def dumps(parts: Parts) -> str:
+    """The text of what a plan is made of."""
+    topics, subscriptions, members, spans = parts
+    return json.dumps(
+        {
+            "topics": topics,
+            "subscriptions": subscriptions,
+            "members": [_member(fields) for fields in members],
+            "spans": dict(zip(COLUMNS, spans, strict=True)),
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def _member(fields: tuple[Any, ...]) -> dict[str, Any]:
+    """The fields of a member that say something."""
+    known = zip(FIELDS, fields, (..., ..., None, 0, 0, 0), strict=True)
+    return {name: value for name, value, default in known if value != default}
+
+
+def loads(text: str | bytes) -> Parts:
+    """What a plan is made of, read from its text; numbers are in their range, indices may still be wrong.
+
+    Raises:
+        IllegalArgumentError: The text is no JSON, or not that of a plan.
+    """
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise wrong_type("text", "str or bytes", text)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise IllegalArgumentError(f"this is no JSON: {error}") from None
+    plan = _object(found, "the plan")
+    members = []
+    for number, entry in enumerate(_list(plan.get("members"), "members")):
+        where = f"members[{number}]"
+        fields = _object(entry, where)
+        instance_id = fields.get("group_instance_id")
+        members.append(
+            (
+                _name(fields.get("member_id"), f"{where}.member_id"),
+                _number(fields.get("subscription"), f"{where}.subscription"),
+                None if instance_id is None else _name(instance_id, f"{where}.group_instance_id"),
+                *(_number(fields.get(field, 0), f"{where}.{field}") for field in FIELDS[3:]),
+            )
+        )
+    spans = _object(plan.get("spans"), "spans")
+    return (
+        _names(plan.get("topics"), "topics"),
+        [
+            _names(names, f"subscriptions[{number}]")
+            for number, names in enumerate(_list(plan.get("subscriptions"), "subscriptions"))
+        ],
+        members,
+        [
+            [_number(value, f"spans.{column}[{row}]") for row, value in enumerate(_list(spans.get(column), f"spans.{column}"))]
+            for column in COLUMNS
+        ],
+    )
+
+
+def _object(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise IllegalArgumentError(f"{where} must be an object, not {shown(value)}")
+    return value
+
+
+def _list(value: object, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise IllegalArgumentError(f"{where} must be an array, not {shown(value)}")
+    return value
+
+
+def _names(value: object, where: str) -> list[str]:
+    return [_name(name, f"{where}[{number}]") for number, name in enumerate(_list(value, where))]
+
+
+def _name(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise IllegalArgumentError(f"{where} must be a string, not {shown(value)}")
+    return check_name(value, where)
+
+
+def _number(value: object, where: str) -> int:
+    if type(value) is not int or not 0 <= value <= LARGEST:
+        raise IllegalArgumentError(f"{where} must be an integer from 0 to {LARGEST}, not {shown(value)}")
+    return value

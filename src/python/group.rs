@@ -1,0 +1,105 @@
+//! `Group` as Python sees it: topics and subscriptions read once, for many calls.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::engine::PreferRackAware;
+use super::lists;
+use super::plan::PyPlan;
+use super::read::{self, Input, NamedTopics};
+use crate::group::Group;
+use crate::plan::Plan;
+use crate::range;
+
+/// From how many members and topics on the work is worth letting other threads run meanwhile.
+const LARGE: usize = 256;
+
+/// Solves a group; other threads run meanwhile if that takes long enough.
+pub(super) fn solve(py: Python<'_>, group: &Arc<Group>, prefer_rack_aware: bool) -> Plan {
+    let size = group.members().len() + group.topics().len();
+    if size < LARGE && !group.has_racks() {
+        return range::assign(group, prefer_rack_aware);
+    }
+    py.detach(|| range::assign(group, prefer_rack_aware))
+}
+
+/// A group, read once: its topics and its members' subscriptions, ready for any number of answers.
+///
+/// Args:
+///     partitions_per_topic: As `assign` takes it: a mapping, `Topics`, or columns.
+///     subscriptions: As `assign` takes it: a mapping, or columns.
+///
+/// Raises:
+///     AssignorError: Input that cannot be meant; the message names member or topic and the value.
+///
+/// Example:
+///     >>> group = Group({"t": 3}, {"a": ["t"], "b": ["t"]})
+///     >>> group.plan().counts().tolist(), group.assign()["b"]
+///     ([2, 1], [TopicPartition(topic='t', partition=2)])
+#[pyclass(frozen, name = "Group", module = "assignor")]
+pub(super) struct PyGroup {
+    group: Arc<Group>,
+    topics: Arc<NamedTopics>,
+    members: Arc<[Py<PyString>]>,
+}
+
+impl From<Input> for PyGroup {
+    fn from(Input { group, topics, members }: Input) -> Self {
+        let _ = group.order(); // made now, and not within the first call
+        Self { group, topics, members }
+    }
+}
+
+#[pymethods]
+impl PyGroup {
+    #[new]
+    fn new(partitions_per_topic: &Bound<'_, PyAny>, subscriptions: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(read::group(partitions_per_topic, subscriptions)?.into())
+    }
+
+    /// Says who gets which partition, as spans; what `plan` answers for the same input.
+    ///
+    /// Args:
+    ///     prefer_rack_aware: Kafka's test flag: look at racks even where every partition is on every rack.
+    #[pyo3(signature = (*, prefer_rack_aware = PreferRackAware(false)), text_signature = "($self, *, prefer_rack_aware=False)")]
+    fn plan(&self, py: Python<'_>, prefer_rack_aware: PreferRackAware) -> PyPlan {
+        let plan = solve(py, &self.group, prefer_rack_aware.0);
+        PyPlan::new(plan, Arc::clone(&self.topics), Arc::clone(&self.members))
+    }
+
+    /// Says who gets which partition, as lists; what `assign` answers for the same input.
+    ///
+    /// Args:
+    ///     prefer_rack_aware: Kafka's test flag: look at racks even where every partition is on every rack.
+    #[pyo3(signature = (*, prefer_rack_aware = PreferRackAware(false)), text_signature = "($self, *, prefer_rack_aware=False)")]
+    fn assign<'py>(&self, py: Python<'py>, prefer_rack_aware: PreferRackAware) -> PyResult<Bound<'py, PyDict>> {
+        lists::assignment(py, &solve(py, &self.group, prefer_rack_aware.0), &self.topics, &self.members)
+    }
+
+    /// The member ids, in the order of the subscriptions.
+    #[getter]
+    fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.members.iter())
+    }
+
+    /// All topics of the input, in Java's order.
+    #[getter]
+    fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.topics.objects)
+    }
+
+    fn __len__(&self) -> usize {
+        self.members.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Group: {} members with {} subscriptions, {} topics>",
+            self.members.len(),
+            self.group.classes().len(),
+            self.topics.objects.len()
+        )
+    }
+}

@@ -1,0 +1,154 @@
+//! Reads the subscriptions of members into a group.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
+use rustc_hash::FxHashMap;
+
+use super::super::error::wrong_type;
+use super::super::fast;
+use super::names::Resolver;
+use super::topics::NamedTopics;
+use super::values::{each_item, is_text, iterate, plain, with_name};
+use crate::group::{Extra, Group};
+
+/// Reads a mapping of member ids to subscriptions; gives the group and the ids as Python has them.
+pub(super) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> PyResult<(Group, Vec<Py<PyString>>)> {
+    let py = subscriptions.py();
+    let expected = subscriptions.len().unwrap_or(0);
+    let mut reader = Reader {
+        group: Group::new(Arc::clone(&topics.topics), expected),
+        resolver: Resolver::new(
+            &topics.order,
+            topics.order.iter().map(|number| topics.objects[*number as usize].as_ptr() as usize),
+        ),
+        subscription: SUBSCRIPTION.import(py, "assignor.model", "Subscription")?,
+    };
+    let mut ids = Vec::with_capacity(expected);
+    each_item(subscriptions, "subscriptions", "member ids to subscriptions", |name, subscription| {
+        let id = plain(name, || "a member id".into())?;
+        reader.member(&id, subscription)?;
+        ids.push(id.unbind());
+        Ok(())
+    })?;
+    Ok((reader.group, ids))
+}
+
+struct Reader<'py> {
+    group: Group,
+    resolver: Resolver,
+    subscription: &'py Bound<'py, PyType>,
+}
+
+impl Reader<'_> {
+    fn member(&mut self, id: &Bound<'_, PyString>, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
+        let of_kind = subscription.get_type().is(self.subscription);
+        if !of_kind && (is_container(subscription) || !subscription.is_instance(self.subscription)?) {
+            let class = with_name(id, || "a member id".into(), |id| self.class(id, subscription))??;
+            return with_name(id, || "a member id".into(), |id| self.group.push(id, class, None, None));
+        }
+        if !of_kind {
+            self.resolver.forget();
+        }
+        with_name(id, || "a member id".into(), |id| self.subscription(id, subscription))??;
+        if !of_kind {
+            self.resolver.forget(); // its attributes may be user code
+        }
+        Ok(())
+    }
+
+    fn subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = subscription.py();
+        let instance_id = subscription.getattr(intern!(py, "group_instance_id"))?;
+        let instance_id = optional(&instance_id, id, "group_instance_id")?;
+        let rack = subscription.getattr(intern!(py, "rack"))?;
+        let rack = optional(&rack, id, "rack")?;
+        let class = self.class(id, &subscription.getattr(intern!(py, "topics"))?)?;
+        self.group.push(id, class, instance_id.as_deref(), rack.as_deref());
+        let user_data = subscription.getattr(intern!(py, "user_data"))?;
+        let owned = subscription.getattr(intern!(py, "owned_partitions"))?;
+        let user_data = if user_data.is_none() { 0 } else { user_data.len()? };
+        let owned_partitions = owned_bytes(&owned)?;
+        if user_data + owned_partitions > 0 {
+            self.group.note_extra(Extra { user_data, owned_partitions, rack: 0 });
+        }
+        Ok(())
+    }
+
+    fn class(&mut self, member: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
+        if !is_container(names) {
+            return self.class_of_iterable(member, names);
+        }
+        let address = names.as_ptr() as usize;
+        // One reference is the mapping's or the subscription's, one or two are ours: more mean other members, perhaps.
+        let is_shared = fast::references(names) > 3;
+        if is_shared && let Some(class) = self.resolver.of_container(address) {
+            return Ok(class);
+        }
+        let Self { resolver, group, .. } = self;
+        let class = match fast::lend(names, |entries| resolver.class(group, entries)) {
+            Some(Ok(class)) => class,
+            Some(Err(place)) => {
+                // The place was that of what is no name; where it is one now, somebody changed the container meanwhile.
+                let entry = names.try_iter()?.nth(place).transpose()?;
+                let what = || format!("member '{member}': a topic");
+                entry.map_or(Ok(()), |entry| with_name(&entry, what, |_| ()))?;
+                return self.class_of_iterable(member, names);
+            }
+            None => return self.class_of_iterable(member, names),
+        };
+        if is_shared {
+            self.resolver.note_container(address, class);
+        }
+        Ok(class)
+    }
+
+    /// The class of names that come one by one, from user code perhaps, which may change anything that was read before.
+    fn class_of_iterable(&mut self, member: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let refused = || wrong_type(&format!("member '{member}': topics"), "an iterable of topic names", names);
+        if is_text(names) {
+            return Err(refused());
+        }
+        let mut found: Vec<String> = Vec::new();
+        for name in iterate(names, refused)? {
+            found.push(with_name(&name?, || format!("member '{member}': a topic"), str::to_owned)?);
+        }
+        self.resolver.forget();
+        Ok(self.resolver.class_of_texts(&mut self.group, found.iter().map(String::as_str)))
+    }
+}
+
+/// The text of a field that may be None.
+fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyResult<Option<Cow<'s, str>>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    with_name(value, || format!("member '{member}': {field}"), |_| ())?;
+    Ok(Some(value.cast::<PyString>()?.to_cow()?))
+}
+
+/// The bytes of owned partitions in the wire format, by topic.
+fn owned_bytes(owned: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let mut ids_of: FxHashMap<String, usize> = FxHashMap::default();
+    if owned.is_exact_instance_of::<PyTuple>() && owned.len()? == 0 {
+        return Ok(0);
+    }
+    for partition in owned.try_iter()? {
+        let (topic, _): (String, Bound<'_, PyAny>) = partition?.extract()?;
+        *ids_of.entry(topic).or_default() += 1;
+    }
+    Ok(ids_of.iter().map(|(topic, ids)| 2 + topic.len() + 4 + 4 * ids).sum())
+}
+
+fn is_container(value: &Bound<'_, PyAny>) -> bool {
+    value.is_exact_instance_of::<PyTuple>()
+        || value.is_exact_instance_of::<PyList>()
+        || value.is_exact_instance_of::<PySet>()
+        || value.is_exact_instance_of::<PyFrozenSet>()
+}
+
+static SUBSCRIPTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();

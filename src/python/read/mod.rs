@@ -1,0 +1,49 @@
+//! Reads what Python hands over into a `Group`, and refuses with names what cannot be meant.
+//!
+//! User code may run while it is read (an iterable's `__iter__`, a mapping's `items`): mappings are listed first, their
+//! size is checked after every entry, and what was learnt of objects by their identity is forgotten.
+
+mod members;
+mod names;
+mod restored;
+mod topics;
+mod values;
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+pub(super) use restored::restored;
+pub(super) use topics::NamedTopics;
+pub(super) use values::is_int;
+
+use super::topics::PyTopics;
+use crate::group::Group;
+
+/// A group, with the names of its members and topics as Python has them.
+pub(super) struct Input {
+    pub(super) group: Arc<Group>,
+    pub(super) topics: Arc<NamedTopics>,
+    pub(super) members: Arc<[Py<PyString>]>,
+}
+
+/// Reads both mappings.
+pub(super) fn group(partitions_per_topic: &Bound<'_, PyAny>, subscriptions: &Bound<'_, PyAny>) -> PyResult<Input> {
+    let topics = topics(partitions_per_topic)?;
+    let (group, members) = members::read(&topics, subscriptions)?;
+    Ok(Input { group: Arc::new(group), topics, members: members.into() })
+}
+
+/// Reads topics, or takes those that were read before.
+pub(super) fn topics(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<Arc<NamedTopics>> {
+    match partitions_per_topic.cast::<PyTopics>() {
+        Ok(topics) => Ok(Arc::clone(&topics.get().0)),
+        Err(_) => Ok(Arc::new(new_topics(partitions_per_topic)?)),
+    }
+}
+
+/// Reads topics.
+pub(super) fn new_topics(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
+    topics::read(partitions_per_topic)
+}

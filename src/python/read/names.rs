@@ -1,0 +1,197 @@
+//! Turns the containers of topic names that members hand over into classes, looking at as little of them as is enough.
+//!
+//! In a large group most members hold the same names, often the same `str` objects, in the same order. So, cheapest first:
+//! a container that holds the very objects of the one before, or of another one before, is of its class; a name that is
+//! the same object as, or spelled like, the one that followed its predecessor last time is found without a table; only
+//! what is left is looked up. Addresses mean something only while what they stand for is alive, so they are forgotten
+//! whenever Python code may have run.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::super::fast::{Entry, addresses};
+use crate::group::{Group, Lists};
+
+/// Stands for no topic.
+const NONE: u32 = u32::MAX;
+
+/// How containers are recognised.
+pub(super) struct Resolver {
+    /// Per number the number that followed it last time, and at the end the one that came first.
+    following: Vec<u32>,
+    /// Per number the address of its name when last seen; 0 where it is not known.
+    seen_at: Vec<usize>,
+    /// Numbers of names that more than one container holds, by address.
+    by_address: FxHashMap<usize, u32>,
+    /// The last container: what it held, and its class.
+    last: Vec<usize>,
+    last_class: u32,
+    /// Containers by a sample of what they held, with their class.
+    by_sample: FxHashMap<u64, (Vec<usize>, u32)>,
+    /// Containers that several members share, by their own address.
+    containers: FxHashMap<usize, u32>,
+    /// Sequences of numbers as containers had them, and the class of each.
+    sequences: Lists,
+    classes: Vec<u32>,
+    table: HashTable<u32>,
+    numbers: Vec<u32>,
+    sorted: Vec<u32>,
+}
+
+impl Resolver {
+    /// One that has seen topics only, in the order of `numbers`.
+    pub(super) fn new(numbers: &[u32], addresses: impl Iterator<Item = usize>) -> Self {
+        let mut found = Self {
+            following: vec![NONE; numbers.len() + 1],
+            seen_at: vec![0; numbers.len()],
+            by_address: FxHashMap::default(),
+            last: Vec::new(),
+            last_class: NONE,
+            by_sample: FxHashMap::default(),
+            containers: FxHashMap::default(),
+            sequences: Lists::default(),
+            classes: Vec::new(),
+            table: HashTable::new(),
+            numbers: Vec::new(),
+            sorted: Vec::new(),
+        };
+        let mut before = numbers.len();
+        for (number, address) in numbers.iter().zip(addresses) {
+            found.following[before] = *number;
+            found.seen_at[*number as usize] = address;
+            before = *number as usize;
+        }
+        found
+    }
+
+    /// Forgets addresses: Python code may have run.
+    pub(super) fn forget(&mut self) {
+        self.seen_at.fill(0);
+        self.by_address.clear();
+        self.last.clear();
+        self.last_class = NONE;
+        self.by_sample.clear();
+        self.containers.clear();
+    }
+
+    /// The class of a container that several members share, if it was seen before.
+    pub(super) fn of_container(&self, address: usize) -> Option<u32> {
+        self.containers.get(&address).copied()
+    }
+
+    /// Notes the class of a container that several members share.
+    pub(super) fn note_container(&mut self, address: usize, class: u32) {
+        self.containers.insert(address, class);
+    }
+
+    /// The class of a container that holds these names; Err with the place of the first that is no `str` in UTF-8.
+    pub(super) fn class(&mut self, group: &mut Group, entries: &[Entry<'_>]) -> Result<u32, usize> {
+        let held = addresses(entries);
+        if self.last_class != NONE && self.last == held {
+            return Ok(self.last_class);
+        }
+        let sample = sample(held);
+        if let Some((before, class)) = self.by_sample.get(&sample)
+            && before == held
+        {
+            self.last_class = *class;
+            self.last.clear();
+            self.last.extend_from_slice(held);
+            return Ok(*class);
+        }
+        let met_before = self.resolve(group, entries)?;
+        let class = self.of_numbers(group);
+        if met_before && !held.is_empty() {
+            // Others will come with the same objects; fresh ones will not, and are not worth a copy.
+            self.by_sample.insert(sample, (held.to_vec(), class));
+        }
+        self.last_class = class;
+        self.last.clear();
+        self.last.extend_from_slice(held);
+        Ok(class)
+    }
+
+    /// The class of names that stay only while they are read.
+    pub(super) fn class_of_texts<'t>(&mut self, group: &mut Group, names: impl Iterator<Item = &'t str>) -> u32 {
+        self.numbers.clear();
+        self.numbers.extend(names.map(|name| group.topic_number(name)));
+        self.of_numbers(group)
+    }
+
+    /// Fills in the numbers of a container's names; whether its objects were met before.
+    fn resolve(&mut self, group: &mut Group, entries: &[Entry<'_>]) -> Result<bool, usize> {
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.clear();
+        let topics = self.following.len() - 1;
+        let mut before = topics;
+        let mut met = 0;
+        for (place, entry) in entries.iter().enumerate() {
+            let expected = self.following[before] as usize;
+            let number = if self.seen_at.get(expected) == Some(&entry.address()) {
+                met += 1;
+                expected as u32
+            } else if let Some(number) = self.by_address.get(&entry.address()) {
+                met += 1;
+                *number
+            } else {
+                let Some(name) = entry.text() else {
+                    self.numbers = numbers;
+                    return Err(place);
+                };
+                if expected < topics && group.topics().names().get(expected) == name {
+                    expected as u32
+                } else {
+                    let number = group.topic_number(name);
+                    if entry.is_shared() {
+                        self.by_address.insert(entry.address(), number);
+                    }
+                    number
+                }
+            };
+            numbers.push(number);
+            if (number as usize) < topics {
+                self.seen_at[number as usize] = entry.address();
+                self.following[before] = number;
+                before = number as usize;
+            }
+        }
+        self.numbers = numbers;
+        Ok(met == entries.len())
+    }
+
+    /// The class of a sequence of numbers.
+    fn of_numbers(&mut self, group: &mut Group) -> u32 {
+        let numbers = &self.numbers[..];
+        let hash = |numbers: &[u32]| FxBuildHasher.hash_one(numbers);
+        let sequences = &self.sequences;
+        let entry = self.table.entry(
+            hash(numbers),
+            |sequence| sequences.get(*sequence as usize) == numbers,
+            |sequence| hash(sequences.get(*sequence as usize)),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Occupied(entry) => self.classes[*entry.get() as usize],
+            hashbrown::hash_table::Entry::Vacant(entry) => {
+                entry.insert(self.classes.len() as u32);
+                self.sequences.push(numbers);
+                self.sorted.clear();
+                self.sorted.extend_from_slice(numbers);
+                let class = group.class(&mut self.sorted);
+                self.classes.push(class);
+                class
+            }
+        }
+    }
+}
+
+/// A hash of a few of the addresses: enough to tell containers apart that differ by chance.
+fn sample(held: &[usize]) -> u64 {
+    let step = held.len() / 8 + 1;
+    let mut state = FxBuildHasher.hash_one(held.len());
+    for address in held.iter().step_by(step).chain(held.last()) {
+        state = FxBuildHasher.hash_one((state, *address));
+    }
+    state
+}

@@ -1,0 +1,110 @@
+//! Single values and mappings as Python hands them over, each refused by name where it cannot be meant.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyMapping, PyString};
+use rustc_hash::FxHashSet;
+
+use super::super::error::{IllegalArgumentError, shown, wrong_type};
+
+/// Calls `read` with every entry of a mapping, and fails if its size changes meanwhile.
+pub(super) fn each_item<'py>(
+    mapping: &Bound<'py, PyAny>,
+    what: &str,
+    wanted: &str,
+    mut read: impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    let Ok(mapping) = mapping.cast::<PyMapping>() else {
+        return Err(wrong_type(what, &format!("a mapping of {wanted}"), mapping));
+    };
+    let size = mapping.len()?;
+    let plain = mapping.cast_exact::<PyDict>().ok();
+    let items: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = match plain {
+        Some(dict) => dict.iter().collect(),
+        None => mapping.items()?.extract()?,
+    };
+    // A dict whose keys are all plain strings has each of them once; anything else may say a name twice.
+    let once = plain.is_some() && items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>());
+    let mut names = FxHashSet::default();
+    // What was read stays alive until all is read: what is known by its address stays what it is.
+    for (key, value) in &items {
+        if !once
+            && let Ok(name) = key.cast::<PyString>()
+            && !names.insert(name.to_string_lossy().into_owned())
+        {
+            return Err(IllegalArgumentError::new_err(format!("{what} has '{name}' twice")));
+        }
+        read(key, value)?;
+        let now = mapping.len()?;
+        if now != size {
+            return Err(IllegalArgumentError::new_err(format!(
+                "{what} changed size while it was read: {size} entries, then {now}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Iterates, with an error of our own for what is no iterable.
+pub(super) fn iterate<'py>(value: &Bound<'py, PyAny>, refused: impl FnOnce() -> PyErr) -> PyResult<Bound<'py, PyIterator>> {
+    match value.try_iter() {
+        Ok(entries) => Ok(entries),
+        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) && !value.hasattr("__iter__")? => Err(refused()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated.
+pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if value.is_instance_of::<PyInt>() {
+        return Ok(!value.is_instance_of::<PyBool>());
+    }
+    let kind = value.get_type();
+    Ok(kind.hasattr("__index__")? && !kind.hasattr("__iter__")?)
+}
+
+/// A count or an id.
+pub(super) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
+    if value.is_exact_instance_of::<PyInt>()
+        && let Ok(number) = value.extract::<i32>()
+        && number >= 0
+    {
+        return Ok(number);
+    }
+    if !is_int(value)? {
+        return Err(wrong_type(&what(), "an int", value));
+    }
+    let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
+    let reason = match number.extract::<i32>() {
+        Ok(number) if number >= 0 => return Ok(number),
+        _ if number.lt(0)? => "cannot be negative".to_owned(),
+        _ => format!("cannot be over {}", i32::MAX),
+    };
+    Err(IllegalArgumentError::new_err(format!("{} {reason}: {}", what(), shown(value))))
+}
+
+pub(super) fn with_name<T>(value: &Bound<'_, PyAny>, what: impl Fn() -> String, read: impl FnOnce(&str) -> T) -> PyResult<T> {
+    let Ok(name) = value.cast::<PyString>() else {
+        return Err(wrong_type(&what(), "a str", value));
+    };
+    match name.to_cow() {
+        Ok(name) => Ok(read(&name)),
+        Err(_) => Err(IllegalArgumentError::new_err(format!(
+            "{} has a lone surrogate, which UTF-8 cannot carry: {}",
+            what(),
+            shown(value)
+        ))),
+    }
+}
+
+pub(super) fn is_text(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>()
+}
+
+/// A name as a plain `str`, which it mostly is already.
+pub(super) fn plain<'py>(value: &Bound<'py, PyAny>, what: impl Fn() -> String) -> PyResult<Bound<'py, PyString>> {
+    match value.cast_exact::<PyString>() {
+        Ok(name) => Ok(name.clone()),
+        Err(_) => with_name(value, what, |name| PyString::new(value.py(), name)),
+    }
+}
