@@ -46,20 +46,12 @@ impl Span {
     }
 }
 
-/// How a plan keeps who has what.
-#[derive(Debug)]
-enum Layout {
-    /// By the rules of an assignor.
-    Ruled(Box<Ruled>),
-    /// As spans.
-    Given,
-}
-
 /// An assignment as spans: of each member by topic in Java's order, then by id.
 #[derive(Debug)]
 pub struct Plan {
     group: Arc<Group>,
-    layout: Layout,
+    /// What an assignor found; None where the spans were given, and are in `columns`.
+    ruled: Option<Ruled>,
     columns: OnceLock<Columns>,
     owners: OnceLock<diff::Owners>,
 }
@@ -67,7 +59,7 @@ pub struct Plan {
 impl Plan {
     /// What an assignor found.
     pub(crate) fn ruled(group: Arc<Group>, ruled: Ruled) -> Self {
-        Self { group, layout: Layout::Ruled(Box::new(ruled)), columns: OnceLock::new(), owners: OnceLock::new() }
+        Self { group, ruled: Some(ruled), columns: OnceLock::new(), owners: OnceLock::new() }
     }
 
     /// An assignment whose spans are known, as (member, span).
@@ -76,7 +68,7 @@ impl Plan {
     /// Members or topics that the group does not have, spans without an id or beyond int32, or not in order.
     pub fn given(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
         let columns = Columns::checked(&group, spans)?;
-        Ok(Self { group, layout: Layout::Given, columns: OnceLock::from(columns), owners: OnceLock::new() })
+        Ok(Self { group, ruled: None, columns: OnceLock::from(columns), owners: OnceLock::new() })
     }
 
     /// The group whose members have something here.
@@ -100,17 +92,14 @@ impl Plan {
     /// All spans as columns, by member in the order given, then by topic and id. They are made once.
     #[must_use]
     pub fn columns(&self) -> &Columns {
-        self.columns.get_or_init(|| match &self.layout {
-            Layout::Ruled(ruled) => Columns::of(&self.group, ruled),
-            Layout::Given => unreachable!("the columns of given spans are there from the start"),
-        })
+        self.columns.get_or_init(|| self.ruled.as_ref().map_or_else(Columns::default, |ruled| Columns::of(&self.group, ruled)))
     }
 
     /// The spans of one member.
     #[must_use]
     pub fn spans_of(&self, member: usize) -> Vec<Span> {
-        match (&self.layout, self.columns.get()) {
-            (Layout::Ruled(ruled), None) => ruled.spans_of(&self.group, member),
+        match (&self.ruled, self.columns.get()) {
+            (Some(ruled), None) => ruled.spans_of(&self.group, member),
             _ => self.columns().spans_of(member).collect(),
         }
     }
@@ -120,8 +109,8 @@ impl Plan {
     /// # Errors
     /// The first one of `read`, which then is not called again.
     pub fn try_each_member<E>(&self, mut read: impl FnMut(u32, &[Span]) -> Result<(), E>) -> Result<(), E> {
-        match (&self.layout, self.columns.get()) {
-            (Layout::Ruled(ruled), None) => ruled.try_each_member(&self.group, read),
+        match (&self.ruled, self.columns.get()) {
+            (Some(ruled), None) => ruled.try_each_member(&self.group, read),
             _ => {
                 let mut spans = Vec::new();
                 for member in 0..self.members().len() {
@@ -148,9 +137,9 @@ impl Plan {
     /// How many partitions each member has.
     #[must_use]
     pub fn counts(&self) -> Vec<i64> {
-        match &self.layout {
-            Layout::Ruled(ruled) => ruled.counts(&self.group),
-            Layout::Given => {
+        match &self.ruled {
+            Some(ruled) => ruled.counts(&self.group),
+            None => {
                 let count = |member| self.columns().spans_of(member).map(|span| i64::from(span.count)).sum();
                 (0..self.members().len()).map(count).collect()
             }

@@ -42,7 +42,7 @@ pub(super) fn solve(py: Python<'_>, group: &Arc<Group>, prefer_rack_aware: bool)
 pub(super) struct PyGroup {
     group: Arc<Group>,
     topics: Arc<NamedTopics>,
-    members: Arc<[Py<PyString>]>,
+    members: Arc<Vec<Py<PyString>>>,
 }
 
 impl From<Input> for PyGroup {

@@ -28,12 +28,12 @@ use crate::plan::Plan;
 pub(super) struct PyPlan {
     pub(super) plan: Arc<Plan>,
     pub(super) topics: Arc<NamedTopics>,
-    pub(super) members: Arc<[Py<PyString>]>,
+    pub(super) members: Arc<Vec<Py<PyString>>>,
     numbers: OnceLock<NameTable>,
 }
 
 impl PyPlan {
-    pub(super) fn new(plan: Plan, topics: Arc<NamedTopics>, members: Arc<[Py<PyString>]>) -> Self {
+    pub(super) fn new(plan: Plan, topics: Arc<NamedTopics>, members: Arc<Vec<Py<PyString>>>) -> Self {
         Self { plan: Arc::new(plan), topics, members, numbers: OnceLock::new() }
     }
 

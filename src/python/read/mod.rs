@@ -25,14 +25,14 @@ use crate::group::Group;
 pub(super) struct Input {
     pub(super) group: Arc<Group>,
     pub(super) topics: Arc<NamedTopics>,
-    pub(super) members: Arc<[Py<PyString>]>,
+    pub(super) members: Arc<Vec<Py<PyString>>>,
 }
 
 /// Reads both mappings.
 pub(super) fn group(partitions_per_topic: &Bound<'_, PyAny>, subscriptions: &Bound<'_, PyAny>) -> PyResult<Input> {
     let topics = topics(partitions_per_topic)?;
     let (group, members) = members::read(&topics, subscriptions)?;
-    Ok(Input { group: Arc::new(group), topics, members: members.into() })
+    Ok(Input { group: Arc::new(group), topics, members: Arc::new(members) })
 }
 
 /// Reads topics, or takes those that were read before.

@@ -17,6 +17,9 @@ use crate::group::{Group, Lists};
 /// Stands for no topic.
 const NONE: u32 = u32::MAX;
 
+/// Containers that hold fewer names are as soon read as recognised.
+const FEW: usize = 16;
+
 /// How containers are recognised.
 pub(super) struct Resolver {
     /// Per number the number that followed it last time, and at the end the one that came first.
@@ -92,21 +95,19 @@ impl Resolver {
         if self.last_class != NONE && self.last == held {
             return Ok(self.last_class);
         }
-        let sample = sample(held);
-        if let Some((before, class)) = self.by_sample.get(&sample)
-            && before == held
-        {
-            self.last_class = *class;
-            self.last.clear();
-            self.last.extend_from_slice(held);
-            return Ok(*class);
-        }
-        let met_before = self.resolve(group, entries)?;
-        let class = self.of_numbers(group);
-        if met_before && !held.is_empty() {
-            // Others will come with the same objects; fresh ones will not, and are not worth a copy.
-            self.by_sample.insert(sample, (held.to_vec(), class));
-        }
+        let sample = if held.len() < FEW { 0 } else { sample(held) };
+        let class = match self.by_sample.get(&sample) {
+            Some((before, class)) if before == held => *class,
+            _ => {
+                let met_before = self.resolve(group, entries)?;
+                let class = self.of_numbers(group);
+                if met_before && held.len() >= FEW {
+                    // Others will come with the same objects; fresh ones will not, and are not worth a copy.
+                    self.by_sample.insert(sample, (held.to_vec(), class));
+                }
+                class
+            }
+        };
         self.last_class = class;
         self.last.clear();
         self.last.extend_from_slice(held);
@@ -163,6 +164,9 @@ impl Resolver {
 
     /// The class of a sequence of numbers.
     fn of_numbers(&mut self, group: &mut Group) -> u32 {
+        if self.numbers.is_sorted_by(|left, right| left < right) {
+            return group.class(&mut self.numbers);
+        }
         let numbers = &self.numbers[..];
         let hash = |numbers: &[u32]| FxBuildHasher.hash_one(numbers);
         let sequences = &self.sequences;

@@ -49,5 +49,5 @@ pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [
         return wrong(format!("member '{id}' is there twice"));
     }
     let members = members.iter().map(|(id, ..)| PyString::new(py, id).unbind()).collect();
-    Ok((Input { group: Arc::new(group), topics: Arc::new(topics), members }, columns))
+    Ok((Input { group: Arc::new(group), topics: Arc::new(topics), members: Arc::new(members) }, columns))
 }

@@ -27,6 +27,9 @@ impl NamedTopics {
     /// Topics as they came.
     pub(super) fn new(objects: Vec<Py<PyString>>, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
         let (topics, sorted) = Topics::sorted(names, partitions, racks);
+        if sorted.is_sorted() {
+            return Self { topics: Arc::new(topics), objects, order: sorted, shared: None };
+        }
         let mut order = vec![0; sorted.len()];
         for (number, place) in sorted.iter().enumerate() {
             order[*place as usize] = number as u32;
@@ -40,7 +43,9 @@ impl NamedTopics {
 /// Reads a mapping of topics to partitions.
 pub(super) fn read(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
     let mut reader = Reader::default();
-    let (mut objects, mut names, mut partitions) = (Vec::new(), Names::default(), Vec::new());
+    let expected = partitions_per_topic.len().unwrap_or(0);
+    let (mut names, mut partitions) = (Names::with_capacity(expected), Vec::with_capacity(expected));
+    let mut objects = Vec::with_capacity(expected);
     each_item(partitions_per_topic, "partitions_per_topic", "topics to partitions", |name, given| {
         let object = plain(name, || "a topic name".into())?;
         with_name(&object, || "a topic name".into(), |name| names.push(name))?;
