@@ -15,6 +15,7 @@ mod read;
 mod records;
 mod replay;
 mod text;
+mod wire;
 
 use pyo3::prelude::*;
 
@@ -28,10 +29,11 @@ mod _core {
     #[pymodule_export]
     use super::plan::{PyPlan, assign, plan};
     #[pymodule_export]
-    use super::records::{coordinator_partition, decode_assignment, decode_batch, decode_record, decode_subscription};
-
+    use super::records::{coordinator_partition, decode_batch, decode_record};
     #[pymodule_export]
     use super::replay::replay_groups;
+    #[pymodule_export]
+    use super::wire::{decode_assignment, decode_subscription, encode_assignment, encode_subscription};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
