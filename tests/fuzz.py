@@ -168,7 +168,8 @@ class Worker:
 def worker() -> Iterator[Worker]:
     """A worker, until the end of the block."""
     pipe = subprocess.PIPE
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    # A backtrace takes more memory than there is, and a panic would wait for it.
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "RUST_BACKTRACE": "0"}
     command = [sys.executable, __file__]
     with subprocess.Popen(command, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         try:

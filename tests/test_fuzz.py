@@ -47,7 +47,7 @@ def test_every_type_and_version_of_records_is_fuzzed() -> None:
 
 
 @bounded
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(3600 if LONG else 120)
 @pytest.mark.parametrize("name", decoders())
 def test_any_bytes_are_a_value_or_an_error_in_both_engines(name: str, worker: Worker) -> None:
     report = worker.ask(do="fuzz", decoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
