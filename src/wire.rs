@@ -204,7 +204,9 @@ fn written_version(version: i16) -> Result<i16, WireError> {
 fn sorted(entries: &[TopicPartitions]) -> Vec<Ids<'_>> {
     let mut topics = grouped(entries);
     topics.sort_by(|left, right| java_order(left.0, right.0));
-    topics.iter_mut().for_each(|(_, ids)| ids.sort_unstable());
+    for (_, ids) in &mut topics {
+        ids.sort_unstable();
+    }
     topics
 }
 
@@ -232,7 +234,9 @@ fn write_partitions(writer: &mut Writer, topics: &[Ids<'_>], field: &str) -> Res
 fn write_topic_partitions(writer: &mut Writer, (topic, ids): &Ids<'_>) -> Result<(), WireError> {
     writer.string(topic).map_err(|e| e.within("topic"))?;
     writer.count(ids.len()).map_err(|e| e.within("partitions"))?;
-    ids.iter().for_each(|id| writer.int32(*id));
+    for id in ids {
+        writer.int32(*id);
+    }
     Ok(())
 }
 
