@@ -194,6 +194,7 @@ pub fn encode_assignment(assignment: &Assignment) -> Result<Vec<u8>, WireError> 
 /// A topic, and ids of it.
 type Ids<'a> = (&'a str, Vec<i32>);
 
+/// The version to write for one asked for: a newer one than is known is written as the newest known.
 fn written_version(version: i16) -> Result<i16, WireError> {
     if version < 0 {
         return Err(unwritable(format!("version {version} is negative")).within("version"));

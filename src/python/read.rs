@@ -52,7 +52,7 @@ fn topic(name: String, partitions: &Bound<'_, PyAny>, racks: &mut Racks) -> PyRe
         return Err(refused());
     }
     if is_int(partitions)? {
-        let count = int(partitions, 0, || format!("topic '{name}': a partition count"))?;
+        let count = int(partitions, || format!("topic '{name}': a partition count"))?;
         return Ok(Topic::counted(name, count as u32));
     }
     let entries = iterate(partitions, refused)?;
@@ -71,9 +71,9 @@ fn partition(
     racks: &mut Racks,
 ) -> PyResult<(i32, Vec<u32>)> {
     if !entry.is_instance(info)? {
-        return Ok((int(entry, 0, || format!("topic '{topic}': a partition id"))?, Vec::new()));
+        return Ok((int(entry, || format!("topic '{topic}': a partition id"))?, Vec::new()));
     }
-    let id = int(&entry.getattr(intern!(entry.py(), "partition"))?, 0, || format!("topic '{topic}': a partition id"))?;
+    let id = int(&entry.getattr(intern!(entry.py(), "partition"))?, || format!("topic '{topic}': a partition id"))?;
     let replicas = entry.getattr(intern!(entry.py(), "racks"))?;
     let refused =
         || wrong_type(&format!("topic '{topic}', partition {id}: racks"), "an iterable of str or None", &replicas);
@@ -221,27 +221,29 @@ pub(super) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(kind.hasattr("__index__")? && !kind.hasattr("__iter__")?)
 }
 
-/// An int32 that is not under `least`.
-pub(super) fn int(value: &Bound<'_, PyAny>, least: i32, what: impl Fn() -> String) -> PyResult<i32> {
+fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
     if !is_int(value)? {
         return Err(wrong_type(&what(), "an int", value));
     }
     let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
     let reason = match number.extract::<i32>() {
-        Ok(number) if number >= least => return Ok(number),
-        _ if number.lt(least)? && least == 0 => "cannot be negative".to_owned(),
-        _ if number.lt(least)? => format!("cannot be under {least}"),
+        Ok(number) if number >= 0 => return Ok(number),
+        _ if number.lt(0)? => "cannot be negative".to_owned(),
         _ => format!("cannot be over {}", i32::MAX),
     };
     Err(IllegalArgumentError::new_err(format!("{} {reason}: {}", what(), shown(value))))
 }
 
-/// A `str` that UTF-8 can carry.
-pub(super) fn name_of(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<String> {
+fn name_of(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<String> {
     with_name(value, what, str::to_owned)
 }
 
-fn with_name<T>(value: &Bound<'_, PyAny>, what: impl Fn() -> String, read: impl FnOnce(&str) -> T) -> PyResult<T> {
+/// What `read` makes of a `str` that UTF-8 can carry.
+pub(super) fn with_name<T>(
+    value: &Bound<'_, PyAny>,
+    what: impl Fn() -> String,
+    read: impl FnOnce(&str) -> T,
+) -> PyResult<T> {
     let Ok(name) = value.cast::<PyString>() else {
         return Err(wrong_type(&what(), "a str", value));
     };

@@ -3,10 +3,10 @@
 //! What is read is grouped as the bytes have it. What is written comes as single partitions and is grouped by the engine.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyInt, PyTuple};
 
-use super::error::wrong_type;
-use super::read::{int, is_text, iterate, name_of};
+use super::error::{IllegalArgumentError, shown, wrong_type};
+use super::read::{is_int, is_text, iterate, with_name};
 use crate::wire::{self, Assignment, Subscription, TopicPartitions};
 
 type PyTopicPartitions = Vec<(String, Vec<i32>)>;
@@ -87,7 +87,7 @@ fn names(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if is_text(given) {
         return Err(refused());
     }
-    iterate(given, refused)?.map(|name| name_of(&name?, || "subscription: a topic".into())).collect()
+    iterate(given, refused)?.map(|name| with_name(&name?, || "subscription: a topic".into(), str::to_owned)).collect()
 }
 
 /// Partitions in the order given; those that follow one another with the very same name of a topic are one entry.
@@ -105,14 +105,26 @@ fn partitions(given: &Bound<'_, PyAny>, owner: &str, field: &str) -> PyResult<Ve
             _ => return Err(wrong_type(&format!("{owner}: a partition"), "a (topic, partition) tuple", &pair)),
         };
         if last.as_ref().is_none_or(|last| !last.is(&topic)) {
-            let name = name_of(&topic, || format!("{owner}: a topic"))?;
+            let name = with_name(&topic, || format!("{owner}: a topic"), str::to_owned)?;
             entries.push(TopicPartitions { topic: name, partitions: Vec::new() });
             last = Some(topic);
         }
-        let id = int(&id, i32::MIN, || format!("{owner}: a partition id"))?;
+        let id = partition_id(&id, owner)?;
         if let Some(entry) = entries.last_mut() {
             entry.partitions.push(id);
         }
     }
     Ok(entries)
+}
+
+/// Any int32, as in the bytes.
+fn partition_id(value: &Bound<'_, PyAny>, owner: &str) -> PyResult<i32> {
+    if !is_int(value)? {
+        return Err(wrong_type(&format!("{owner}: a partition id"), "an int", value));
+    }
+    let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
+    number.extract().or_else(|_| {
+        let reason = if number.lt(0)? { "under -2147483648" } else { "over 2147483647" };
+        Err(IllegalArgumentError::new_err(format!("{owner}: a partition id cannot be {reason}: {}", shown(value))))
+    })
 }
