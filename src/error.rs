@@ -2,13 +2,13 @@
 
 use thiserror::Error;
 
-/// Bytes that are not what their format says.
+/// Bytes that are not what their format says, or a value that their format cannot say.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{reason} at offset {offset} while reading {field}")]
+#[error("{reason} {}", place(*.offset, .field))]
 pub struct WireError {
-    /// Index of the byte at which reading stopped, from the start of the buffer.
-    pub offset: usize,
-    /// Dotted path of the field that was being read, such as `members[2].subscription`.
+    /// Index of the byte at which reading stopped, from the start of the buffer; None where a value was to be written.
+    pub offset: Option<usize>,
+    /// Dotted path of the field that was being read or written, such as `members[2].subscription`.
     pub field: String,
     /// What was wrong.
     pub reason: String,
@@ -27,6 +27,11 @@ impl WireError {
         self.field = format!("[{index}]{separator}{}", self.field);
         self
     }
+}
+
+fn place(offset: Option<usize>, field: &str) -> String {
+    offset
+        .map_or_else(|| format!("while writing {field}"), |offset| format!("at offset {offset} while reading {field}"))
 }
 
 /// A group that cannot be meant.

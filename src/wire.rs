@@ -5,10 +5,14 @@
 //! above 3 is read as 3, a negative one is refused, and bytes after the last field are ignored.
 //!
 //! *Strict* is what Kafka 4.4's `ConsumerProtocol` accepts, with the same values. *Tolerant* also reads a subscription
-//! whose header promises a newer body than follows, as some clients have written for years.
+//! whose header promises a newer body than follows, as some clients have written for years. What is written is what
+//! `ConsumerProtocol` writes, byte for byte; a version above 3 is written as 3.
 
-use crate::bytes::{Lengths, Reader, wrong};
+use rustc_hash::FxHashMap;
+
+use crate::bytes::{Lengths, Reader, Writer, unwritable, wrong};
 use crate::error::WireError;
+use crate::group::java_order;
 
 /// The newest version whose fields are known.
 pub const NEWEST_VERSION: i16 = 3;
@@ -142,18 +146,103 @@ fn read_topic_partitions(reader: &mut Reader<'_>) -> Result<TopicPartitions, Wir
     Ok(TopicPartitions { topic, partitions })
 }
 
+/// Writes a subscription at its version, in the way of Kafka's `serializeSubscription`: topics in Java's order, owned
+/// partitions in that of topic and id and grouped by topic, fields newer than the version left out.
+///
+/// # Errors
+/// The version is negative, or a string too long.
+pub fn encode_subscription(subscription: &Subscription) -> Result<Vec<u8>, WireError> {
+    let version = written_version(subscription.version)?;
+    let mut topics: Vec<&str> = subscription.topics.iter().map(String::as_str).collect();
+    topics.sort_by(|left, right| java_order(left, right));
+    let owned = sorted(&subscription.owned_partitions);
+    Writer::exactly(|writer| {
+        writer.int16(version);
+        writer.count(topics.len()).map_err(|e| e.within("topics"))?;
+        for (index, topic) in topics.iter().enumerate() {
+            writer.string(topic).map_err(|e| e.within_element(index).within("topics"))?;
+        }
+        write_user_data(writer, subscription.user_data.as_deref())?;
+        if version >= 1 {
+            write_partitions(writer, &owned, "owned_partitions")?;
+        }
+        if version >= 2 {
+            writer.int32(subscription.generation_id);
+        }
+        if version >= 3 {
+            writer.nullable_string(subscription.rack_id.as_deref()).map_err(|e| e.within("rack"))?;
+        }
+        Ok(())
+    })
+}
+
+/// Writes an assignment at its version, in the way of Kafka's `serializeAssignment`: grouped by topic in the order in
+/// which the topics first appear.
+///
+/// # Errors
+/// The version is negative, or a string too long.
+pub fn encode_assignment(assignment: &Assignment) -> Result<Vec<u8>, WireError> {
+    let version = written_version(assignment.version)?;
+    let partitions = grouped(&assignment.assigned_partitions);
+    Writer::exactly(|writer| {
+        writer.int16(version);
+        write_partitions(writer, &partitions, "partitions")?;
+        write_user_data(writer, assignment.user_data.as_deref())
+    })
+}
+
+/// A topic, and ids of it.
+type Ids<'a> = (&'a str, Vec<i32>);
+
 /// The version to write for one asked for: a newer one than is known is written as the newest known.
 pub(crate) fn written_version(version: i16) -> Result<i16, WireError> {
     if version < 0 {
-        return Err(wrong(0, format!("version {version} is negative")).within("version"));
+        return Err(unwritable(format!("version {version} is negative")).within("version"));
     }
     Ok(version.min(NEWEST_VERSION))
 }
 
-/// The length of a topic's name as the format has it.
-pub(crate) fn topic_length(name: &str) -> Result<i16, WireError> {
-    i16::try_from(name.len())
-        .map_err(|_| wrong(0, format!("a topic's name has {} bytes, more than 32767", name.len())).within("topic"))
+fn sorted(entries: &[TopicPartitions]) -> Vec<Ids<'_>> {
+    let mut topics = grouped(entries);
+    topics.sort_by(|left, right| java_order(left.0, right.0));
+    for (_, ids) in &mut topics {
+        ids.sort_unstable();
+    }
+    topics
+}
+
+/// Each topic once, where it first appears; one without ids is not there.
+fn grouped(entries: &[TopicPartitions]) -> Vec<Ids<'_>> {
+    let mut topics: Vec<Ids<'_>> = Vec::new();
+    let mut places = FxHashMap::default();
+    for entry in entries.iter().filter(|entry| !entry.partitions.is_empty()) {
+        let place = *places.entry(entry.topic.as_str()).or_insert_with(|| {
+            topics.push((&entry.topic, Vec::new()));
+            topics.len() - 1
+        });
+        topics[place].1.extend_from_slice(&entry.partitions);
+    }
+    topics
+}
+
+fn write_partitions(writer: &mut Writer, topics: &[Ids<'_>], field: &str) -> Result<(), WireError> {
+    writer.count(topics.len()).map_err(|e| e.within(field))?;
+    topics.iter().enumerate().try_for_each(|(index, topic)| {
+        write_topic_partitions(writer, topic).map_err(|e| e.within_element(index).within(field))
+    })
+}
+
+fn write_topic_partitions(writer: &mut Writer, (topic, ids): &Ids<'_>) -> Result<(), WireError> {
+    writer.string(topic).map_err(|e| e.within("topic"))?;
+    writer.count(ids.len()).map_err(|e| e.within("partitions"))?;
+    for id in ids {
+        writer.int32(*id);
+    }
+    Ok(())
+}
+
+fn write_user_data(writer: &mut Writer, user_data: Option<&[u8]>) -> Result<(), WireError> {
+    writer.nullable_bytes(user_data).map_err(|e| e.within("user_data"))
 }
 
 #[cfg(test)]
@@ -186,5 +275,58 @@ mod tests {
         for cut in 0..whole.len() {
             assert!(decode_assignment(&whole[..cut]).is_err(), "{cut}");
         }
+    }
+
+    fn entry(topic: &str, partitions: &[i32]) -> TopicPartitions {
+        TopicPartitions { topic: topic.into(), partitions: partitions.to_vec() }
+    }
+
+    fn subscription(version: i16) -> Subscription {
+        Subscription {
+            version,
+            topics: ["b", "\u{ff5e}", "\u{1f600}", "b"].map(str::to_owned).to_vec(),
+            user_data: Some(vec![]),
+            owned_partitions: vec![entry("u", &[3, 1]), entry("t", &[2]), entry("none", &[]), entry("u", &[2, 1])],
+            generation_id: 5,
+            rack_id: Some("r".into()),
+            tolerated: None,
+        }
+    }
+
+    #[test]
+    fn a_subscription_is_written_in_order_and_grouped() {
+        let written = decode_subscription(&encode_subscription(&subscription(7)).unwrap(), false).unwrap();
+        let expected = Subscription {
+            version: 3,
+            topics: ["b", "b", "\u{1f600}", "\u{ff5e}"].map(str::to_owned).to_vec(),
+            owned_partitions: vec![entry("t", &[2]), entry("u", &[1, 1, 2, 3])],
+            ..subscription(3)
+        };
+        assert_eq!(written, expected);
+        assert_eq!(encode_subscription(&written), encode_subscription(&expected));
+    }
+
+    #[test]
+    fn a_field_newer_than_the_version_is_left_out() {
+        let sizes: Vec<_> = (0..4).map(|version| encode_subscription(&subscription(version)).unwrap().len()).collect();
+        assert_eq!(sizes, [2 + 4 + 3 + 3 + 6 + 5 + 4, 27 + 4 + 11 + 23, 65 + 4, 69 + 3]);
+    }
+
+    #[test]
+    fn an_assignment_keeps_its_order_and_is_grouped() {
+        let entries = vec![entry("u", &[3, 1]), entry("t", &[2]), entry("u", &[3])];
+        let given = Assignment { version: 3, assigned_partitions: entries, user_data: None };
+        let written = decode_assignment(&encode_assignment(&given).unwrap()).unwrap();
+        let grouped = vec![entry("u", &[3, 1, 3]), entry("t", &[2])];
+        assert_eq!(written, Assignment { assigned_partitions: grouped, ..given });
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let error = encode_subscription(&subscription(-1)).unwrap_err();
+        assert_eq!(error.to_string(), "version -1 is negative while writing version");
+        let entries = vec![entry("t", &[0]), entry(&"é".repeat(16_384), &[0])];
+        let error = encode_assignment(&Assignment { version: 0, assigned_partitions: entries, user_data: None });
+        assert_eq!(error.unwrap_err().field, "partitions[1].topic");
     }
 }

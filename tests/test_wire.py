@@ -1,112 +1,37 @@
-"""ConsumerProtocol bytes, against what Kafka's own classes answered and engine against engine."""
+"""ConsumerProtocol bytes: what is read, what is written, and one engine against the other."""
 
 from __future__ import annotations
 
-import copy
-import gzip
-import json
-import os
-import random
-from pathlib import Path
+import contextlib
+import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignor import errors
-from assignor.model import TopicPartition
-from assignor.wire import AssignmentBytes, SubscriptionBytes, decode_assignment, decode_subscription
+import wire_vectors
+from assignor import TopicPartition, errors
+from assignor.model import java_order
+from assignor.wire import (
+    AssignmentBytes,
+    SubscriptionBytes,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
 from mutation import mutated
+from refusals import LONE
+from strategies import names
+from wire_vectors import OWN_FOLDER
 
 if TYPE_CHECKING:
     from assignor._engine import Engine
 
-OWN_FOLDER = Path(__file__).parent / "vectors"
-NOT_COMPARED = {"name", "why", "in_3.7.0"}
-DECODE = {"do", "kind", "hex", "decoded", "left_over", "fails"}
-ENCODE = DECODE | {"object", "version"}
-DIFFERS = (AssertionError, errors.WireError, pytest.fail.Exception)
-NULL = b"\xff\xff\xff\xff"
-
-
-def vectors(folder: Path = OWN_FOLDER) -> list[dict[str, Any]]:
-    """The vectors of the kind `wire` in a folder; none at all is an error."""
-    lines = []
-    for path in sorted(folder.glob("wire_*.jsonl.gz")):
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            lines += [json.loads(line) for line in file]
-    assert lines, f"no wire_*.jsonl.gz in {folder}"
-    return lines
-
-
-def decode(kind: str, data: bytes, engine: Engine) -> dict[str, Any]:
-    """A message under the vectors' names."""
-    if kind == "subscription":
-        read = decode_subscription(data, engine=engine)
-        return {
-            "topics": list(read.topics),
-            "user_data": None if read.user_data is None else read.user_data.hex(),
-            "owned": [list(partition) for partition in read.owned_partitions],
-            "generation": read.generation,
-            "rack": read.rack,
-        }
-    assert kind == "assignment", kind
-    assignment = decode_assignment(data, engine=engine)
-    return {
-        "partitions": [list(partition) for partition in assignment.partitions],
-        "user_data": None if assignment.user_data is None else assignment.user_data.hex(),
-    }
-
-
-def check(line: dict[str, Any], engine: Engine) -> None:
-    """Compare every field of a line that has bytes to read."""
-    assert line["do"] in {"decode", "encode"}, line["do"]
-    assert set(line) - NOT_COMPARED <= (DECODE if line["do"] == "decode" else ENCODE), line
-    if "hex" not in line:
-        return
-    data = bytes.fromhex(line["hex"])
-    if "fails" in line:
-        with pytest.raises(errors.WireError):
-            decode(line["kind"], data, engine)
-        return
-    assert decode(line["kind"], data, engine) == line["decoded"]
-    # What is left over is what can be cut off without a difference, and not a byte more.
-    used = len(data) - line["left_over"]
-    assert decode(line["kind"], data[:used], engine) == line["decoded"]
-    with pytest.raises(errors.WireError):
-        decode(line["kind"], data[: used - 1], engine)
-
-
-@pytest.mark.conformance
-def test_wire_decoding_equals_kafka(engine: Engine) -> None:
-    for line in vectors(Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)):
-        try:
-            check(line, engine)
-        except DIFFERS as error:
-            raise AssertionError(f"{line['name']}: {error}") from error
-
-
-@pytest.mark.conformance
-def test_wire_check_sees_every_change(engine: Engine) -> None:
-    line = next(
-        v for v in vectors() if v["do"] == "decode" and v.get("decoded", {}).get("owned") and v["left_over"] == 0
-    )
-    check(line, engine)
-    for field, value in [
-        ("hex", line["hex"] + "00"),
-        ("left_over", 1),
-        ("surprise", 1),
-        ("do", "guess"),
-        ("fails", {}),
-    ]:
-        with pytest.raises(DIFFERS):
-            check(line | {field: value}, engine)
-    for field in line["decoded"]:
-        changed = copy.deepcopy(line)
-        changed["decoded"][field] = "changed"
-        with pytest.raises(AssertionError):
-            check(changed, engine)
+ABSENT = b"\xff\xff\xff\xff"
+MESSAGES = [case.data for path in wire_vectors.files(OWN_FOLDER) for case in wire_vectors.read(path) if case.data]
 
 
 def test_a_subscription_keeps_wire_order(engine: Engine) -> None:
@@ -126,7 +51,7 @@ def test_a_subscription_keeps_wire_order(engine: Engine) -> None:
 
 def test_a_topic_may_come_twice_in_an_assignment(engine: Engine) -> None:
     entry = b"\0\1t\0\0\0\1\0\0\0"
-    read = decode_assignment(b"\0\0\0\0\0\2" + entry + b"\1" + entry + b"\1" + NULL, engine=engine)
+    read = decode_assignment(b"\0\0\0\0\0\2" + entry + b"\1" + entry + b"\1" + ABSENT, engine=engine)
     assert read == AssignmentBytes(0, (TopicPartition("t", 1), TopicPartition("t", 1)))
 
 
@@ -142,7 +67,7 @@ def test_a_topic_may_come_twice_in_an_assignment(engine: Engine) -> None:
     ],
 )
 def test_an_older_body_is_tolerated_on_request(engine: Engine, header: int, rest: bytes, tolerated: int) -> None:
-    data = header.to_bytes(2, "big") + b"\0\0\0\1\0\1t" + NULL + rest
+    data = header.to_bytes(2, "big") + b"\0\0\0\1\0\1t" + ABSENT + rest
     with pytest.raises(errors.WireError):
         decode_subscription(data, engine=engine)
     read = decode_subscription(data, tolerant=True, engine=engine)
@@ -153,17 +78,16 @@ def test_an_older_body_is_tolerated_on_request(engine: Engine, header: int, rest
 
 
 def test_a_whole_body_has_nothing_to_tolerate(engine: Engine) -> None:
-    for line in vectors():
-        if line["kind"] == "subscription" and "decoded" in line:
-            data = bytes.fromhex(line["hex"])
+    for data in MESSAGES:
+        with contextlib.suppress(errors.WireError):
             strict = decode_subscription(data, engine=engine)
-            assert decode_subscription(data, tolerant=True, engine=engine) == strict
+            assert strict == decode_subscription(data, tolerant=True, engine=engine)
             assert strict.tolerated is None
 
 
 def test_errors_say_what_where_and_in_which_field(engine: Engine) -> None:
     with pytest.raises(errors.WireError) as caught:
-        decode_subscription(b"\0\1\0\0\0\0" + NULL + b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\1", engine=engine)
+        decode_subscription(b"\0\1\0\0\0\0" + ABSENT + b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\1", engine=engine)
     assert (caught.value.field, caught.value.offset) == ("owned_partitions[0].partitions", 17)
     assert caught.value.reason == "2 elements of at least 4 bytes do not fit in the 4 that remain"
     with pytest.raises(errors.WireError, match="version -1 is negative at offset 0 while reading version"):
@@ -181,7 +105,7 @@ def test_what_is_no_bytes_is_refused(engine: Engine, decoder: Any) -> None:
 
 
 def test_any_buffer_of_bytes_will_do(engine: Engine) -> None:
-    data = b"\0\0\0\0\0\0" + NULL
+    data = b"\0\0\0\0\0\0" + ABSENT
     whole = decode_subscription(data, engine=engine)
     assert decode_subscription(bytearray(data), engine=engine) == whole
     assert decode_subscription(memoryview(data), engine=engine) == whole
@@ -207,7 +131,7 @@ def test_an_unknown_engine_is_refused() -> None:
     ],
 )
 def test_invalid_utf8_is_replaced_by_javas_rule(engine: Engine, data: bytes, text: str) -> None:
-    message = b"\0\0\0\0\0\1" + len(data).to_bytes(2, "big") + data + NULL
+    message = b"\0\0\0\0\0\1" + len(data).to_bytes(2, "big") + data + ABSENT
     assert decode_subscription(message, engine=engine).topics == (text,)
 
 
@@ -226,9 +150,6 @@ def assert_engines_agree(data: bytes) -> None:
         assert outcome(kind, data, tolerant, "rust") == outcome(kind, data, tolerant, "reference"), (kind, data.hex())
 
 
-MESSAGES = [bytes.fromhex(line["hex"]) for line in vectors() if "hex" in line]
-
-
 @settings(max_examples=300, deadline=None)
 @given(
     st.one_of(st.binary(max_size=60), st.builds(mutated, st.randoms(use_true_random=False), st.sampled_from(MESSAGES)))
@@ -237,9 +158,85 @@ def test_engines_agree_on_any_bytes(data: bytes) -> None:
     assert_engines_agree(data)
 
 
-@pytest.mark.long
-@pytest.mark.timeout(3600)
-def test_engines_agree_on_a_million_mutations() -> None:
-    rng = random.Random(20)
-    for _ in range(1_000_000 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 2_000):
-        assert_engines_agree(mutated(rng, rng.choice(MESSAGES)))
+# ---- there and back
+
+INT32 = st.one_of(st.integers(0, 9), st.integers(-(2**31), 2**31 - 1))
+PAIRS = st.lists(st.builds(TopicPartition, names(), INT32), max_size=8).map(tuple)
+DATA = st.none() | st.binary(max_size=4)
+DRAWN = st.builds(
+    SubscriptionBytes,
+    version=st.just(3),
+    topics=st.lists(names(), max_size=5).map(tuple),
+    user_data=DATA,
+    owned_partitions=PAIRS,
+    generation=st.none() | INT32,
+    rack=st.none() | names(),
+)
+VERSIONS = st.one_of(st.integers(0, 3), st.integers(4, 2**15 - 1))
+
+
+@given(DRAWN, VERSIONS)
+def test_a_subscription_comes_back_in_order(engine: Engine, given: SubscriptionBytes, version: int) -> None:
+    data = encode_subscription(given, version, engine=engine)
+    read = decode_subscription(data, engine=engine)
+
+    assert read == SubscriptionBytes(
+        version=min(version, 3),
+        topics=tuple(sorted(given.topics, key=java_order)),
+        user_data=given.user_data,
+        owned_partitions=tuple(sorted(given.owned_partitions, key=lambda owned: (java_order(owned[0]), owned[1])))
+        if version >= 1
+        else (),
+        generation=given.generation if version >= 2 and (given.generation or 0) >= 0 else None,
+        rack=given.rack or None if version >= 3 else None,
+    )
+    if given.rack != "":  # which is written, and read as none
+        assert data == encode_subscription(read, version, engine=engine)
+
+
+@given(PAIRS, DATA, VERSIONS)
+def test_an_assignment_comes_back_grouped(
+    engine: Engine, partitions: tuple[TopicPartition, ...], user_data: bytes | None, version: int
+) -> None:
+    data = encode_assignment(partitions, version, user_data=user_data, engine=engine)
+    read = decode_assignment(data, engine=engine)
+
+    order = list(dict.fromkeys(topic for topic, _ in partitions))
+    grouped = tuple(sorted(partitions, key=lambda partition: order.index(partition.topic)))
+    assert AssignmentBytes(min(version, 3), grouped, user_data) == read
+    assert data == encode_assignment(read, version, engine=engine)
+
+
+def written(encode: Callable[[], bytes]) -> object:
+    """The bytes, or the class and all parts of the error."""
+    try:
+        return encode()
+    except errors.AssignorError as error:
+        return type(error), error.args, str(error)
+
+
+TOO_LONG = "é" * 16_384
+WRONG_PAIRS = st.sampled_from(
+    [7, None, ["t", 0], ("t",), (b"t", 0), (None, 0), (LONE, 0), ("t", True), ("t", 2**31), ("t", None), (TOO_LONG, 0)]
+)
+
+
+@given(
+    DRAWN,
+    st.lists(WRONG_PAIRS, max_size=2),
+    st.lists(st.sampled_from([7, None, LONE, TOO_LONG]), max_size=1),
+    st.integers(-2, 5),
+)
+def test_engines_agree_on_what_is_written(
+    drawn: SubscriptionBytes, wrong_pairs: list[Any], wrong_names: list[Any], version: int
+) -> None:
+    pairs: Any = [*drawn.owned_partitions, *wrong_pairs]
+    names: Any = [*wrong_names, *drawn.topics]
+    given = dataclasses.replace(drawn, topics=names, owned_partitions=pairs)
+
+    assert written(lambda: encode_subscription(given, version, engine="rust")) == written(
+        lambda: encode_subscription(given, version, engine="reference")
+    )
+    assert written(lambda: encode_assignment(pairs, version, engine="rust")) == written(
+        lambda: encode_assignment(pairs, version, engine="reference")
+    )

@@ -21,6 +21,8 @@ __all__ = [
     "decode_batch",
     "decode_record",
     "decode_subscription",
+    "encode_assignment",
+    "encode_subscription",
     "plan",
     "replay_groups",
 ]
@@ -108,6 +110,19 @@ def decode_subscription(
 
 def decode_assignment(data: bytes) -> tuple[int, list[tuple[str, list[int]]], bytes | None]:
     """Version, partitions, user data: as the bytes have them."""
+
+def encode_subscription(
+    version: int,
+    topics: Iterable[str],
+    user_data: bytes | None,
+    owned_partitions: Iterable[tuple[str, int]],
+    generation_id: int,
+    rack_id: str | None,
+) -> bytes:
+    """The bytes of a subscription; what is no int16, int32 or `str` that UTF-8 can carry was refused before."""
+
+def encode_assignment(version: int, assigned_partitions: Iterable[tuple[str, int]], user_data: bytes | None) -> bytes:
+    """The bytes of an assignment."""
 
 def decode_record(
     key: bytes | None, value: bytes | None

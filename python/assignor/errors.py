@@ -44,15 +44,16 @@ class NoOffsetForPartitionError(AssignorError):
 
 
 class WireError(AssignorError, ValueError):
-    """Bytes that are not what their format says.
+    """Bytes that are not what their format says, or a value that their format cannot say.
 
     Attributes:
-        offset: Index of the byte at which reading stopped, from the start of the buffer.
-        field: Dotted path of the field that was being read, such as `members[2].subscription`.
+        offset: Index of the byte at which reading stopped, from the start of the buffer; None where a value was to be
+            written.
+        field: Dotted path of the field that was being read or written, such as `members[2].subscription`.
         reason: What was wrong.
     """
 
-    def __init__(self, reason: str, offset: int, field: str) -> None:
+    def __init__(self, reason: str, offset: int | None, field: str) -> None:
         """Keep the three parts; the message is made of them."""
         super().__init__(reason, offset, field)
         self.reason = reason
@@ -60,6 +61,8 @@ class WireError(AssignorError, ValueError):
         self.field = field
 
     def __str__(self) -> str:
+        if self.offset is None:
+            return f"{self.reason} while writing {self.field}"
         return f"{self.reason} at offset {self.offset} while reading {self.field}"
 
 

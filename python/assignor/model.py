@@ -315,3 +315,16 @@ def is_int(value: object) -> bool:
     if issubclass(kind, int):
         return kind is not bool
     return hasattr(kind, "__index__") and not hasattr(kind, "__iter__")
+
+
+def read_int(value: object, what: str, *, bits: int) -> int:
+    """The value, if it is an integer that so many bits can carry."""
+    if not is_int(value):
+        raise wrong_type(what, "an int", value)
+    number = operator.index(value)  # type: ignore[arg-type]  # it has `__index__`
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    if number < least:
+        raise IllegalArgumentError(f"{what} cannot be under {least}: {shown(value)}")
+    if number > most:
+        raise IllegalArgumentError(f"{what} cannot be over {most}: {shown(value)}")
+    return number

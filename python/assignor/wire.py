@@ -3,7 +3,7 @@
 These are the blobs inside JoinGroup and SyncGroup requests and inside a classic group's `__consumer_offsets` record.
 Both kinds begin with an int16 version and are never flexible. Each version of the subscription only appends (owned
 partitions in 1, KIP-429; the generation in 2, KIP-792; the rack in 3, KIP-881); the assignment has one body. A version
-above 3 is read as 3, a negative one is refused, and bytes after the last field are ignored.
+above 3 is read and written as 3, a negative one is refused, and bytes after the last field are ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from assignor import _core
 from assignor._engine import as_bytes, choose
-from assignor.model import TopicPartition
+from assignor.errors import IllegalArgumentError
+from assignor.model import Subscription, TopicPartition, check_name, read_int, wrong_type
 from assignor.reference import wire as reference
 
 if TYPE_CHECKING:
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
 
     from assignor._engine import Bytes, Engine
 
-__all__ = ["AssignmentBytes", "SubscriptionBytes", "decode_assignment", "decode_subscription"]
+__all__ = [
+    "AssignmentBytes",
+    "SubscriptionBytes",
+    "decode_assignment",
+    "decode_subscription",
+    "encode_assignment",
+    "encode_subscription",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,95 @@ def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> AssignmentByte
     verb = choose(engine, _core.decode_assignment, reference.decode_assignment)
     version, partitions, user_data = verb(as_bytes(data, "data"))
     return AssignmentBytes(version=version, partitions=_flat(partitions), user_data=user_data)
+
+
+def encode_subscription(
+    subscription: Subscription | SubscriptionBytes, version: int = 3, *, engine: Engine = "rust"
+) -> bytes:
+    r"""Write a subscription.
+
+    Args:
+        subscription: What the member wants, or what `decode_subscription` returned; its own version is not looked at.
+            The group instance id is in no version.
+        version: The version to write: one above 3 is written as 3, and fields newer than the version are left out.
+        engine: "rust" or "reference".
+
+    Returns:
+        The message, byte for byte that of Kafka's `ConsumerProtocol.serializeSubscription`: a generation that is None
+        or negative is -1, and a rack of `""` is written, though readers take it for none.
+
+        Order: topics in Java's `String` order, names given twice kept; owned partitions in the order of topic and id,
+        duplicates kept.
+
+    Raises:
+        WireError: The version is negative, or a topic or the rack has more than 32,767 bytes in UTF-8.
+        IllegalArgumentError: A number that its field cannot carry, or a name with a lone surrogate.
+        WrongTypeError: `subscription` is no subscription, or `version` no int; NullArgumentError, which is one, for
+            None.
+
+    Example:
+        >>> encode_subscription(Subscription(["foo", "bar"]), 0)
+        b'\x00\x00\x00\x00\x00\x02\x00\x03bar\x00\x03foo\xff\xff\xff\xff'
+    """
+    verb = choose(engine, _core.encode_subscription, reference.encode_subscription)
+    if not isinstance(subscription, Subscription | SubscriptionBytes):
+        raise wrong_type("subscription", "a Subscription or SubscriptionBytes", subscription)
+    generation, rack = subscription.generation, subscription.rack
+    if generation is not None:
+        generation = read_int(generation, "subscription: generation", bits=32)
+    return verb(
+        read_int(version, "version", bits=16),
+        subscription.topics,
+        _user_data(subscription.user_data, "subscription"),
+        subscription.owned_partitions,
+        -1 if generation is None else max(generation, -1),
+        None if rack is None else check_name(rack, "subscription: rack"),
+    )
+
+
+def encode_assignment(
+    partitions: Iterable[tuple[str, int]] | AssignmentBytes,
+    version: int = 3,
+    *,
+    user_data: Bytes | None = None,
+    engine: Engine = "rust",
+) -> bytes:
+    r"""Write a member's part of an assignment.
+
+    Args:
+        partitions: What the member gets, such as its list from `assign`; or what `decode_assignment` returned, whose
+            own version is not looked at.
+        version: The version to write; one above 3 is written as 3. All of them have the same body.
+        user_data: What the leader's assignor adds; `b""` and None are different. What `decode_assignment` returned
+            brings its own.
+        engine: "rust" or "reference".
+
+    Returns:
+        The message, byte for byte that of Kafka's `ConsumerProtocol.serializeAssignment`.
+
+        Order: topics as they first appear, and partition ids in the order given within their topic, duplicates kept.
+
+    Raises:
+        WireError: The version is negative, or a topic has more than 32,767 bytes in UTF-8.
+        IllegalArgumentError: An id or the version is a number that its field cannot carry, a topic has a lone
+            surrogate, or there are two user data.
+        WrongTypeError: `partitions` is no iterable of (topic, partition) tuples, or `version` no int;
+            NullArgumentError, which is one, for None.
+
+    Example:
+        >>> encode_assignment([("foo", 7), ("foo", 1)], 0)
+        b'\x00\x00\x00\x00\x00\x01\x00\x03foo\x00\x00\x00\x02\x00\x00\x00\x07\x00\x00\x00\x01\xff\xff\xff\xff'
+    """
+    verb = choose(engine, _core.encode_assignment, reference.encode_assignment)
+    if isinstance(partitions, AssignmentBytes):
+        if user_data is not None:
+            raise IllegalArgumentError("user_data: what decode_assignment returned brings its own; replace it there")
+        user_data, partitions = partitions.user_data, partitions.partitions
+    return verb(read_int(version, "version", bits=16), partitions, _user_data(user_data, "assignment"))
+
+
+def _user_data(given: Bytes | None, owner: str) -> bytes | None:
+    return None if given is None else as_bytes(given, f"{owner}: user_data")
 
 
 def _flat(entries: Iterable[tuple[str, list[int]]]) -> tuple[TopicPartition, ...]:

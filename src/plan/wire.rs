@@ -2,6 +2,7 @@
 //!
 //! Source: kafka-clients 4.4.0, `ConsumerProtocol.serializeAssignment`: version, topics with their ids, null user data.
 
+use crate::bytes::Writer;
 use crate::error::WireError;
 use crate::group::Names;
 use crate::plan::{Plan, Span};
@@ -29,13 +30,14 @@ impl Encoder {
     pub fn new(plan: &Plan, version: i16) -> Result<Self, WireError> {
         let version = crate::wire::written_version(version)?;
         let topics = plan.topics();
-        let mut heads = Vec::with_capacity(topics.total_bytes() + 2 * topics.len());
-        let mut ends = Vec::with_capacity(topics.len());
-        for name in topics.iter() {
-            heads.extend_from_slice(&crate::wire::topic_length(name)?.to_be_bytes());
-            heads.extend_from_slice(name.as_bytes());
-            ends.push(heads.len());
-        }
+        let heads = Writer::exactly(|writer| {
+            topics.iter().try_for_each(|name| writer.string(name).map_err(|error| error.within("topic")))
+        })?;
+        let lengths = topics.iter().scan(0, |end, name| {
+            *end += 2 + name.len();
+            Some(*end)
+        });
+        let ends = lengths.collect();
         Ok(Self { version, heads, ends })
     }
 

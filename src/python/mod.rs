@@ -21,6 +21,7 @@ mod text;
 mod topics;
 mod verbs;
 mod views;
+mod wire;
 
 use pyo3::prelude::*;
 
@@ -36,14 +37,15 @@ mod _core {
     #[pymodule_export]
     use super::plan::PyPlan;
     #[pymodule_export]
-    use super::records::{coordinator_partition, decode_assignment, decode_batch, decode_record, decode_subscription};
-
+    use super::records::{coordinator_partition, decode_batch, decode_record};
     #[pymodule_export]
     use super::replay::replay_groups;
     #[pymodule_export]
     use super::topics::PyTopics;
     #[pymodule_export]
     use super::verbs::{assign, plan};
+    #[pymodule_export]
+    use super::wire::{decode_assignment, decode_subscription, encode_assignment, encode_subscription};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,5 +1,4 @@
-//! Bytes that Kafka wrote, for Python: `ConsumerProtocol` messages and `__consumer_offsets` records, one at a time as Python
-//! objects and many at a time as Arrow columns.
+//! `__consumer_offsets` records for Python: one at a time as Python objects and many at a time as Arrow columns.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -17,42 +16,7 @@ use super::text::{Full, LARGEST_OFFSET, Text};
 use crate::offsets::json::{consumer_protocol_json, uuid_text, value_json};
 use crate::offsets::protocol::{MemberProtocol, consumer_protocol};
 use crate::offsets::{self, Record, Value};
-use crate::wire::{self, Assignment, Subscription, TopicPartitions};
-
-type PyTopicPartitions = Vec<(String, Vec<i32>)>;
-
-fn topic_partitions(entries: Vec<TopicPartitions>) -> PyTopicPartitions {
-    entries.into_iter().map(|entry| (entry.topic, entry.partitions)).collect()
-}
-
-type PySubscription<'py> =
-    (i16, Vec<String>, Option<Bound<'py, PyBytes>>, PyTopicPartitions, i32, Option<String>, Option<i16>);
-
-/// The raw fields of a subscription.
-#[pyfunction]
-pub(super) fn decode_subscription<'py>(py: Python<'py>, data: &[u8], tolerant: bool) -> PyResult<PySubscription<'py>> {
-    let read = py.detach(|| wire::decode_subscription(data, tolerant))?;
-    Ok((
-        read.version,
-        read.topics,
-        read.user_data.map(|bytes| PyBytes::new(py, &bytes)),
-        topic_partitions(read.owned_partitions),
-        read.generation_id,
-        read.rack_id,
-        read.tolerated,
-    ))
-}
-
-/// The raw fields of an assignment.
-#[pyfunction]
-pub(super) fn decode_assignment<'py>(
-    py: Python<'py>,
-    data: &[u8],
-) -> PyResult<(i16, PyTopicPartitions, Option<Bound<'py, PyBytes>>)> {
-    let read = py.detach(|| wire::decode_assignment(data))?;
-    let user_data = read.user_data.map(|bytes| PyBytes::new(py, &bytes));
-    Ok((read.version, topic_partitions(read.assigned_partitions), user_data))
-}
+use crate::wire::{Assignment, Subscription, TopicPartitions};
 
 /// The partition of `__consumer_offsets` that holds a group.
 #[pyfunction]

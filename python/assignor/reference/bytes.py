@@ -1,14 +1,17 @@
-"""A reader over a byte buffer that checks every step: Kafka's primitive types, big-endian."""
+"""Kafka's primitive types, big-endian: a reader over a byte buffer that checks every step, and what is written."""
 
 import codecs
 import struct
 
 from assignor.errors import WireError
 
-__all__ = ["Reader", "java_string"]
+__all__ = ["Reader", "java_string", "write_bytes", "write_count", "write_string"]
 
 LONGEST_STRING = 32_767
-"""The longest string that Kafka reads in the compact encoding (Short.MAX_VALUE)."""
+"""The longest string that Kafka writes, or reads in the compact encoding (Short.MAX_VALUE)."""
+
+MOST = 2**31 - 1
+"""The largest length that an int32 says."""
 
 
 class Reader:
@@ -111,6 +114,30 @@ class Reader:
     def length(self, field: str) -> int:
         """The length of a byte array or an array; negative is null."""
         return to_int32(self.varint(field) - 1) if self.compact else self.integer("i", field)
+
+
+def write_string(text: str | None, field: str) -> bytes:
+    """A string with an int16 length, or null for None."""
+    if text is None:
+        return struct.pack(">h", -1)
+    data = text.encode()
+    if len(data) > LONGEST_STRING:
+        raise WireError(
+            f"'{text[:20]}…' has {len(data)} bytes of UTF-8, and {LONGEST_STRING} can be written", None, field
+        )
+    return struct.pack(">h", len(data)) + data
+
+
+def write_bytes(data: bytes | None, field: str) -> bytes:
+    """A byte array with an int32 length, or null for None."""
+    return struct.pack(">i", -1) if data is None else write_count(len(data), field) + data
+
+
+def write_count(count: int, field: str) -> bytes:
+    """How many elements an array has, or bytes a byte array."""
+    if count > MOST:
+        raise WireError(f"a length of {count} is more than {MOST}, which can be written", None, field)
+    return struct.pack(">i", count)
 
 
 def to_int32(number: int) -> int:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import WireError
-from assignor.reference.bytes import Reader
+from assignor.model import check_name, java_order, read_int, read_names, wrong_type
+from assignor.reference.bytes import Reader, write_bytes, write_count, write_string
 
-__all__ = ["Assignment", "Subscription", "decode_assignment", "decode_subscription"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "Assignment",
+    "Subscription",
+    "decode_assignment",
+    "decode_subscription",
+    "encode_assignment",
+    "encode_subscription",
+]
 
 NEWEST_VERSION = 3
-"""The newest version whose fields are known; a newer message is read as this one."""
+"""The newest version whose fields are known; a newer one is read and written as this."""
 
 TopicPartitions = tuple[str, list[int]]
 """Partitions of one topic, in wire order. A topic may come more than once in one message."""
@@ -87,3 +99,80 @@ def read_partitions(reader: Reader, field: str) -> list[TopicPartitions]:
         count = reader.count(4, f"{field}[{index}].partitions")
         entries.append((topic, [reader.integer("i", field) for _ in range(count)]))
     return entries
+
+
+def encode_subscription(
+    version: int,
+    topics: Iterable[str],
+    user_data: bytes | None,
+    owned_partitions: Iterable[tuple[str, int]],
+    generation_id: int,
+    rack_id: str | None,
+) -> bytes:
+    """Write a subscription in the way of Kafka's `serializeSubscription`.
+
+    Topics are in Java's order, owned partitions in that of topic and id and grouped by topic; fields newer than the
+    version are left out.
+    """
+    names = sorted(read_names(topics, "subscription"), key=java_order)
+    owned = given_partitions(owned_partitions, "subscription", "owned_partitions")
+    owned.sort(key=lambda partition: (java_order(partition[0]), partition[1]))
+    version = written_version(version)
+    data = struct.pack(">h", version) + write_count(len(names), "topics")
+    data += b"".join(write_string(name, f"topics[{index}]") for index, name in enumerate(names))
+    data += write_bytes(user_data, "user_data")
+    if version >= 1:
+        data += write_partitions(owned, "owned_partitions")
+    if version >= 2:
+        data += struct.pack(">i", generation_id)
+    if version >= 3:
+        data += write_string(rack_id, "rack")
+    return data
+
+
+def encode_assignment(version: int, assigned_partitions: Iterable[tuple[str, int]], user_data: bytes | None) -> bytes:
+    """Write an assignment in the way of Kafka's `serializeAssignment`: grouped by topic where it first appears."""
+    partitions = given_partitions(assigned_partitions, "assignment", "partitions")
+    head = struct.pack(">h", written_version(version))
+    return head + write_partitions(partitions, "partitions") + write_bytes(user_data, "user_data")
+
+
+def written_version(version: int) -> int:
+    """The version at which a message is written that is asked for at this one."""
+    if version < 0:
+        raise WireError(f"version {version} is negative", None, "version")
+    return min(version, NEWEST_VERSION)
+
+
+def write_partitions(partitions: list[tuple[str, int]], field: str) -> bytes:
+    """An array of topics, in the order of their first appearance, with their partition ids."""
+    topics: dict[str, list[int]] = {}
+    for topic, id in partitions:
+        topics.setdefault(topic, []).append(id)
+    data = write_count(len(topics), field)
+    for index, (topic, ids) in enumerate(topics.items()):
+        data += write_string(topic, f"{field}[{index}].topic")
+        data += write_count(len(ids), f"{field}[{index}].partitions") + struct.pack(f">{len(ids)}i", *ids)
+    return data
+
+
+def given_partitions(partitions: object, owner: str, field: str) -> list[tuple[str, int]]:
+    """The partitions of an iterable, in its order; `owner` says whose they are when one cannot be meant."""
+    what, wanted = f"{owner}: {field}", "an iterable of (topic, partition)"
+    if isinstance(partitions, (str, bytes, bytearray)):
+        raise wrong_type(what, wanted, partitions)
+    try:
+        entries = iter(partitions)  # type: ignore[call-overload]  # what is no iterable is reported just below
+    except TypeError:
+        if hasattr(partitions, "__iter__"):
+            raise
+        raise wrong_type(what, wanted, partitions) from None
+    return [given_partition(entry, owner) for entry in entries]
+
+
+def given_partition(entry: object, owner: str) -> tuple[str, int]:
+    """A partition given as a tuple; its id is any int32, as in the bytes."""
+    if not isinstance(entry, tuple) or len(entry) != 2:
+        raise wrong_type(f"{owner}: a partition", "a (topic, partition) tuple", entry)
+    topic, id = entry
+    return check_name(topic, f"{owner}: a topic"), read_int(id, f"{owner}: a partition id", bits=32)

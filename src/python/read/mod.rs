@@ -16,7 +16,7 @@ use pyo3::types::PyString;
 
 pub(super) use restored::restored;
 pub(super) use topics::NamedTopics;
-pub(super) use values::is_int;
+pub(super) use values::{is_int, is_text, iterate, with_name};
 
 use super::topics::PyTopics;
 use crate::group::Group;

@@ -46,7 +46,7 @@ pub(super) fn each_item<'py>(
 }
 
 /// Iterates, with an error of our own for what is no iterable.
-pub(super) fn iterate<'py>(value: &Bound<'py, PyAny>, refused: impl FnOnce() -> PyErr) -> PyResult<Bound<'py, PyIterator>> {
+pub(in crate::python) fn iterate<'py>(value: &Bound<'py, PyAny>, refused: impl FnOnce() -> PyErr) -> PyResult<Bound<'py, PyIterator>> {
     match value.try_iter() {
         Ok(entries) => Ok(entries),
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) && !value.hasattr("__iter__")? => Err(refused()),
@@ -83,7 +83,7 @@ pub(super) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResu
     Err(IllegalArgumentError::new_err(format!("{} {reason}: {}", what(), shown(value))))
 }
 
-pub(super) fn with_name<T>(value: &Bound<'_, PyAny>, what: impl Fn() -> String, read: impl FnOnce(&str) -> T) -> PyResult<T> {
+pub(in crate::python) fn with_name<T>(value: &Bound<'_, PyAny>, what: impl Fn() -> String, read: impl FnOnce(&str) -> T) -> PyResult<T> {
     let Ok(name) = value.cast::<PyString>() else {
         return Err(wrong_type(&what(), "a str", value));
     };
@@ -97,7 +97,7 @@ pub(super) fn with_name<T>(value: &Bound<'_, PyAny>, what: impl Fn() -> String, 
     }
 }
 
-pub(super) fn is_text(value: &Bound<'_, PyAny>) -> bool {
+pub(in crate::python) fn is_text(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>()
 }
 

@@ -1,12 +1,17 @@
-//! A reader over a byte buffer that checks every step: Kafka's primitive types, big-endian, with no way to run off the end
-//! or to be talked into a large allocation.
+//! Kafka's primitive types, big-endian: a reader over a byte buffer that checks every step, with no way to run off the end
+//! or to be talked into a large allocation, and a writer into a buffer of exactly the right size.
 //!
-//! A length is believed only after it was compared with the bytes that remain. Errors carry the offset at which the
-//! refused item begins; the callers add the field's name.
+//! A length is believed only after it was compared with the bytes that remain. Errors of the reader carry the offset at
+//! which the refused item begins; the callers add the field's name.
+
+mod writer;
+
+pub use writer::Writer;
+pub(crate) use writer::unwritable;
 
 use crate::error::WireError;
 
-/// The longest string that Kafka reads in the compact encoding (`Short.MAX_VALUE`).
+/// The longest string that Kafka writes, or reads in the compact encoding (`Short.MAX_VALUE`).
 const LONGEST_STRING: i32 = 32_767;
 
 /// How the lengths of strings, byte arrays and arrays are written.
@@ -220,7 +225,7 @@ impl<'a> Reader<'a> {
 
 /// An error whose field is still to be named.
 pub(crate) fn wrong(offset: usize, reason: String) -> WireError {
-    WireError { offset, field: String::new(), reason }
+    WireError { offset: Some(offset), field: String::new(), reason }
 }
 
 fn null_is_not_allowed(offset: usize) -> WireError {
@@ -281,7 +286,7 @@ mod tests {
         let mut reader = Reader::new(&[0x7f, 0xff, 0xff, 0xff, 0, 0]);
         let error = reader.count(Lengths::Fixed, 2).unwrap_err();
         assert_eq!(error.reason, "2147483647 elements of at least 2 bytes do not fit in the 2 that remain");
-        assert_eq!(error.offset, 0);
+        assert_eq!(error.offset, Some(0));
     }
 
     #[test]

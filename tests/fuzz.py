@@ -1,0 +1,209 @@
+"""Feeds every decoder bytes that nobody wrote, under a limit of memory, and compares the engines.
+
+Run as a program it is a worker: it limits its own address space to what it has and a little more, and then answers
+requests, one JSON object a line. An allocation that some length or count talked it into would end it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import wire_vectors
+from assignor.errors import WireError
+from assignor.offsets import decode_record
+from assignor.reference.offsets.schema import TYPES
+from assignor.wire import decode_assignment, decode_subscription
+from engines import Engine
+from mutation import mutated
+
+SPARE = 64 * 2**20
+"""How much more memory the worker may ask for than it has when it starts; no input is longer than a KiB."""
+
+LONGEST_SAMPLE = 800
+
+EVERY_VERSION = Path(__file__).parent / "data" / "records_every_version.jsonl.gz"
+COUNTS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\x80\x80\x80\x80\x08", b"\x7f\xff", b"\0\xff\xff\xff")
+
+Message: TypeAlias = tuple[bytes, bytes | None]
+"""What a decoder reads: a ConsumerProtocol message and None, or key and value of a record."""
+
+
+class Decoder(NamedTuple):
+    """Something that reads bytes, and bytes that it can read."""
+
+    read: Callable[[bytes, bytes | None, Engine], object]
+    samples: list[Message]
+
+
+@cache
+def decoders() -> dict[str, Decoder]:
+    """All there are: both of ConsumerProtocol, one of them in two ways, and one for each type of record."""
+    cases = [case for path in wire_vectors.files(wire_vectors.OWN_FOLDER) for case in wire_vectors.read(path)]
+    messages: dict[str, list[Message]] = {"subscription": [], "assignment": []}
+    for case in cases:
+        if case.data and case.decoded and len(case.data) <= LONGEST_SAMPLE:
+            messages[case.kind].append((case.data, None))
+    found = {
+        "subscription": Decoder(lambda data, _, engine: decode_subscription(data, engine=engine), []),
+        "subscription, tolerant": Decoder(
+            lambda data, _, engine: decode_subscription(data, tolerant=True, engine=engine), []
+        ),
+        "assignment": Decoder(lambda data, _, engine: decode_assignment(data, engine=engine), []),
+    }
+    for name, decoder in found.items():
+        decoder.samples.extend(messages[name.partition(",")[0]])
+    records: dict[int, list[Message]] = {number: [] for number, record_type in TYPES.items() if record_type.layout}
+    with gzip.open(EVERY_VERSION, "rt", encoding="utf-8") as lines:
+        for answer in map(json.loads, lines):
+            if "error" not in answer:
+                value = answer["valueHex"]
+                key = bytes.fromhex(answer["keyHex"])
+                records[answer["type"]].append((key, None if value is None else bytes.fromhex(value)))
+    for number, samples in records.items():
+        name = f"record {number} {TYPES[number].name}"
+        found[name] = Decoder(lambda key, value, engine: decode_record(key, value, engine=engine), samples)
+    return found
+
+
+def inputs(rng: random.Random, samples: list[Message]) -> Iterator[Message]:
+    """Bytes without end: three in four a changed sample, the rest random, every second of these behind a good head."""
+    while True:
+        first, second = rng.choice(samples)
+        if second is None or rng.random() < 0.15:
+            yield changed(rng, first), second
+        else:
+            yield first, changed(rng, second)
+
+
+def changed(rng: random.Random, data: bytes) -> bytes:
+    """Other bytes in place of these, which begin with a type or a version."""
+    kind = rng.random()
+    if kind < 0.75:
+        return mutated(rng, data)
+    noise = rng.randbytes(int(60 * rng.random()))
+    if kind < 0.8:  # bytes as small as the lengths and counts of real messages
+        noise = bytes(byte % 4 for byte in noise)
+    return data[:2] + noise if kind < 0.9 else noise
+
+
+def hostile(samples: list[Message]) -> Iterator[Message]:
+    """Every sample with a large length or count in every place."""
+    for (first, second), count in itertools.product(samples, COUNTS):
+        for at in range(len(first)):
+            yield overwritten(first, at, count), second
+        for at in range(len(second or b"")):
+            yield first, overwritten(second or b"", at, count)
+
+
+def overwritten(data: bytes, at: int, count: bytes) -> bytes:
+    """The bytes with others in one place."""
+    return data[:at] + count + data[at + len(count) :]
+
+
+def outcome(decoder: Decoder, message: Message, engine: Engine) -> object:
+    """The value, or all parts of the error."""
+    try:
+        return decoder.read(*message, engine)
+    except WireError as error:
+        return error.reason, error.offset, error.field
+
+
+class Report(NamedTuple):
+    """How a run went."""
+
+    inputs: int
+    refused: int
+    compared: int
+    apart: list[tuple[str, ...]]
+    """Inputs on which the engines differ, as hex; the first few."""
+
+
+def run(decoder: Decoder, messages: Iterable[Message], share: int, twin: Decoder | None = None) -> Report:
+    """Reads every message in Rust and each `share`th by the twin too, which is the reference unless told otherwise."""
+    read = refused = compared = 0
+    apart: list[tuple[str, ...]] = []
+    for message in messages:
+        rust = outcome(decoder, message, "rust")
+        refused += isinstance(rust, tuple)
+        if read % share == 0:
+            compared += 1
+            if rust != outcome(twin or decoder, message, "reference") and len(apart) < 5:
+                apart.append(tuple("" if data is None else data.hex() for data in message))
+        read += 1
+    return Report(read, refused, compared, apart)
+
+
+class Worker:
+    """The program at the other end of two pipes."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answer to a request; a worker that ended has none, and its last words are the error."""
+        assert self.process.stdin
+        assert self.process.stdout
+        assert self.process.stderr
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the worker ended with {self.process.wait()}: {self.process.stderr.read()[-500:]}")
+        told: dict[str, Any] = json.loads(answer)
+        return told
+
+
+@contextmanager
+def worker() -> Iterator[Worker]:
+    """A worker, until the end of the block."""
+    pipe = subprocess.PIPE
+    # A backtrace takes more memory than there is, and a panic would wait for it.
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "RUST_BACKTRACE": "0"}
+    command = [sys.executable, __file__]
+    with subprocess.Popen(command, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        try:
+            yield Worker(process)
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    """Answers requests under a limit of memory."""
+    import resource
+
+    known = decoders()
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    limit = pages * resource.getpagesize() + SPARE
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    for line in sys.stdin:
+        request = json.loads(line)
+        match request["do"]:
+            case "fuzz":
+                decoder = known[request["decoder"]]
+                messages = inputs(random.Random(request["seed"]), decoder.samples)
+                report = run(decoder, itertools.islice(messages, request["inputs"]), request["share"])
+            case "hostile":
+                decoder = known[request["decoder"]]
+                messages = itertools.islice(hostile(decoder.samples), 0, None, request["step"])
+                report = run(decoder, messages, request["share"])
+            case "allocate":
+                report = Report(len(bytearray(request["bytes"])), 0, 0, [])
+            case other:
+                raise ValueError(other)
+        sys.stdout.write(json.dumps(report._asdict()) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+//! `ConsumerProtocol` messages, asked of the crate alone: Kafka's own answers in `tests/vectors/wire_*`, and drawn bytes.
+//!
+//! `tests/test_conformance_wire.py` asks the same through Python.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use assignor::error::WireError;
+use assignor::wire::{
+    Assignment, Subscription, TopicPartitions, decode_assignment, decode_subscription, encode_assignment,
+    encode_subscription,
+};
+use flate2::read::GzDecoder;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn bytes(hex: &Value) -> Option<Vec<u8>> {
+    let hex = hex.as_str()?;
+    Some((0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect())
+}
+
+fn partitions(pairs: &Value) -> Vec<TopicPartitions> {
+    let entry = |pair: &Value| TopicPartitions {
+        topic: pair[0].as_str().unwrap().to_owned(),
+        partitions: vec![pair[1].as_i64().unwrap() as i32],
+    };
+    pairs.as_array().unwrap().iter().map(entry).collect()
+}
+
+fn version(case: &Value) -> i16 {
+    case["version"].as_i64().map_or(3, |version| version as i16)
+}
+
+fn subscription(version: i16, said: &Value) -> Subscription {
+    Subscription {
+        version,
+        topics: said["topics"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect(),
+        user_data: bytes(&said["user_data"]),
+        owned_partitions: partitions(&said["owned"]),
+        generation_id: said["generation"].as_i64().map_or(-1, |generation| (generation as i32).max(-1)),
+        rack_id: said["rack"].as_str().map(str::to_owned),
+        tolerated: None,
+    }
+}
+
+fn assignment(version: i16, said: &Value) -> Assignment {
+    Assignment { version, assigned_partitions: partitions(&said["partitions"]), user_data: bytes(&said["user_data"]) }
+}
+
+fn written(case: &Value) -> Result<Vec<u8>, WireError> {
+    match case["kind"].as_str() {
+        Some("subscription") => encode_subscription(&subscription(version(case), &case["object"])),
+        _ => encode_assignment(&assignment(version(case), &case["object"])),
+    }
+}
+
+/// Topics with one partition each, as the vectors have them.
+fn single(entries: &[TopicPartitions]) -> Vec<TopicPartitions> {
+    let pairs = entries.iter().flat_map(|entry| entry.partitions.iter().map(|id| (&entry.topic, *id)));
+    pairs.map(|(topic, id)| TopicPartitions { topic: topic.clone(), partitions: vec![id] }).collect()
+}
+
+fn assert_read(case: &Value, data: &[u8]) {
+    let (name, told) = (&case["name"], &case["decoded"]);
+    if case["kind"] == "subscription" {
+        match decode_subscription(data, false) {
+            Err(error) => assert!(told.is_null(), "{name}: {error}"),
+            Ok(mut read) => {
+                read.owned_partitions = single(&read.owned_partitions);
+                read.generation_id = read.generation_id.max(-1);
+                read.rack_id = read.rack().map(str::to_owned);
+                assert_eq!(subscription(read.version, told), read, "{name}");
+            }
+        }
+        return;
+    }
+    match decode_assignment(data) {
+        Err(error) => assert!(told.is_null(), "{name}: {error}"),
+        Ok(mut read) => {
+            read.assigned_partitions = single(&read.assigned_partitions);
+            assert_eq!(assignment(read.version, told), read, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_message_is_read_and_written_as_kafka_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/wire_visible.jsonl.gz");
+    let mut counts = [0, 0];
+    for line in BufReader::new(GzDecoder::new(File::open(path).unwrap())).lines() {
+        let case: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let data = bytes(&case["hex"]);
+        let encodes = case["do"] == "encode";
+        counts[usize::from(encodes)] += 1;
+        if encodes {
+            assert_eq!(data, written(&case).ok(), "{}", case["name"]);
+        }
+        if let Some(data) = data {
+            assert_read(&case, &data);
+        }
+    }
+    assert_eq!([400, 320], counts);
+}
+
+/// Bytes of which some can be read: most are zero or small.
+fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    vec(prop_oneof![6 => Just(0_u8), 2 => 1..4_u8, 1 => any::<u8>()], 0..80)
+}
+
+proptest! {
+    #[test]
+    fn what_was_read_and_written_is_read_and_written_the_same(data in any_bytes()) {
+        for tolerant in [false, true] {
+            if let Ok(read) = decode_subscription(&data, tolerant) {
+                let once = encode_subscription(&read).unwrap();
+                prop_assert_eq!(once.capacity(), once.len());
+                prop_assert_eq!(&once, &encode_subscription(&decode_subscription(&once, false).unwrap()).unwrap());
+            }
+        }
+        if let Ok(read) = decode_assignment(&data) {
+            let once = encode_assignment(&read).unwrap();
+            prop_assert_eq!(once.capacity(), once.len());
+            prop_assert_eq!(&once, &encode_assignment(&decode_assignment(&once).unwrap()).unwrap());
+        }
+    }
+}
