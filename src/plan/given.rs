@@ -58,6 +58,7 @@ impl Columns {
         let (members, topics) = (group.members().len(), group.topics().len());
         let mut found = Self::default();
         let mut of_member: Vec<Span> = Vec::new();
+        let mut owned: Vec<(Span, usize)> = Vec::new();
         for (row, (member, span)) in spans.into_iter().enumerate() {
             let wrong = |reason: String| PlanError { row, reason };
             if member as usize >= members {
@@ -70,6 +71,11 @@ impl Columns {
                 let Span { start, count, .. } = span;
                 return Err(wrong(format!("start {start} and count {count} are no run of partition ids")));
             }
+            if group.topics_of(group.class_of(member as usize)).binary_search(&span.topic).is_err() {
+                let [member, topic] =
+                    [group.members().get(member as usize), group.topics().names().get(span.topic as usize)];
+                return Err(wrong(format!("member '{member}' does not subscribe to topic '{topic}'")));
+            }
             if (member as usize) < found.ends.len() {
                 return Err(wrong("spans have to be ordered by member".into()));
             }
@@ -79,18 +85,24 @@ impl Columns {
             }
             match of_member.last_mut() {
                 Some(last) if last.topic == span.topic && last.end() == i64::from(span.start) => {
-                    last.count += span.count;
+                    let count = last.count.checked_add(span.count);
+                    last.count =
+                        count.ok_or_else(|| wrong("a member has more ids of a topic than int32 can count".into()))?;
                 }
                 Some(last) if (last.topic, last.end()) > (span.topic, i64::from(span.start)) => {
-                    return Err(wrong("a member's spans have to be ordered by topic and id, and not to overlap".into()));
+                    return Err(wrong(
+                        "a member's spans have to be ordered by topic and id, and not to overlap".into(),
+                    ));
                 }
                 _ => of_member.push(span),
             }
+            owned.push((span, row));
         }
         while found.ends.len() < members {
             found.push_member(&of_member);
             of_member.clear();
         }
+        check_owners(group, owned)?;
         Ok(found)
     }
 
@@ -117,6 +129,17 @@ impl Columns {
     }
 }
 
+/// Refuses partitions that two have; the row is that of the second of them.
+fn check_owners(group: &Group, mut owned: Vec<(Span, usize)>) -> Result<(), PlanError> {
+    owned.sort_unstable_by_key(|(span, _)| (span.topic, span.start));
+    let twice =
+        |pair: &&[(Span, usize)]| pair[0].0.topic == pair[1].0.topic && pair[0].0.end() > i64::from(pair[1].0.start);
+    let Some([(_, first), (span, second)]) = owned.windows(2).find(twice) else { return Ok(()) };
+    let topic = group.topics().names().get(span.topic as usize);
+    let reason = format!("partition {} of topic '{topic}' has an owner already", span.start);
+    Err(PlanError { row: *first.max(second), reason })
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -127,17 +150,17 @@ mod tests {
     fn group() -> Group {
         let topics = ["t", "u"].map(|name| (name, Partitions::counted(0)));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
-        for id in ["a", "b", "c"] {
-            let class = group.class(&mut vec![0, 1]);
+        for (id, mut wanted) in [("a", vec![0]), ("b", vec![0, 1]), ("c", vec![0, 1])] {
+            let class = group.class(&mut wanted);
             group.push(id, class, None, None);
         }
         group
     }
 
     fn checked(spans: &[(u32, u32, i32, i32)]) -> Result<Columns, String> {
-        let spans = spans.iter().map(|(member, topic, start, count)| {
-            (*member, Span { topic: *topic, start: *start, count: *count })
-        });
+        let spans = spans
+            .iter()
+            .map(|(member, topic, start, count)| (*member, Span { topic: *topic, start: *start, count: *count }));
         Columns::checked(&group(), spans).map_err(|error| error.to_string())
     }
 
@@ -145,8 +168,9 @@ mod tests {
     fn spans_are_found_by_member_and_runs_that_touch_are_one() {
         let columns = checked(&[(0, 0, 0, 2), (0, 0, 2, 1), (2, 1, i32::MAX, 1)]).unwrap();
 
-        let of_members: Vec<Vec<_>> =
-            (0..3).map(|member| columns.spans_of(member).map(|span| (span.topic, span.start, span.count)).collect()).collect();
+        let of_members: Vec<Vec<_>> = (0..3)
+            .map(|member| columns.spans_of(member).map(|span| (span.topic, span.start, span.count)).collect())
+            .collect();
 
         assert_eq!(vec![vec![(0, 0, 3)], vec![], vec![(1, i32::MAX, 1)]], of_members);
     }
@@ -164,6 +188,13 @@ mod tests {
                 vec![(0, 0, 0, 2), (0, 0, 1, 1)],
                 "span 1: a member's spans have to be ordered by topic and id, and not to overlap",
             ),
+            (vec![(0, 0, 0, 1), (0, 1, 0, 1)], "span 1: member 'a' does not subscribe to topic 'u'"),
+            (
+                vec![(1, 1, 0, i32::MAX), (1, 1, i32::MAX, 1)],
+                "span 1: a member has more ids of a topic than int32 can count",
+            ),
+            (vec![(0, 0, 3, 2), (1, 0, 0, 1), (1, 0, 4, 1)], "span 2: partition 4 of topic 't' has an owner already"),
+            (vec![(0, 0, 3, 2), (1, 0, 0, 9)], "span 1: partition 3 of topic 't' has an owner already"),
         ] {
             assert_eq!(Err(message.to_owned()), checked(&spans).map(|_| ()));
         }

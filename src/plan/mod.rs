@@ -65,7 +65,8 @@ impl Plan {
     /// An assignment whose spans are known, as (member, span).
     ///
     /// # Errors
-    /// Members or topics that the group does not have, spans without an id or beyond int32, or not in order.
+    /// Members or topics that the group does not have, a topic that its member does not subscribe to, spans without an id or
+    /// beyond int32, or not in order, and a partition that two members have.
     pub fn given(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
         let columns = Columns::checked(&group, spans)?;
         Ok(Self { group, ruled: None, columns: OnceLock::from(columns), owners: OnceLock::new() })
@@ -92,7 +93,8 @@ impl Plan {
     /// All spans as columns, by member in the order given, then by topic and id. They are made once.
     #[must_use]
     pub fn columns(&self) -> &Columns {
-        self.columns.get_or_init(|| self.ruled.as_ref().map_or_else(Columns::default, |ruled| Columns::of(&self.group, ruled)))
+        self.columns
+            .get_or_init(|| self.ruled.as_ref().map_or_else(Columns::default, |ruled| Columns::of(&self.group, ruled)))
     }
 
     /// The spans of one member.
