@@ -6,7 +6,7 @@
 use crate::group::Group;
 use crate::plan::{Plan, wire};
 
-/// What coordinators call the protocol type of consumers, and the protocol of this assignor.
+/// What coordinators call the protocol type of consumers, and the protocol of this assignor; a group without members has none.
 const PROTOCOL_TYPE: &str = "consumer";
 const PROTOCOL: &str = "range";
 
@@ -34,7 +34,7 @@ impl Plan {
         let head = 2
             + text(PROTOCOL_TYPE.len())
             + 4 // generation
-            + text(PROTOCOL.len())
+            + text(if self.members().is_empty() { 0 } else { PROTOCOL.len() })
             + text(leader.map_or(0, str::len))
             + 8 // time of the state
             + 4; // number of members

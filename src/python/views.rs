@@ -17,8 +17,9 @@ use super::fast::{COLUMNS, arrow_column, numpy_column};
 use super::lists::Lists;
 use super::plan::PyPlan;
 use super::read::{Input, is_int, restored};
-use crate::group::Names;
+use crate::group::{Names, java_order};
 use crate::plan::{Client, Encoder, Gained, Plan, Span};
+use crate::wire::written_version;
 
 /// Members and topics named in the columns of `Plan.to_arrow`, in the order of their columns.
 const NAMED: [&str; 2] = ["member_id", "topic"];
@@ -38,7 +39,8 @@ impl PyPlan {
 
     /// The spans as a `pyarrow.Table` with the columns member_id and topic (text by dictionary), start and count (int32).
     ///
-    /// Whatever reads Arrow takes the plan itself as well, pyarrow or not: `polars.DataFrame(plan)`, `duckdb.sql("FROM plan")`.
+    /// What reads Arrow takes the plan itself as well, pyarrow or not: `polars.from_dataframe(plan)`, `duckdb.sql("FROM plan")`
+    /// (but `polars.DataFrame(plan)` looks at it as the mapping of member ids that it is, too).
     ///
     /// Order: by member, then topic, then id.
     ///
@@ -142,11 +144,10 @@ impl PyPlan {
     ///
     /// Example:
     ///     >>> plan({"t": 1}, {"a": ["t"]}).encode(0)["a"].hex()
-    ///     '000000000001000174000000010000000 0ffffffff'.replace(" ", "")
-    #[pyo3(signature = (version = None), text_signature = "($self, version=3)")]
-    fn encode<'py>(&self, py: Python<'py>, version: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-        let version = version.map_or(Ok(3), |version| read_version(version, "version"))?;
-        let encoder = Encoder::new(&self.plan, version)?;
+    ///     '0000000000010001740000000100000000ffffffff'
+    #[pyo3(signature = (version = Version(3)), text_signature = "($self, version=3)")]
+    fn encode<'py>(&self, py: Python<'py>, version: Version) -> PyResult<Bound<'py, PyDict>> {
+        let encoder = Encoder::new(&self.plan, version.0)?;
         let mut encoded: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
         encoded.resize_with(self.members.len(), || None);
         self.plan.try_each_member(|member, spans| {
@@ -177,12 +178,13 @@ impl PyPlan {
     ///
     /// Raises:
     ///     WrongTypeError: A value of a wrong type; the message names it.
+    ///     WireError: A negative version.
     ///
     /// Example:
     ///     >>> plan({"t": 3}, {"a": ["t"]}).group_metadata_size("g", leader="a", clients={"a": ("app", "/10.0.0.1")})
-    ///     131
+    ///     132
     #[pyo3(
-        signature = (group_id, *, leader = None, clients = None, versions = None),
+        signature = (group_id, *, leader = None, clients = None, versions = Versions::All(3)),
         text_signature = "($self, group_id, *, leader=None, clients=None, versions=3)"
     )]
     fn group_metadata_size(
@@ -190,34 +192,25 @@ impl PyPlan {
         group_id: &Bound<'_, PyAny>,
         leader: Option<&Bound<'_, PyAny>>,
         clients: Option<&Bound<'_, PyAny>>,
-        versions: Option<&Bound<'_, PyAny>>,
+        versions: Versions,
     ) -> PyResult<usize> {
         let group_id = name(group_id, "group_id")?;
         let leader = leader.map(|leader| name(leader, "leader")).transpose()?;
         let mut known: FxHashMap<String, Client> = FxHashMap::default();
-        for (member, client) in entries(clients, "clients")? {
-            let what = format!("clients['{member}']");
-            let Ok((id, host)) = client.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
-                return Err(wrong_type(&what, "a pair of client id and client host", &client));
-            };
-            known.insert(member, Client { id: name(&id, &what)?.len(), host: name(&host, &what)?.len() });
-        }
-        let mut version_of: FxHashMap<String, i16> = FxHashMap::default();
-        let mut common = 3;
-        match versions {
-            Some(versions) if is_int(versions)? => common = read_version(versions, "versions")?,
-            _ => {
-                for (member, version) in entries(versions, "versions")? {
-                    let version = read_version(&version, &format!("versions['{member}']"))?;
-                    version_of.insert(member, version);
-                }
+        if let Some(clients) = clients {
+            for (member, client) in entries(clients, "clients", "a mapping by member id")? {
+                let what = format!("clients['{member}']");
+                let Ok((id, host)) = client.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+                    return Err(wrong_type(&what, "a pair of client id and client host", &client));
+                };
+                known.insert(member, Client { id: name(&id, &what)?.len(), host: name(&host, &what)?.len() });
             }
         }
         Ok(self.plan.group_metadata_size(
             &group_id,
             leader.as_deref(),
             |member| known.get(member).copied().unwrap_or_default(),
-            |member| version_of.get(member).copied().unwrap_or(common),
+            |member| versions.of(member),
         ))
     }
 
@@ -253,7 +246,12 @@ impl PyPlan {
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let group = self.plan.group();
         let classes = 0..group.classes().len() as u32;
-        let subscriptions: Vec<Vec<&str>> = classes.map(|class| group.names_of(class).collect()).collect();
+        let sorted = |class| {
+            let mut names: Vec<&str> = group.names_of(class).collect();
+            names.sort_by(|left, right| java_order(left, right)); // absent ones come last, in the order they were met
+            names
+        };
+        let subscriptions: Vec<Vec<&str>> = classes.map(sorted).collect();
         let member = |(number, id)| {
             let extra = group.extra(number);
             (id, group.class_of(number), group.instance_id(number), extra.user_data, extra.owned_partitions, extra.rack)
@@ -269,11 +267,9 @@ impl PyPlan {
         if [&topic, &start, &count].iter().any(|column| column.len() != member.len()) {
             return Err(IllegalArgumentError::new_err("the columns of spans differ in length"));
         }
-        let spans = (0..member.len()).map(|row| {
-            (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] })
-        });
-        let plan =
-            Plan::given(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
+        let spans = (0..member.len())
+            .map(|row| (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] }));
+        let plan = Plan::given(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
         Ok(Self::new(plan, input.topics, input.members))
     }
 
@@ -321,7 +317,10 @@ fn texts(names: &Names) -> PyResult<StringArray> {
 fn name(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
     let Ok(text) = value.cast::<PyString>() else { return Err(wrong_type(what, "a str", value)) };
     let text = text.to_cow().map_err(|_| {
-        IllegalArgumentError::new_err(format!("{what} has a lone surrogate, which UTF-8 cannot carry: {}", shown(value)))
+        IllegalArgumentError::new_err(format!(
+            "{what} has a lone surrogate, which UTF-8 cannot carry: {}",
+            shown(value)
+        ))
     })?;
     Ok(text.into_owned())
 }
@@ -335,12 +334,51 @@ fn read_version(value: &Bound<'_, PyAny>, what: &str) -> PyResult<i16> {
     Ok(number.extract::<i16>().unwrap_or(if number.lt(0)? { -1 } else { i16::MAX }))
 }
 
-/// The entries of a mapping by member id; none where there is no mapping.
-fn entries<'py>(mapping: Option<&Bound<'py, PyAny>>, what: &str) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
-    let Some(given) = mapping else { return Ok(Vec::new()) };
-    let Ok(mapping) = given.cast::<PyMapping>() else {
-        return Err(wrong_type(what, "a mapping by member id", given));
-    };
+/// The version to write, that of `encode`.
+struct Version(i16);
+
+impl FromPyObject<'_, '_> for Version {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        Ok(Self(read_version(&value, "version")?))
+    }
+}
+
+/// The versions of members' bytes.
+enum Versions {
+    All(i16),
+    Of(FxHashMap<String, i16>),
+}
+
+impl Versions {
+    fn of(&self, member: &str) -> i16 {
+        match self {
+            Self::All(version) => *version,
+            Self::Of(versions) => versions.get(member).copied().unwrap_or(3),
+        }
+    }
+}
+
+impl FromPyObject<'_, '_> for Versions {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if is_int(&value)? {
+            return Ok(Self::All(written_version(read_version(&value, "versions")?)?));
+        }
+        let mut found = FxHashMap::default();
+        for (member, version) in entries(&value, "versions", "an int or a mapping by member id")? {
+            let version = read_version(&version, &format!("versions['{member}']"))?;
+            found.insert(member, written_version(version)?);
+        }
+        Ok(Self::Of(found))
+    }
+}
+
+/// The entries of a mapping by member id.
+fn entries<'py>(given: &Bound<'py, PyAny>, what: &str, wanted: &str) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let Ok(mapping) = given.cast::<PyMapping>() else { return Err(wrong_type(what, wanted, given)) };
     let mut found = Vec::new();
     for item in mapping.items()? {
         let (member, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
