@@ -1,21 +1,22 @@
 """A plan as JSON text, and back.
 
-The object has four keys: `topics`, their names in Java's order; `subscriptions`, the distinct ones, as lists of names, of
-which some may be no topics; `members`, one object each with `member_id`, `subscription` (an index), `group_instance_id`
-where it has one, and the bytes of `user_data`, `owned_partitions` and `rack` in its subscription where these are not 0;
-`spans`, an object of four columns as `Plan.spans` has them.
+The object has four keys: `topics`, their names in Java's order; `subscriptions`, the distinct ones, as lists of names
+in that order, of which some may be no topics; `members`, one object each with `member_id`, `subscription` (an index),
+`group_instance_id` where it has one, and the bytes of `user_data`, `owned_partitions` and `rack` in its subscription
+where these are not 0; `spans`, an object of four columns as `Plan.spans` has them.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import check_name, shown, wrong_type
+from assignor.model import check_name, java_order, shown, wrong_type
 
 Parts = tuple[list[str], list[list[str]], list[tuple[str, int, str | None, int, int, int]], list[list[int]]]
-"""What a plan is made of: topics, subscriptions, members, spans; the fields of a member are in the order of `FIELDS`."""
+"""What a plan is made of: topics, subscriptions, members, spans; a member's fields are in the order of `FIELDS`."""
 
 FIELDS = ("member_id", "subscription", "group_instance_id", "user_data", "owned_partitions", "rack")
 COLUMNS = ("member", "topic", "start", "count")
@@ -69,19 +70,36 @@ def loads(text: str | bytes) -> Parts:
                 *(_number(fields.get(field, 0), f"{where}.{field}") for field in FIELDS[3:]),
             )
         )
-    spans = _object(plan.get("spans"), "spans")
     return (
-        _names(plan.get("topics"), "topics"),
+        _topics(plan.get("topics")),
         [
             _names(names, f"subscriptions[{number}]")
             for number, names in enumerate(_list(plan.get("subscriptions"), "subscriptions"))
         ],
         members,
-        [
-            [_number(value, f"spans.{column}[{row}]") for row, value in enumerate(_list(spans.get(column), f"spans.{column}"))]
-            for column in COLUMNS
-        ],
+        _columns(plan.get("spans")),
     )
+
+
+def _topics(value: object) -> list[str]:
+    topics = _names(value, "topics")
+    for number, (before, topic) in enumerate(itertools.pairwise(topics)):
+        if java_order(before) >= java_order(topic):
+            where = f"topics[{number + 1}]"
+            raise IllegalArgumentError(f"{where} must come after {shown(before)} in Java's order, not {shown(topic)}")
+    return topics
+
+
+def _columns(value: object) -> list[list[int]]:
+    spans = _object(value, "spans")
+    columns = []
+    for column in COLUMNS:
+        where = f"spans.{column}"
+        columns.append([_number(entry, f"{where}[{row}]") for row, entry in enumerate(_list(spans.get(column), where))])
+        rows, found = len(columns[0]), len(columns[-1])
+        if found != rows:
+            raise IllegalArgumentError(f"{where} must have {rows} entries, as spans.{COLUMNS[0]} has, not {found}")
+    return columns
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
