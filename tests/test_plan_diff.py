@@ -141,10 +141,14 @@ def test_a_diff_between_engines_is_empty() -> None:
 
 def test_the_plan_of_a_million_partitions_is_compared_by_spans(engine: Engine) -> None:
     text = plan({"t": 2}, dict.fromkeys("ab", ["t"]), engine=engine).to_json()
-    halves = Plan.from_json(text.replace('"start":[0,1],"count":[1,1]', '"start":[0,1000000000],"count":[1000000000,7]'))
+    halves = Plan.from_json(
+        text.replace('"start":[0,1],"count":[1,1]', '"start":[0,1000000000],"count":[1000000000,7]')
+    )
     later = Plan.from_json(text.replace('"start":[0,1],"count":[1,1]', '"start":[0,999999999],"count":[999999999,8]'))
 
-    assert Diff({"b": [TopicPartition("t", 999999999)]}, {"a": [TopicPartition("t", 999999999)]}, 1) == halves.diff(later)
+    assert Diff({"b": [TopicPartition("t", 999999999)]}, {"a": [TopicPartition("t", 999999999)]}, 1) == halves.diff(
+        later
+    )
     assert (7, 1_000_000_000) == halves.balance()[:2]
 
 
