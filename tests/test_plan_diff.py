@@ -104,7 +104,7 @@ def test_a_balance_is_that_of_the_lists(group: Group) -> None:
 
 
 def test_a_member_that_joins_takes_from_the_others(engine: Engine) -> None:
-    two, three = (plan({"t": 3}, dict.fromkeys(names, ["t"]), engine=engine) for names in ("ab", "abc"))
+    two, three = (plan({"t": 3}, dict.fromkeys(names, ("t",)), engine=engine) for names in ("ab", "abc"))
 
     assert Diff({"b": [("t", 1)], "c": [("t", 2)]}, {"a": [("t", 1)], "b": [("t", 2)]}, 2) == two.diff(three)  # type: ignore[dict-item]  # a tuple is equal
     assert isinstance(two.diff(three), Diff)
@@ -140,7 +140,7 @@ def test_a_diff_between_engines_is_empty() -> None:
 
 
 def test_the_plan_of_a_million_partitions_is_compared_by_spans(engine: Engine) -> None:
-    text = plan({"t": 2}, dict.fromkeys("ab", ["t"]), engine=engine).to_json()
+    text = plan({"t": 2}, dict.fromkeys("ab", ("t",)), engine=engine).to_json()
     halves = Plan.from_json(
         text.replace('"start":[0,1],"count":[1,1]', '"start":[0,1000000000],"count":[1000000000,7]')
     )
@@ -169,7 +169,7 @@ def test_a_balance_names_idle_members_and_uneven_topics(engine: Engine) -> None:
 
 
 def test_a_consumer_that_has_nothing_counts_in_the_spread(engine: Engine) -> None:
-    assert {"t": 1} == plan({"t": 2}, dict.fromkeys("abc", ["t"]), engine=engine).balance().spread
+    assert {"t": 1} == plan({"t": 2}, dict.fromkeys("abc", ("t",)), engine=engine).balance().spread
 
 
 def test_a_plan_without_members_is_in_balance(engine: Engine) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from assignor import Plan, PartitionInfo, Spans, Subscription, assign, plan
+from assignor import PartitionInfo, Plan, Spans, Subscription, assign, plan
 from engines import ENGINES, Engine
 from strategies import Group, groups
 
