@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import operator
 import pkgutil
 import re
 from pathlib import Path
@@ -31,10 +32,10 @@ def test_examples_of_all_modules_hold() -> None:
     assert {"findings", "model", "offsets", "partition_assignor", "reference.range", "wire"} <= with_examples
 
 
-@pytest.mark.parametrize("name", ["assign", "plan", "Plan"])
+@pytest.mark.parametrize("name", ["assign", "plan", "Plan", "Plan.from_json", "Group", "Topics"])
 def test_examples_of_the_core_hold(name: str) -> None:
-    given = {"assign": assignor.assign, "plan": assignor.plan}
-    examples = doctest.DocTestFinder().find(getattr(assignor, name), name, globs=given)
+    given = {each: getattr(assignor, each) for each in ("assign", "plan", "Plan", "Group", "Topics")}
+    examples = doctest.DocTestFinder().find(operator.attrgetter(name)(assignor), name, globs=given)
     runner = doctest.DocTestRunner()
     for example in examples:
         runner.run(example)

@@ -47,6 +47,9 @@ def test_numpy_is_all_that_it_needs() -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        "Balance",
+        "Diff",
+        "Group",
         "MemberInfo",
         "PartitionAssignor",
         "PartitionInfo",
@@ -55,6 +58,7 @@ def test_numpy_is_all_that_it_needs() -> None:
         "RebalanceProtocol",
         "Subscription",
         "TopicPartition",
+        "Topics",
         "assign",
         "check",
         "errors",
