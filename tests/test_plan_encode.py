@@ -160,10 +160,10 @@ def record_length(group: Group, group_id: str, told: dict[str, Any]) -> int:
         versions, wanted = told["versions"], group.members[member]
         version = versions if isinstance(versions, int) else versions.get(member, 3)
         client_id, client_host = (told["clients"] or {}).get(member, ("", ""))
-        sent = Subscription(list(topics_of(wanted)))
+        sent = Subscription(tuple(topics_of(wanted)))
         if isinstance(wanted, Subscription):
             sent = Subscription(
-                list(topics_of(wanted)),
+                tuple(topics_of(wanted)),
                 rack=wanted.rack or None,
                 owned_partitions=wanted.owned_partitions,
                 generation=wanted.generation,
@@ -201,7 +201,7 @@ def test_the_size_of_the_record_is_that_of_the_record(data: Any) -> None:
 
 
 def test_versions_are_one_for_all_or_by_member_and_3_unless_told(engine: Engine) -> None:
-    wanted = Subscription(["t"], rack="r1", owned_partitions=(TopicPartition("t", 0),), user_data=b"12345")
+    wanted = Subscription(("t",), rack="r1", owned_partitions=(TopicPartition("t", 0),), user_data=b"12345")
     found = plan({"t": [PartitionInfo(0, ("r1",))]}, {"a": wanted, "b": wanted}, engine=engine)
     sizes = [found.group_metadata_size("g", versions=version) for version in range(4)]
 

@@ -18,8 +18,8 @@ from mutation import mutated
 from strategies import Group, groups
 
 MEMBERS: dict[str, Any] = {
-    "b": Subscription(["u", "t", "gone"], group_instance_id="i", rack="r1", user_data=b"xyz"),
-    "a": Subscription(["t", "u"], owned_partitions=(TopicPartition("t", 1),), generation=4),
+    "b": Subscription(("u", "t", "gone"), group_instance_id="i", rack="r1", user_data=b"xyz"),
+    "a": Subscription(("t", "u"), owned_partitions=(TopicPartition("t", 1),), generation=4),
     "c": ["u", "t"],
     "idle": [],
 }

@@ -93,7 +93,11 @@ def test_counts_and_lists_are_made_anew_and_can_be_written_to(found: Plan) -> No
 
 def test_looking_at_spans_changes_no_other_answer(engine: Engine) -> None:
     topics: dict[str, Any] = {"t": [PartitionInfo(id, (f"r{id % 2}",)) for id in range(5)], "u": [1, 3], "v": 4}
-    members = {"b": Subscription(["t", "u"], rack="r0"), "a": Subscription(["u", "t", "v"], rack="r1"), "c": ["v"]}
+    members: dict[str, Any] = {
+        "b": Subscription(("t", "u"), rack="r0"),
+        "a": Subscription(("u", "t", "v"), rack="r1"),
+        "c": ["v"],
+    }
     before, after = (plan(topics, members, engine=engine) for _ in range(2))
 
     after.spans()

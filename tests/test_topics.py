@@ -35,7 +35,8 @@ def objects(answer: Any) -> dict[tuple[str, int], int]:
 
 @given(group=groups(equal_instance_ids=True))
 def test_answers_are_those_of_the_mapping_that_was_read(group: Drawn) -> None:
-    topics, options = Topics(group.topics), {"prefer_rack_aware": group.prefer_rack_aware}
+    options: dict[str, Any] = {"prefer_rack_aware": group.prefer_rack_aware}
+    topics = Topics(group.topics)
     expected = assign(group.topics, group.members, engine="reference", **options)
 
     for _ in range(2):
@@ -128,7 +129,7 @@ def test_names_are_in_java_order_and_counted() -> None:
 
 def test_racks_are_read_with_the_topics() -> None:
     partitions = [PartitionInfo(id, (rack,)) for id, rack in enumerate(["r1", "r0", "r0", "r1"])]
-    members = {"a": Subscription(["t"], rack="r0"), "b": Subscription(["t"], rack="r1")}
+    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
 
     assert {"a": [("t", 1), ("t", 2)], "b": [("t", 0), ("t", 3)]} == assign(Topics({"t": partitions}), members)
 

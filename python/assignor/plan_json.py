@@ -67,7 +67,9 @@ def loads(text: str | bytes) -> Parts:
                 _name(fields.get("member_id"), f"{where}.member_id"),
                 _number(fields.get("subscription"), f"{where}.subscription"),
                 None if instance_id is None else _name(instance_id, f"{where}.group_instance_id"),
-                *(_number(fields.get(field, 0), f"{where}.{field}") for field in FIELDS[3:]),
+                _number(fields.get("user_data", 0), f"{where}.user_data"),
+                _number(fields.get("owned_partitions", 0), f"{where}.owned_partitions"),
+                _number(fields.get("rack", 0), f"{where}.rack"),
             )
         )
     return (
