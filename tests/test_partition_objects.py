@@ -92,6 +92,7 @@ def test_the_collector_does_not_track_them_and_leaves_them_alone(partitions: lis
 
 
 def test_a_cycle_that_they_are_in_is_collected() -> None:
+    gc.collect()
     before = sys.getrefcount(TopicPartition)
     answer: dict[str, Any] = assign(TOPICS, MEMBERS)
     answer["a"].append(answer)

@@ -72,6 +72,7 @@ def test_the_schema_asked_for_is_given(found: Plan) -> None:
 
 
 def test_numbers_are_not_copied_and_outlive_the_plan(engine: Engine) -> None:
+    gc.collect()
     before = sys.getrefcount(Plan)
     found = plan({"t": [0, 2, 4]}, {"a": ["t"]}, engine=engine)
     batch = pa.record_batch(found)

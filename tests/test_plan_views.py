@@ -63,6 +63,7 @@ def test_a_copy_of_spans_can_be_written_to_and_changes_nothing(found: Plan) -> N
 
 
 def test_spans_keep_their_plan_alive(engine: Engine) -> None:
+    gc.collect()
     before = sys.getrefcount(Plan)
     spans = plan({"t": [0, 2, 4]}, {"a": ["t"]}, engine=engine).spans()
 
