@@ -20,6 +20,7 @@ pub struct Balance {
 impl Plan {
     /// How evenly this plan shares.
     #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "an average of counts far below 2^53")]
     pub fn balance(&self) -> Balance {
         let counts = self.counts();
         let mean = if counts.is_empty() { 0.0 } else { counts.iter().sum::<i64>() as f64 / counts.len() as f64 };

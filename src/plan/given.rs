@@ -24,14 +24,11 @@ impl Columns {
     pub(crate) fn of(group: &Group, ruled: &Ruled) -> Self {
         let mut visited: Vec<Span> = Vec::new();
         let mut bounds = vec![(0, 0); group.members().len()];
-        let done = ruled.try_each_member(group, |member, spans| {
+        let Ok(()) = ruled.try_each_member(group, |member, spans| {
             bounds[member as usize] = (visited.len(), visited.len() + spans.len());
             visited.extend_from_slice(spans);
             Ok::<(), std::convert::Infallible>(())
         });
-        match done {
-            Ok(()) => (),
-        }
         let mut found = Self::with_capacity(visited.len(), bounds.len());
         for (start, end) in bounds {
             found.push_member(&visited[start..end]);
@@ -119,6 +116,7 @@ impl Columns {
     }
 
     /// The spans of one member.
+    #[must_use]
     pub fn spans_of(&self, member: usize) -> impl ExactSizeIterator<Item = Span> {
         let start = member.checked_sub(1).map_or(0, |before| self.ends[before]);
         (start..self.ends[member]).map(|row| Span {

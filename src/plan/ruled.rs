@@ -18,7 +18,7 @@ pub(crate) enum Share {
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
     /// First position and one past the last.
-    runs: Vec<(u32, u32)>,
+    bounds: Vec<(u32, u32)>,
     /// Per rank where its runs end.
     ends: Vec<u32>,
     /// Per rank how many positions it has.
@@ -45,14 +45,14 @@ impl Runs {
         });
         let by_rank = Lists::by_key(ranks, pairs.collect::<Vec<_>>().into_iter());
         let ends = (0..ranks).map(|rank| by_rank.bounds(rank).1 as u32).collect();
-        let runs = by_rank.iter().flatten().map(|run| runs[*run as usize]).collect();
-        Self { runs, ends, counts }
+        let bounds = by_rank.iter().flatten().map(|run| runs[*run as usize]).collect();
+        Self { bounds, ends, counts }
     }
 
     /// The runs of a rank.
     fn of_rank(&self, rank: u32) -> &[(u32, u32)] {
         let start = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.runs[start as usize..self.ends[rank as usize] as usize]
+        &self.bounds[start as usize..self.ends[rank as usize] as usize]
     }
 
     /// One past the last rank that has something.

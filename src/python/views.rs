@@ -148,18 +148,18 @@ impl PyPlan {
     #[pyo3(signature = (version = Version(3)), text_signature = "($self, version=3)")]
     fn encode<'py>(&self, py: Python<'py>, version: Version) -> PyResult<Bound<'py, PyDict>> {
         let encoder = Encoder::new(&self.plan, version.0)?;
-        let mut encoded: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
-        encoded.resize_with(self.members.len(), || None);
+        let mut messages: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
+        messages.resize_with(self.members.len(), || None);
         self.plan.try_each_member(|member, spans| {
             let bytes = PyBytes::new_with(py, encoder.length(spans), |buffer| {
                 encoder.write(spans, buffer);
                 Ok(())
             });
-            encoded[member as usize] = Some(bytes?);
+            messages[member as usize] = Some(bytes?);
             Ok::<(), PyErr>(())
         })?;
         let found = PyDict::new(py);
-        for (member, bytes) in self.members.iter().zip(encoded) {
+        for (member, bytes) in self.members.iter().zip(messages) {
             found.set_item(member, bytes)?;
         }
         Ok(found)
