@@ -35,7 +35,7 @@ pub(super) fn each_item<'py>(
             return Err(IllegalArgumentError::new_err(format!("{what} has '{name}' twice")));
         }
         read(key, value)?;
-        let now = mapping.len()?;
+        let now = plain.map_or_else(|| mapping.len(), |dict| Ok(dict.len()))?;
         if now != size {
             return Err(IllegalArgumentError::new_err(format!(
                 "{what} changed size while it was read: {size} entries, then {now}"
