@@ -22,22 +22,22 @@ pub struct Audiences {
     of_class: Lists,
     /// The ranks of the members, one after the other; each in the order of its class's audiences.
     ranks: Vec<u32>,
-    /// Per member where its ranks begin.
-    starts: Vec<usize>,
+    /// Per member where its ranks begin; None where each has just one.
+    starts: Option<Vec<usize>>,
 }
 
 impl Audiences {
     /// Ranks the members of a group; topics without partitions or consumers have no audience.
     #[must_use]
     pub fn of(group: &Group) -> Self {
+        if group.classes.len() == 1 && !group.class_of.is_empty() {
+            return Self::of_one_class(group);
+        }
         let mut members_of_class = vec![0; group.classes.len()];
         for class in &group.class_of {
             members_of_class[*class as usize] += 1;
         }
-        let mut found = match members_of_class[..] {
-            [members] if members > 0 => Self::of_one_class(group),
-            _ => Self::sort_topics(group.topics(), &classes_of_topics(group, &members_of_class)),
-        };
+        let mut found = Self::sort_topics(group.topics(), &classes_of_topics(group, &members_of_class));
         let sum = |classes: &[u32]| classes.iter().map(|class| members_of_class[*class as usize]).sum();
         found.sizes = found.classes.all().iter().map(sum).collect();
         let pairs = (0..found.sizes.len() as u32)
@@ -47,18 +47,27 @@ impl Audiences {
         found
     }
 
-    /// What `sort_topics` finds for the many groups whose members all subscribe to the same topics.
+    /// The same for the many groups whose members all subscribe to the same topics.
     fn of_one_class(group: &Group) -> Self {
         let partitions = group.topics().partitions();
         let is_there = |topic: &&u32| !partitions[**topic as usize].ids.is_empty();
         let topics: Vec<u32> = group.topics_of(0).iter().filter(is_there).copied().collect();
         let mut found = Self { of_topic: vec![NONE; partitions.len()], ..Self::default() };
+        if topics.is_empty() {
+            found.of_class.push(&[]);
+            found.starts = Some(vec![0; group.class_of.len()]);
+            return found;
+        }
         for topic in &topics {
             found.of_topic[*topic as usize] = 0;
         }
-        if !topics.is_empty() {
-            found.topics.push(&topics);
-            found.classes.number_of(&[0]);
+        found.topics.push(&topics);
+        found.classes.number_of(&[0]);
+        found.of_class.push(&[0]);
+        found.sizes.push(group.class_of.len() as u32);
+        found.ranks = vec![0; group.class_of.len()];
+        for (rank, member) in (0..).zip(group.order()) {
+            found.ranks[*member as usize] = rank;
         }
         found
     }
@@ -85,21 +94,22 @@ impl Audiences {
     /// Goes through the members in Kafka's order and gives each the next rank of each of its audiences.
     fn rank(&mut self, group: &Group) {
         let mut end = 0;
-        self.starts = Vec::with_capacity(group.class_of.len());
+        let mut starts = Vec::with_capacity(group.class_of.len());
         for class in &group.class_of {
-            self.starts.push(end);
+            starts.push(end);
             end += self.of_class.get(*class as usize).len();
         }
         self.ranks = vec![0; end];
         let mut next = vec![0; self.sizes.len()];
         for member in group.order() {
             let audiences = self.of_class.get(group.class_of[*member as usize] as usize);
-            let start = self.starts[*member as usize];
+            let start = starts[*member as usize];
             for (rank, audience) in self.ranks[start..].iter_mut().zip(audiences) {
                 *rank = next[*audience as usize];
                 next[*audience as usize] += 1;
             }
         }
+        self.starts = Some(starts);
     }
 
     /// The audience of a topic; None when nobody subscribes or the topic has no partitions.
@@ -141,7 +151,7 @@ impl Audiences {
     /// The ranks of a member, in the order of the audiences of its class.
     #[must_use]
     pub fn ranks(&self, group: &Group, member: usize) -> &[u32] {
-        let start = self.starts[member];
+        let start = self.starts.as_ref().map_or(member, |starts| starts[member]);
         &self.ranks[start..start + self.of_class(group.class_of(member)).len()]
     }
 

@@ -100,6 +100,12 @@ impl Names {
         (0..self.len()).map(|number| self.get(number))
     }
 
+    /// Whether they are in Java's order.
+    #[must_use]
+    pub fn are_sorted(&self) -> bool {
+        self.iter().is_sorted_by(|left, right| java_order(left, right).is_le())
+    }
+
     /// The bytes of all names together.
     #[must_use]
     pub fn total_bytes(&self) -> usize {

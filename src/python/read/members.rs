@@ -22,10 +22,10 @@ pub(super) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
     let expected = subscriptions.len().unwrap_or(0);
     let mut reader = Reader {
         group: Group::new(Arc::clone(&topics.topics), expected),
-        resolver: Resolver::new(
-            &topics.order,
-            topics.order.iter().map(|number| topics.objects[*number as usize].as_ptr() as usize),
-        ),
+        resolver: Resolver::new((0..topics.objects.len()).map(|place| {
+            let number = topics.number_at(place);
+            (number, topics.objects[number as usize].as_ptr() as usize)
+        })),
         subscription: SUBSCRIPTION.import(py, "assignor.model", "Subscription")?,
     };
     let mut ids = Vec::with_capacity(expected);

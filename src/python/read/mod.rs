@@ -5,6 +5,7 @@
 
 mod members;
 mod names;
+mod racks;
 mod restored;
 mod topics;
 mod values;

@@ -51,10 +51,10 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    /// One that has seen topics only, in the order of `numbers`.
-    pub(super) fn new(numbers: &[u32], addresses: impl Iterator<Item = usize>) -> Self {
+    /// One that has seen topics only: their numbers and the addresses of their names, in the order in which they came.
+    pub(super) fn new(topics: impl ExactSizeIterator<Item = (u32, usize)>) -> Self {
         let mut found = Self {
-            seen: vec![Seen { at: 0, next: NONE }; numbers.len() + 1],
+            seen: vec![Seen { at: 0, next: NONE }; topics.len() + 1],
             by_address: FxHashMap::default(),
             last: Vec::new(),
             last_class: NONE,
@@ -66,11 +66,11 @@ impl Resolver {
             numbers: Vec::new(),
             sorted: Vec::new(),
         };
-        let mut before = numbers.len();
-        for (number, address) in numbers.iter().zip(addresses) {
-            found.seen[before].next = *number;
-            found.seen[*number as usize].at = address;
-            before = *number as usize;
+        let mut before = topics.len();
+        for (number, address) in topics {
+            found.seen[before].next = number;
+            found.seen[number as usize].at = address;
+            before = number as usize;
         }
         found
     }

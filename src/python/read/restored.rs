@@ -23,7 +23,7 @@ pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [
     let partitions = vec![Partitions::counted(0); names.len()];
     let names: Names = names.into_iter().collect();
     let topics = NamedTopics::new(objects, names, partitions, Racks::default());
-    if !topics.order.is_sorted() {
+    if topics.order.is_some() {
         return wrong("topics have to be in Java's order".into());
     }
     let mut group = Group::new(Arc::clone(&topics.topics), members.len());
