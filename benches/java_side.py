@@ -25,7 +25,7 @@ BUILT = HERE.parent / "target" / "range-timer"
 OPTIONS = ("-Xms4g", "-Xmx4g", "-XX:+UseParallelGC")
 
 
-class Missing(Exception):
+class JavaMissingError(Exception):
     """Java cannot be timed here, and why."""
 
 
@@ -39,14 +39,14 @@ class JavaSide:
         version: Of Java and of kafka-clients.
 
     Raises:
-        Missing: There is no Java or no Maven, or building failed.
+        JavaMissingError: There is no Java or no Maven, or building failed.
     """
 
     def __init__(self, warm: int) -> None:
         self._warm = warm
         java = shutil.which("java")
         if java is None:
-            raise Missing("java was not found")
+            raise JavaMissingError("java was not found")
         _build()
         clients = next((BUILT / "jars").glob("kafka-clients-*.jar"))
         release = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True, check=True).stderr.split('"')[1]
@@ -123,7 +123,7 @@ def _build() -> None:
         return
     maven = shutil.which("mvn")
     if maven is None:
-        raise Missing("mvn was not found")
+        raise JavaMissingError("mvn was not found")
     done = subprocess.run(
         [maven, "-q", "-B", "-f", str(sources[0]), "clean", "compile"],
         stdout=subprocess.PIPE,
@@ -131,4 +131,4 @@ def _build() -> None:
         text=True,
     )
     if done.returncode:
-        raise Missing(f"mvn could not build benches/java: {done.stdout.strip().splitlines()[-1:]}")
+        raise JavaMissingError(f"mvn could not build benches/java: {done.stdout.strip().splitlines()[-1:]}")

@@ -21,7 +21,7 @@ CHECKED = 200_000
 """Of more partitions only their number is checked where the reference is not asked."""
 
 
-class WrongAnswer(Exception):
+class WrongAnswerError(Exception):
     """A side's answer is not the right one: nothing of it is worth timing."""
 
 
@@ -82,7 +82,7 @@ class Side:
         """Refuses a wrong answer; peers, whose lists have other orders, are compared as sets.
 
         Raises:
-            WrongAnswer: The result is not the right answer.
+            WrongAnswerError: The result is not the right answer.
         """
         expected, answer = dict(right_answer(workload)), self.read(result)
         if self.package == "assignor" and answer == expected:
@@ -90,7 +90,7 @@ class Side:
         owned = {member: set(partitions) for member, partitions in answer.items()}
         wanted = {member: set(partitions) for member, partitions in expected.items()}
         if self.package == "assignor" or owned != wanted:
-            raise WrongAnswer(f"{self.name} is wrong about {workload.name}")
+            raise WrongAnswerError(f"{self.name} is wrong about {workload.name}")
 
 
 @functools.lru_cache(maxsize=1)
@@ -100,19 +100,19 @@ def right_answer(workload: Workload) -> Plan:
     It is kept as a plan, which gives the garbage collector nothing to walk through while sides are timed.
 
     Raises:
-        WrongAnswer: The engines differ, or partitions are left out or given to two.
+        WrongAnswerError: The engines differ, or partitions are left out or given to two.
     """
     topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions()
     kept = plan(topics, subscriptions)
     if SIDES["reference"].takes(workload):
         if dict(kept) != assign(topics, subscriptions, engine="reference"):
-            raise WrongAnswer(f"the engines differ on {workload.name}")
+            raise WrongAnswerError(f"the engines differ on {workload.name}")
     elif workload.total_partitions <= CHECKED:
         findings = check(dict(kept), topics, subscriptions)
         if findings:
-            raise WrongAnswer(f"the answer to {workload.name} is incomplete: {findings}")
+            raise WrongAnswerError(f"the answer to {workload.name} is incomplete: {findings}")
     elif kept.counts().sum() != workload.total_partitions:
-        raise WrongAnswer(f"the answer to {workload.name} has {kept.counts().sum()} partitions")
+        raise WrongAnswerError(f"the answer to {workload.name} has {kept.counts().sum()} partitions")
     return kept
 
 
@@ -239,7 +239,7 @@ def encoders(workload: Workload) -> dict[str, Callable[[], Any]]:
     those are left out here.
 
     Raises:
-        WrongAnswer: The bytes differ.
+        WrongAnswerError: The bytes differ.
     """
     from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
@@ -255,5 +255,5 @@ def encoders(workload: Workload) -> dict[str, Callable[[], Any]]:
         return {member: content.encode() for member, content in contents.items()}
 
     if found.encode(version=3) != theirs():
-        raise WrongAnswer(f"plan.encode() differs from kafka-python's bytes on {workload.name}")
+        raise WrongAnswerError(f"plan.encode() differs from kafka-python's bytes on {workload.name}")
     return {"plan.encode": functools.partial(found.encode, version=3), "kafka-python encode": theirs}

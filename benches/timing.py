@@ -2,9 +2,9 @@
 
 A ratio is taken within a round and its median over the rounds is what is reported: whatever slows the machine down for
 a while slows both sides of a ratio. Before every sample the garbage collector runs; while it is taken, the collector is
-on, as users have it. A call that is slow enough is a sample by itself and its result is freed after the clock has
-stopped. A shorter one is repeated until the sample is far above the clock's resolution: freeing the results, and some
-50 ns of the loop, are then inside.
+on, as users have it. A call of more than a millisecond is a sample by itself, and so has cold caches, as the rare call
+of a leader has. A shorter one is repeated, and a sample is the mean. Results are freed while the clock is stopped, but
+for calls so short that stopping it would be felt: freeing the result, and some 50 ns of the loop, are then inside.
 """
 
 from __future__ import annotations
@@ -18,11 +18,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-SHORT = 200e-6
+SHORT = 1e-3
 """A call that takes less than this many seconds is repeated within a sample."""
 
 SAMPLE = 2e-3
 """How many seconds a sample of repeated calls should take."""
+
+MANY = 100
+"""With more calls in a sample, of 20 µs each at most, the clock is stopped only after the last."""
+
+LONG = 0.1
+"""A call that takes more seconds needs no rehearsal."""
+
+COLLECT = 10e-3
+"""About how many seconds the garbage collector takes before a sample."""
 
 Sampler = Callable[[int], float]
 """Makes so many calls; answers the seconds of one."""
@@ -50,27 +59,35 @@ def sampler(call: Callable[[], Any]) -> Sampler:
     """A sampler of a call in this process."""
 
     def sample(calls: int) -> float:
+        repeats = itertools.repeat(None, calls)
         gc.collect()
-        if calls == 1:
+        if calls > MANY:
+            start = time.perf_counter()
+            for _ in repeats:
+                call()
+            return (time.perf_counter() - start) / calls
+        seconds = 0.0
+        for _ in repeats:
             start = time.perf_counter()
             result = call()
-            seconds = time.perf_counter() - start
+            seconds += time.perf_counter() - start
             del result  # freed outside the timing
-            return seconds
-        repeats = itertools.repeat(None, calls)
-        start = time.perf_counter()
-        for _ in repeats:
-            call()
-        return (time.perf_counter() - start) / calls
+        return seconds / calls
 
     return sample
 
 
-def interleave(samplers: Mapping[str, Sampler], pace: Pace) -> Times:
-    """The times of all sides, called in turn; the first round is a rehearsal that tells how many rounds there can be."""
-    start = time.perf_counter()
-    calls = {side: _calls(sample(1)) for side, sample in samplers.items()}
-    cost = time.perf_counter() - start + SAMPLE * sum(count > 1 for count in calls.values())
+def interleave(samplers: Mapping[str, Sampler], pace: Pace, known: Mapping[str, float] | None = None) -> Times:
+    """The times of all sides, called in turn.
+
+    A rehearsal tells how many rounds there can be; a side of which it is `known` that a call takes long is spared it.
+    """
+    rehearsed = {
+        side: seconds if (seconds := (known or {}).get(side, 0)) > LONG else sample(1)
+        for side, sample in samplers.items()
+    }
+    calls = {side: math.ceil(SAMPLE / seconds) if seconds < SHORT else 1 for side, seconds in rehearsed.items()}
+    cost = sum(max(seconds, SAMPLE, COLLECT) for seconds in rehearsed.values())
     rounds = min(max(int(pace.seconds / cost), pace.fewest), pace.most)
     times: Times = {side: [] for side in samplers}
     for _ in range(rounds):
@@ -82,7 +99,3 @@ def interleave(samplers: Mapping[str, Sampler], pace: Pace) -> Times:
 def ratio(times: Times, slow: str, fast: str) -> float:
     """How many times as long one side takes as another: the median over the rounds."""
     return statistics.median(theirs / ours for theirs, ours in zip(times[slow], times[fast], strict=True))
-
-
-def _calls(seconds: float) -> int:
-    return math.ceil(SAMPLE / seconds) if seconds < SHORT else 1

@@ -1,4 +1,4 @@
-"""The groups that benchmarks run on: points of Kafka's JMH grid, groups of other sizes, and series that double one size.
+"""The groups that benchmarks run on: points of Kafka's JMH grid, others, and series that double one size.
 
 The grid is that of org.apache.kafka.jmh.assignor.ClientSideAssignorBenchmark, with its names (`topic0`, `member0`,
 `rack0`), its integer division and its buckets. Of its axes two are left out: COOPERATIVE_STICKY, which is another
@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -25,6 +25,9 @@ Shape = Literal["lists", "fresh", "sets", "objects"]
 """How a mapping holds the subscriptions. `lists`: a list for each member, of `str` objects that all share. `fresh`:
 the same, but every `str` is an object of its own, as decoding the members one by one makes them. `sets`: a set for each
 member. `objects`: a `Subscription` for each member."""
+
+Axis = Literal["members", "topics", "partitions"]
+"""A size that can double alone."""
 
 MEMBERS = (100, 500, 1000, 5000, 10000)
 TOPICS = (10, 100, 1000)
@@ -96,7 +99,9 @@ class Workload:
         """The number of partitions of each topic."""
         if self.sizes == "equal" or not self.partitions:
             return [self.partitions] * self.topics
-        steps = max(1, min(self.topics // 2, self.partitions - 1))  # every second topic is smaller by what one is larger
+        steps = max(
+            1, min(self.topics // 2, self.partitions - 1)
+        )  # every second topic is smaller by what one is larger
         counts = [self.partitions + (-1) ** topic * (1 + topic // 2 % steps) for topic in range(self.topics)]
         return counts if self.topics % 2 == 0 else [*counts[:-1], self.partitions]
 
@@ -192,10 +197,6 @@ def grid(ratios: Sequence[int] = RATIOS, racks: Sequence[Racks] = get_args(Racks
     return [jmh(*point) for point in itertools.product(MEMBERS, TOPICS, ratios, buckets, racks)]
 
 
-def doubling(racks: Racks = "none") -> dict[str, list[Workload]]:
-    """Series of four workloads at the large end of a size, by the size that doubles from one to the next."""
-    return {
-        "members": [Workload(1250 << step, 100, 500, racks=racks) for step in range(4)],
-        "topics": [Workload(1000, 125 << step, 50, racks=racks) for step in range(4)],
-        "partitions": [Workload(1000, 10, 6250 << step, racks=racks) for step in range(4)],
-    }
+def doubling(start: Workload, axis: Axis, racks: Racks = "none") -> list[Workload]:
+    """Four groups: a first one, and those to which it comes when one of its sizes doubles three times."""
+    return [replace(start, racks=racks, **{axis: getattr(start, axis) << step}) for step in range(4)]
