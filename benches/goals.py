@@ -126,6 +126,9 @@ ENCODE = 80
 DOUBLING = 2.2
 """How many times as long it may take when members, topics or partitions double."""
 
+CHECKING = 10
+"""How many per cent of a call may go into checking its input."""
+
 BEYOND = 20
 """How many per cent of the result's memory may be in use beyond it while it is made."""
 
@@ -148,31 +151,36 @@ class Selection:
     """What one can ask to run.
 
     Attributes:
-        pace: Rounds of a comparison with Python peers, and of growth.
+        pace: Rounds of a comparison with Python peers.
         peers: The groups on which Python peers are timed, and the shapes of their subscriptions.
-        java_pace: Rounds of a comparison with Java.
+        own_pace: Rounds of all others, where no side is as slow as those.
         java_warm: How many milliseconds Java is warmed up for at each point.
         java: The groups on which Java is timed.
         encoded: The groups that are encoded.
         growing: By the size that doubles, the first group of the series.
         partitions: Of the groups whose memory is measured.
+        checked: The groups, and their shapes, on which the checks of input are timed.
     """
 
     pace: Pace
     peers: list[tuple[Workload, Shape]]
-    java_pace: Pace
+    own_pace: Pace
     java_warm: int
     java: list[Workload]
     encoded: list[Workload]
     growing: dict[Axis, Workload]
     partitions: int = 1_000_000
+    checked: Sequence[tuple[Workload, Shape]] = ()
 
 
-_CASES: list[tuple[Workload, Shape]] = list(dict.fromkeys((goal.workload, goal.shape) for goal in OVER_PEERS))
+_WORKLOADS = list(dict.fromkeys(goal.workload for goal in OVER_PEERS))
+_CASES: list[tuple[Workload, Shape]] = sorted(
+    dict.fromkeys((goal.workload, goal.shape) for goal in OVER_PEERS), key=lambda case: _WORKLOADS.index(case[0])
+)
 _DEFAULT = Selection(
-    pace=Pace(seconds=2, fewest=3, most=30),
+    pace=Pace(seconds=3, fewest=3, most=30),
     peers=_CASES,
-    java_pace=Pace(seconds=1, fewest=5, most=30),
+    own_pace=Pace(seconds=1.5, fewest=7, most=30),
     java_warm=2000,
     java=[
         *java_grid((100, 1000, 10000)),
@@ -185,13 +193,20 @@ _DEFAULT = Selection(
         "topics": Workload(1000, 125, 50),
         "partitions": Workload(1000, 10, 6250),
     },
+    checked=[
+        (TINY, "lists"),
+        (SMALL, "lists"),
+        *((SQUARE, shape) for shape in get_args(Shape)),
+        (WIDE, "fresh"),
+        (replace(SQUARE, racks="two"), "objects"),
+    ],
 )
 
 SELECTIONS = {
     "quick": Selection(
         pace=Pace(seconds=0.05, fewest=3, most=30),
         peers=[(workload, shape) for workload, shape in _CASES if workload in (TINY, SMALL, _heterogeneous(SMALL))],
-        java_pace=Pace(seconds=0.05, fewest=3, most=30),
+        own_pace=Pace(seconds=0.05, fewest=3, most=30),
         java_warm=50,
         java=[jmh(100, 10, 10), jmh(100, 10, 10, racks="two"), jmh(100, 10, 10, "HETEROGENEOUS", "two", "differ")],
         encoded=[jmh(100, 10, 10)],

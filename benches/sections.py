@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from goals import BEYOND, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, Goal, JavaGoal, Outcome, Selection
+from checks import TwinMissingError, trusting
+from checks import timed as timed_checks
+from goals import BEYOND, CHECKING, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, Goal, JavaGoal, Outcome, Selection
 from java_side import JavaMissingError, JavaSide, checksum
 from memory import measure
 from sides import SIDES, WrongAnswerError, encoders, right_answer
@@ -91,7 +93,7 @@ def java(selection: Selection, report: Report, raw: Raw) -> Section:
             answer = checksum(right_answer(workload))
             if side.prepare(workload) != answer:
                 raise WrongAnswerError(f"Java and the engine differ on {workload.name}")
-            times = timed(workload, "lists", names, selection.java_pace, {"Java": side.sampler()})
+            times = timed(workload, "lists", names, selection.own_pace, {"Java": side.sampler()})
             found.append((workload, times))
             raw[workload.name] = times
             cells = [f"{milliseconds(times[name])} ({shown(ratio(times, 'Java', name))}x)" for name in times]
@@ -152,7 +154,7 @@ def growth(selection: Selection, report: Report, raw: Raw) -> Section:
             series = doubling(start, axis, racks)
             for name in ("assign", "plan"):
                 report(f"{name} on {', '.join(workload.name for workload in series)}")
-                times = raw[f"{name}, {axis}, {racks}"] = _series(name, series, selection.pace)
+                times = raw[f"{name}, {axis}, {racks}"] = _series(name, series, selection.own_pace)
                 steps = [ratio(times, *pair) for pair in zip(list(times)[1:], times, strict=False)]
                 medians = [shown(statistics.median(seconds) * 1000) for seconds in times.values()]
                 label = f"{name}, {axis} from {series[0].name}"
@@ -171,7 +173,7 @@ def _series(name: str, series: Iterable[Workload], pace: Pace) -> Times:
         samplers[workload.name] = sampler(call)
     right_answer.cache_clear()
     gc.collect()
-    return interleave(samplers, pace)
+    return interleave(samplers, pace, alike=True)
 
 
 def memory(selection: Selection, report: Report, raw: Raw) -> Section:
@@ -213,5 +215,31 @@ def _megabytes(start: int | None, end: int | None) -> str:
     return "-" if start is None or end is None else f"{(end - start) / 1e6:.1f}"
 
 
-SECTIONS = {"peers": peers, "java": java, "encode": encode, "growth": growth, "memory": memory}
+def checks(selection: Selection, report: Report, raw: Raw) -> Section:
+    """What checking the input costs."""
+    title = "Checks of the input"
+    if not selection.checked:
+        return Section(title, "Not timed: compiling a core without them takes minutes.")
+    report("compiling a core that does not check its input")
+    try:
+        core = trusting()
+    except TwinMissingError as why:
+        return Section(title, f"Not timed: {why}.")
+    rows, outcomes = [], []
+    for workload, shape in selection.checked:
+        for verb in ("assign", "plan"):
+            what = f"{verb}, {workload.name} {shape}"
+            report(f"checks of {what}")
+            times = raw[what] = timed_checks(core, verb, workload, shape, selection.own_pace)
+            rows.append([what, *(milliseconds(seconds) for seconds in times.values())])
+            share = 100 * (1 - ratio(times, "unchecked", "checked"))
+            outcomes.append(Outcome(f"checks in {what}", share, CHECKING, "%", "<="))
+    note = (
+        "Milliseconds, min / median, of the core and of a twin compiled without the checks, and what part of the "
+        "core's time the difference is. It may come out below nothing: the twin's code lies elsewhere in memory."
+    )
+    return Section(title, note, Table(["call", "checked", "unchecked"], rows), outcomes)
+
+
+SECTIONS = {"peers": peers, "java": java, "encode": encode, "growth": growth, "memory": memory, "checks": checks}
 """By the name under which one can ask for it alone."""

@@ -77,17 +77,22 @@ def sampler(call: Callable[[], Any]) -> Sampler:
     return sample
 
 
-def interleave(samplers: Mapping[str, Sampler], pace: Pace, known: Mapping[str, float] | None = None) -> Times:
+def interleave(
+    samplers: Mapping[str, Sampler], pace: Pace, known: Mapping[str, float] | None = None, alike: bool = False
+) -> Times:
     """The times of all sides, called in turn.
 
     A rehearsal tells how many rounds there can be; a side of which it is `known` that a call takes long is spared it.
+    Sides that are to be `alike` make as many calls in a sample as the shortest of them.
     """
     rehearsed = {
         side: seconds if (seconds := (known or {}).get(side, 0)) > LONG else sample(1)
         for side, sample in samplers.items()
     }
     calls = {side: math.ceil(SAMPLE / seconds) if seconds < SHORT else 1 for side, seconds in rehearsed.items()}
-    cost = sum(max(seconds, SAMPLE, COLLECT) for seconds in rehearsed.values())
+    if alike:
+        calls = dict.fromkeys(calls, max(calls.values()))
+    cost = sum(max(calls[side] * seconds, SAMPLE) + COLLECT for side, seconds in rehearsed.items())
     rounds = min(max(int(pace.seconds / cost), pace.fewest), pace.most)
     times: Times = {side: [] for side in samplers}
     for _ in range(rounds):
