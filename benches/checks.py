@@ -1,7 +1,8 @@
 """What checking the input costs: the core beside a twin of it that trusts its input.
 
 The twin is the same source, compiled with `--cfg assignor_unchecked`, which turns every `ensure!` of the binding into
-nothing; cargo builds it on demand, into target/. Both are loaded here and called in turn.
+nothing; cargo builds it on demand, into target/. Both are loaded here and called in turn. Two cores that are the same
+come out within 3 % of each other.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from pathlib import Path
 from types import ModuleType
 
 import assignor._core
+from assignor.errors import AssignorError
 from sides import WrongAnswerError
 from timing import Pace, Times, interleave, sampler
 from workloads import Shape, Workload
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "target" / "unchecked"
+REFUSED = ({"t": [0, 0]}, {"a": ["t"]})
+"""A group that the core refuses, for an id that is there twice."""
 
 
 class TwinMissingError(Exception):
@@ -33,7 +37,7 @@ def trusting() -> ModuleType:
     """The core without its checks.
 
     Raises:
-        TwinMissingError: There is no cargo, or building failed, or what was built checks all the same.
+        TwinMissingError: There is no cargo, or building failed, or what was built refuses wrong input all the same.
     """
     cargo = shutil.which("cargo")
     if cargo is None:
@@ -56,8 +60,10 @@ def trusting() -> ModuleType:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
-    if module.__build__ != "unchecked":
-        raise TwinMissingError(f"{library} was built for {module.__build__} and checks its input")
+    try:
+        module.plan(*REFUSED)
+    except AssignorError:
+        raise TwinMissingError(f"{library.name} was built without its checks, and checks all the same") from None
     return module
 
 
