@@ -80,6 +80,8 @@ def milliseconds(seconds: Sequence[float]) -> str:
 
 def shown(value: float) -> str:
     """Three digits that matter, or all before the point."""
+    if value == 0:
+        return "0"
     for limit, digits in ((0.01, 5), (0.1, 4), (1, 3), (10, 2), (100, 1)):
         if abs(value) < limit:
             return f"{value:.{digits}f}"

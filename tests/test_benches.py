@@ -42,7 +42,8 @@ def test_a_section_shows_goals_beside_what_was_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.00123, "0.00123"), (0.0123, "0.0123"), (0.5, "0.500"), (9.99, "9.99"), (12345.6, "12,346")]
+    ("value", "text"),
+    [(0, "0"), (0.00123, "0.00123"), (0.0123, "0.0123"), (0.5, "0.500"), (9.99, "9.99"), (12345.6, "12,346")],
 )
 def test_figures_show_the_digits_that_matter(value: float, text: str) -> None:
     assert text == shown(value)
