@@ -36,13 +36,13 @@ class JavaGoal:
 
     Attributes:
         ours: The side that is to be fast.
-        rack_aware: Whether it is about the points where rack logic is on, or about those without racks.
+        racks: Which points it is about: those without racks, or those where rack logic is on.
         each: How many times as long Java should take at every point.
         mean: And in the geometric mean over all points.
     """
 
     ours: str
-    rack_aware: bool
+    racks: Racks
     each: float | None = None
     mean: float | None = None
 
@@ -113,11 +113,11 @@ OVER_PEERS = [
 ]
 
 OVER_JAVA = [
-    JavaGoal("assign", rack_aware=False, each=1, mean=6),
-    JavaGoal("assign, Topics", rack_aware=False, mean=12),
-    JavaGoal("plan", rack_aware=False, each=5, mean=30),
-    JavaGoal("plan", rack_aware=True, each=10),
-    JavaGoal("plan, columns", rack_aware=True, each=50),
+    JavaGoal("assign", racks="none", each=1, mean=6),
+    JavaGoal("assign, Topics", racks="none", mean=12),
+    JavaGoal("plan", racks="none", each=5, mean=30),
+    JavaGoal("plan", racks="two", each=10),
+    JavaGoal("plan, columns", racks="two", each=50),
 ]
 
 ENCODE = 80

@@ -87,8 +87,8 @@ def java(selection: Selection, report: Report, raw: Raw) -> Section:
     found: list[tuple[Workload, Times]] = []
     with side:
         for workload in selection.java:
-            names = [goal.ours for goal in OVER_JAVA if goal.rack_aware == (workload.racks == "two")]
-            names = [name for name in columns if name in {"assign", *names}]
+            asked = {"assign", "plan", *(goal.ours for goal in OVER_JAVA if goal.racks == workload.racks)}
+            names = [name for name in columns if name in asked]
             report(f"{workload.name}: Java, {', '.join(names)}")
             answer = checksum(right_answer(workload))
             if side.prepare(workload) != answer:
@@ -110,13 +110,11 @@ def java(selection: Selection, report: Report, raw: Raw) -> Section:
 
 def _over_java(goal: JavaGoal, found: list[tuple[Workload, Times]]) -> Iterator[Outcome]:
     ratios = {
-        workload.name: ratio(times, "Java", goal.ours)
-        for workload, times in found
-        if goal.ours in times and (workload.racks == "two") == goal.rack_aware
+        workload.name: ratio(times, "Java", goal.ours) for workload, times in found if workload.racks == goal.racks
     }
     if not ratios:
         return
-    racks = "rack-aware" if goal.rack_aware else "without racks"
+    racks = "without racks" if goal.racks == "none" else "rack-aware"
     if goal.each is not None:
         worst = min(ratios, key=ratios.__getitem__)
         yield Outcome(f"{goal.ours} over Java, {racks}, at the worst point ({worst})", ratios[worst], goal.each)
