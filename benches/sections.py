@@ -16,7 +16,7 @@ from memory import measure
 from sides import SIDES, WrongAnswerError, encoders, right_answer
 from tables import Section, Table, milliseconds, shown
 from timing import Pace, Sampler, Times, interleave, ratio, sampler
-from workloads import Racks, Shape, Workload, doubling
+from workloads import PAIRS, Racks, Shape, Workload, doubling
 
 Report = Callable[[str], None]
 """Is told what is about to be timed."""
@@ -52,6 +52,7 @@ def peers(selection: Selection, report: Report, raw: Raw) -> Section:
         goals = [goal for goal in OVER_PEERS if (goal.workload, goal.shape) == (workload, shape)]
         asked = {side for goal in goals for side in (goal.ours, goal.peer)}
         asked |= set(everywhere) if shape == "lists" else set()
+        asked -= {"reference"} if workload.pairs >= PAIRS else set()  # seconds a call, and no goal is about it
         names = [name for name in columns if name in asked and SIDES[name].takes(workload, shape)]
         case = f"{workload.name} {shape}"
         report(f"{case}: {', '.join(names)}")
