@@ -49,7 +49,7 @@ check: build ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
 	cargo clippy --locked --quiet --all-targets -- -D warnings
 	cargo clippy --locked --quiet --all-targets --all-features -- -D warnings
 
-bench: build ## Time the engines and the peers, as a table of ratios
+bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
 	$(BIN)/python benches/run.py
 
 format: build ## Rewrite the sources in the project's format
