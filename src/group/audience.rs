@@ -86,8 +86,7 @@ impl Audiences {
             found.of_topic[topic] = last;
         }
         let of_topic = found.of_topic.iter().enumerate().filter(|(_, audience)| **audience != NONE);
-        found.topics =
-            Lists::by_key(found.classes.len(), of_topic.map(|(topic, audience)| (*audience, topic as u32)));
+        found.topics = Lists::by_key(found.classes.len(), of_topic.map(|(topic, audience)| (*audience, topic as u32)));
         found
     }
 

@@ -97,9 +97,8 @@ impl Group {
             self.instance_ids.push((member, instance_id.to_owned()));
         }
         let rack = rack.filter(|rack| !rack.is_empty());
-        let place = rack.map_or(Place::Anywhere, |rack| {
-            self.topics.racks().known(rack).map_or(Place::Elsewhere, Place::On)
-        });
+        let place =
+            rack.map_or(Place::Anywhere, |rack| self.topics.racks().known(rack).map_or(Place::Elsewhere, Place::On));
         if place != Place::Anywhere || !self.places.is_empty() {
             self.places.resize(member as usize, Place::Anywhere);
             self.places.push(place);
@@ -204,9 +203,8 @@ impl Group {
                 by_instance_id.into_iter().map(|number| self.instance_ids[number as usize].0).collect();
             let is_dynamic = |member: &u32| self.instance_id(*member as usize).is_none();
             let dynamic: Vec<u32> = (0..self.members.len() as u32).filter(is_dynamic).collect();
-            let by_id = names::sorted_by_name(dynamic.len(), |number| {
-                self.members.get(dynamic[number as usize] as usize)
-            });
+            let by_id =
+                names::sorted_by_name(dynamic.len(), |number| self.members.get(dynamic[number as usize] as usize));
             order.extend(by_id.into_iter().map(|number| dynamic[number as usize]));
             order
         })

@@ -47,10 +47,7 @@ pub(crate) fn sorted_by_name<'a>(count: usize, name: impl Fn(u32) -> &'a str) ->
     };
     let mut keyed: Vec<(u64, u32)> = numbers.map(|number| (key(number), number)).collect();
     keyed.sort_unstable_by(|(left_key, left), (right_key, right)| {
-        left_key
-            .cmp(right_key)
-            .then_with(|| java_order(name(*left), name(*right)))
-            .then_with(|| left.cmp(right))
+        left_key.cmp(right_key).then_with(|| java_order(name(*left), name(*right))).then_with(|| left.cmp(right))
     });
     keyed.into_iter().map(|(_, number)| number).collect()
 }
@@ -147,11 +144,7 @@ impl NameTable {
     /// The number of a name; `new` becomes the number of one that has none.
     pub fn number_or_insert(&mut self, names: &Names, name: &str, new: u32) -> u32 {
         let rehash = |number: &u32| HASHING.hash_one(names.get(*number as usize));
-        *self
-            .0
-            .entry(HASHING.hash_one(name), |number| names.get(*number as usize) == name, rehash)
-            .or_insert(new)
-            .get()
+        *self.0.entry(HASHING.hash_one(name), |number| names.get(*number as usize) == name, rehash).or_insert(new).get()
     }
 }
 

@@ -23,11 +23,8 @@ impl Owners {
             let first = spans.len();
             spans.extend(rows.iter().map(|row| {
                 let row = *row as usize;
-                let span = Span {
-                    topic: columns.topic[row] as u32,
-                    start: columns.start[row],
-                    count: columns.count[row],
-                };
+                let span =
+                    Span { topic: columns.topic[row] as u32, start: columns.start[row], count: columns.count[row] };
                 (span, columns.member[row] as u32)
             }));
             spans[first..].sort_by_key(|(span, _)| span.start);
@@ -75,12 +72,13 @@ impl Plan {
     #[must_use]
     pub fn diff(&self, later: &Self) -> Diff {
         let same_member = same_names(self, later);
-        let (before, after) = (
-            self.owners.get_or_init(|| Owners::of(self)),
-            later.owners.get_or_init(|| Owners::of(later)),
-        );
-        let mut changes =
-            Changes { added: vec![Vec::new(); later.members().len()], revoked: vec![Vec::new(); self.members().len()], moved: 0 };
+        let (before, after) =
+            (self.owners.get_or_init(|| Owners::of(self)), later.owners.get_or_init(|| Owners::of(later)));
+        let mut changes = Changes {
+            added: vec![Vec::new(); later.members().len()],
+            revoked: vec![Vec::new(); self.members().len()],
+            moved: 0,
+        };
         for (old, new) in aligned(self, later) {
             changes.sweep(
                 old.map_or(&[][..], |topic| before.of_topic(topic)),
@@ -151,7 +149,8 @@ impl Changes {
             };
             let end = [edge(before), edge(after)].into_iter().flatten().min().unwrap_or(at);
             let (before, after) = (here(before), here(after));
-            let kept = matches!((before, after), (Some((_, old)), Some((_, new))) if same_member[old as usize] == Some(new));
+            let kept =
+                matches!((before, after), (Some((_, old)), Some((_, new))) if same_member[old as usize] == Some(new));
             if !kept {
                 if let Some((span, member)) = before {
                     push(&mut self.revoked[member as usize], span.topic, at, end);

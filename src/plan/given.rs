@@ -82,7 +82,9 @@ impl Columns {
                     last.count += span.count;
                 }
                 Some(last) if (last.topic, last.end()) > (span.topic, i64::from(span.start)) => {
-                    return Err(wrong("a member's spans have to be ordered by topic and id, and not to overlap".into()));
+                    return Err(wrong(
+                        "a member's spans have to be ordered by topic and id, and not to overlap".into(),
+                    ));
                 }
                 _ => of_member.push(span),
             }
@@ -135,9 +137,9 @@ mod tests {
     }
 
     fn checked(spans: &[(u32, u32, i32, i32)]) -> Result<Columns, String> {
-        let spans = spans.iter().map(|(member, topic, start, count)| {
-            (*member, Span { topic: *topic, start: *start, count: *count })
-        });
+        let spans = spans
+            .iter()
+            .map(|(member, topic, start, count)| (*member, Span { topic: *topic, start: *start, count: *count }));
         Columns::checked(&group(), spans).map_err(|error| error.to_string())
     }
 
@@ -145,8 +147,9 @@ mod tests {
     fn spans_are_found_by_member_and_runs_that_touch_are_one() {
         let columns = checked(&[(0, 0, 0, 2), (0, 0, 2, 1), (2, 1, i32::MAX, 1)]).unwrap();
 
-        let of_members: Vec<Vec<_>> =
-            (0..3).map(|member| columns.spans_of(member).map(|span| (span.topic, span.start, span.count)).collect()).collect();
+        let of_members: Vec<Vec<_>> = (0..3)
+            .map(|member| columns.spans_of(member).map(|span| (span.topic, span.start, span.count)).collect())
+            .collect();
 
         assert_eq!(vec![vec![(0, 0, 3)], vec![], vec![(1, i32::MAX, 1)]], of_members);
     }

@@ -92,7 +92,8 @@ impl Plan {
     /// All spans as columns, by member in the order given, then by topic and id. They are made once.
     #[must_use]
     pub fn columns(&self) -> &Columns {
-        self.columns.get_or_init(|| self.ruled.as_ref().map_or_else(Columns::default, |ruled| Columns::of(&self.group, ruled)))
+        self.columns
+            .get_or_init(|| self.ruled.as_ref().map_or_else(Columns::default, |ruled| Columns::of(&self.group, ruled)))
     }
 
     /// The spans of one member.

@@ -94,7 +94,9 @@ impl Rest<'_> {
 /// How many bytes an assignment takes; what `Encoder::length` says, without laying out heads.
 pub(super) fn length(topics: &Names, spans: &[Span]) -> usize {
     let of_topic = |spans: &[Span]| {
-        PER_TOPIC + topics.get(spans[0].topic as usize).len() + spans.iter().map(|span| 4 * span.count as usize).sum::<usize>()
+        PER_TOPIC
+            + topics.get(spans[0].topic as usize).len()
+            + spans.iter().map(|span| 4 * span.count as usize).sum::<usize>()
     };
     AROUND + spans.chunk_by(|left, right| left.topic == right.topic).map(of_topic).sum::<usize>()
 }

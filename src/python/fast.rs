@@ -194,8 +194,9 @@ pub(super) fn arrow_column(plan: &Arc<Plan>, column: for<'a> fn(&'a Columns) -> 
     };
     // SAFETY: the memory is that of a slice which belongs to the plan, is made once and never changes; the buffer holds the
     // plan, and so the memory. A slice of i32 is aligned as the buffer needs it.
-    let buffer =
-        unsafe { Buffer::from_custom_allocation(place.cast(), size_of_val(values), Arc::clone(plan) as Arc<dyn Allocation>) };
+    let buffer = unsafe {
+        Buffer::from_custom_allocation(place.cast(), size_of_val(values), Arc::clone(plan) as Arc<dyn Allocation>)
+    };
     ScalarBuffer::from(buffer)
 }
 
@@ -214,7 +215,9 @@ mod direct {
     use pyo3::exceptions::PyTypeError;
     use pyo3::types::{PyFrozenSet, PySet, PyTuple};
 
-    use super::{Bound, Entry, NonNull, Py, PyAny, PyAnyMethods, PyErr, PyInt, PyResult, PyString, PyType, PyTypeMethods, ffi};
+    use super::{
+        Bound, Entry, NonNull, Py, PyAny, PyAnyMethods, PyErr, PyInt, PyResult, PyString, PyType, PyTypeMethods, ffi,
+    };
 
     pub(super) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_>]) -> T) -> Option<T> {
         let object = container.as_ptr();
@@ -291,7 +294,9 @@ mod direct {
         let same = |name: &str| class.getattr(name)?.eq(tuple.getattr(name)?);
         for name in layout {
             if !same(name)? || !class.getattr("__base__")?.is(&tuple) {
-                return Err(PyTypeError::new_err(format!("{class} has another {name} than tuple, and so is none inside")));
+                return Err(PyTypeError::new_err(format!(
+                    "{class} has another {name} than tuple, and so is none inside"
+                )));
             }
         }
         Ok(())

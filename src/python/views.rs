@@ -120,9 +120,9 @@ impl PyPlan {
     fn balance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static BALANCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let found = py.detach(|| self.plan.balance());
-        let idle = PyTuple::new(py, found.idle.iter().map(|member| &self.members[*member as usize]))?;
+        let idle = PyTuple::new(py, found.idle.iter().map(|member| &self.ids(py)[*member as usize]))?;
         let spread = PyDict::new(py);
-        for (topic, difference) in self.topics.objects.iter().zip(found.spread) {
+        for (topic, difference) in self.topics.objects(py).iter().zip(found.spread) {
             spread.set_item(topic, difference)?;
         }
         BALANCE.import(py, "assignor.model", "Balance")?.call1((found.min, found.max, found.mean, idle, spread))
@@ -148,7 +148,7 @@ impl PyPlan {
         let version = version.map_or(Ok(3), |version| read_version(version, "version"))?;
         let encoder = Encoder::new(&self.plan, version)?;
         let mut encoded: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
-        encoded.resize_with(self.members.len(), || None);
+        encoded.resize_with(self.plan.members().len(), || None);
         self.plan.try_each_member(|member, spans| {
             let bytes = PyBytes::new_with(py, encoder.length(spans), |buffer| {
                 encoder.write(spans, buffer);
@@ -158,7 +158,7 @@ impl PyPlan {
             Ok::<(), PyErr>(())
         })?;
         let found = PyDict::new(py);
-        for (member, bytes) in self.members.iter().zip(encoded) {
+        for (member, bytes) in self.ids(py).iter().zip(encoded) {
             found.set_item(member, bytes)?;
         }
         Ok(found)
@@ -269,11 +269,9 @@ impl PyPlan {
         if [&topic, &start, &count].iter().any(|column| column.len() != member.len()) {
             return Err(IllegalArgumentError::new_err("the columns of spans differ in length"));
         }
-        let spans = (0..member.len()).map(|row| {
-            (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] })
-        });
-        let plan =
-            Plan::given(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
+        let spans = (0..member.len())
+            .map(|row| (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] }));
+        let plan = Plan::given(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
         Ok(Self::new(plan, input.topics, input.members))
     }
 
@@ -305,7 +303,7 @@ impl PyPlan {
         let mut lists = Lists::new(py, &self.topics)?;
         let found = PyDict::new(py);
         for Gained { member, spans } in gained {
-            found.set_item(&self.members[*member as usize], lists.list(spans)?)?;
+            found.set_item(&self.ids(py)[*member as usize], lists.list(spans)?)?;
         }
         Ok(found)
     }
@@ -321,7 +319,10 @@ fn texts(names: &Names) -> PyResult<StringArray> {
 fn name(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
     let Ok(text) = value.cast::<PyString>() else { return Err(wrong_type(what, "a str", value)) };
     let text = text.to_cow().map_err(|_| {
-        IllegalArgumentError::new_err(format!("{what} has a lone surrogate, which UTF-8 cannot carry: {}", shown(value)))
+        IllegalArgumentError::new_err(format!(
+            "{what} has a lone surrogate, which UTF-8 cannot carry: {}",
+            shown(value)
+        ))
     })?;
     Ok(text.into_owned())
 }

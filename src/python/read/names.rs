@@ -125,7 +125,21 @@ impl Resolver {
     /// The class of names that stay only while they are read.
     pub(super) fn class_of_texts<'t>(&mut self, group: &mut Group, names: impl Iterator<Item = &'t str>) -> u32 {
         self.numbers.clear();
-        self.numbers.extend(names.map(|name| group.topic_number(name)));
+        let topics = self.seen.len() - 1;
+        let mut before = topics;
+        for name in names {
+            let expected = self.seen[before].next as usize;
+            let number = if expected < topics && group.topics().names().get(expected) == name {
+                expected as u32
+            } else {
+                group.topic_number(name)
+            };
+            self.numbers.push(number);
+            if (number as usize) < topics {
+                self.seen[before].next = number;
+                before = number as usize;
+            }
+        }
         self.of_numbers(group)
     }
 

@@ -9,29 +9,25 @@ use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
 use super::super::error::wrong_type;
 use super::super::fast;
+use super::objects::Objects;
 use super::racks::Combinations;
 use super::values::{each_item, int, is_int, is_text, iterate, plain, with_name};
 use crate::group::{Names, Partitions, Racks, Topics};
 
 /// The topics of a cluster, with their names as Python has them.
-pub(in super::super) struct NamedTopics {
-    pub(in super::super) topics: Arc<Topics>,
+pub(in crate::python) struct NamedTopics {
+    pub(in crate::python) topics: Arc<Topics>,
     /// The names, by number.
-    pub(in super::super) objects: Vec<Py<PyString>>,
+    objects: Objects,
     /// The numbers, in the order in which the topics came; None where that is Java's order.
-    pub(in super::super) order: Option<Vec<u32>>,
+    pub(in crate::python) order: Option<Vec<u32>>,
     /// Objects for partitions that answers share: per topic, by position; None where every answer has objects of its own.
-    pub(in super::super) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
+    pub(in crate::python) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
 }
 
 impl NamedTopics {
-    /// The number of the topic that came at a place.
-    pub(super) fn number_at(&self, place: usize) -> u32 {
-        self.order.as_ref().map_or(place as u32, |order| order[place])
-    }
-
     /// Topics as they came.
-    pub(super) fn new(objects: Vec<Py<PyString>>, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
+    pub(super) fn new(objects: Objects, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
         let (topics, sorted) = Topics::sorted(names, partitions, racks);
         let Some(sorted) = sorted else {
             return Self { topics: Arc::new(topics), objects, order: None, shared: None };
@@ -40,9 +36,20 @@ impl NamedTopics {
         for (number, place) in (0..).zip(&sorted) {
             order[*place as usize] = number;
         }
-        let mut objects: Vec<Option<Py<PyString>>> = objects.into_iter().map(Some).collect();
-        let objects = sorted.iter().filter_map(|place| objects[*place as usize].take()).collect();
-        Self { topics: Arc::new(topics), objects, order: Some(order), shared: None }
+        Self { topics: Arc::new(topics), objects: objects.permuted(&sorted), order: Some(order), shared: None }
+    }
+
+    /// The names, by number.
+    pub(in crate::python) fn objects(&self, py: Python<'_>) -> &[Py<PyString>] {
+        self.objects.get(py, self.topics.names())
+    }
+
+    /// The numbers in the order in which the topics came, and the address of each name where one is known, else 0.
+    pub(super) fn as_they_came(&self) -> impl ExactSizeIterator<Item = (u32, usize)> {
+        (0..self.topics.len()).map(|place| {
+            let number = self.order.as_ref().map_or(place as u32, |order| order[place]);
+            (number, self.objects.address(number).unwrap_or(0))
+        })
     }
 }
 
@@ -59,7 +66,7 @@ pub(super) fn read(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTop
         objects.push(object.unbind());
         Ok(())
     })?;
-    Ok(NamedTopics::new(objects, names, partitions, reader.combinations.into_racks()))
+    Ok(NamedTopics::new(objects.into(), names, partitions, reader.combinations.into_racks()))
 }
 
 #[derive(Default)]
@@ -93,12 +100,7 @@ impl Reader {
     }
 
     /// Id and set of racks.
-    fn partition(
-        &mut self,
-        topic: &str,
-        entry: &Bound<'_, PyAny>,
-        info: &Bound<'_, PyType>,
-    ) -> PyResult<(i32, u32)> {
+    fn partition(&mut self, topic: &str, entry: &Bound<'_, PyAny>, info: &Bound<'_, PyType>) -> PyResult<(i32, u32)> {
         let what = || format!("topic '{topic}': a partition id");
         if entry.get_type().is(info) {
             let fields = entry.cast::<PyTuple>()?;
