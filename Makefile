@@ -47,6 +47,7 @@ check: build ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
 	$(BIN)/python -m mypy.stubtest assignor._core
 	cargo fmt --check
 	cargo clippy --locked --quiet --all-targets -- -D warnings
+	cargo clippy --locked --quiet --all-targets --features python -- -D warnings
 	cargo clippy --locked --quiet --all-targets --all-features -- -D warnings
 
 bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure

@@ -1,4 +1,4 @@
-//! The members of a JoinGroup response as a group: their subscriptions go in as bytes, and equal ones are read once.
+//! The members of a `JoinGroup` response as a group: their subscriptions go in as bytes, and equal ones are read once.
 
 use std::sync::Arc;
 
@@ -30,15 +30,14 @@ impl Join {
     /// The bytes are no subscription; the member is not added.
     pub fn push(&mut self, id: &str, instance_id: Option<&str>, subscription: &[u8]) -> Result<(), WireError> {
         let (topics, fields) = skim_subscription(subscription, self.tolerant)?;
-        let class = match self.classes.get(topics) {
-            Some(class) => *class,
-            None => {
-                let names = skimmed_topics(topics)?;
-                let mut numbers = names.iter().map(|name| self.group.topic_number(name)).collect();
-                let class = self.group.class(&mut numbers);
-                self.classes.insert(topics.to_vec(), class);
-                class
-            }
+        let class = if let Some(class) = self.classes.get(topics) {
+            *class
+        } else {
+            let names = skimmed_topics(topics)?;
+            let mut numbers = names.iter().map(|name| self.group.topic_number(name)).collect();
+            let class = self.group.class(&mut numbers);
+            self.classes.insert(topics.to_vec(), class);
+            class
         };
         self.group.push(id, class, instance_id, fields.rack());
         let owned = fields.owned_partitions.iter();

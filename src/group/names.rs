@@ -93,6 +93,7 @@ impl Names {
     }
 
     /// The names, by number.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         (0..self.len()).map(|number| self.get(number))
     }
@@ -133,6 +134,14 @@ impl NameTable {
             table.number_or_insert(names, names.get(number), number as u32);
         }
         table
+    }
+
+    /// The number of the first name that was there before.
+    #[must_use]
+    pub fn twice(names: &Names) -> Option<usize> {
+        let mut table = Self(HashTable::with_capacity(names.len()));
+        (0..names.len())
+            .find(|number| table.number_or_insert(names, names.get(*number), *number as u32) != *number as u32)
     }
 
     /// The number of a name, if it has one.
@@ -199,5 +208,6 @@ mod tests {
         let found = ["t", "u", "", "absent"].map(|name| table.number(&names, name));
 
         assert_eq!([Some(0), Some(1), Some(3), None], found);
+        assert_eq!(Some(2), NameTable::twice(&names));
     }
 }

@@ -69,6 +69,7 @@ impl Lists {
     }
 
     /// The lists, by number.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
         (0..self.len()).map(|list| self.get(list))
     }

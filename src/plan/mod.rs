@@ -10,6 +10,7 @@ mod ruled;
 mod size;
 mod wire;
 
+use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 pub use balance::Balance;
@@ -41,6 +42,7 @@ impl Span {
     }
 
     /// The ids.
+    #[must_use]
     pub fn ids(self) -> impl ExactSizeIterator<Item = i32> {
         (0..self.count).map(move |offset| self.start + offset)
     }
@@ -110,41 +112,34 @@ impl Plan {
     /// # Errors
     /// The first one of `read`, which then is not called again.
     pub fn try_each_member<E>(&self, mut read: impl FnMut(u32, &[Span]) -> Result<(), E>) -> Result<(), E> {
-        match (&self.ruled, self.columns.get()) {
-            (Some(ruled), None) => ruled.try_each_member(&self.group, read),
-            _ => {
-                let mut spans = Vec::new();
-                for member in 0..self.members().len() {
-                    spans.clear();
-                    spans.extend(self.columns().spans_of(member));
-                    read(member as u32, &spans)?;
-                }
-                Ok(())
-            }
+        if let (Some(ruled), None) = (&self.ruled, self.columns.get()) {
+            return ruled.try_each_member(&self.group, read);
         }
+        let mut spans = Vec::new();
+        for member in 0..self.members().len() {
+            spans.clear();
+            spans.extend(self.columns().spans_of(member));
+            read(member as u32, &spans)?;
+        }
+        Ok(())
     }
 
     /// The same for what cannot fail.
     pub fn each_member(&self, mut read: impl FnMut(u32, &[Span])) {
-        let done = self.try_each_member(|member, spans| {
+        let Ok(()) = self.try_each_member(|member, spans| {
             read(member, spans);
-            Ok::<(), std::convert::Infallible>(())
+            Ok::<(), Infallible>(())
         });
-        match done {
-            Ok(()) => (),
-        }
     }
 
     /// How many partitions each member has.
     #[must_use]
     pub fn counts(&self) -> Vec<i64> {
-        match &self.ruled {
-            Some(ruled) => ruled.counts(&self.group),
-            None => {
-                let count = |member| self.columns().spans_of(member).map(|span| i64::from(span.count)).sum();
-                (0..self.members().len()).map(count).collect()
-            }
+        if let Some(ruled) = &self.ruled {
+            return ruled.counts(&self.group);
         }
+        let count = |member| self.columns().spans_of(member).map(|span| i64::from(span.count)).sum();
+        (0..self.members().len()).map(count).collect()
     }
 
     /// How many partitions all members have.

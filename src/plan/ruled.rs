@@ -1,5 +1,7 @@
 //! A plan as rules: what a rank gets of a topic. Its size is that of members and topics, not of what they share.
 
+use std::convert::Infallible;
+
 use crate::group::{Audiences, Group, Ids};
 use crate::plan::Span;
 
@@ -18,7 +20,7 @@ pub(crate) enum Share {
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
     /// First position and one past the last.
-    runs: Vec<(u32, u32)>,
+    bounds: Vec<(u32, u32)>,
     /// Per rank where its runs end.
     ends: Vec<u32>,
     /// Per rank how many positions it has.
@@ -40,26 +42,26 @@ impl Runs {
             ends[rank + 1] += ends[rank];
         }
         // What is now where a rank's runs begin moves on to where they end.
-        let mut runs = vec![(0, 0); ends[ranks] as usize];
+        let mut bounds = vec![(0, 0); ends[ranks] as usize];
         before = u32::MAX;
         for (position, owner) in (0..).zip(owners) {
             let end = &mut ends[*owner as usize];
             if *owner == before {
-                runs[*end as usize - 1].1 = position + 1;
+                bounds[*end as usize - 1].1 = position + 1;
             } else {
-                runs[*end as usize] = (position, position + 1);
+                bounds[*end as usize] = (position, position + 1);
                 *end += 1;
             }
             before = *owner;
         }
         ends.truncate(ranks);
-        Self { runs, ends, counts }
+        Self { bounds, ends, counts }
     }
 
     /// The runs of a rank.
     fn of_rank(&self, rank: u32) -> &[(u32, u32)] {
         let start = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.runs[start as usize..self.ends[rank as usize] as usize]
+        &self.bounds[start as usize..self.ends[rank as usize] as usize]
     }
 
     /// One past the last rank that has something.
@@ -167,6 +169,14 @@ impl Ruled {
             read(*member, &spans)?;
         }
         Ok(())
+    }
+
+    /// The same for what cannot fail.
+    pub(crate) fn each_member(&self, group: &Group, mut read: impl FnMut(u32, &[Span])) {
+        let Ok(()) = self.try_each_member(group, |member, spans| {
+            read(member, spans);
+            Ok::<(), Infallible>(())
+        });
     }
 
     /// How many partitions each member has.

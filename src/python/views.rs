@@ -147,18 +147,18 @@ impl PyPlan {
     fn encode<'py>(&self, py: Python<'py>, version: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
         let version = version.map_or(Ok(3), |version| read_version(version, "version"))?;
         let encoder = Encoder::new(&self.plan, version)?;
-        let mut encoded: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
-        encoded.resize_with(self.plan.members().len(), || None);
+        let mut of_members: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
+        of_members.resize_with(self.plan.members().len(), || None);
         self.plan.try_each_member(|member, spans| {
             let bytes = PyBytes::new_with(py, encoder.length(spans), |buffer| {
                 encoder.write(spans, buffer);
                 Ok(())
             });
-            encoded[member as usize] = Some(bytes?);
+            of_members[member as usize] = Some(bytes?);
             Ok::<(), PyErr>(())
         })?;
         let found = PyDict::new(py);
-        for (member, bytes) in self.ids(py).iter().zip(encoded) {
+        for (member, bytes) in self.ids(py).iter().zip(of_members) {
             found.set_item(member, bytes)?;
         }
         Ok(found)

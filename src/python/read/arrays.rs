@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
 
 use super::super::error::{IllegalArgumentError, wrong_type};
+use super::super::fast::lend;
 use super::values::{int, is_text, iterate, with_name};
 use crate::group::Names;
 
@@ -71,6 +72,12 @@ impl Texts {
         let wrong = || wrong_type(&format!("column {column}"), "a column of text", given);
         if is_text(given) {
             return Err(wrong());
+        }
+        if let Some(Some(names)) = lend(given, |entries| {
+            let mut names = Names::with_capacity(entries.len());
+            entries.iter().try_for_each(|name| name.text().map(|name| names.push(name))).map(|()| names)
+        }) {
+            return Ok(Self { names, rows: None });
         }
         let (mut names, mut rows) = (Names::default(), Vec::new());
         for (row, name) in iterate(given, wrong)?.enumerate() {

@@ -14,10 +14,12 @@ use crate::group::{Extra, Group, Names, Partitions, Racks};
 /// Id, subscription, instance id; bytes of user data, owned partitions and rack.
 type Member = (String, u32, Option<String>, usize, usize, usize);
 
+/// Topics, subscriptions, members, columns of spans.
+type Parts = (Vec<String>, Vec<Vec<String>>, Vec<Member>, [Vec<i32>; 4]);
+
 /// The group, and the columns of spans as they came.
 pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [Vec<i32>; 4])> {
-    let (names, subscriptions, members, columns): (Vec<String>, Vec<Vec<String>>, Vec<Member>, [Vec<i32>; 4]) =
-        parts.extract()?;
+    let (names, subscriptions, members, columns): Parts = parts.extract()?;
     let wrong = |reason: String| Err(IllegalArgumentError::new_err(reason));
     let partitions = vec![Partitions::counted(0); names.len()];
     let names: Names = names.into_iter().collect();

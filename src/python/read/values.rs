@@ -128,9 +128,7 @@ pub(super) fn plain<'py>(value: &Bound<'py, PyAny>, what: impl Fn() -> String) -
 
 /// Refuses names of which one is there twice; `what` they are the names of.
 pub(super) fn unique(what: &str, names: &Names) -> PyResult<()> {
-    let table = NameTable::of(names);
-    let twice = |number: &usize| table.number(names, names.get(*number)) != Some(*number as u32);
-    match (0..names.len()).find(twice) {
+    match NameTable::twice(names) {
         None => Ok(()),
         Some(number) => Err(IllegalArgumentError::new_err(format!("{what} has '{}' twice", names.get(number)))),
     }
