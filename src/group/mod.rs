@@ -53,6 +53,9 @@ pub struct Group {
     instance_ids: Vec<(u32, String)>,
     /// Per member; empty as long as all are anywhere.
     places: Vec<Place>,
+    /// Per rack the one that came after it last time: members are spread over racks in turn.
+    next_rack: Vec<u32>,
+    last_rack: u32,
     /// Members of which there is more to say, by member.
     extras: Vec<(u32, Extra)>,
     order: OnceLock<Vec<u32>>,
@@ -97,8 +100,7 @@ impl Group {
             self.instance_ids.push((member, instance_id.to_owned()));
         }
         let rack = rack.filter(|rack| !rack.is_empty());
-        let place =
-            rack.map_or(Place::Anywhere, |rack| self.topics.racks().known(rack).map_or(Place::Elsewhere, Place::On));
+        let place = rack.map_or(Place::Anywhere, |rack| self.place_on(rack));
         if place != Place::Anywhere || !self.places.is_empty() {
             self.places.resize(member as usize, Place::Anywhere);
             self.places.push(place);
@@ -106,6 +108,21 @@ impl Group {
         if let Some(rack) = rack {
             self.note_extra(Extra { rack: rack.len(), ..Extra::default() });
         }
+    }
+
+    fn place_on(&mut self, rack: &str) -> Place {
+        let racks = self.topics.racks();
+        if let Some(next) = self.next_rack.get(self.last_rack as usize)
+            && racks.name(*next) == rack
+        {
+            self.last_rack = *next;
+            return Place::On(*next);
+        }
+        let Some(number) = racks.known(rack) else { return Place::Elsewhere };
+        self.next_rack.resize(racks.len(), number);
+        self.next_rack[self.last_rack as usize] = number;
+        self.last_rack = number;
+        Place::On(number)
     }
 
     /// Notes what the subscription of the member added last holds besides topics.

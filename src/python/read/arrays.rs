@@ -169,7 +169,13 @@ impl Numbers {
             && matches!(array.dtype().kind(), b'i' | b'u')
         {
             if let Ok(numbers) = given.cast::<PyArray1<i32>>() {
-                return Self::checked(numbers.readonly().as_array().iter().map(|number| i64::from(*number)), column);
+                let numbers = numbers.readonly();
+                if let Ok(plain) = numbers.as_slice()
+                    && plain.iter().all(|number| *number >= 0)
+                {
+                    return Ok(Self(plain.to_vec()));
+                }
+                return Self::checked(numbers.as_array().iter().map(|number| i64::from(*number)), column);
             }
             // What is above int64 turns negative, and is refused as what is negative.
             let numbers = given.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
