@@ -78,7 +78,10 @@ def loads(text: str | bytes) -> Parts:
         ],
         members,
         [
-            [_number(value, f"spans.{column}[{row}]") for row, value in enumerate(_list(spans.get(column), f"spans.{column}"))]
+            [
+                _number(value, f"spans.{column}[{row}]")
+                for row, value in enumerate(_list(spans.get(column), f"spans.{column}"))
+            ]
             for column in COLUMNS
         ],
     )

@@ -48,6 +48,6 @@ pub(in crate::python) fn joined(
         objects.push(id.unbind());
     }
     let group = join.finish();
-    unique("members", group.members())?;
+    unique("the group", group.members())?;
     Ok(Input { group: Arc::new(group), topics, members: Arc::new(objects.into()) })
 }

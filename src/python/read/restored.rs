@@ -42,6 +42,6 @@ pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [
             group.note_extra(Extra { user_data: *user_data, owned_partitions: *owned_partitions, rack: *rack });
         }
     }
-    unique("members", group.members())?;
+    unique("the plan", group.members())?;
     Ok((Input { group: Arc::new(group), topics: Arc::new(topics), members: Arc::default() }, columns))
 }
