@@ -136,7 +136,8 @@ def test_racks_of_columns_are_those_of_the_partitions() -> None:
     columns = workload.topic_columns()
 
     assert columns.rack_set is not None
-    racks = [columns.rack_sets[index] for index in np.asarray(columns.rack_set)]
+    rack_sets = list(columns.rack_sets)
+    racks = [rack_sets[index] for index in np.asarray(columns.rack_set)]
     infos = [info for partitions in workload.partitions_per_topic().values() for info in _listed(partitions)]
     assert racks == [info.racks for info in infos]
 

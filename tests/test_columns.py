@@ -1,7 +1,8 @@
-"""Groups that come as columns: Arrow tables, and arrays of Arrow, numpy and Python put together; as mappings would say."""
+"""Groups that come as columns, of Arrow, numpy or Python: they mean what mappings would mean."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,10 @@ TOPICS = {
     "none": [],
 }
 MEMBERS = {
-    "b": Subscription(["u", "é"], rack="r1"),
-    "a": Subscription(["u", "absent"], group_instance_id="i", rack="r0"),
-    "ü": Subscription([], rack="elsewhere"),
-    "c": Subscription(["u", "é"]),
+    "b": Subscription(("u", "é"), rack="r1"),
+    "a": Subscription(("u", "absent"), group_instance_id="i", rack="r0"),
+    "ü": Subscription((), rack="elsewhere"),
+    "c": Subscription(("u", "é")),
 }
 SETS = [("r0", "r1"), ("r1", None), ("r0",)]
 
@@ -54,7 +55,7 @@ def expected() -> Plan:
     return plan(TOPICS, MEMBERS)
 
 
-TEXTS = {
+TEXTS: dict[str, Callable[[Any], Any]] = {
     "a list": list,
     "a tuple": tuple,
     "numpy of fixed width": np.array,
@@ -69,7 +70,7 @@ TEXTS = {
     "Arrow in pieces": lambda values: pa.chunked_array([values[:1], values[1:]]),
     "polars": polars.Series,
 }
-NUMBERS = {
+NUMBERS: dict[str, Callable[[Any], Any]] = {
     "a list": list,
     "int32": lambda values: np.array(values, np.int32),
     "int64": lambda values: np.array(values, np.int64),
@@ -143,11 +144,14 @@ MEMBER_TABLE = pa.table(
 )
 
 
-@pytest.mark.parametrize(
-    "table",
-    [lambda table: table, lambda table: table.to_batches()[0], polars.from_arrow],
-    ids=["table", "batch", "polars"],
-)
+TABLES: dict[str, Callable[[pa.Table], Any]] = {
+    "table": lambda table: table,
+    "batch": lambda table: table.to_batches()[0],
+    "polars": polars.from_arrow,
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_arrow_tables_are_read_as_mappings_are(table: Any, engine: Engine, expected: Plan) -> None:
     assert expected == plan(table(TOPIC_TABLE), table(MEMBER_TABLE), engine=engine)
 
@@ -218,7 +222,7 @@ def test_drawn_groups_mean_the_same_as_columns_and_as_mappings(data: st.DataObje
     )
     mapped = {name: [PartitionInfo(id, on) for id, on in enumerate(racks[name])] for name in counts}
     subscriptions = {
-        member: Subscription(wanted[number], group_instance_id=instance_id, rack=rack)
+        member: Subscription(tuple(wanted[number]), group_instance_id=instance_id, rack=rack)
         for member, (number, rack, instance_id) in members.items()
     }
 

@@ -148,6 +148,7 @@ def test_columns_hold_the_same_group(workload: Workload) -> None:
     topics, members = workload.topic_columns(), workload.member_columns()
 
     assert dict(plan(topics, members)) == dict(plan(workload.partitions_per_topic(), workload.subscriptions()))
+    assert isinstance(members.subscriptions, list)
     assert len({tuple(topics) for topics in members.subscriptions}) == len(members.subscriptions)
 
 

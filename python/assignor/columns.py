@@ -1,9 +1,9 @@
 """Groups as columns: what one has in Arrow or numpy goes in without a Python object for each partition or name.
 
-`assign`, `plan`, `Group` and `Topics` take these where they take mappings. They take Arrow tables as well: anything with
-`__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`. Topics then have the columns
-`topic` (text) and `partitions` (a count), and perhaps `racks` (a list for each partition of the racks of its replicas);
-members have `member_id` (text) and `topics` (a list of text), and perhaps `group_instance_id` and `rack` (text).
+`assign`, `plan`, `Group` and `Topics` take these where they take mappings. They take Arrow tables as well: anything
+with `__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`. Topics then have the
+columns `topic` (text) and `partitions` (a count), and perhaps `racks` (a list for each partition of the racks of its
+replicas); members have `member_id` (text) and `topics` (a list of text), and perhaps `group_instance_id` and `rack`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class TopicColumns(NamedTuple):
     Attributes:
         topic: The names: an Arrow or numpy column of text, or any iterable of `str`.
         partitions: How many partitions each has; their ids are 0 to n-1.
-        rack_set: None, or one entry for each partition, topic after topic: the index in `rack_sets` of the racks that its
-            replicas are on.
+        rack_set: None, or one entry for each partition, topic after topic: the index in `rack_sets` of the racks that
+            its replicas are on.
         rack_sets: The distinct ones, each an iterable of racks; None in it is a broker without a rack.
 
     Example:
