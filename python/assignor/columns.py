@@ -1,7 +1,7 @@
 """Groups as columns: what one has in Arrow or numpy goes in without a Python object for each partition or name.
 
-`assign`, `plan`, `Group` and `Topics` take these where they take mappings. They take Arrow tables as well: anything
-with `__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`. Topics then have the
+`assign`, `plan`, `Group` and `Topics` take these where they take mappings. They take Arrow tables too: anything with
+`__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`. Topics then have the
 columns `topic` (text) and `partitions` (a count), and perhaps `racks` (a list for each partition of the racks of its
 replicas); members have `member_id` (text) and `topics` (a list of text), and perhaps `group_instance_id` and `rack`.
 """
