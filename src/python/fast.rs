@@ -250,19 +250,17 @@ mod direct {
         if container.is_exact_instance_of::<PySet>() || container.is_exact_instance_of::<PyFrozenSet>() {
             let set = object.cast::<ffi::PySetObject>();
             // SAFETY: it is a set, alive, and nobody changes it while this runs. Its table has `mask + 1` places; one is in
-            // use if its key is not null and not the mark of a removed key, the only one whose hash is -1; `used` are.
-            // Each key is written where the next is to stand and kept by counting it, since most places are empty and
-            // where the others are cannot be foreseen; what is counted is written, not null, and within the room.
+            // use if its key is not null and not the mark of a removed key, the only one whose hash is -1.
             let entries: Vec<Entry<'_>> = unsafe {
-                let used = (*set).used as usize;
-                let mut entries: Vec<Entry<'_>> = Vec::with_capacity(used + 1);
-                let room = entries.as_mut_ptr().cast::<*mut ffi::PyObject>();
-                let mut count = 0;
-                for place in std::slice::from_raw_parts((*set).table, (*set).mask as usize + 1) {
-                    *room.add(count.min(used)) = place.key;
-                    count += usize::from(!place.key.is_null() & (place.hash != -1));
+                let mut entries = Vec::with_capacity((*set).used as usize);
+                let places = std::slice::from_raw_parts((*set).table, (*set).mask as usize + 1);
+                for place in places {
+                    if place.hash != -1
+                        && let Some(object) = NonNull::new(place.key)
+                    {
+                        entries.push(Entry { object, lent: super::PhantomData });
+                    }
                 }
-                entries.set_len(count.min(used));
                 entries
             };
             return Some(read(&entries));
@@ -304,7 +302,7 @@ mod direct {
     use pyo3::sync::PyOnceLock;
     use pyo3::types::{PyFrozenSet, PySet, PyTuple};
 
-    use super::{Bound, Entry, Py, PyAny, PyAnyMethods, PyErr, PyInt, PyList, PyResult, PyString, PyType};
+    use super::{Bound, Entry, NonNull, Py, PyAny, PyAnyMethods, PyErr, PyInt, PyList, PyResult, PyString, PyType};
 
     pub(super) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_>]) -> T) -> Option<T> {
         let known = container.is_exact_instance_of::<PyList>()
