@@ -47,9 +47,10 @@ check: build ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
 	$(BIN)/python -m mypy.stubtest assignor._core
 	cargo fmt --check
 	cargo clippy --locked --quiet --all-targets -- -D warnings
+	cargo clippy --locked --quiet --all-targets --features python -- -D warnings
 	cargo clippy --locked --quiet --all-targets --all-features -- -D warnings
 
-bench: build ## Time the engines and the peers, as a table of ratios
+bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
 	$(BIN)/python benches/run.py
 
 format: build ## Rewrite the sources in the project's format

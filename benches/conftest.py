@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from goals import SELECTIONS
 from sides import require_release
-from workloads import SELECTIONS
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--selection` names the workloads to run."""
-    parser.addoption("--selection", choices=list(SELECTIONS), default="default", help="the workloads to time")
+    """`--selection` names the groups to run on."""
+    parser.addoption("--selection", choices=list(SELECTIONS), default="default", help="the groups to time")
 
 
 def pytest_configure() -> None:

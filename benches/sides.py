@@ -1,24 +1,28 @@
-"""The sides that a benchmark times: how each is called, which workloads it is spared, whether its answer is right."""
+"""The sides that are timed: how each is called, which workloads it is spared, whether its answer is right."""
 
 from __future__ import annotations
 
 import functools
 import importlib.metadata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import assignor._core
-from assignor import Plan, TopicPartition, assign, check, plan
-from workloads import Workload
+from assignor import Group, Plan, TopicPartition, Topics, assign, check, plan
+from workloads import PAIRS, Shape, Workload
 
 Answer = Mapping[str, Iterable[tuple[str, int]]]
 
-PAIRS = 1_000_000
-"""The slow sides are not asked about more (member, topic) pairs: seconds become minutes."""
-
 RACK_STEPS = 20_000_000
-"""Nor is the reference about more (member, topic, partition) triples where rack logic is on."""
+"""The reference is not asked about more (member, topic, partition) triples where rack logic is on."""
+
+CHECKED = 200_000
+"""Of more partitions only their number is checked where the reference is not asked."""
+
+
+class WrongAnswerError(Exception):
+    """A side's answer is not the right one: nothing of it is worth timing."""
 
 
 def require_release() -> None:
@@ -35,22 +39,26 @@ def require_release() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """A side.
+class Side:
+    """Somebody who assigns.
 
     Attributes:
         name: What tables and test ids call it.
         prepare: Makes the call that is timed; all its input is ready when this returns.
         read: The result of the call as member to partitions.
-        slow: Whether it is spared the largest workloads.
         package: The distribution it comes from.
+        shapes: How it can be given the subscriptions; columns have no shape, and so are in the first.
+        slow: Whether it is spared the largest workloads.
+        racks: Whether it knows racks.
     """
 
     name: str
-    prepare: Callable[[Workload], Callable[[], Any]]
+    prepare: Callable[[Workload, Shape], Callable[[], Any]]
     read: Callable[[Any], Answer] = dict
-    slow: bool = False
     package: str = "assignor"
+    shapes: tuple[Shape, ...] = ("lists", "fresh", "sets", "objects")
+    slow: bool = False
+    racks: bool = True
 
     @property
     def version(self) -> str | None:
@@ -62,28 +70,27 @@ class Engine:
         except importlib.metadata.PackageNotFoundError:
             return None
 
-    def takes(self, workload: Workload) -> bool:
-        """Whether it is installed and the workload is not too large for it."""
-        if self.version is None or (self.slow and workload.pairs > PAIRS):
+    def takes(self, workload: Workload, shape: Shape = "lists") -> bool:
+        """Whether it is installed, and the workload is neither strange to it nor too large."""
+        if self.version is None or shape not in self.shapes or (self.slow and workload.pairs > PAIRS):
             return False
-        steps = workload.pairs * workload.partitions if workload.racks == "two" else 0
-        return self.name != "reference" or steps <= RACK_STEPS
+        if workload.racks == "two" and self.name == "reference":
+            return workload.pairs * workload.partitions <= RACK_STEPS
+        return self.racks or workload.racks == "none"
 
     def assert_right(self, workload: Workload, result: object) -> None:
-        """Fails unless the result is the right answer.
+        """Refuses a wrong answer; peers, whose lists have other orders, are compared as sets.
 
-        Peers are compared as sets. They know no racks: where rack logic is on, theirs need only be complete.
+        Raises:
+            WrongAnswerError: The result is not the right answer.
         """
         expected, answer = dict(right_answer(workload)), self.read(result)
-        if self.package == "assignor":
-            assert answer == expected, f"{self.name} is wrong about {workload.name}"
-        elif workload.racks == "two":
-            findings = check(answer, workload.partitions_per_topic(), workload.subscriptions())
-            assert not findings, f"{self.name}'s answer to {workload.name} is incomplete: {findings}"
-        else:
-            owned = {member: set(partitions) for member, partitions in answer.items()}
-            wanted = {member: set(partitions) for member, partitions in expected.items()}
-            assert owned == wanted, f"{self.name} disagrees about {workload.name}"
+        if self.package == "assignor" and answer == expected:
+            return
+        owned = {member: set(partitions) for member, partitions in answer.items()}
+        wanted = {member: set(partitions) for member, partitions in expected.items()}
+        if self.package == "assignor" or owned != wanted:
+            raise WrongAnswerError(f"{self.name} is wrong about {workload.name}")
 
 
 @functools.lru_cache(maxsize=1)
@@ -91,32 +98,70 @@ def right_answer(workload: Workload) -> Plan:
     """The engine's answer, known to be right: equal to the reference's or, where that takes too long, complete.
 
     It is kept as a plan, which gives the garbage collector nothing to walk through while sides are timed.
+
+    Raises:
+        WrongAnswerError: The engines differ, or partitions are left out or given to two.
     """
     topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions()
     kept = plan(topics, subscriptions)
-    answer = dict(kept)
-    if ENGINES["reference"].takes(workload):
-        assert answer == assign(topics, subscriptions, engine="reference"), f"the engines differ on {workload.name}"
-    else:
-        findings = check(answer, topics, subscriptions)
-        assert not findings, f"the answer to {workload.name} is incomplete: {findings}"
+    if SIDES["reference"].takes(workload):
+        if dict(kept) != assign(topics, subscriptions, engine="reference"):
+            raise WrongAnswerError(f"the engines differ on {workload.name}")
+    elif workload.total_partitions <= CHECKED:
+        findings = check(dict(kept), topics, subscriptions)
+        if findings:
+            raise WrongAnswerError(f"the answer to {workload.name} is incomplete: {findings}")
+    elif kept.counts().sum() != workload.total_partitions:
+        raise WrongAnswerError(f"the answer to {workload.name} has {kept.counts().sum()} partitions")
     return kept
 
 
-def _assign(workload: Workload) -> Callable[[], Any]:
-    return functools.partial(assign, workload.partitions_per_topic(), workload.subscriptions())
+def _assign(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    return functools.partial(assign, workload.partitions_per_topic(), workload.subscriptions(shape))
 
 
-def _plan(workload: Workload) -> Callable[[], Any]:
-    return functools.partial(plan, workload.partitions_per_topic(), workload.subscriptions())
+def _assign_topics(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    return functools.partial(assign, Topics(workload.partitions_per_topic()), workload.subscriptions(shape))
 
 
-def _reference(workload: Workload) -> Callable[[], Any]:
-    topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions()
+def _plan(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    return functools.partial(plan, workload.partitions_per_topic(), workload.subscriptions(shape))
+
+
+def _plan_columns(workload: Workload, _: Shape) -> Callable[[], Any]:
+    return functools.partial(plan, workload.topic_columns(), workload.member_columns())
+
+
+def _plan_group(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    return Group(workload.partitions_per_topic(), workload.subscriptions(shape)).plan
+
+
+def _reference(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions(shape)
     return functools.partial(assign, topics, subscriptions, engine="reference")
 
 
-def _kafka_python(workload: Workload) -> Callable[[], Any]:
+def _simple(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    return functools.partial(simple_range, workload.partitions_per_topic(), workload.subscriptions(shape))
+
+
+def simple_range(partitions_per_topic: Mapping[str, Any], subscriptions: Mapping[str, Any]) -> Answer:
+    """Range assignment in the fewest lines: no static members, no racks, nothing checked."""
+    consumers: dict[str, list[str]] = {topic: [] for topic in sorted(partitions_per_topic)}
+    for member in sorted(subscriptions):
+        for topic in subscriptions[member]:
+            consumers[topic].append(member)
+    assignment: dict[str, list[TopicPartition]] = {member: [] for member in subscriptions}
+    for topic, members in consumers.items():
+        each, extra = divmod(partitions_per_topic[topic], len(members) or 1)
+        end = 0
+        for rank, member in enumerate(members):
+            start, end = end, end + each + (rank < extra)
+            assignment[member] += [TopicPartition(topic, id) for id in range(start, end)]
+    return assignment
+
+
+def _kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
     from kafka.coordinator.assignors.range import RangePartitionAssignor
     from kafka.protocol.consumer.group import JoinGroupResponse
     from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
@@ -125,24 +170,24 @@ def _kafka_python(workload: Workload) -> Callable[[], Any]:
         JoinGroupResponse.JoinGroupResponseMember(
             member_id=member, group_instance_id=None, metadata=ConsumerProtocolSubscription(0, topics, b"")
         )
-        for member, topics in _decoded(workload)
+        for member, topics in _decoded(workload, shape)
     ]
     return functools.partial(RangePartitionAssignor.assign, _Cluster(workload), members)
 
 
-def _aiokafka(workload: Workload) -> Callable[[], Any]:
+def _aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
     from aiokafka.coordinator.assignors.range import RangePartitionAssignor
     from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 
-    members = {member: ConsumerProtocolMemberMetadata(0, topics, b"") for member, topics in _decoded(workload)}
+    members = {member: ConsumerProtocolMemberMetadata(0, topics, b"") for member, topics in _decoded(workload, shape)}
     return functools.partial(RangePartitionAssignor.assign, _Cluster(workload), members)
 
 
-def _decoded(workload: Workload) -> list[tuple[str, list[str]]]:
-    """Members with a list of topics each, as a peer has them once it has decoded the subscriptions."""
+def _decoded(workload: Workload, shape: Shape) -> list[tuple[str, Collection[str]]]:
+    """Members with their topics, as a peer has them once it has decoded the subscriptions; both take sets too."""
     return [
-        (member, wanted if isinstance(wanted, list) else list(wanted.topics))
-        for member, wanted in workload.subscriptions().items()
+        (member, wanted if isinstance(wanted, (list, set)) else list(wanted.topics))  # type: ignore[union-attr]  # a Subscription
+        for member, wanted in workload.subscriptions(shape).items()
     ]
 
 
@@ -151,7 +196,7 @@ class _Cluster:
 
     def __init__(self, workload: Workload) -> None:
         self._partitions = {
-            topic: dict.fromkeys(range(workload.partitions)) for topic in workload.partitions_per_topic()
+            f"topic{topic}": dict.fromkeys(range(count)) for topic, count in enumerate(workload.partition_counts())
         }
 
     def partitions_for_topic(self, topic: str) -> set[int]:
@@ -170,17 +215,45 @@ def _flat(assignment: Iterable[tuple[str, list[int]]]) -> list[TopicPartition]:
     return [TopicPartition(topic, id) for topic, ids in assignment for id in ids]
 
 
-ENGINES = {
-    engine.name: engine
-    for engine in (
-        Engine("assign", _assign),
-        Engine("plan", _plan),
-        Engine("kafka-python", _kafka_python, _read_kafka_python, slow=True, package="kafka-python"),
-        Engine("aiokafka", _aiokafka, _read_aiokafka, slow=True, package="aiokafka"),
-        Engine("reference", _reference, slow=True),
+SIDES = {
+    side.name: side
+    for side in (
+        Side("assign", _assign),
+        Side("assign, Topics", _assign_topics),
+        Side("plan", _plan),
+        Side("plan, columns", _plan_columns, shapes=("lists",)),
+        Side("Group.plan", _plan_group),
+        Side("kafka-python", _kafka_python, _read_kafka_python, package="kafka-python", slow=True, racks=False),
+        Side("aiokafka", _aiokafka, _read_aiokafka, package="aiokafka", slow=True, racks=False),
+        Side("reference", _reference, slow=True),
+        Side("simple Python", _simple, shapes=("lists", "fresh", "sets"), slow=True, racks=False),
     )
 }
-"""The sides by name: ours in Rust (lists, and spans), the peers, and ours in plain Python."""
+"""By name: ours in Rust, which return lists of objects or spans; the peers; ours in plain Python, and the simplest."""
 
-OURS = ("assign", "plan")
-"""The sides that every other one is paired with."""
+
+def encoders(workload: Workload) -> dict[str, Callable[[], Any]]:
+    """The two sides of encoding what all members are assigned, from a plan and from kafka-python's own objects.
+
+    The content is the same: kafka-python's assignor also writes down topics of which a member has no partition, and
+    those are left out here.
+
+    Raises:
+        WrongAnswerError: The bytes differ.
+    """
+    from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
+
+    found = plan(workload.partitions_per_topic(), workload.subscriptions())
+    contents = {}
+    for member in found:
+        ids: dict[str, list[int]] = {}
+        for topic, id in found[member]:
+            ids.setdefault(topic, []).append(id)
+        contents[member] = ConsumerProtocolAssignment(3, list(ids.items()), None)
+
+    def theirs() -> dict[str, bytes]:
+        return {member: content.encode() for member, content in contents.items()}
+
+    if found.encode(version=3) != theirs():
+        raise WrongAnswerError(f"plan.encode() differs from kafka-python's bytes on {workload.name}")
+    return {"plan.encode": functools.partial(found.encode, version=3), "kafka-python encode": theirs}

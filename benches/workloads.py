@@ -1,26 +1,41 @@
-"""The groups that benchmarks run on: the grid of Kafka's JMH benchmark, and series that double one size at a time.
+"""The groups that benchmarks run on: points of Kafka's JMH grid, others, and series that double one size.
 
 The grid is that of org.apache.kafka.jmh.assignor.ClientSideAssignorBenchmark, with its names (`topic0`, `member0`,
 `rack0`), its integer division and its buckets. Of its axes two are left out: COOPERATIVE_STICKY, which is another
-assignor, and INCREMENTAL, which in that class times a full assignment of one member fewer. One value is added: `two`.
+assignor, and INCREMENTAL, which in that class times a full assignment of one member fewer. Added are members with
+topics of their own, racks that matter, topics of different sizes, and the shapes in which Python may hold a group.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from assignor import PartitionInfo, Subscription
+import numpy as np
 
-SubscriptionType = Literal["HOMOGENEOUS", "HETEROGENEOUS"]
+from assignor import MemberColumns, PartitionInfo, Subscription, TopicColumns
+
+SubscriptionType = Literal["HOMOGENEOUS", "HETEROGENEOUS", "DISTINCT"]
 Racks = Literal["none", "three", "two"]
+Sizes = Literal["equal", "differ"]
+Shape = Literal["lists", "fresh", "sets", "objects"]
+"""How a mapping holds the subscriptions. `lists`: a list for each member, of `str` objects that all share. `fresh`:
+the same, but every `str` is an object of its own, as decoding the members one by one makes them. `sets`: a set for each
+member. `objects`: a `Subscription` for each member."""
+
+Axis = Literal["members", "topics", "partitions"]
+"""A size that can double alone."""
 
 MEMBERS = (100, 500, 1000, 5000, 10000)
 TOPICS = (10, 100, 1000)
 RATIOS = (5, 10, 50)
 BUCKETS = 5
 RACKS = 3
+PAIRS = 1_000_000
+"""More (member, topic) pairs than this are asked of the Rust engine only: on other sides seconds become minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,69 +43,134 @@ class Workload:
     """A group to assign, by its sizes.
 
     Attributes:
-        name: What tables and test ids call it.
         members: Number of members.
         topics: Number of topics.
-        partitions: Number of partitions of each topic; may be 0.
+        partitions: Number of partitions of each topic, or on the average; may be 0.
         subscription: HOMOGENEOUS: every member subscribes to every topic. HETEROGENEOUS: members and topics are cut
-            into five runs, and a member subscribes to the topics of its own run.
+            into five runs, and a member subscribes to the topics of its own run. DISTINCT: every member has a tenth of
+            the topics, drawn for it alone.
         racks: `none`. `three`: every partition is on all three racks, so rack logic stays off and only reading racks is
             paid for, as with JMH's isRackAware. `two`: partition p is on racks p mod 3 and p+1 mod 3: rack logic is on.
+        sizes: `equal`. `differ`: as far as the average allows, no two topics have the same number of partitions.
     """
 
-    name: str
     members: int
     topics: int
     partitions: int
     subscription: SubscriptionType = "HOMOGENEOUS"
     racks: Racks = "none"
+    sizes: Sizes = "equal"
+
+    @property
+    def name(self) -> str:
+        """What tables and test ids call it: members x topics x partitions of a topic, and what is special about it."""
+        parts = [f"{self.members}x{self.topics}x{self.partitions}"]
+        parts += [] if self.subscription == "HOMOGENEOUS" else [self.subscription.lower()]
+        parts += [] if self.racks == "none" else [f"{self.racks}-racks"]
+        parts += [] if self.sizes == "equal" else ["sizes-differ"]
+        return "-".join(parts)
 
     @property
     def total_partitions(self) -> int:
         """Partitions of all topics."""
-        return self.topics * self.partitions
+        return sum(self.partition_counts())
 
     @property
     def pairs(self) -> int:
         """Number of (member, topic) subscriptions: what a plain assignor's cost grows with."""
+        if self.subscription == "DISTINCT":
+            return self.members * (self.topics // 10)
         return sum(len(members) * len(topics) for members, topics in self.buckets())
 
     def buckets(self) -> list[tuple[range, range]]:
         """Which members subscribe to which topics, both by number; no member and no topic is in two buckets.
 
         Raises:
-            ValueError: There are fewer topics than buckets, which JMH refuses too.
+            ValueError: There are fewer topics than buckets, which JMH refuses too, or members are DISTINCT.
         """
+        if self.subscription == "DISTINCT":
+            raise ValueError(f"{self.name}: no two members need have the same topics")
         count = 1 if self.subscription == "HOMOGENEOUS" else min(BUCKETS, self.members)
         if self.topics < count:
             raise ValueError(f"{self.name}: {self.topics} topics cannot fill {count} buckets")
         return list(zip(_chunks(self.members, count), _chunks(self.topics, count), strict=True))
 
+    def partition_counts(self) -> list[int]:
+        """The number of partitions of each topic."""
+        if self.sizes == "equal" or not self.partitions:
+            return [self.partitions] * self.topics
+        steps = max(
+            1, min(self.topics // 2, self.partitions - 1)
+        )  # every second topic is smaller by what one is larger
+        counts = [self.partitions + (-1) ** topic * (1 + topic // 2 % steps) for topic in range(self.topics)]
+        return counts if self.topics % 2 == 0 else [*counts[:-1], self.partitions]
+
     def partitions_per_topic(self) -> dict[str, int | list[PartitionInfo]]:
-        """The topics, as `assign` takes them."""
+        """The topics, as `assign` takes them; no two partitions share their tuple of racks, but all the names in it."""
+        counts = {f"topic{topic}": count for topic, count in enumerate(self.partition_counts())}
         if self.racks == "none":
-            return {f"topic{topic}": self.partitions for topic in range(self.topics)}
-        replicas = 3 if self.racks == "three" else 2
-        places = [tuple(f"rack{(first + step) % RACKS}" for step in range(replicas)) for first in range(RACKS)]
+            return {**counts}
+        replicas = self._replicas()
+        names = [f"rack{rack}" for rack in range(RACKS)] * 2
         return {
-            f"topic{topic}": [PartitionInfo(id, places[id % RACKS]) for id in range(self.partitions)]
-            for topic in range(self.topics)
+            topic: [PartitionInfo(id, tuple(names[id % RACKS : id % RACKS + replicas])) for id in range(count)]
+            for topic, count in counts.items()
         }
 
-    def subscriptions(self) -> dict[str, list[str] | Subscription]:
-        """The members, as `assign` takes them: every member has topics of its own, of `str` objects that all share."""
+    def subscriptions(self, shape: Shape = "lists") -> dict[str, Collection[str] | Subscription]:
+        """The members, as `assign` takes them: with racks always as `Subscription`."""
+        if self.racks != "none":
+            return {
+                f"member{member}": Subscription(tuple(topics), rack=f"rack{member % RACKS}")
+                for member, topics in enumerate(self._wanted())
+            }
+        wanted: list[Collection[str] | Subscription]
+        if shape == "lists":
+            wanted = [list(topics) for topics in self._wanted()]
+        elif shape == "fresh":
+            wanted = [[str(topic.encode(), "ascii") for topic in topics] for topics in self._wanted()]
+        elif shape == "sets":
+            wanted = [set(topics) for topics in self._wanted()]
+        else:
+            wanted = [Subscription(tuple(topics)) for topics in self._wanted()]
+        return {f"member{member}": topics for member, topics in enumerate(wanted)}
+
+    def topic_columns(self) -> TopicColumns:
+        """The topics as columns."""
+        counts = np.array(self.partition_counts(), dtype=np.int32)
         names = [f"topic{topic}" for topic in range(self.topics)]
-        wanted = {
-            f"member{member}": names[topics.start : topics.stop]
-            for members, topics in self.buckets()
-            for member in members
-        }
         if self.racks == "none":
-            return {**wanted}
-        return {
-            member: Subscription(tuple(topics), rack=f"rack{number % RACKS}")
-            for number, (member, topics) in enumerate(wanted.items())
-        }
+            return TopicColumns(names, counts)
+        racks = [f"rack{rack}" for rack in range(RACKS)] * 2
+        sets = [tuple(racks[first : first + self._replicas()]) for first in range(RACKS)]
+        return TopicColumns(names, counts, np.concatenate([np.arange(n, dtype=np.int32) % RACKS for n in counts]), sets)
+
+    def member_columns(self) -> MemberColumns:
+        """The members as columns; topics that several members subscribe to are there once."""
+        names = [f"member{member}" for member in range(self.members)]
+        distinct: dict[int, int] = {}
+        lists: list[Sequence[str]] = []
+        index = np.empty(self.members, dtype=np.int32)
+        for member, topics in enumerate(self._wanted()):
+            if id(topics) not in distinct:
+                distinct[id(topics)] = len(lists)
+                lists.append(topics)
+            index[member] = distinct[id(topics)]
+        racks = None if self.racks == "none" else [f"rack{member % RACKS}" for member in range(self.members)]
+        return MemberColumns(names, index, lists, rack=racks)
+
+    def _replicas(self) -> int:
+        return 3 if self.racks == "three" else 2
+
+    def _wanted(self) -> list[list[str]]:
+        """The topics of each member; members of a bucket have the same list."""
+        names = [f"topic{topic}" for topic in range(self.topics)]
+        if self.subscription == "DISTINCT":
+            return [random.Random(member).sample(names, self.topics // 10) for member in range(self.members)]
+        wanted: list[list[str]] = []
+        for members, topics in self.buckets():
+            wanted += [names[topics.start : topics.stop]] * len(members)
+        return wanted
 
 
 def _chunks(size: int, count: int) -> list[range]:
@@ -100,66 +180,23 @@ def _chunks(size: int, count: int) -> list[range]:
 
 
 def jmh(
-    members: int, topics: int, ratio: int, subscription: SubscriptionType = "HOMOGENEOUS", racks: Racks = "none"
+    members: int,
+    topics: int,
+    ratio: int,
+    subscription: SubscriptionType = "HOMOGENEOUS",
+    racks: Racks = "none",
+    sizes: Sizes = "equal",
 ) -> Workload:
     """A point of JMH's grid; `ratio` is partitions to members, and a topic has members * ratio // topics partitions."""
-    name = f"{subscription}-{members}x{topics}x{ratio}" + ("" if racks == "none" else f"-racks-{racks}")
-    return Workload(name, members, topics, members * ratio // topics, subscription, racks)
+    return Workload(members, topics, members * ratio // topics, subscription, racks, sizes)
 
 
-def grid() -> list[Workload]:
-    """Every point: 90 of JMH's without racks, the same 90 with its racks, and 90 where rack logic is on."""
-    return [
-        jmh(members, topics, ratio, subscription, racks)
-        for racks, subscription, members, topics, ratio in itertools.product(
-            get_args(Racks), get_args(SubscriptionType), MEMBERS, TOPICS, RATIOS
-        )
-    ]
+def grid(ratios: Sequence[int] = RATIOS, racks: Sequence[Racks] = get_args(Racks)) -> list[Workload]:
+    """The points of JMH: 90 without racks, the same 90 with its racks, and 90 where rack logic is on."""
+    buckets: tuple[SubscriptionType, ...] = ("HOMOGENEOUS", "HETEROGENEOUS")
+    return [jmh(*point) for point in itertools.product(MEMBERS, TOPICS, ratios, buckets, racks)]
 
 
-def _sized(members: int, topics: int, partitions: int) -> Workload:
-    return Workload(f"growth-{members}x{topics}x{partitions}", members, topics, partitions)
-
-
-def _growth(doublings: int) -> dict[str, list[Workload]]:
-    base = {"members": 125, "topics": 50, "partitions": 50}
-    series = {}
-    for axis in base:
-        sizes = [{**base, axis: base[axis] << step} for step in range(doublings + 1)]
-        series[axis] = [_sized(**size) for size in sizes]
-    return series
-
-
-# Named members x topics x partitions of a topic; the first of each series is the same.
-GROWTH = _growth(doublings=4)
-"""By the size that doubles from one workload to the next."""
-
-_QUICK = [
-    jmh(100, 10, 10),
-    jmh(100, 10, 10, "HETEROGENEOUS"),
-    jmh(100, 1000, 5),  # topics without partitions
-    jmh(100, 10, 10, racks="three"),
-    jmh(100, 10, 10, racks="two"),
-]
-
-_DEFAULT = [
-    *(
-        jmh(members, topics, 10, subscription)
-        for subscription in get_args(SubscriptionType)
-        for members, topics in ((100, 10), (100, 100), (100, 1000), (1000, 10), (1000, 100), (10000, 10), (10000, 100))
-    ),
-    jmh(1000, 1000, 50),
-    jmh(1000, 1000, 50, "HETEROGENEOUS"),
-    jmh(1000, 100, 10, racks="three"),
-    jmh(1000, 100, 10, racks="two"),
-    jmh(1000, 100, 10, "HETEROGENEOUS", racks="two"),
-    jmh(100, 10, 50, racks="two"),  # several partitions of a topic for each member
-]
-
-_SERIES = list({workload.name: workload for series in GROWTH.values() for workload in series}.values())
-
-SELECTIONS = {"quick": _QUICK, "default": [*_DEFAULT, *_SERIES], "all": [*grid(), *_SERIES]}
-"""What one can ask to run: a smoke test; JMH's ratio 10 and a few more points; everything."""
-
-WORKLOADS = {workload.name: workload for selection in SELECTIONS.values() for workload in selection}
-"""All of them by name."""
+def doubling(start: Workload, axis: Axis, racks: Racks = "none") -> list[Workload]:
+    """Four groups: a first one, and those to which it comes when one of its sizes doubles three times."""
+    return [replace(start, racks=racks, **{axis: getattr(start, axis) << step}) for step in range(4)]

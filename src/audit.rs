@@ -208,10 +208,7 @@ mod tests {
     fn metadata(moments: &[(i64, &[(&str, u32)])]) -> Metadata {
         let moment = |(time, topics): &(i64, &[(&str, u32)])| Moment {
             time: *time,
-            topics: topics
-                .iter()
-                .map(|(name, count)| ((*name).into(), TopicPartitions::counted(*count)))
-                .collect(),
+            topics: topics.iter().map(|(name, count)| ((*name).into(), TopicPartitions::counted(*count))).collect(),
         };
         Metadata { moments: moments.iter().map(moment).collect(), ..Metadata::default() }
     }

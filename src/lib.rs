@@ -11,6 +11,7 @@ pub mod bytes;
 pub mod error;
 pub mod group;
 pub mod history;
+pub mod join;
 pub mod offsets;
 pub mod plan;
 mod rack;

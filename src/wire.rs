@@ -75,11 +75,36 @@ pub struct Assignment {
 /// # Errors
 /// The bytes are none of these.
 pub fn decode_subscription(data: &[u8], tolerant: bool) -> Result<Subscription, WireError> {
+    let (topics, subscription) = read_subscription(data, tolerant, read_topics)?;
+    Ok(Subscription { topics, ..subscription })
+}
+
+/// Reads a subscription without its topics, of which only the bytes are checked and given: their number and their names.
+pub(crate) fn skim_subscription(data: &[u8], tolerant: bool) -> Result<(&[u8], Subscription), WireError> {
+    read_subscription(data, tolerant, |reader| {
+        let start = reader.position();
+        each_topic(reader, |reader| reader.string_bytes(Lengths::Fixed).map(|_| ()))?;
+        Ok(reader.since(start))
+    })
+}
+
+/// The names in bytes of topics that were skimmed.
+pub(crate) fn skimmed_topics(bytes: &[u8]) -> Result<Vec<String>, WireError> {
+    read_topics(&mut Reader::new(bytes))
+}
+
+/// Reads a subscription, its topics by `read_topics`; what it finds stands beside the other fields.
+fn read_subscription<'a, T>(
+    data: &'a [u8],
+    tolerant: bool,
+    read_topics: impl FnOnce(&mut Reader<'a>) -> Result<T, WireError>,
+) -> Result<(T, Subscription), WireError> {
     let mut reader = Reader::new(data);
     let version = read_version(&mut reader)?;
+    let topics = read_topics(&mut reader)?;
     let mut subscription = Subscription {
         version,
-        topics: read_topics(&mut reader)?,
+        topics: Vec::new(),
         user_data: read_user_data(&mut reader)?,
         owned_partitions: Vec::new(),
         generation_id: -1,
@@ -97,7 +122,7 @@ pub fn decode_subscription(data: &[u8], tolerant: bool) -> Result<Subscription, 
             _ => subscription.rack_id = reader.nullable_string(Lengths::Fixed).map_err(|e| e.within("rack"))?,
         }
     }
-    Ok(subscription)
+    Ok((topics, subscription))
 }
 
 /// Reads an assignment. Every version has the same body, so a newer header over an older body is nothing to tolerate.
@@ -122,10 +147,17 @@ fn read_version(reader: &mut Reader<'_>) -> Result<i16, WireError> {
 }
 
 fn read_topics(reader: &mut Reader<'_>) -> Result<Vec<String>, WireError> {
+    let mut topics = Vec::new();
+    each_topic(reader, |reader| reader.string(Lengths::Fixed).map(|topic| topics.push(topic)))?;
+    Ok(topics)
+}
+
+fn each_topic<'a>(
+    reader: &mut Reader<'a>,
+    mut read: impl FnMut(&mut Reader<'a>) -> Result<(), WireError>,
+) -> Result<(), WireError> {
     let count = reader.count(Lengths::Fixed, 2).map_err(|e| e.within("topics"))?;
-    (0..count)
-        .map(|index| reader.string(Lengths::Fixed).map_err(|e| e.within_element(index).within("topics")))
-        .collect()
+    (0..count).try_for_each(|index| read(reader).map_err(|e| e.within_element(index).within("topics")))
 }
 
 /// A negative length other than -1 is null here too, as in Kafka.

@@ -78,10 +78,8 @@ fn assign(drawn: &Drawn) -> Answer {
             (name, partitions.iter().rev().map(set).collect())
         })
         .collect();
-    let topics: Vec<_> = listed
-        .into_iter()
-        .map(|(name, listed)| (name, Partitions::listed(name, listed, &racks).unwrap()))
-        .collect();
+    let topics: Vec<_> =
+        listed.into_iter().map(|(name, listed)| (name, Partitions::listed(name, listed, &racks).unwrap())).collect();
     let mut group = Group::new(Arc::new(Topics::new(topics, racks)), drawn.members.len());
     for (id, member) in &drawn.members {
         let mut wanted = member.topics.iter().map(|name| group.topic_number(name)).collect();

@@ -6,13 +6,14 @@ import importlib.util
 import re
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import assignor._core
-from assignor import PartitionInfo, Subscription, TopicPartition
-from sides import ENGINES, OURS, PAIRS, require_release, right_answer
-from workloads import GROWTH, MEMBERS, RATIOS, SELECTIONS, TOPICS, WORKLOADS, Workload, grid, jmh
+from assignor import PartitionInfo, Subscription, TopicPartition, plan
+from sides import SIDES, WrongAnswerError, encoders, require_release, right_answer
+from workloads import MEMBERS, PAIRS, RATIOS, TOPICS, Axis, Shape, Workload, doubling, grid, jmh
 
 BENCHES = Path(__file__).resolve().parent.parent / "benches"
 
@@ -23,6 +24,8 @@ TINY = [
     jmh(10, 5, 3, racks="three"),
     jmh(10, 5, 3, racks="two"),
     jmh(11, 10, 7, "HETEROGENEOUS", racks="two"),
+    jmh(11, 10, 7, "HETEROGENEOUS", "two", "differ"),
+    Workload(7, 20, 3, "DISTINCT"),
 ]
 
 
@@ -81,7 +84,7 @@ def test_runs_are_rounded_up_and_the_last_ones_get_what_is_left() -> None:
 
 
 def test_fewer_topics_than_runs_are_refused() -> None:
-    with pytest.raises(ValueError, match=re.escape("HETEROGENEOUS-100x4x5: 4 topics cannot fill 5 buckets")):
+    with pytest.raises(ValueError, match=re.escape("100x4x125-heterogeneous: 4 topics cannot fill 5 buckets")):
         jmh(100, 4, 5, "HETEROGENEOUS").subscriptions()
 
 
@@ -107,75 +110,112 @@ def test_rack_logic_is_off_with_three_racks_and_on_with_two() -> None:
     assert two != plain
 
 
-def test_growth_doubles_one_size_at_a_time_from_one_start() -> None:
-    assert list(GROWTH) == ["members", "topics", "partitions"]
-    for axis, series in GROWTH.items():
-        first = series[0]
-        assert first == GROWTH["members"][0]
-        for step, workload in enumerate(series):
-            sizes = {"members": first.members, "topics": first.topics, "partitions": first.partitions}
-            sizes[axis] <<= step
-            assert sizes == {name: getattr(workload, name) for name in sizes}
-            assert workload.name == "growth-{members}x{topics}x{partitions}".format(**sizes)
+def test_topics_differ_in_size_and_keep_the_average() -> None:
+    sizes = Workload(10, 10, 20, sizes="differ").partition_counts()
+
+    assert sizes == [21, 19, 22, 18, 23, 17, 24, 16, 25, 15]
+    assert sum(sizes) == Workload(10, 10, 20, sizes="differ").total_partitions == 200
+    few = Workload(10, 100, 3, sizes="differ").partition_counts()  # an average too small for 100 sizes
+    assert sum(few) == 300
+    assert set(few) == {1, 2, 4, 5}
+    assert sum(Workload(10, 5, 3, sizes="differ").partition_counts()) == 15
 
 
-def test_every_selected_workload_has_a_name_of_its_own() -> None:
-    for selection in SELECTIONS.values():
-        assert len({workload.name for workload in selection}) == len(selection)
-        assert all(WORKLOADS[workload.name] == workload for workload in selection)
+def test_distinct_members_have_a_tenth_of_the_topics_each_its_own() -> None:
+    workload = Workload(20, 100, 3, "DISTINCT")
+    subscriptions = workload.subscriptions()
+
+    assert {len(set(topics)) for topics in subscriptions.values() if isinstance(topics, list)} == {10}
+    assert len({frozenset(topics) for topics in subscriptions.values() if isinstance(topics, list)}) == 20
+    assert subscriptions == workload.subscriptions()
+    assert workload.pairs == 200
+
+
+def test_shapes_hold_the_same_topics_in_other_objects() -> None:
+    workload = jmh(3, 2, 2)
+    lists, fresh, sets, objects = (list(workload.subscriptions(shape).values()) for shape in get_args(Shape))
+
+    assert lists == fresh == [["topic0", "topic1"]] * 3
+    assert len({id(topics) for topics in lists}) == 3
+    assert len({id(topic) for topics in lists if isinstance(topics, list) for topic in topics}) == 2
+    assert len({id(topic) for topics in fresh if isinstance(topics, list) for topic in topics}) == 6
+    assert sets == [{"topic0", "topic1"}] * 3
+    assert objects == [Subscription(("topic0", "topic1"))] * 3
+
+
+@pytest.mark.parametrize("workload", TINY, ids=lambda workload: workload.name)
+def test_columns_hold_the_same_group(workload: Workload) -> None:
+    topics, members = workload.topic_columns(), workload.member_columns()
+
+    assert dict(plan(topics, members)) == dict(plan(workload.partitions_per_topic(), workload.subscriptions()))
+    assert isinstance(members.subscriptions, list)
+    assert len({tuple(topics) for topics in members.subscriptions}) == len(members.subscriptions)
+
+
+@pytest.mark.parametrize("axis", get_args(Axis))
+def test_growth_doubles_one_size(axis: Axis) -> None:
+    series = doubling(Workload(5, 4, 3), axis, "two")
+
+    sizes = {"members": 5, "topics": 4, "partitions": 3}
+    for step, workload in enumerate(series):
+        assert workload.racks == "two"
+        assert {name: getattr(workload, name) for name in sizes} == {**sizes, axis: sizes[axis] << step}
+    assert len(series) == 4
 
 
 def test_slow_sides_are_spared_the_largest_workloads() -> None:
     largest = jmh(10000, 1000, 50)
 
     assert largest.pairs > PAIRS
-    assert [name for name, engine in ENGINES.items() if engine.takes(largest)] == list(OURS)
+    assert all(name.startswith(("assign", "plan", "Group")) for name, side in SIDES.items() if side.takes(largest))
 
 
 def test_the_reference_is_spared_long_walks_through_racks() -> None:
-    assert ENGINES["reference"].takes(jmh(10000, 10, 50))
-    assert not ENGINES["reference"].takes(jmh(10000, 10, 50, racks="two"))
+    assert SIDES["reference"].takes(jmh(10000, 10, 50))
+    assert not SIDES["reference"].takes(jmh(10000, 10, 50, racks="two"))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", SIDES)
 @pytest.mark.parametrize("workload", TINY, ids=lambda workload: workload.name)
-def test_every_side_gives_the_right_answer(engine: str, workload: Workload) -> None:
-    side = ENGINES[engine]
-    assert side.takes(workload), f"{side.package} is not installed"
+def test_every_side_gives_the_right_answer(name: str, workload: Workload) -> None:
+    side = SIDES[name]
+    assert side.version is not None, f"{side.package} is not installed"
+    assert side.takes(workload) == (side.racks or workload.racks == "none")
+    if side.takes(workload):
+        for shape in side.shapes:
+            call = side.prepare(workload, shape)
 
-    call = side.prepare(workload)
-
-    side.assert_right(workload, call())
-    side.assert_right(workload, call())  # a call leaves its input as it was
+            side.assert_right(workload, call())
+            side.assert_right(workload, call())  # a call leaves its input as it was
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_wrong_answer_is_noticed(engine: str) -> None:
-    workload, side = TINY[0], ENGINES[engine]
-    result = side.prepare(workload)()
+@pytest.mark.parametrize("name", SIDES)
+def test_a_wrong_answer_is_noticed(name: str) -> None:
+    workload, side = TINY[0], SIDES[name]
+    result = side.prepare(workload, "lists")()
     swapped = dict(result)
     swapped["member0"], swapped["member9"] = result["member9"], result["member0"]
 
-    with pytest.raises(AssertionError, match=re.escape(workload.name)):
+    with pytest.raises(WrongAnswerError, match=re.escape(workload.name)):
         side.assert_right(workload, swapped)
 
 
-def test_an_incomplete_answer_is_noticed_where_peers_know_no_racks() -> None:
-    workload, side = jmh(10, 5, 3, racks="two"), ENGINES["aiokafka"]
-    result = dict(side.prepare(workload)())
-    result["member0"] = result["member1"]
+@pytest.mark.parametrize("workload", [workload for workload in TINY if workload.racks == "none"], ids=lambda w: w.name)
+def test_both_encoders_write_the_same_bytes(workload: Workload) -> None:
+    ours, theirs = encoders(workload).values()
 
-    with pytest.raises(AssertionError, match="is incomplete"):
-        side.assert_right(workload, result)
+    assert ours() == theirs()
 
 
-def test_a_workload_too_large_for_the_reference_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("checked", [0, 100])
+def test_a_workload_too_large_for_the_reference_is_checked(checked: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sides.PAIRS", 1)
+    monkeypatch.setattr("sides.CHECKED", checked)
     right_answer.cache_clear()
     workload = jmh(2, 2, 2)
 
     assert right_answer(workload)["member1"] == [TopicPartition("topic0", 1), TopicPartition("topic1", 1)]
-    assert [name for name, engine in ENGINES.items() if engine.takes(workload)] == list(OURS)
+    assert not SIDES["reference"].takes(workload)
 
 
 def test_a_peer_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +226,7 @@ def test_a_peer_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(metadata, "version", not_found)
 
-    assert [name for name, engine in ENGINES.items() if engine.takes(TINY[0])] == ["assign", "plan", "reference"]
+    assert {side.package for side in SIDES.values() if side.takes(TINY[0])} == {"assignor"}
 
 
 def test_a_debug_build_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assignor import errors
+from assignor.columns import MemberColumns, TopicColumns
 from assignor.findings import Findings, check
 from assignor.model import (
     Balance,
@@ -34,6 +35,7 @@ __all__ = [
     "Diff",
     "Findings",
     "Group",
+    "MemberColumns",
     "MemberInfo",
     "PartitionAssignor",
     "PartitionInfo",
@@ -42,6 +44,7 @@ __all__ = [
     "RebalanceProtocol",
     "Spans",
     "Subscription",
+    "TopicColumns",
     "TopicPartition",
     "Topics",
     "assign",

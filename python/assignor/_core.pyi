@@ -6,7 +6,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, final, overload
 import numpy as np
 import numpy.typing as npt
 
-from assignor._engine import ArrowArray, ArrowRecordBatch
+from assignor._engine import ArrowArray, ArrowRecordBatch, ArrowTable
+from assignor.columns import MemberColumns, TopicColumns
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
 
 __all__ = [
@@ -31,8 +32,8 @@ __build__: str
 __version__: str
 
 _T = TypeVar("_T")
-_Topics: TypeAlias = Mapping[str, int | Iterable[int | PartitionInfo]] | Topics
-_Subscriptions: TypeAlias = Mapping[str, Subscription | Iterable[str]]
+_Topics: TypeAlias = Mapping[str, int | Iterable[int | PartitionInfo]] | Topics | TopicColumns | ArrowTable
+_Subscriptions: TypeAlias = Mapping[str, Subscription | Iterable[str]] | MemberColumns | ArrowTable
 
 def assign(
     partitions_per_topic: _Topics,
@@ -50,10 +51,16 @@ def plan(
 ) -> Plan: ...
 
 @final
-class Topics:
+class Topics(Mapping[str, int | list[int] | list[PartitionInfo]]):
     def __new__(cls, partitions_per_topic: _Topics) -> Topics: ...
     @property
     def names(self) -> tuple[str, ...]: ...
+    @overload
+    def get(self, topic: str, default: None = None, /) -> int | list[int] | list[PartitionInfo] | None: ...
+    @overload
+    def get(self, topic: str, default: _T, /) -> int | list[int] | list[PartitionInfo] | _T: ...
+    def __getitem__(self, topic: str, /) -> int | list[int] | list[PartitionInfo]: ...
+    def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
 
 @final
@@ -63,6 +70,10 @@ class Group:
     def members(self) -> tuple[str, ...]: ...
     @property
     def topics(self) -> tuple[str, ...]: ...
+    @staticmethod
+    def from_wire(
+        partitions_per_topic: _Topics, members: Iterable[tuple[str, str | None, bytes]], *, tolerant: bool = False
+    ) -> Group: ...
     def plan(self, *, prefer_rack_aware: bool = False) -> Plan: ...
     def assign(self, *, prefer_rack_aware: bool = False) -> dict[str, list[TopicPartition]]: ...
     def __len__(self) -> int: ...

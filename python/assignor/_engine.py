@@ -24,6 +24,17 @@ class ArrowRecordBatch(ArrowArray, Protocol):
     """Columns that can be handed over without a copy; `pyarrow.record_batch(...)` takes them."""
 
 
+class ArrowStream(Protocol):
+    """Columns that come in pieces, such as a `pyarrow.Table` or a `polars.DataFrame` (the Arrow PyCapsule protocol)."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule."""
+        ...
+
+
+ArrowTable = ArrowRecordBatch | ArrowStream
+
+
 def choose(engine: Engine, rust: Verb, reference: Verb) -> Verb:
     """The verb of the engine of that name."""
     if engine == "rust":

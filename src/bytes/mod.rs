@@ -49,6 +49,12 @@ impl<'a> Reader<'a> {
         self.data.len() - self.position
     }
 
+    /// What was read since a position.
+    #[must_use]
+    pub fn since(&self, position: usize) -> &'a [u8] {
+        &self.data[position..self.position]
+    }
+
     /// The next `count` bytes.
     ///
     /// # Errors
@@ -128,6 +134,19 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// The length passes the end of the buffer or, in the compact encoding, 32,767.
     pub fn nullable_string(&mut self, lengths: Lengths) -> Result<Option<String>, WireError> {
+        Ok(self.nullable_string_bytes(lengths)?.map(java_string))
+    }
+
+    /// The bytes of a string that cannot be null.
+    ///
+    /// # Errors
+    /// As [`string`](Self::string).
+    pub fn string_bytes(&mut self, lengths: Lengths) -> Result<&'a [u8], WireError> {
+        let start = self.position;
+        self.nullable_string_bytes(lengths)?.ok_or_else(|| null_is_not_allowed(start))
+    }
+
+    fn nullable_string_bytes(&mut self, lengths: Lengths) -> Result<Option<&'a [u8]>, WireError> {
         let start = self.position;
         let length = match lengths {
             Lengths::Fixed => i32::from(self.int16()?),
@@ -139,7 +158,7 @@ impl<'a> Reader<'a> {
         if length > LONGEST_STRING {
             return Err(wrong(start, format!("a string of {length} bytes is longer than {LONGEST_STRING}")));
         }
-        self.take_after(start, length as usize).map(|bytes| Some(java_string(bytes)))
+        self.take_after(start, length as usize).map(Some)
     }
 
     /// A string that cannot be null.
@@ -147,8 +166,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// As [`nullable_string`](Self::nullable_string), and for null.
     pub fn string(&mut self, lengths: Lengths) -> Result<String, WireError> {
-        let start = self.position;
-        self.nullable_string(lengths)?.ok_or_else(|| null_is_not_allowed(start))
+        self.string_bytes(lengths).map(java_string)
     }
 
     /// A byte array, or None where its length stands for null.

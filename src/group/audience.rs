@@ -1,11 +1,6 @@
 //! Audiences: who consumes which topics, with every consumer's rank among them.
 
-use std::hash::BuildHasher;
-
-use hashbrown::HashTable;
-
-use super::names::HASHING;
-use super::sets::Lists;
+use super::sets::{Lists, Sets};
 use super::{Group, Topics};
 
 /// Stands for no audience.
@@ -19,87 +14,101 @@ pub struct Audiences {
     of_topic: Vec<u32>,
     /// Per audience its topics, ascending.
     topics: Lists,
-    /// Per audience its classes, ascending.
-    classes: Lists,
+    /// Per audience its classes.
+    classes: Sets,
     /// Per audience how many consumers it has.
     sizes: Vec<u32>,
     /// Per class its audiences, ascending.
     of_class: Lists,
     /// The ranks of the members, one after the other; each in the order of its class's audiences.
     ranks: Vec<u32>,
-    /// Per member where its ranks begin.
-    starts: Vec<usize>,
+    /// Per member where its ranks begin; None where each has just one.
+    starts: Option<Vec<usize>>,
 }
 
 impl Audiences {
     /// Ranks the members of a group; topics without partitions or consumers have no audience.
     #[must_use]
     pub fn of(group: &Group) -> Self {
-        let topics = group.topics();
+        if group.classes.len() == 1 && !group.class_of.is_empty() {
+            return Self::of_one_class(group);
+        }
         let mut members_of_class = vec![0; group.classes.len()];
         for class in &group.class_of {
             members_of_class[*class as usize] += 1;
         }
-        let mut found = Self::sort_topics(topics, &classes_of_topics(group, &members_of_class));
+        let mut found = Self::sort_topics(group.topics(), &classes_of_topics(group, &members_of_class));
         let sum = |classes: &[u32]| classes.iter().map(|class| members_of_class[*class as usize]).sum();
-        found.sizes = found.classes.iter().map(sum).collect();
+        found.sizes = found.classes.all().iter().map(sum).collect();
         let pairs = (0..found.sizes.len() as u32)
-            .flat_map(|audience| found.classes.get(audience as usize).iter().map(move |class| (*class, audience)));
+            .flat_map(|audience| found.classes.get(audience).iter().map(move |class| (*class, audience)));
         found.of_class = Lists::by_key(group.classes.len(), pairs);
         found.rank(group);
+        found
+    }
+
+    /// The same for the many groups whose members all subscribe to the same topics.
+    fn of_one_class(group: &Group) -> Self {
+        let partitions = group.topics().partitions();
+        let is_there = |topic: &&u32| !partitions[**topic as usize].ids.is_empty();
+        let topics: Vec<u32> = group.topics_of(0).iter().filter(is_there).copied().collect();
+        let mut found = Self { of_topic: vec![NONE; partitions.len()], ..Self::default() };
+        if topics.is_empty() {
+            found.of_class.push(&[]);
+            found.starts = Some(vec![0; group.class_of.len()]);
+            return found;
+        }
+        for topic in &topics {
+            found.of_topic[*topic as usize] = 0;
+        }
+        found.topics.push(&topics);
+        found.classes.number_of(&[0]);
+        found.of_class.push(&[0]);
+        found.sizes.push(group.class_of.len() as u32);
+        found.ranks = vec![0; group.class_of.len()];
+        for (rank, member) in (0..).zip(group.order()) {
+            found.ranks[*member as usize] = rank;
+        }
         found
     }
 
     /// Gives topics of the same classes the same audience.
     fn sort_topics(topics: &Topics, classes_of_topic: &Lists) -> Self {
         let mut found = Self { of_topic: vec![NONE; topics.len()], ..Self::default() };
-        let mut table: HashTable<u32> = HashTable::new();
         let mut last = NONE;
         for (topic, classes) in classes_of_topic.iter().enumerate() {
             if classes.is_empty() {
                 continue;
             }
-            if last == NONE || found.classes.get(last as usize) != classes {
-                let new = found.classes.len() as u32;
-                let hash = |classes: &[u32]| HASHING.hash_one(classes);
-                let entry = table.entry(
-                    hash(classes),
-                    |audience| found.classes.get(*audience as usize) == classes,
-                    |audience| hash(found.classes.get(*audience as usize)),
-                );
-                last = *entry.or_insert(new).get();
-                if last == new {
-                    found.classes.push(classes);
-                }
+            if last == NONE || found.classes.get(last) != classes {
+                last = found.classes.number_of(classes);
             }
             found.of_topic[topic] = last;
         }
         let of_topic = found.of_topic.iter().enumerate().filter(|(_, audience)| **audience != NONE);
-        found.topics = Lists::by_key(
-            found.classes.len(),
-            of_topic.map(|(topic, audience)| (*audience, topic as u32)),
-        );
+        found.topics = Lists::by_key(found.classes.len(), of_topic.map(|(topic, audience)| (*audience, topic as u32)));
         found
     }
 
     /// Goes through the members in Kafka's order and gives each the next rank of each of its audiences.
     fn rank(&mut self, group: &Group) {
         let mut end = 0;
-        self.starts = Vec::with_capacity(group.class_of.len());
+        let mut starts = Vec::with_capacity(group.class_of.len());
         for class in &group.class_of {
-            self.starts.push(end);
+            starts.push(end);
             end += self.of_class.get(*class as usize).len();
         }
         self.ranks = vec![0; end];
         let mut next = vec![0; self.sizes.len()];
         for member in group.order() {
             let audiences = self.of_class.get(group.class_of[*member as usize] as usize);
-            let start = self.starts[*member as usize];
+            let start = starts[*member as usize];
             for (rank, audience) in self.ranks[start..].iter_mut().zip(audiences) {
                 *rank = next[*audience as usize];
                 next[*audience as usize] += 1;
             }
         }
+        self.starts = Some(starts);
     }
 
     /// The audience of a topic; None when nobody subscribes or the topic has no partitions.
@@ -141,7 +150,7 @@ impl Audiences {
     /// The ranks of a member, in the order of the audiences of its class.
     #[must_use]
     pub fn ranks(&self, group: &Group, member: usize) -> &[u32] {
-        let start = self.starts[member];
+        let start = self.starts.as_ref().map_or(member, |starts| starts[member]);
         &self.ranks[start..start + self.of_class(group.class_of(member)).len()]
     }
 

@@ -53,6 +53,9 @@ pub struct Group {
     instance_ids: Vec<(u32, String)>,
     /// Per member; empty as long as all are anywhere.
     places: Vec<Place>,
+    /// Per rack the one that came after it last time: members are spread over racks in turn.
+    next_rack: Vec<u32>,
+    last_rack: u32,
     /// Members of which there is more to say, by member.
     extras: Vec<(u32, Extra)>,
     order: OnceLock<Vec<u32>>,
@@ -97,9 +100,7 @@ impl Group {
             self.instance_ids.push((member, instance_id.to_owned()));
         }
         let rack = rack.filter(|rack| !rack.is_empty());
-        let place = rack.map_or(Place::Anywhere, |rack| {
-            self.topics.racks().known(rack).map_or(Place::Elsewhere, Place::On)
-        });
+        let place = rack.map_or(Place::Anywhere, |rack| self.place_on(rack));
         if place != Place::Anywhere || !self.places.is_empty() {
             self.places.resize(member as usize, Place::Anywhere);
             self.places.push(place);
@@ -107,6 +108,21 @@ impl Group {
         if let Some(rack) = rack {
             self.note_extra(Extra { rack: rack.len(), ..Extra::default() });
         }
+    }
+
+    fn place_on(&mut self, rack: &str) -> Place {
+        let racks = self.topics.racks();
+        if let Some(next) = self.next_rack.get(self.last_rack as usize)
+            && racks.name(*next) == rack
+        {
+            self.last_rack = *next;
+            return Place::On(*next);
+        }
+        let Some(number) = racks.known(rack) else { return Place::Elsewhere };
+        self.next_rack.resize(racks.len(), number);
+        self.next_rack[self.last_rack as usize] = number;
+        self.last_rack = number;
+        Place::On(number)
     }
 
     /// Notes what the subscription of the member added last holds besides topics.
@@ -204,9 +220,8 @@ impl Group {
                 by_instance_id.into_iter().map(|number| self.instance_ids[number as usize].0).collect();
             let is_dynamic = |member: &u32| self.instance_id(*member as usize).is_none();
             let dynamic: Vec<u32> = (0..self.members.len() as u32).filter(is_dynamic).collect();
-            let by_id = names::sorted_by_name(dynamic.len(), |number| {
-                self.members.get(dynamic[number as usize] as usize)
-            });
+            let by_id =
+                names::sorted_by_name(dynamic.len(), |number| self.members.get(dynamic[number as usize] as usize));
             order.extend(by_id.into_iter().map(|number| dynamic[number as usize]));
             order
         })

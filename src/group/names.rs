@@ -47,10 +47,7 @@ pub(crate) fn sorted_by_name<'a>(count: usize, name: impl Fn(u32) -> &'a str) ->
     };
     let mut keyed: Vec<(u64, u32)> = numbers.map(|number| (key(number), number)).collect();
     keyed.sort_unstable_by(|(left_key, left), (right_key, right)| {
-        left_key
-            .cmp(right_key)
-            .then_with(|| java_order(name(*left), name(*right)))
-            .then_with(|| left.cmp(right))
+        left_key.cmp(right_key).then_with(|| java_order(name(*left), name(*right))).then_with(|| left.cmp(right))
     });
     keyed.into_iter().map(|(_, number)| number).collect()
 }
@@ -96,8 +93,15 @@ impl Names {
     }
 
     /// The names, by number.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         (0..self.len()).map(|number| self.get(number))
+    }
+
+    /// Whether they are in Java's order.
+    #[must_use]
+    pub fn are_sorted(&self) -> bool {
+        self.iter().is_sorted_by(|left, right| java_order(left, right).is_le())
     }
 
     /// The bytes of all names together.
@@ -132,6 +136,14 @@ impl NameTable {
         table
     }
 
+    /// The number of the first name that was there before.
+    #[must_use]
+    pub fn twice(names: &Names) -> Option<usize> {
+        let mut table = Self(HashTable::with_capacity(names.len()));
+        (0..names.len())
+            .find(|number| table.number_or_insert(names, names.get(*number), *number as u32) != *number as u32)
+    }
+
     /// The number of a name, if it has one.
     #[must_use]
     pub fn number(&self, names: &Names, name: &str) -> Option<u32> {
@@ -141,11 +153,7 @@ impl NameTable {
     /// The number of a name; `new` becomes the number of one that has none.
     pub fn number_or_insert(&mut self, names: &Names, name: &str, new: u32) -> u32 {
         let rehash = |number: &u32| HASHING.hash_one(names.get(*number as usize));
-        *self
-            .0
-            .entry(HASHING.hash_one(name), |number| names.get(*number as usize) == name, rehash)
-            .or_insert(new)
-            .get()
+        *self.0.entry(HASHING.hash_one(name), |number| names.get(*number as usize) == name, rehash).or_insert(new).get()
     }
 }
 
@@ -200,5 +208,6 @@ mod tests {
         let found = ["t", "u", "", "absent"].map(|name| table.number(&names, name));
 
         assert_eq!([Some(0), Some(1), Some(3), None], found);
+        assert_eq!(Some(2), NameTable::twice(&names));
     }
 }

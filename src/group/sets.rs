@@ -69,15 +69,20 @@ impl Lists {
     }
 
     /// The lists, by number.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
         (0..self.len()).map(|list| self.get(list))
     }
 }
 
+/// So many sets are looked through one by one before a table pays.
+const FEW: usize = 8;
+
 /// Distinct sets of numbers, each sorted and numbered itself.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     sets: Lists,
+    /// The numbers of all sets by what they hold; empty as long as there are few.
     table: HashTable<u32>,
 }
 
@@ -88,21 +93,36 @@ impl Sets {
             members.sort_unstable();
             members.dedup();
         }
+        self.number_of(members)
+    }
+
+    /// The number of a set given in order.
+    pub fn number_of(&mut self, members: &[u32]) -> u32 {
         let Self { sets, table } = self;
-        let entry = table.entry(
-            HASHING.hash_one(&members[..]),
-            |set| sets.get(*set as usize) == &members[..],
-            |set| HASHING.hash_one(sets.get(*set as usize)),
-        );
-        match entry {
-            hashbrown::hash_table::Entry::Occupied(entry) => *entry.get(),
-            hashbrown::hash_table::Entry::Vacant(entry) => {
-                let number = sets.len() as u32;
-                entry.insert(number);
-                sets.push(members);
-                number
+        let new = sets.len() as u32;
+        if sets.len() < FEW {
+            if let Some(found) = sets.iter().position(|set| set == members) {
+                return found as u32;
+            }
+        } else {
+            let hash = |members: &[u32]| HASHING.hash_one(members);
+            if table.is_empty() {
+                for set in 0..new {
+                    table.insert_unique(hash(sets.get(set as usize)), set, |set| hash(sets.get(*set as usize)));
+                }
+            }
+            let entry = table.entry(
+                hash(members),
+                |set| sets.get(*set as usize) == members,
+                |set| hash(sets.get(*set as usize)),
+            );
+            let found = *entry.or_insert(new).get();
+            if found != new {
+                return found;
             }
         }
+        sets.push(members);
+        new
     }
 
     /// The members of a set, ascending.
@@ -142,6 +162,15 @@ mod tests {
         assert_ne!(sets.number(&mut vec![0, 2]), sets.number(&mut vec![0]));
         assert_eq!(sets.number(&mut vec![]), sets.number(&mut vec![]));
         assert_eq!(vec![&[0, 2][..], &[0], &[]], sets.all().iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn many_sets_keep_the_numbers_they_were_given() {
+        let mut sets = Sets::default();
+        let numbers: Vec<u32> = (0..50).chain(0..50).map(|member| sets.number(&mut vec![member, 100])).collect();
+
+        assert_eq!((0..50).chain(0..50).collect::<Vec<u32>>(), numbers);
+        assert_eq!(50, sets.len());
     }
 
     #[test]

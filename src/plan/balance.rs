@@ -20,9 +20,9 @@ pub struct Balance {
 impl Plan {
     /// How evenly this plan shares.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "an average of counts far below 2^53")]
     pub fn balance(&self) -> Balance {
         let counts = self.counts();
+        #[allow(clippy::cast_precision_loss, reason = "an average is rounded anyway")]
         let mean = if counts.is_empty() { 0.0 } else { counts.iter().sum::<i64>() as f64 / counts.len() as f64 };
         let idle = counts.iter().enumerate().filter(|(_, count)| **count == 0);
         Balance {

@@ -20,25 +20,27 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The spans that rules give.
+    /// The spans that rules give: counted first, and then put where they belong.
     pub(crate) fn of(group: &Group, ruled: &Ruled) -> Self {
-        let mut visited: Vec<Span> = Vec::new();
-        let mut bounds = vec![(0, 0); group.members().len()];
-        let Ok(()) = ruled.try_each_member(group, |member, spans| {
-            bounds[member as usize] = (visited.len(), visited.len() + spans.len());
-            visited.extend_from_slice(spans);
-            Ok::<(), std::convert::Infallible>(())
-        });
-        let mut found = Self::with_capacity(visited.len(), bounds.len());
-        for (start, end) in bounds {
-            found.push_member(&visited[start..end]);
+        let mut ends = vec![0; group.members().len()];
+        ruled.each_member(group, |member, spans| ends[member as usize] = spans.len());
+        let mut total = 0;
+        for end in &mut ends {
+            total += *end;
+            *end = total;
         }
+        let column = || vec![0; total];
+        let mut found = Self { member: column(), topic: column(), start: column(), count: column(), ends };
+        ruled.each_member(group, |member, spans| {
+            let end = found.ends[member as usize];
+            for (row, span) in (end - spans.len()..end).zip(spans) {
+                found.member[row] = member as i32;
+                found.topic[row] = span.topic as i32;
+                found.start[row] = span.start;
+                found.count[row] = span.count;
+            }
+        });
         found
-    }
-
-    fn with_capacity(spans: usize, members: usize) -> Self {
-        let column = || Vec::with_capacity(spans);
-        Self { member: column(), topic: column(), start: column(), count: column(), ends: Vec::with_capacity(members) }
     }
 
     /// Adds the spans of the next member.

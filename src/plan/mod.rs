@@ -10,6 +10,7 @@ mod ruled;
 mod size;
 mod wire;
 
+use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 pub use balance::Balance;
@@ -128,7 +129,7 @@ impl Plan {
     pub fn each_member(&self, mut read: impl FnMut(u32, &[Span])) {
         let Ok(()) = self.try_each_member(|member, spans| {
             read(member, spans);
-            Ok::<(), std::convert::Infallible>(())
+            Ok::<(), Infallible>(())
         });
     }
 

@@ -1,6 +1,8 @@
 //! A plan as rules: what a rank gets of a topic. Its size is that of members and topics, not of what they share.
 
-use crate::group::{Audiences, Group, Ids, Lists};
+use std::convert::Infallible;
+
+use crate::group::{Audiences, Group, Ids};
 use crate::plan::Span;
 
 /// What the consumers of a topic get of it, by rank.
@@ -28,24 +30,31 @@ pub(crate) struct Runs {
 impl Runs {
     /// The runs of equal owners, given the rank of the owner of each position.
     pub(crate) fn of(owners: &[u32], ranks: usize) -> Self {
-        let chunks = owners.chunk_by(|left, right| left == right);
-        let mut number = 0;
-        let mut runs = Vec::new();
-        let mut start = 0;
         let mut counts = vec![0; ranks];
-        for run in chunks {
-            let end = start + run.len() as u32;
-            runs.push((start, end));
-            counts[run[0] as usize] += end - start;
-            start = end;
+        let mut ends = vec![0; ranks + 1];
+        let mut before = u32::MAX;
+        for owner in owners {
+            counts[*owner as usize] += 1;
+            ends[*owner as usize + 1] += u32::from(*owner != before);
+            before = *owner;
         }
-        let pairs = runs.iter().map(|(start, _)| {
-            number += 1;
-            (owners[*start as usize], number - 1)
-        });
-        let by_rank = Lists::by_key(ranks, pairs.collect::<Vec<_>>().into_iter());
-        let ends = (0..ranks).map(|rank| by_rank.bounds(rank).1 as u32).collect();
-        let bounds = by_rank.iter().flatten().map(|run| runs[*run as usize]).collect();
+        for rank in 0..ranks {
+            ends[rank + 1] += ends[rank];
+        }
+        // What is now where a rank's runs begin moves on to where they end.
+        let mut bounds = vec![(0, 0); ends[ranks] as usize];
+        before = u32::MAX;
+        for (position, owner) in (0..).zip(owners) {
+            let end = &mut ends[*owner as usize];
+            if *owner == before {
+                bounds[*end as usize - 1].1 = position + 1;
+            } else {
+                bounds[*end as usize] = (position, position + 1);
+                *end += 1;
+            }
+            before = *owner;
+        }
+        ends.truncate(ranks);
         Self { bounds, ends, counts }
     }
 
@@ -160,6 +169,14 @@ impl Ruled {
             read(*member, &spans)?;
         }
         Ok(())
+    }
+
+    /// The same for what cannot fail.
+    pub(crate) fn each_member(&self, group: &Group, mut read: impl FnMut(u32, &[Span])) {
+        let Ok(()) = self.try_each_member(group, |member, spans| {
+            read(member, spans);
+            Ok::<(), Infallible>(())
+        });
     }
 
     /// How many partitions each member has.

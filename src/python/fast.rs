@@ -15,9 +15,10 @@ use arrow_buffer::alloc::Allocation;
 use arrow_buffer::{Buffer, ScalarBuffer};
 use numpy::ndarray::ArrayView1;
 use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyString, PyType};
+use pyo3::types::{PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::plan::PyPlan;
 use crate::plan::{Columns, Plan};
@@ -194,8 +195,9 @@ pub(super) fn arrow_column(plan: &Arc<Plan>, column: for<'a> fn(&'a Columns) -> 
     };
     // SAFETY: the memory is that of a slice which belongs to the plan, is made once and never changes; the buffer holds the
     // plan, and so the memory. A slice of i32 is aligned as the buffer needs it.
-    let buffer =
-        unsafe { Buffer::from_custom_allocation(place.cast(), size_of_val(values), Arc::clone(plan) as Arc<dyn Allocation>) };
+    let buffer = unsafe {
+        Buffer::from_custom_allocation(place.cast(), size_of_val(values), Arc::clone(plan) as Arc<dyn Allocation>)
+    };
     ScalarBuffer::from(buffer)
 }
 
@@ -205,16 +207,24 @@ pub(super) const COLUMNS: [fn(&Columns) -> &[i32]; 4] =
 
 /// Refuses a class whose instances are not laid out as tuples are.
 pub(super) fn check_class(class: &Bound<'_, PyType>) -> PyResult<()> {
-    direct::check_class(class)
+    let tuple = class.py().get_type::<PyTuple>();
+    let same = |name: &str| class.getattr(name)?.eq(tuple.getattr(name)?);
+    for name in ["__basicsize__", "__itemsize__", "__dictoffset__", "__weakrefoffset__"] {
+        if !same(name)? || !class.getattr("__base__")?.is(&tuple) {
+            return Err(PyTypeError::new_err(format!("{class} has another {name} than tuple, and so is none inside")));
+        }
+    }
+    Ok(())
 }
 
 /// What CPython's own headers allow.
 #[cfg(not(any(Py_LIMITED_API, Py_GIL_DISABLED)))]
 mod direct {
-    use pyo3::exceptions::PyTypeError;
     use pyo3::types::{PyFrozenSet, PySet, PyTuple};
 
-    use super::{Bound, Entry, NonNull, Py, PyAny, PyAnyMethods, PyErr, PyInt, PyResult, PyString, PyType, PyTypeMethods, ffi};
+    use super::{
+        Bound, Entry, NonNull, Py, PyAny, PyAnyMethods, PyErr, PyInt, PyResult, PyString, PyType, PyTypeMethods, ffi,
+    };
 
     pub(super) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_>]) -> T) -> Option<T> {
         let object = container.as_ptr();
@@ -284,18 +294,6 @@ mod direct {
             Ok(Bound::from_owned_ptr(py, tuple))
         }
     }
-
-    pub(super) fn check_class(class: &Bound<'_, PyType>) -> PyResult<()> {
-        let tuple = class.py().get_type::<PyTuple>();
-        let layout = ["__basicsize__", "__itemsize__", "__dictoffset__", "__weakrefoffset__"];
-        let same = |name: &str| class.getattr(name)?.eq(tuple.getattr(name)?);
-        for name in layout {
-            if !same(name)? || !class.getattr("__base__")?.is(&tuple) {
-                return Err(PyTypeError::new_err(format!("{class} has another {name} than tuple, and so is none inside")));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The same by calls that every Python has.
@@ -334,9 +332,5 @@ mod direct {
         let new_tuple =
             NEW_TUPLE.get_or_try_init(py, || Ok::<_, PyErr>(py.get_type::<PyTuple>().getattr("__new__")?.unbind()))?;
         new_tuple.bind(py).call1((class, (topic, id.bind(py))))
-    }
-
-    pub(super) fn check_class(_class: &Bound<'_, PyType>) -> PyResult<()> {
-        Ok(())
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use super::engine::PreferRackAware;
 use super::lists;
 use super::plan::PyPlan;
-use super::read::{self, Input, NamedTopics};
+use super::read::{self, Input, NamedTopics, Objects};
 use crate::group::Group;
 use crate::plan::Plan;
 use crate::range;
@@ -42,7 +42,7 @@ pub(super) fn solve(py: Python<'_>, group: &Arc<Group>, prefer_rack_aware: bool)
 pub(super) struct PyGroup {
     group: Arc<Group>,
     topics: Arc<NamedTopics>,
-    members: Arc<Vec<Py<PyString>>>,
+    members: Arc<Objects>,
 }
 
 impl From<Input> for PyGroup {
@@ -57,6 +57,33 @@ impl PyGroup {
     #[new]
     fn new(partitions_per_topic: &Bound<'_, PyAny>, subscriptions: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(read::group(partitions_per_topic, subscriptions)?.into())
+    }
+
+    /// Reads a group from what a leader is handed: the members of a JoinGroup response, with their subscriptions as bytes.
+    ///
+    /// No `str` is made for any subscription, and equal ones are read once.
+    ///
+    /// Args:
+    ///     partitions_per_topic: As `Group` takes it.
+    ///     members: An iterable of (member id, group instance id or None, `ConsumerProtocol` bytes).
+    ///     tolerant: Also take a subscription whose body is older than its header says (`assignor.wire.decode_subscription`).
+    ///
+    /// Raises:
+    ///     WireError: Bytes that are no subscription; `field` begins with the member.
+    ///     AssignorError: Other input that cannot be meant.
+    ///
+    /// Example:
+    ///     >>> joined = [(name, None, bytes.fromhex("0000000000010001 74ffffffff")) for name in ("a", "b")]
+    ///     >>> Group.from_wire({"t": 3}, joined).plan().counts().tolist()
+    ///     [2, 1]
+    #[staticmethod]
+    #[pyo3(signature = (partitions_per_topic, members, *, tolerant = false))]
+    fn from_wire(
+        partitions_per_topic: &Bound<'_, PyAny>,
+        members: &Bound<'_, PyAny>,
+        tolerant: bool,
+    ) -> PyResult<Self> {
+        Ok(read::joined(partitions_per_topic, members, tolerant)?.into())
     }
 
     /// Says who gets which partition, as spans; what `plan` answers for the same input.
@@ -81,25 +108,25 @@ impl PyGroup {
     /// The member ids, in the order of the subscriptions.
     #[getter]
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.members.iter())
+        PyTuple::new(py, self.members.get(py, self.group.members()))
     }
 
     /// All topics of the input, in Java's order.
     #[getter]
     fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.topics.objects)
+        PyTuple::new(py, self.topics.objects(py))
     }
 
     fn __len__(&self) -> usize {
-        self.members.len()
+        self.group.members().len()
     }
 
     fn __repr__(&self) -> String {
         format!(
             "<Group: {} members with {} subscriptions, {} topics>",
-            self.members.len(),
+            self.group.members().len(),
             self.group.classes().len(),
-            self.topics.objects.len()
+            self.topics.topics.len()
         )
     }
 }

@@ -4,10 +4,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
-use pyo3::types::{PyDict, PyInt, PyList, PyString, PyType};
+use pyo3::types::{PyDict, PyInt, PyList, PyType};
 
 use super::fast::{self, NoCollection};
-use super::read::NamedTopics;
+use super::read::{NamedTopics, Objects};
 use crate::plan::{Plan, Span};
 
 /// How many ids are kept as Python objects from one call to the next; what topics have beyond is made anew each time.
@@ -55,7 +55,7 @@ impl<'a, 'py> Lists<'a, 'py> {
     }
 
     fn push_new(&mut self, list: &mut fast::Partitions<'py>, span: Span) -> PyResult<()> {
-        let topic = self.topics.objects[span.topic as usize].bind(self.py);
+        let topic = self.topics.objects(self.py)[span.topic as usize].bind(self.py);
         let (start, end) = (span.start as usize, span.end() as usize);
         if end <= KEPT {
             for id in self.ids.len()..end {
@@ -106,10 +106,11 @@ pub(super) fn assignment<'py>(
     py: Python<'py>,
     plan: &Plan,
     topics: &NamedTopics,
-    members: &[Py<PyString>],
+    members: &Objects,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut builder = Lists::new(py, topics)?;
     let mut lists: Vec<Option<Bound<'py, PyList>>> = Vec::new();
+    let members = members.get(py, plan.members());
     lists.resize_with(members.len(), || None);
     plan.try_each_member(|member, spans| {
         lists[member as usize] = Some(builder.list(spans)?);

@@ -50,6 +50,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::plan::register(module.py())?;
+        super::topics::register(module.py())?;
         module.add("__build__", super::BUILD)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString, PyTup
 use super::error::wrong_type;
 use super::fast::NoCollection;
 use super::lists::Lists;
-use super::read::{NamedTopics, is_int};
+use super::read::{NamedTopics, Objects, is_int};
 use crate::group::NameTable;
 use crate::plan::Plan;
 
@@ -28,13 +28,18 @@ use crate::plan::Plan;
 pub(super) struct PyPlan {
     pub(super) plan: Arc<Plan>,
     pub(super) topics: Arc<NamedTopics>,
-    pub(super) members: Arc<Vec<Py<PyString>>>,
+    pub(super) members: Arc<Objects>,
     numbers: OnceLock<NameTable>,
 }
 
 impl PyPlan {
-    pub(super) fn new(plan: Plan, topics: Arc<NamedTopics>, members: Arc<Vec<Py<PyString>>>) -> Self {
+    pub(super) fn new(plan: Plan, topics: Arc<NamedTopics>, members: Arc<Objects>) -> Self {
         Self { plan: Arc::new(plan), topics, members, numbers: OnceLock::new() }
+    }
+
+    /// The member ids, by number.
+    pub(super) fn ids(&self, py: Python<'_>) -> &[Py<PyString>] {
+        self.members.get(py, self.plan.members())
     }
 
     fn list<'py>(&self, py: Python<'py>, member: u32) -> PyResult<Bound<'py, PyList>> {
@@ -53,8 +58,8 @@ impl PyPlan {
 }
 
 /// A view of a mapping from `collections.abc`.
-fn view<'py>(plan: &Bound<'py, PyPlan>, class: &str) -> PyResult<Bound<'py, PyAny>> {
-    plan.py().import("collections.abc")?.getattr(class)?.call1((plan,))
+pub(super) fn view<'py>(mapping: &Bound<'py, PyAny>, class: &str) -> PyResult<Bound<'py, PyAny>> {
+    mapping.py().import("collections.abc")?.getattr(class)?.call1((mapping,))
 }
 
 #[pymethods]
@@ -62,13 +67,13 @@ impl PyPlan {
     /// The member ids, in the order of the subscriptions.
     #[getter]
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.members.iter())
+        PyTuple::new(py, self.ids(py))
     }
 
     /// All topics of the input, in Java's order.
     #[getter]
     fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.topics.objects)
+        PyTuple::new(py, self.topics.objects(py))
     }
 
     /// How many partitions each member has, as int64, in the order of `members`.
@@ -106,7 +111,7 @@ impl PyPlan {
         let Ok(topic) = topic.to_cow() else { return Ok(None) };
         let topic = self.plan.group().topics().number(&topic);
         let owner = topic.and_then(|topic| self.plan.owner(topic, partition));
-        Ok(owner.map(|owner| self.members[owner as usize].bind(py).clone()))
+        Ok(owner.map(|owner| self.ids(py)[owner as usize].bind(py).clone()))
     }
 
     /// The partitions of one member, or `default` if the group has no such member.
@@ -125,17 +130,17 @@ impl PyPlan {
 
     /// The member ids.
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, "KeysView")
+        view(slf.as_any(), "KeysView")
     }
 
     /// Pairs of member id and partitions.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, "ItemsView")
+        view(slf.as_any(), "ItemsView")
     }
 
     /// The partitions of each member.
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        view(slf, "ValuesView")
+        view(slf.as_any(), "ValuesView")
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, member: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
@@ -147,7 +152,7 @@ impl PyPlan {
     }
 
     fn __len__(&self) -> usize {
-        self.members.len()
+        self.plan.members().len()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
@@ -174,8 +179,8 @@ impl PyPlan {
     fn __repr__(&self) -> String {
         format!(
             "<Plan: {} members, {} topics, {} partitions in {} spans>",
-            self.members.len(),
-            self.topics.objects.len(),
+            self.plan.members().len(),
+            self.plan.topics().len(),
             self.plan.total(),
             self.plan.columns().len()
         )

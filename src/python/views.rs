@@ -122,9 +122,9 @@ impl PyPlan {
     fn balance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static BALANCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let found = py.detach(|| self.plan.balance());
-        let idle = PyTuple::new(py, found.idle.iter().map(|member| &self.members[*member as usize]))?;
+        let idle = PyTuple::new(py, found.idle.iter().map(|member| &self.ids(py)[*member as usize]))?;
         let spread = PyDict::new(py);
-        for (topic, difference) in self.topics.objects.iter().zip(found.spread) {
+        for (topic, difference) in self.topics.objects(py).iter().zip(found.spread) {
             spread.set_item(topic, difference)?;
         }
         BALANCE.import(py, "assignor.model", "Balance")?.call1((found.min, found.max, found.mean, idle, spread))
@@ -148,18 +148,18 @@ impl PyPlan {
     #[pyo3(signature = (version = Version(3)), text_signature = "($self, version=3)")]
     fn encode<'py>(&self, py: Python<'py>, version: Version) -> PyResult<Bound<'py, PyDict>> {
         let encoder = Encoder::new(&self.plan, version.0)?;
-        let mut messages: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
-        messages.resize_with(self.members.len(), || None);
+        let mut of_members: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
+        of_members.resize_with(self.plan.members().len(), || None);
         self.plan.try_each_member(|member, spans| {
             let bytes = PyBytes::new_with(py, encoder.length(spans), |buffer| {
                 encoder.write(spans, buffer);
                 Ok(())
             });
-            messages[member as usize] = Some(bytes?);
+            of_members[member as usize] = Some(bytes?);
             Ok::<(), PyErr>(())
         })?;
         let found = PyDict::new(py);
-        for (member, bytes) in self.members.iter().zip(messages) {
+        for (member, bytes) in self.ids(py).iter().zip(of_members) {
             found.set_item(member, bytes)?;
         }
         Ok(found)
@@ -301,7 +301,7 @@ impl PyPlan {
         let mut lists = Lists::new(py, &self.topics)?;
         let found = PyDict::new(py);
         for Gained { member, spans } in gained {
-            found.set_item(&self.members[*member as usize], lists.list(spans)?)?;
+            found.set_item(&self.ids(py)[*member as usize], lists.list(spans)?)?;
         }
         Ok(found)
     }

@@ -19,6 +19,7 @@ from assignor.model import (
     shown,
     wrong_type,
 )
+from assignor.reference.columns import members_as_mapping, topics_as_mapping
 
 LARGEST = 2**31 - 1
 """Kafka's partition ids and counts are int32."""
@@ -59,7 +60,8 @@ class TopicConsumers:
 def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Partition]]:
     """The topics in Java's order, each with its partitions by ascending id."""
     topics: dict[str, list[Partition]] = {}
-    for name, partitions in _items(partitions_per_topic, "partitions_per_topic", "topics to partitions"):
+    given = topics_as_mapping(partitions_per_topic)
+    for name, partitions in _items(given, "partitions_per_topic", "topics to partitions"):
         topic = check_name(name, "a topic name")
         topics[topic] = _read_partitions(topic, partitions)
     return {topic: topics[topic] for topic in sorted(topics, key=java_order)}
@@ -68,7 +70,8 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
 def read_members(subscriptions: Mapping[str, object]) -> list[Member]:
     """The members, in the order of the mapping."""
     members = []
-    for name, subscription in _items(subscriptions, "subscriptions", "member ids to subscriptions"):
+    given = members_as_mapping(subscriptions)
+    for name, subscription in _items(given, "subscriptions", "member ids to subscriptions"):
         member_id = check_name(name, "a member id")
         if isinstance(subscription, Subscription):
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)

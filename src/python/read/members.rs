@@ -1,6 +1,7 @@
 //! Reads the subscriptions of members into a group.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use pyo3::intern;
@@ -22,10 +23,7 @@ pub(super) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
     let expected = subscriptions.len().unwrap_or(0);
     let mut reader = Reader {
         group: Group::new(Arc::clone(&topics.topics), expected),
-        resolver: Resolver::new(
-            &topics.order,
-            topics.order.iter().map(|number| topics.objects[*number as usize].as_ptr() as usize),
-        ),
+        resolver: Resolver::new(topics.as_they_came()),
         subscription: SUBSCRIPTION.import(py, "assignor.model", "Subscription")?,
     };
     let mut ids = Vec::with_capacity(expected);
@@ -61,6 +59,10 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn class(&mut self, id: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
+        class_of(&mut self.group, &mut self.resolver, &Owner::Member(id), names)
+    }
+
     fn subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = subscription.py();
         let instance_id = subscription.getattr(intern!(py, "group_instance_id"))?;
@@ -78,48 +80,74 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
 
-    fn class(&mut self, member: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
-        if !is_container(names) {
-            return self.class_of_iterable(member, names);
-        }
-        let address = names.as_ptr() as usize;
-        // One reference is the mapping's or the subscription's, one or two are ours: more mean other members, perhaps.
-        let is_shared = fast::references(names) > 3;
-        if is_shared && let Some(class) = self.resolver.of_container(address) {
-            return Ok(class);
-        }
-        let Self { resolver, group, .. } = self;
-        let class = match fast::lend(names, |entries| resolver.class(group, entries)) {
-            Some(Ok(class)) => class,
-            Some(Err(place)) => {
-                // The place was that of what is no name; where it is one now, somebody changed the container meanwhile.
-                let entry = names.try_iter()?.nth(place).transpose()?;
-                let what = || format!("member '{member}': a topic");
-                entry.map_or(Ok(()), |entry| with_name(&entry, what, |_| ()))?;
-                return self.class_of_iterable(member, names);
-            }
-            None => return self.class_of_iterable(member, names),
-        };
-        if is_shared {
-            self.resolver.note_container(address, class);
-        }
-        Ok(class)
-    }
+/// Whose topics are read.
+pub(super) enum Owner<'a> {
+    /// The member of that id.
+    Member(&'a str),
+    /// The subscription of that number.
+    Subscription(usize),
+}
 
-    /// The class of names that come one by one, from user code perhaps, which may change anything that was read before.
-    fn class_of_iterable(&mut self, member: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let refused = || wrong_type(&format!("member '{member}': topics"), "an iterable of topic names", names);
-        if is_text(names) {
-            return Err(refused());
+impl fmt::Display for Owner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Member(id) => write!(f, "member '{id}'"),
+            Self::Subscription(number) => write!(f, "subscription {number}"),
         }
-        let mut found: Vec<String> = Vec::new();
-        for name in iterate(names, refused)? {
-            found.push(with_name(&name?, || format!("member '{member}': a topic"), str::to_owned)?);
-        }
-        self.resolver.forget();
-        Ok(self.resolver.class_of_texts(&mut self.group, found.iter().map(String::as_str)))
     }
+}
+
+/// The class of the names in a container or iterable; `owner` says whose they are when one cannot be meant.
+pub(super) fn class_of(
+    group: &mut Group,
+    resolver: &mut Resolver,
+    owner: &Owner<'_>,
+    names: &Bound<'_, PyAny>,
+) -> PyResult<u32> {
+    if !is_container(names) {
+        return class_of_iterable(group, resolver, owner, names);
+    }
+    let address = names.as_ptr() as usize;
+    // One reference is the mapping's or the subscription's, one or two are ours: more mean other members, perhaps.
+    let is_shared = fast::references(names) > 3;
+    if is_shared && let Some(class) = resolver.of_container(address) {
+        return Ok(class);
+    }
+    let class = match fast::lend(names, |entries| resolver.class(group, entries)) {
+        Some(Ok(class)) => class,
+        Some(Err(place)) => {
+            // The place was that of what is no name; where it is one now, somebody changed the container meanwhile.
+            let entry = names.try_iter()?.nth(place).transpose()?;
+            entry.map_or(Ok(()), |entry| with_name(&entry, || format!("{owner}: a topic"), |_| ()))?;
+            return class_of_iterable(group, resolver, owner, names);
+        }
+        None => return class_of_iterable(group, resolver, owner, names),
+    };
+    if is_shared {
+        resolver.note_container(address, class);
+    }
+    Ok(class)
+}
+
+/// The class of names that come one by one, from user code perhaps, which may change anything that was read before.
+fn class_of_iterable(
+    group: &mut Group,
+    resolver: &mut Resolver,
+    owner: &Owner<'_>,
+    names: &Bound<'_, PyAny>,
+) -> PyResult<u32> {
+    let refused = || wrong_type(&format!("{owner}: topics"), "an iterable of topic names", names);
+    if is_text(names) {
+        return Err(refused());
+    }
+    let mut found: Vec<String> = Vec::new();
+    for name in iterate(names, refused)? {
+        found.push(with_name(&name?, || format!("{owner}: a topic"), str::to_owned)?);
+    }
+    resolver.forget();
+    Ok(resolver.class_of_texts(group, found.iter().map(String::as_str)))
 }
 
 /// The text of a field that may be None.

@@ -20,12 +20,19 @@ const NONE: u32 = u32::MAX;
 /// Containers that hold fewer names are as soon read as recognised.
 const FEW: usize = 16;
 
+/// What is known of a name.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// Its address; 0 where it is not known.
+    at: usize,
+    /// The number that followed.
+    next: u32,
+}
+
 /// How containers are recognised.
 pub(super) struct Resolver {
-    /// Per number the number that followed it last time, and at the end the one that came first.
-    following: Vec<u32>,
-    /// Per number the address of its name when last seen; 0 where it is not known.
-    seen_at: Vec<usize>,
+    /// Per number what followed it and where it was last time, and at the end what came first.
+    seen: Vec<Seen>,
     /// Numbers of names that more than one container holds, by address.
     by_address: FxHashMap<usize, u32>,
     /// The last container: what it held, and its class.
@@ -44,11 +51,10 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    /// One that has seen topics only, in the order of `numbers`.
-    pub(super) fn new(numbers: &[u32], addresses: impl Iterator<Item = usize>) -> Self {
+    /// One that has seen topics only: their numbers and the addresses of their names, in the order in which they came.
+    pub(super) fn new(topics: impl ExactSizeIterator<Item = (u32, usize)>) -> Self {
         let mut found = Self {
-            following: vec![NONE; numbers.len() + 1],
-            seen_at: vec![0; numbers.len()],
+            seen: vec![Seen { at: 0, next: NONE }; topics.len() + 1],
             by_address: FxHashMap::default(),
             last: Vec::new(),
             last_class: NONE,
@@ -60,18 +66,20 @@ impl Resolver {
             numbers: Vec::new(),
             sorted: Vec::new(),
         };
-        let mut before = numbers.len();
-        for (number, address) in numbers.iter().zip(addresses) {
-            found.following[before] = *number;
-            found.seen_at[*number as usize] = address;
-            before = *number as usize;
+        let mut before = topics.len();
+        for (number, address) in topics {
+            found.seen[before].next = number;
+            found.seen[number as usize].at = address;
+            before = number as usize;
         }
         found
     }
 
     /// Forgets addresses: Python code may have run.
     pub(super) fn forget(&mut self) {
-        self.seen_at.fill(0);
+        for seen in &mut self.seen {
+            seen.at = 0;
+        }
         self.by_address.clear();
         self.last.clear();
         self.last_class = NONE;
@@ -117,7 +125,21 @@ impl Resolver {
     /// The class of names that stay only while they are read.
     pub(super) fn class_of_texts<'t>(&mut self, group: &mut Group, names: impl Iterator<Item = &'t str>) -> u32 {
         self.numbers.clear();
-        self.numbers.extend(names.map(|name| group.topic_number(name)));
+        let topics = self.seen.len() - 1;
+        let mut before = topics;
+        for name in names {
+            let expected = self.seen[before].next as usize;
+            let number = if expected < topics && group.topics().names().get(expected) == name {
+                expected as u32
+            } else {
+                group.topic_number(name)
+            };
+            self.numbers.push(number);
+            if (number as usize) < topics {
+                self.seen[before].next = number;
+                before = number as usize;
+            }
+        }
         self.of_numbers(group)
     }
 
@@ -125,12 +147,12 @@ impl Resolver {
     fn resolve(&mut self, group: &mut Group, entries: &[Entry<'_>]) -> Result<bool, usize> {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
-        let topics = self.following.len() - 1;
+        let topics = self.seen.len() - 1;
         let mut before = topics;
         let mut met = 0;
         for (place, entry) in entries.iter().enumerate() {
-            let expected = self.following[before] as usize;
-            let number = if self.seen_at.get(expected) == Some(&entry.address()) {
+            let expected = self.seen[before].next as usize;
+            let number = if self.seen.get(expected).is_some_and(|seen| seen.at == entry.address()) {
                 met += 1;
                 expected as u32
             } else if let Some(number) = self.by_address.get(&entry.address()) {
@@ -153,8 +175,8 @@ impl Resolver {
             };
             numbers.push(number);
             if (number as usize) < topics {
-                self.seen_at[number as usize] = entry.address();
-                self.following[before] = number;
+                self.seen[number as usize].at = entry.address();
+                self.seen[before].next = number;
                 before = number as usize;
             }
         }

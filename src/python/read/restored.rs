@@ -3,27 +3,28 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
 use super::super::error::IllegalArgumentError;
 use super::Input;
+use super::objects::Objects;
 use super::topics::NamedTopics;
-use crate::group::{Extra, Group, NameTable, Names, Partitions, Racks};
+use super::values::unique;
+use crate::group::{Extra, Group, Names, Partitions, Racks};
 
 /// Id, subscription, instance id; bytes of user data, owned partitions and rack.
 type Member = (String, u32, Option<String>, usize, usize, usize);
 
+/// Topics, subscriptions, members, columns of spans.
+type Parts = (Vec<String>, Vec<Vec<String>>, Vec<Member>, [Vec<i32>; 4]);
+
 /// The group, and the columns of spans as they came.
 pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [Vec<i32>; 4])> {
-    let py = parts.py();
-    let (names, subscriptions, members, columns): (Vec<String>, Vec<Vec<String>>, Vec<Member>, [Vec<i32>; 4]) =
-        parts.extract()?;
+    let (names, subscriptions, members, columns): Parts = parts.extract()?;
     let wrong = |reason: String| Err(IllegalArgumentError::new_err(reason));
-    let objects = names.iter().map(|name| PyString::new(py, name).unbind()).collect();
     let partitions = vec![Partitions::counted(0); names.len()];
     let names: Names = names.into_iter().collect();
-    let topics = NamedTopics::new(objects, names, partitions, Racks::default());
-    if !topics.order.is_sorted() {
+    let topics = NamedTopics::new(Objects::default(), names, partitions, Racks::default());
+    if topics.order.is_some() {
         return wrong("topics have to be in Java's order".into());
     }
     let mut group = Group::new(Arc::clone(&topics.topics), members.len());
@@ -41,13 +42,6 @@ pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [
             group.note_extra(Extra { user_data: *user_data, owned_partitions: *owned_partitions, rack: *rack });
         }
     }
-    let table = NameTable::of(group.members());
-    let twice = members.iter().enumerate().find(|(number, (id, ..))| {
-        table.number(group.members(), id) != Some(*number as u32)
-    });
-    if let Some((_, (id, ..))) = twice {
-        return wrong(format!("member '{id}' is there twice"));
-    }
-    let members = members.iter().map(|(id, ..)| PyString::new(py, id).unbind()).collect();
-    Ok((Input { group: Arc::new(group), topics: Arc::new(topics), members: Arc::new(members) }, columns))
+    unique("the plan", group.members())?;
+    Ok((Input { group: Arc::new(group), topics: Arc::new(topics), members: Arc::default() }, columns))
 }

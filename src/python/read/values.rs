@@ -6,6 +6,10 @@ use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyMap
 use rustc_hash::FxHashSet;
 
 use super::super::error::{IllegalArgumentError, shown, wrong_type};
+use crate::group::{NameTable, Names};
+
+/// Whether input is checked; to find out what checks cost, benches compile a core that trusts what it is given.
+pub(super) const CHECKED: bool = !cfg!(assignor_unchecked);
 
 /// Calls `read` with every entry of a mapping, and fails if its size changes meanwhile.
 pub(super) fn each_item<'py>(
@@ -24,7 +28,7 @@ pub(super) fn each_item<'py>(
         None => mapping.items()?.extract()?,
     };
     // A dict whose keys are all plain strings has each of them once; anything else may say a name twice.
-    let once = plain.is_some() && items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>());
+    let once = !CHECKED || plain.is_some() && items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>());
     let mut names = FxHashSet::default();
     // What was read stays alive until all is read: what is known by its address stays what it is.
     for (key, value) in &items {
@@ -35,7 +39,10 @@ pub(super) fn each_item<'py>(
             return Err(IllegalArgumentError::new_err(format!("{what} has '{name}' twice")));
         }
         read(key, value)?;
-        let now = mapping.len()?;
+        if !CHECKED {
+            continue;
+        }
+        let now = plain.map_or_else(|| mapping.len(), |dict| Ok(dict.len()))?;
         if now != size {
             return Err(IllegalArgumentError::new_err(format!(
                 "{what} changed size while it was read: {size} entries, then {now}"
@@ -46,7 +53,10 @@ pub(super) fn each_item<'py>(
 }
 
 /// Iterates, with an error of our own for what is no iterable.
-pub(in crate::python) fn iterate<'py>(value: &Bound<'py, PyAny>, refused: impl FnOnce() -> PyErr) -> PyResult<Bound<'py, PyIterator>> {
+pub(in crate::python) fn iterate<'py>(
+    value: &Bound<'py, PyAny>,
+    refused: impl FnOnce() -> PyErr,
+) -> PyResult<Bound<'py, PyIterator>> {
     match value.try_iter() {
         Ok(entries) => Ok(entries),
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) && !value.hasattr("__iter__")? => Err(refused()),
@@ -67,7 +77,7 @@ pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub(super) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
     if value.is_exact_instance_of::<PyInt>()
         && let Ok(number) = value.extract::<i32>()
-        && number >= 0
+        && (number >= 0 || !CHECKED)
     {
         return Ok(number);
     }
@@ -83,7 +93,11 @@ pub(super) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResu
     Err(IllegalArgumentError::new_err(format!("{} {reason}: {}", what(), shown(value))))
 }
 
-pub(in crate::python) fn with_name<T>(value: &Bound<'_, PyAny>, what: impl Fn() -> String, read: impl FnOnce(&str) -> T) -> PyResult<T> {
+pub(in crate::python) fn with_name<T>(
+    value: &Bound<'_, PyAny>,
+    what: impl Fn() -> String,
+    read: impl FnOnce(&str) -> T,
+) -> PyResult<T> {
     let Ok(name) = value.cast::<PyString>() else {
         return Err(wrong_type(&what(), "a str", value));
     };
@@ -98,6 +112,9 @@ pub(in crate::python) fn with_name<T>(value: &Bound<'_, PyAny>, what: impl Fn() 
 }
 
 pub(in crate::python) fn is_text(value: &Bound<'_, PyAny>) -> bool {
+    if !CHECKED {
+        return false;
+    }
     value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>()
 }
 
@@ -106,5 +123,13 @@ pub(super) fn plain<'py>(value: &Bound<'py, PyAny>, what: impl Fn() -> String) -
     match value.cast_exact::<PyString>() {
         Ok(name) => Ok(name.clone()),
         Err(_) => with_name(value, what, |name| PyString::new(value.py(), name)),
+    }
+}
+
+/// Refuses names of which one is there twice; `what` they are the names of.
+pub(super) fn unique(what: &str, names: &Names) -> PyResult<()> {
+    match NameTable::twice(names) {
+        None => Ok(()),
+        Some(number) => Err(IllegalArgumentError::new_err(format!("{what} has '{}' twice", names.get(number)))),
     }
 }

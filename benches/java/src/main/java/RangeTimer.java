@@ -1,0 +1,159 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.zip.CRC32;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
+import org.apache.kafka.clients.consumer.RangeAssignor;
+import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * Calls Kafka's RangeAssignor when a line on standard input says so, so that its calls can alternate with those of another
+ * process. Every line is answered by one line:
+ *
+ * <pre>
+ * group REPLICAS SIZE,SIZE,... FROM-TO:FROM-TO,...   builds a group and assigns it once; answers PARTITIONS CHECKSUM.
+ *     The partitions of topic0, topic1, ...; then runs of members and the runs of topics that each of them subscribes to
+ *     (both without their end). REPLICAS 0 is without racks; else partition p has replicas on racks p mod 3, p + 1 mod 3, ...
+ *     and member m is on rack m mod 3.
+ * warm MILLISECONDS   assigns for that long; answers the nanoseconds of one call
+ * time CALLS          assigns so many times; answers the nanoseconds of them all
+ * </pre>
+ *
+ * What is timed is assign(Cluster, GroupSubscription), the call that a leading consumer makes; all it needs is there before.
+ */
+public final class RangeTimer {
+    private static final int RACKS = 3;
+
+    private final Cluster cluster;
+    private final GroupSubscription subscriptions;
+    private final RangeAssignor assignor = new RangeAssignor();
+
+    /** Sum of what was assigned, so that no call can be left out as unused. */
+    private long members;
+
+    private RangeTimer(int replicas, String sizes, String buckets) {
+        List<Node> nodes = new ArrayList<>();
+        for (int node = 0; node < RACKS; node++) {
+            nodes.add(new Node(node, "node" + node, 9092, replicas == 0 ? null : "rack" + node));
+        }
+        List<PartitionInfo> partitions = new ArrayList<>();
+        List<String> topics = new ArrayList<>();
+        for (String size : sizes.split(",")) {
+            String topic = "topic" + topics.size();
+            topics.add(topic);
+            for (int id = 0; id < Integer.parseInt(size); id++) {
+                Node[] copies = new Node[Math.max(1, replicas)];
+                for (int copy = 0; copy < copies.length; copy++) {
+                    copies[copy] = nodes.get((id + copy) % RACKS);
+                }
+                partitions.add(new PartitionInfo(topic, id, copies[0], copies, copies));
+            }
+        }
+        cluster = new Cluster("bench", nodes, partitions, Set.of(), Set.of());
+        Map<String, Subscription> wanted = new HashMap<>();
+        for (String bucket : buckets.split(",")) {
+            String[] sides = bucket.split(":");
+            int[] some = run(sides[0]);
+            int[] theirs = run(sides[1]);
+            for (int member = some[0]; member < some[1]; member++) {
+                Optional<String> rack = replicas == 0 ? Optional.empty() : Optional.of("rack" + member % RACKS);
+                List<String> names = new ArrayList<>(topics.subList(theirs[0], theirs[1]));
+                wanted.put("member" + member, new Subscription(names, null, List.of(), -1, rack));
+            }
+        }
+        subscriptions = new GroupSubscription(wanted);
+    }
+
+    private static int[] run(String text) {
+        String[] ends = text.split("-");
+        return new int[] {Integer.parseInt(ends[0]), Integer.parseInt(ends[1])};
+    }
+
+    private Map<String, Assignment> assign() {
+        Map<String, Assignment> assignment = assignor.assign(cluster, subscriptions).groupAssignment();
+        members += assignment.size();
+        return assignment;
+    }
+
+    /** How many partitions are assigned, and a checksum of who has which that does not depend on any order. */
+    private String answer() {
+        long partitions = 0;
+        long checksum = 0;
+        for (Map.Entry<String, Assignment> entry : assign().entrySet()) {
+            long member = crc(entry.getKey()) * 0x9E3779B97F4A7C15L;
+            for (TopicPartition owned : entry.getValue().partitions()) {
+                partitions++;
+                checksum += mix(member + crc(owned.topic()) * 0xC2B2AE3D27D4EB4FL + owned.partition());
+            }
+        }
+        return partitions + " " + Long.toHexString(checksum);
+    }
+
+    private static long crc(String text) {
+        CRC32 crc = new CRC32();
+        crc.update(text.getBytes(StandardCharsets.UTF_8));
+        return crc.getValue();
+    }
+
+    /** The last steps of SplitMix64: every bit of the input changes half of the output. */
+    private static long mix(long value) {
+        value = (value ^ value >>> 30) * 0xBF58476D1CE4E5B9L;
+        value = (value ^ value >>> 27) * 0x94D049BB133111EBL;
+        return value ^ value >>> 31;
+    }
+
+    private long warm(long milliseconds) {
+        long calls = 0;
+        long start = System.nanoTime();
+        long now;
+        do {
+            assign();
+            calls++;
+            now = System.nanoTime();
+        } while (now - start < milliseconds * 1_000_000);
+        return (now - start) / calls;
+    }
+
+    private long time(int calls) {
+        long start = System.nanoTime();
+        for (int call = 0; call < calls; call++) {
+            assign();
+        }
+        return System.nanoTime() - start;
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        RangeTimer group = null;
+        long members = 0;
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            String[] words = line.split(" ");
+            String answer;
+            if (words[0].equals("group")) {
+                members += group == null ? 0 : group.members;
+                group = null; // so that the collector finds the group before it unused
+                group = new RangeTimer(Integer.parseInt(words[1]), words[2], words[3]);
+                answer = group.answer();
+            } else if (words[0].equals("warm")) {
+                answer = Long.toString(group.warm(Long.parseLong(words[1])));
+                System.gc();
+            } else {
+                answer = Long.toString(group.time(Integer.parseInt(words[1])));
+            }
+            System.out.println(answer);
+        }
+        System.err.println("members assigned: " + (members + (group == null ? 0 : group.members)));
+    }
+}

@@ -1,0 +1,108 @@
+"""Measures the memory that a call takes, in a process of its own: `memory.py SIDE MEMBERS TOPICS PARTITIONS`.
+
+What is printed, as JSON, are the bytes in memory before the call, with its result alive, and at their highest between
+the two, and the seconds that `gc.collect()` takes with the result alive. Linux says so in /proc; elsewhere the first
+three are null.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assignor import Spans, assign, plan
+from workloads import Workload
+
+STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+COLLECTIONS = 5
+
+
+class Use(NamedTuple):
+    """What a call took."""
+
+    before: int | None
+    alive: int | None
+    peak: int | None
+    collect: list[float]
+
+    @property
+    def beyond(self) -> float | None:
+        """How much was in use beyond the result while it was made, as a share of the result."""
+        if self.before is None or self.alive is None or self.peak is None:
+            return None
+        return (self.peak - self.alive) / (self.alive - self.before)
+
+
+def _spans(partitions_per_topic: Any, subscriptions: Any) -> Spans:
+    return plan(partitions_per_topic, subscriptions).spans()
+
+
+SIDES: dict[str, Callable[..., Any]] = {
+    "assign": assign,
+    "plan.spans": _spans,
+    "reference": functools.partial(assign, engine="reference"),
+}
+
+
+def measure(side: str, workload: Workload) -> Use:
+    """Makes the call in a new process."""
+    sizes = map(str, (workload.members, workload.topics, workload.partitions))
+    done = subprocess.run([sys.executable, __file__, side, *sizes], stdout=subprocess.PIPE, text=True, check=True)
+    return Use(**json.loads(done.stdout))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Makes the call in this process."""
+    call = SIDES[arguments[0]]
+    members, topics, partitions = map(int, arguments[1:])
+    workload = Workload(members, topics, partitions)
+    call({"t": 2}, {"a": ["t"], "b": ["t"]})  # so that what only the first call needs is not counted
+    given = workload.partitions_per_topic(), workload.subscriptions()
+    gc.collect()
+    _give_back()
+    before = _reset_peak()
+    result = call(*given)
+    peak = _resident("VmHWM")
+    _give_back()
+    alive = _resident("VmRSS")
+    del given  # the collector should walk through the result, not through what it was made from
+    collect = []
+    for _ in range(COLLECTIONS):
+        start = time.perf_counter()
+        gc.collect()
+        collect.append(time.perf_counter() - start)
+    del result
+    sys.stdout.write(json.dumps(Use(before, alive, peak, collect)._asdict()))
+
+
+def _reset_peak() -> int | None:
+    """Makes what is in memory now the highest so far, and answers it."""
+    if RESET.exists():
+        RESET.write_text("5", encoding="ascii")
+    return _resident("VmRSS")
+
+
+def _give_back() -> None:
+    """Has the allocator give back what it only keeps, which else would pass for a part of the result."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _resident(field: str) -> int | None:
+    if not STATUS.exists():
+        return None
+    lines = STATUS.read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

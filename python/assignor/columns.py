@@ -1,0 +1,65 @@
+"""Groups as columns: what one has in Arrow or numpy goes in without a Python object for each partition or name.
+
+`assign`, `plan`, `Group` and `Topics` take these where they take mappings. They take Arrow tables too: anything with
+`__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`. Topics then have the
+columns `topic` (text) and `partitions` (a count), and perhaps `racks` (a list for each partition of the racks of its
+replicas); members have `member_id` (text) and `topics` (a list of text), and perhaps `group_instance_id` and `rack`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy.typing as npt
+
+    from assignor._engine import ArrowArray, ArrowStream
+
+    TextColumn: TypeAlias = ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str]
+    OptionalTextColumn: TypeAlias = ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str | None]
+    IntColumn: TypeAlias = ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[int]
+
+
+class TopicColumns(NamedTuple):
+    """Topics as columns, a row for each.
+
+    Attributes:
+        topic: The names: an Arrow or numpy column of text, or any iterable of `str`.
+        partitions: How many partitions each has; their ids are 0 to n-1.
+        rack_set: None, or one entry for each partition, topic after topic: the index in `rack_sets` of the racks that
+            its replicas are on.
+        rack_sets: The distinct ones, each an iterable of racks; None in it is a broker without a rack.
+
+    Example:
+        >>> from assignor import MemberColumns, TopicColumns, plan
+        >>> topics = TopicColumns(["t"], [3], rack_set=[0, 1, 0], rack_sets=[("r0",), ("r1",)])
+        >>> members = MemberColumns(["a", "b"], [0, 0], [["t"]], rack=["r1", "r0"])
+        >>> plan(topics, members)["a"]
+        [TopicPartition(topic='t', partition=1)]
+    """
+
+    topic: TextColumn
+    partitions: IntColumn
+    rack_set: IntColumn | None = None
+    rack_sets: Iterable[Iterable[str | None]] = ()
+
+
+class MemberColumns(NamedTuple):
+    """Members as columns, a row for each.
+
+    Attributes:
+        member_id: The ids: an Arrow or numpy column of text, or any iterable of `str`.
+        subscription: The index in `subscriptions` of what each subscribes to.
+        subscriptions: The distinct ones: iterables of topic names, or an Arrow column of lists of text.
+        group_instance_id: None, or per member its instance id, None for a dynamic one.
+        rack: None, or per member its rack, None or `""` for one without.
+    """
+
+    member_id: TextColumn
+    subscription: IntColumn
+    subscriptions: ArrowArray | ArrowStream | Iterable[Iterable[str]]
+    group_instance_id: OptionalTextColumn | None = None
+    rack: OptionalTextColumn | None = None

@@ -1,0 +1,109 @@
+"""Groups that come as columns, turned into the mappings that everything else here reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assignor.columns import MemberColumns, TopicColumns
+from assignor.errors import IllegalArgumentError
+from assignor.model import PartitionInfo, Subscription
+
+
+def topics_as_mapping(given: object) -> object:
+    """Topic to partitions, if the topics came as columns; else what came."""
+    if isinstance(given, TopicColumns):
+        names, counts = _column(given.topic), _column(given.partitions)
+        _same_length("partitions", counts, "topic", names)
+        if given.rack_set is None:
+            return _unique("topic", zip(names, counts, strict=True))
+        sets = [tuple(racks) for racks in given.rack_sets]
+        rack_set = iter(_column(given.rack_set))
+        return _unique(
+            "topic",
+            (
+                (name, [PartitionInfo(id, sets[next(rack_set)]) for id in range(count)])
+                for name, count in zip(names, counts, strict=True)
+            ),
+        )
+    rows = _rows(given)
+    if rows is None:
+        return given
+    return _unique("topic", ((row["topic"], _partitions(row)) for row in rows))
+
+
+def _partitions(row: Mapping[str, Any]) -> int | list[PartitionInfo]:
+    racks = row.get("racks")
+    if racks is None:
+        count: int = row["partitions"]
+        return count
+    return [PartitionInfo(id, tuple(on or ())) for id, on in enumerate(racks)]
+
+
+def members_as_mapping(given: object) -> object:
+    """Member id to subscription, if the members came as columns; else what came."""
+    if isinstance(given, MemberColumns):
+        ids, subscription = _column(given.member_id), _column(given.subscription)
+        _same_length("subscription", subscription, "member_id", ids)
+        subscriptions = [tuple(names) for names in _column(given.subscriptions)]
+        nothing = [None] * len(ids)
+        instance_ids = nothing if given.group_instance_id is None else _column(given.group_instance_id)
+        racks = nothing if given.rack is None else _column(given.rack)
+        return _unique(
+            "member_id",
+            (
+                (id, Subscription(subscriptions[number], group_instance_id=instance_id, rack=rack))
+                for id, number, instance_id, rack in zip(ids, subscription, instance_ids, racks, strict=True)
+            ),
+        )
+    rows = _rows(given)
+    if rows is None:
+        return given
+    return _unique(
+        "member_id",
+        (
+            (
+                row["member_id"],
+                Subscription(row["topics"], group_instance_id=row.get("group_instance_id"), rack=row.get("rack")),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _speaks_arrow(given: object) -> bool:
+    return hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__")
+
+
+def _rows(given: object) -> list[dict[str, Any]] | None:
+    """The rows of an Arrow table; None for what is none."""
+    if isinstance(given, Mapping) or not _speaks_arrow(given):
+        return None
+    import pyarrow
+
+    rows: list[dict[str, Any]] = pyarrow.table(given).to_pylist()
+    return rows
+
+
+def _column(given: Any) -> list[Any]:
+    """A column as Python objects."""
+    if _speaks_arrow(given):
+        import pyarrow
+
+        found: list[Any] = pyarrow.chunked_array(given).to_pylist()
+        return found
+    return list(given.tolist() if hasattr(given, "tolist") else given)
+
+
+def _same_length(column: str, entries: list[Any], other: str, wanted: list[Any]) -> None:
+    if len(entries) != len(wanted):
+        raise IllegalArgumentError(f"{column} has {len(entries)} entries, and {other} has {len(wanted)}")
+
+
+def _unique(column: str, entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in entries:
+        if name in found:
+            raise IllegalArgumentError(f"column {column} has '{name}' twice")
+        found[name] = value
+    return found

@@ -1,0 +1,95 @@
+//! The members of a `JoinGroup` response as a group: their subscriptions go in as bytes, and equal ones are read once.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::error::WireError;
+use crate::group::{Extra, Group, Topics};
+use crate::wire::{skim_subscription, skimmed_topics};
+
+/// A group in the making.
+#[derive(Debug)]
+pub struct Join {
+    group: Group,
+    /// Classes by the bytes of their topics.
+    classes: FxHashMap<Vec<u8>, u32>,
+    tolerant: bool,
+}
+
+impl Join {
+    /// A group without members; `tolerant` also takes subscriptions whose body is older than their header says.
+    #[must_use]
+    pub fn new(topics: Arc<Topics>, tolerant: bool) -> Self {
+        Self { group: Group::new(topics, 0), classes: FxHashMap::default(), tolerant }
+    }
+
+    /// Adds a member with its subscription as `ConsumerProtocol` bytes.
+    ///
+    /// # Errors
+    /// The bytes are no subscription; the member is not added.
+    pub fn push(&mut self, id: &str, instance_id: Option<&str>, subscription: &[u8]) -> Result<(), WireError> {
+        let (topics, fields) = skim_subscription(subscription, self.tolerant)?;
+        let class = if let Some(class) = self.classes.get(topics) {
+            *class
+        } else {
+            let names = skimmed_topics(topics)?;
+            let mut numbers = names.iter().map(|name| self.group.topic_number(name)).collect();
+            let class = self.group.class(&mut numbers);
+            self.classes.insert(topics.to_vec(), class);
+            class
+        };
+        self.group.push(id, class, instance_id, fields.rack());
+        let owned = fields.owned_partitions.iter();
+        let owned_partitions = owned.map(|owned| 2 + owned.topic.len() + 4 + 4 * owned.partitions.len()).sum();
+        let user_data = fields.user_data.map_or(0, |bytes| bytes.len());
+        if user_data + owned_partitions > 0 {
+            self.group.note_extra(Extra { user_data, owned_partitions, rack: 0 });
+        }
+        Ok(())
+    }
+
+    /// The group.
+    #[must_use]
+    pub fn finish(self) -> Group {
+        self.group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::{Partitions, Racks};
+    use crate::wire::{Subscription, encode_subscription};
+
+    fn bytes(topics: &[&str], rack: Option<&str>) -> Vec<u8> {
+        let subscription = Subscription {
+            version: 3,
+            topics: topics.iter().map(ToString::to_string).collect(),
+            user_data: Some(vec![1, 2]),
+            owned_partitions: Vec::new(),
+            generation_id: -1,
+            rack_id: rack.map(str::to_owned),
+            tolerated: None,
+        };
+        encode_subscription(&subscription).unwrap()
+    }
+
+    #[test]
+    fn members_with_the_same_topics_are_of_one_class() {
+        let topics = Topics::new([("t", Partitions::counted(1))], Racks::default());
+        let mut join = Join::new(Arc::new(topics), false);
+
+        join.push("a", Some("i"), &bytes(&["t", "absent"], Some("r"))).unwrap();
+        join.push("b", None, &bytes(&["absent", "t"], None)).unwrap();
+        join.push("c", None, &bytes(&[], None)).unwrap();
+        assert!(join.push("d", None, &bytes(&["t"], None)[..9]).is_err());
+
+        let group = join.finish();
+        assert_eq!(vec!["a", "b", "c"], group.members().iter().collect::<Vec<_>>());
+        assert_eq!(group.class_of(0), group.class_of(1));
+        assert_ne!(group.class_of(0), group.class_of(2));
+        assert_eq!((Some("i"), None), (group.instance_id(0), group.instance_id(1)));
+        assert_eq!(Extra { user_data: 2, owned_partitions: 0, rack: 1 }, group.extra(0));
+    }
+}

@@ -1,0 +1,71 @@
+//! Turns the racks of a partition's replicas into a set, mostly without looking anything up.
+//!
+//! Replicas are spread in patterns: what comes after a combination of racks is most often what came after it before.
+
+use super::super::fast::Entry;
+use crate::group::{Racks, Sets};
+
+/// Combinations of racks met so far.
+#[derive(Default)]
+pub(super) struct Combinations {
+    racks: Racks,
+    /// The combinations as they are written: in order, with repetitions.
+    met: Sets,
+    /// Per combination its set of racks, and what came after it last time.
+    known: Vec<(u32, u32)>,
+    last: u32,
+    numbers: Vec<u32>,
+}
+
+impl Combinations {
+    /// The set of racks; None if some entry is no name.
+    pub(super) fn set(&mut self, entries: &[Entry<'_>]) -> Option<u32> {
+        if let Some((_, next)) = self.known.get(self.last as usize)
+            && self.is(*next, entries)
+        {
+            self.last = *next;
+            return Some(self.known[self.last as usize].0);
+        }
+        self.numbers.clear();
+        for rack in entries {
+            self.numbers.push(self.racks.number(rack.text()?));
+        }
+        Some(self.note())
+    }
+
+    /// The set of racks that come one by one.
+    pub(super) fn set_of_texts<'t>(&mut self, texts: impl Iterator<Item = &'t str>) -> u32 {
+        self.numbers.clear();
+        self.numbers.extend(texts.map(|rack| self.racks.number(rack)));
+        self.note()
+    }
+
+    /// Whether a combination is written like this.
+    fn is(&self, combination: u32, entries: &[Entry<'_>]) -> bool {
+        let numbers = self.met.get(combination);
+        numbers.len() == entries.len()
+            && numbers.iter().zip(entries).all(|(number, rack)| rack.text() == Some(self.racks.name(*number)))
+    }
+
+    /// Notes the combination in `numbers`, and gives its set.
+    fn note(&mut self) -> u32 {
+        let combination = self.met.number_of(&self.numbers);
+        if combination as usize == self.known.len() {
+            let set = self.racks.set(&mut self.numbers);
+            self.known.push((set, combination));
+        }
+        self.known[self.last as usize].1 = combination;
+        self.last = combination;
+        self.known[combination as usize].0
+    }
+
+    /// The racks that were met, and their sets.
+    pub(super) fn racks(&self) -> &Racks {
+        &self.racks
+    }
+
+    /// The same, to keep.
+    pub(super) fn into_racks(self) -> Racks {
+        self.racks
+    }
+}
