@@ -209,7 +209,7 @@ for given in (topics, Topics(topics)):
             assert answer in (None, expected)
 assert failed > 100, failed
 """
-"""Lets one allocation of Python's fail, each in its turn; where an int cannot be made, PyO3 itself gives up."""
+"""Lets one allocation of Python's fail, each in its turn; where a dict cannot be made, PyO3 itself gives up."""
 
 
 def test_the_collector_is_as_it_was_when_memory_ends_while_building() -> None:

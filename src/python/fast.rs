@@ -91,6 +91,13 @@ pub(super) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_
     direct::lend(container, read)
 }
 
+/// A partition id as Python has it; where memory ends this is an error, and no panic.
+pub(super) fn int(py: Python<'_>, id: i32) -> PyResult<Py<PyInt>> {
+    // SAFETY: the call gives a new reference to an int, or sets an error.
+    let id = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLong(id.into()))?.cast_into_unchecked() };
+    Ok(id.unbind())
+}
+
 /// A list of partitions in the making.
 pub(super) struct Partitions<'py> {
     list: Bound<'py, PyList>,

@@ -59,11 +59,11 @@ impl<'a, 'py> Lists<'a, 'py> {
         let (start, end) = (span.start as usize, span.end() as usize);
         if end <= KEPT {
             for id in self.ids.len()..end {
-                self.ids.push(int(self.py, id as i32));
+                self.ids.push(fast::int(self.py, id as i32)?);
             }
             return list.push_new(topic, &self.ids[start..end]);
         }
-        let ids: Vec<Py<PyInt>> = span.ids().map(|id| int(self.py, id)).collect();
+        let ids = span.ids().map(|id| fast::int(self.py, id)).collect::<PyResult<Vec<Py<PyInt>>>>()?;
         list.push_new(topic, &ids)
     }
 
@@ -91,13 +91,6 @@ impl<'a, 'py> Lists<'a, 'py> {
             list.push_shared(&objects[first..first + span.count as usize]);
         }
         Ok(())
-    }
-}
-
-fn int(py: Python<'_>, id: i32) -> Py<PyInt> {
-    match id.into_pyobject(py) {
-        Ok(id) => id.unbind(),
-        Err(never) => match never {},
     }
 }
 
