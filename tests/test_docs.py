@@ -51,7 +51,9 @@ def test_examples_of_the_readme_hold() -> None:
     assert 0 == results.failed
 
 
-@pytest.mark.parametrize("page", ["README.md", "data/README.md", "docs/decisions.md", "docs/report.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "data/README.md", "docs/decisions.md", "docs/performance.md", "docs/report.md"]
+)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
