@@ -88,6 +88,11 @@ impl Group {
         self.classes.number(topics)
     }
 
+    /// A class of its own for a member that subscribes to these topics, be there an equal one or not.
+    pub fn class_apart(&mut self, topics: &mut Vec<u32>) -> u32 {
+        self.classes.push(topics)
+    }
+
     /// Adds a member; static if it has an instance id, `""` being one too, and on no rack if that is `""`.
     pub fn push(&mut self, id: &str, class: u32, instance_id: Option<&str>, rack: Option<&str>) {
         let member = self.members.len() as u32;
