@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -34,12 +35,16 @@ def build(name: str) -> Path:
     if cargo is None:
         raise TwinMissingError("cargo was not found")
     target = ROOT / "target" / name
+    compiled = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"), "release")
+    if compiled.exists() and not target.exists():
+        # The crates it depends on are the core's, and take longest.
+        shutil.copytree(compiled, target / "release", ignore=shutil.ignore_patterns("incremental", "examples"))
     command = [cargo, "rustc", "--release", "--locked", "--quiet", "--lib", "--crate-type", "cdylib"]
     command += ["--features", "python", "--target-dir", str(target), "--", "--cfg", f"assignor_{name}"]
     built = subprocess.run(
         command,
         cwd=ROOT,
-        env={**os.environ, "PYO3_PYTHON": sys.executable, "PYO3_BUILD_EXTENSION_MODULE": "1"},
+        env={**os.environ, **_as_maturin()},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -48,6 +53,16 @@ def build(name: str) -> Path:
     if built.returncode or not library.exists():
         raise TwinMissingError(f"cargo could not build {library.name}: {built.stdout.strip().splitlines()[-1:]}")
     return library
+
+
+def _as_maturin() -> dict[str, str]:
+    """What maturin tells pyo3: told otherwise, it is compiled anew."""
+    version = platform.python_version_tuple()
+    return {
+        "PYO3_PYTHON": sys.executable,
+        "PYO3_BUILD_EXTENSION_MODULE": "1",
+        "PYO3_ENVIRONMENT_SIGNATURE": f"cpython-{version[0]}.{version[1]}-{sys.maxsize.bit_length() + 1}bit",
+    }
 
 
 def load(library: Path) -> ModuleType:
