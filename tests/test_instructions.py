@@ -119,6 +119,7 @@ def test_another_python_than_that_of_the_budget_is_not_counted(monkeypatch: pyte
         instructions.count(["plan"])
 
 
+@pytest.mark.long  # a core is compiled, in a minute or two
 def test_the_guard_notices_when_members_who_subscribe_alike_are_not_recognised() -> None:
     try:
         counts = instructions.count(list(CALLS), twins.build("uninterned"))

@@ -254,6 +254,16 @@ mod tests {
     }
 
     #[test]
+    fn a_class_apart_is_not_that_of_an_equal_subscription() {
+        let mut group = group();
+
+        let classes = [vec![1, 0], vec![0, 1, 0]].map(|mut topics| group.class_apart(&mut topics));
+
+        assert_eq!([0, 1], classes);
+        assert_eq!(vec![&[0, 1], &[0, 1]], classes.map(|class| group.topics_of(class)));
+    }
+
+    #[test]
     fn what_is_known_of_a_member_stays_with_it() {
         let mut racks = Racks::default();
         racks.number("r");

@@ -92,7 +92,7 @@ impl Sets {
         self.number_of(members)
     }
 
-    /// Adds a set, given in any order and with repetitions, be it an equal of one before; no set is found after that.
+    /// Adds a set, given in any order and with repetitions, an equal of one before too; after that none may be looked for.
     pub(super) fn push(&mut self, members: &mut Vec<u32>) -> u32 {
         in_order(members);
         self.sets.push(members);
