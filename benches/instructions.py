@@ -1,7 +1,7 @@
 """Counts the instructions of calls and compares them with the budget that is committed: the guard of the speed.
 
 This is what `make guard` runs. A time depends on what else the machine does; a number of instructions does not. Counts
-of one build are the same each time, and within 1 % where the environment has another size, which moves things about in
+of one build are the same each time, and within 2 % where the environment has another size, which moves things about in
 memory. Nor does the processor matter, as long as it has AVX2: callgrind shows every program the same one, so glibc
 takes the same functions. How Python was compiled matters, by up to a tenth, and so may the Rust compiler. The budget is
 for CPython 3.11 on x86-64 Linux and a release build, and nothing else is counted.

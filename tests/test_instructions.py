@@ -25,7 +25,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def count_as(counts: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def _count_as(counts: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instructions, "count", lambda *_: counts)
 
 
@@ -62,7 +62,7 @@ def test_one_call_over_its_limit_fails_the_guard(
     written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = written.read_text(encoding="utf-8")
-    count_as({"plan": 1151, "assign": 200}, monkeypatch)
+    _count_as({"plan": 1151, "assign": 200}, monkeypatch)
 
     assert 1 == instructions.main([])
     assert ["OVER", "ok"] == [line.split()[-1] for line in capsys.readouterr().out.splitlines()[2:]]
@@ -73,7 +73,7 @@ def test_what_is_far_under_is_said_and_no_failure(
     written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert written.exists()
-    count_as({"plan": 1000, "assign": 100}, monkeypatch)
+    _count_as({"plan": 1000, "assign": 100}, monkeypatch)
 
     assert 0 == instructions.main([])
     assert "`python benches/instructions.py --update` lowers it" in capsys.readouterr().out
@@ -83,14 +83,14 @@ def test_another_compiler_than_that_of_the_budget_is_said(
     written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written.write_text(json.dumps({"made with": "rustc 1.0", "calls": BUDGET}), encoding="utf-8")
-    count_as({"plan": 1000, "assign": 200}, monkeypatch)
+    _count_as({"plan": 1000, "assign": 200}, monkeypatch)
 
     assert 0 == instructions.main([])
     assert "The budget was made with rustc 1.0" in capsys.readouterr().out
 
 
 def test_an_update_replaces_the_budget(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    count_as({"plan": 2000}, monkeypatch)
+    _count_as({"plan": 2000}, monkeypatch)
 
     assert 0 == instructions.main(["--update"])
     assert {"plan": {"measured": 2000, "limit": 2300}} == json.loads(written.read_text(encoding="utf-8"))["calls"]
