@@ -9,7 +9,7 @@ BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 WORKERS ?= 2
 
-.PHONY: help build demo test test-long check bench format clean
+.PHONY: help build demo test test-long check bench guard format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ check: build ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
 
 bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
 	$(BIN)/python benches/run.py
+
+guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind
+	$(BIN)/python benches/instructions.py
 
 format: build ## Rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .

@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from checks import TwinMissingError, trusting
 from checks import timed as timed_checks
+from checks import trusting
 from goals import BEYOND, CHECKING, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, Goal, JavaGoal, Outcome, Selection
 from java_side import JavaMissingError, JavaSide, checksum
 from memory import measure
 from sides import SIDES, WrongAnswerError, encoders, right_answer
 from tables import Section, Table, milliseconds, shown
 from timing import Pace, Sampler, Times, interleave, ratio, sampler
+from twins import TwinMissingError
 from workloads import PAIRS, Racks, Shape, Workload, doubling
 
 Report = Callable[[str], None]

@@ -91,6 +91,11 @@ impl Group {
         self.classes.number(topics)
     }
 
+    /// A class of its own for a member that subscribes to these topics, be there an equal one or not.
+    pub fn class_apart(&mut self, topics: &mut Vec<u32>) -> u32 {
+        self.classes.push(topics)
+    }
+
     /// Adds a member; static if it has an instance id, `""` being one too, and on no rack if that is `""`.
     pub fn push(&mut self, id: &str, class: u32, instance_id: Option<&str>, rack: Option<&str>) {
         let member = self.members.len() as u32;
@@ -261,6 +266,16 @@ mod tests {
         assert_eq!([1], group.topics_of(class));
         assert_eq!(vec!["u", "v", "w"], group.names_of(class).collect::<Vec<_>>());
         assert_ne!(class, group.class(&mut vec![1]));
+    }
+
+    #[test]
+    fn a_class_apart_is_not_that_of_an_equal_subscription() {
+        let mut group = group();
+
+        let classes = [vec![1, 0], vec![0, 1, 0]].map(|mut topics| group.class_apart(&mut topics));
+
+        assert_eq!([0, 1], classes);
+        assert_eq!(vec![&[0, 1], &[0, 1]], classes.map(|class| group.topics_of(class)));
     }
 
     #[test]

@@ -89,11 +89,15 @@ pub struct Sets {
 impl Sets {
     /// The number of a set, given in any order and with repetitions; `members` is sorted on the way.
     pub fn number(&mut self, members: &mut Vec<u32>) -> u32 {
-        if !members.is_sorted_by(|left, right| left < right) {
-            members.sort_unstable();
-            members.dedup();
-        }
+        in_order(members);
         self.number_of(members)
+    }
+
+    /// Adds a set, given in any order and with repetitions, an equal of one before too; after that none may be looked for.
+    pub(super) fn push(&mut self, members: &mut Vec<u32>) -> u32 {
+        in_order(members);
+        self.sets.push(members);
+        self.sets.len() as u32 - 1
     }
 
     /// The number of a set given in order.
@@ -147,6 +151,13 @@ impl Sets {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
+    }
+}
+
+fn in_order(members: &mut Vec<u32>) {
+    if !members.is_sorted_by(|left, right| left < right) {
+        members.sort_unstable();
+        members.dedup();
     }
 }
 

@@ -20,6 +20,10 @@ const NONE: u32 = u32::MAX;
 /// Containers that hold fewer names are as soon read as recognised.
 const FEW: usize = 16;
 
+/// Whether containers are recognised. A core compiled with `--cfg assignor_uninterned` gives every member a class of its own,
+/// as if no two were alike; by that benches/instructions.py shows that it would notice.
+const INTERNED: bool = !cfg!(assignor_uninterned);
+
 /// What is known of a name.
 #[derive(Clone, Copy)]
 struct Seen {
@@ -89,7 +93,7 @@ impl Resolver {
 
     /// The class of a container that several members share, if it was seen before.
     pub(super) fn of_container(&self, address: usize) -> Option<u32> {
-        self.containers.get(&address).copied()
+        self.containers.get(&address).copied().filter(|_| INTERNED)
     }
 
     /// Notes the class of a container that several members share.
@@ -100,6 +104,10 @@ impl Resolver {
     /// The class of a container that holds these names; Err with the place of the first that is no `str` in UTF-8.
     pub(super) fn class(&mut self, group: &mut Group, entries: &[Entry<'_>]) -> Result<u32, usize> {
         let held = addresses(entries);
+        if !INTERNED {
+            self.resolve(group, entries)?;
+            return Ok(self.of_numbers(group));
+        }
         if self.last_class != NONE && self.last == held {
             return Ok(self.last_class);
         }
@@ -186,6 +194,9 @@ impl Resolver {
 
     /// The class of a sequence of numbers.
     fn of_numbers(&mut self, group: &mut Group) -> u32 {
+        if !INTERNED {
+            return group.class_apart(&mut self.numbers);
+        }
         if self.numbers.is_sorted_by(|left, right| left < right) {
             return group.class(&mut self.numbers);
         }

@@ -1,0 +1,86 @@
+"""The calls whose instructions are counted; as a program, which callgrind runs, it makes them: `counted.py CALL...`.
+
+It marks where a call begins and where it ends by asking for its parent's id, and at each `getppid` callgrind writes
+down what it has counted since the one before. So Python's start is left out, and the making of a call's input and the
+freeing of its result. Each call is made once before it counts: what only a first call needs is left out too.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from assignor import plan
+from sides import SIDES
+from workloads import Shape, Workload
+
+HOMOGENEOUS = Workload(300, 100, 20)
+HETEROGENEOUS = replace(HOMOGENEOUS, subscription="HETEROGENEOUS")
+RACKS = replace(HOMOGENEOUS, racks="two")
+TINY = Workload(3, 2, 6)
+
+MANY = 100
+"""A tiny group is assigned so many times: of one time, the marks themselves would be a part."""
+
+Prepare = Callable[[], Callable[[], Any]]
+"""Makes a call; all its input is ready when this returns."""
+
+
+def _side(name: str, workload: Workload, shape: Shape = "lists") -> Prepare:
+    return lambda: SIDES[name].prepare(workload, shape)
+
+
+def _many(prepare: Prepare) -> Prepare:
+    def prepared() -> Callable[[], None]:
+        call = prepare()
+
+        def calls() -> None:
+            for _ in itertools.repeat(None, MANY):
+                call()
+
+        return calls
+
+    return prepared
+
+
+def _encode() -> Callable[[], Any]:
+    return plan(HOMOGENEOUS.partitions_per_topic(), HOMOGENEOUS.subscriptions()).encode
+
+
+CALLS: dict[str, Prepare] = {
+    "assign": _side("assign", HOMOGENEOUS),
+    "assign, heterogeneous": _side("assign", HETEROGENEOUS),
+    "assign, tiny": _many(_side("assign", TINY)),
+    "plan": _side("plan", HOMOGENEOUS),
+    "plan, heterogeneous": _side("plan", HETEROGENEOUS),
+    "plan, fresh": _side("plan", HOMOGENEOUS, "fresh"),
+    "plan, sets": _side("plan", HOMOGENEOUS, "sets"),
+    "plan, objects": _side("plan", HOMOGENEOUS, "objects"),
+    "plan, racks": _side("plan", RACKS),
+    "plan, tiny": _many(_side("plan", TINY)),
+    "Group.plan": _side("Group.plan", HOMOGENEOUS),
+    "plan.encode": _encode,
+}
+"""By name: 300 members and 100 topics of 20 partitions each, all subscriptions being alike and a list each, unless the
+name says something else."""
+
+
+def main(names: Iterable[str]) -> None:
+    """Makes the calls, each between two marks."""
+    gc.disable()  # when it runs depends on everything that was made before
+    for name in names:
+        call = CALLS[name]()
+        call()
+        os.getppid()
+        result = call()
+        os.getppid()
+        del result, call
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
