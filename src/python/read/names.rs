@@ -33,6 +33,9 @@ struct Seen {
     next: u32,
 }
 
+/// How many names ahead of the one that is read memory is asked for.
+const AHEAD: usize = 16;
+
 /// How containers are recognised.
 pub(super) struct Resolver {
     /// Per number what followed it and where it was last time, and at the end what came first.
@@ -167,6 +170,10 @@ impl Resolver {
                 met += 1;
                 *number
             } else {
+                // Text is read: names that are objects of their own lie anywhere, and so will the next ones.
+                if let Some(ahead) = entries.get(place + AHEAD) {
+                    ahead.fetch();
+                }
                 let Some(name) = entry.text() else {
                     self.numbers = numbers;
                     return Err(place);
