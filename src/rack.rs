@@ -25,7 +25,8 @@ pub(crate) fn solve(group: &Group, audiences: &Audiences, shares: &mut [Share], 
     }
     let (partitions, racks) = (group.topics().partitions(), group.topics().racks());
     let consumers = audiences.consumers(group);
-    let places: Vec<Places> = consumers.iter().map(|members| Places::of(group, members)).collect();
+    let mut seen = vec![false; racks.len()];
+    let places: Vec<Places> = consumers.iter().map(|members| Places::of(group, members, &mut seen)).collect();
     let needed = |topic: usize| {
         let audience = audiences.of_topic(topic)?;
         Some(needs(&partitions[topic], &places[audience as usize], racks, prefer_rack_aware))
@@ -78,9 +79,9 @@ struct Places {
 }
 
 impl Places {
-    fn of(group: &Group, members: &[u32]) -> Self {
+    /// `seen` is false for every rack, before and after.
+    fn of(group: &Group, members: &[u32], seen: &mut [bool]) -> Self {
         let mut found = Self { racks: Vec::new(), anywhere_only: true };
-        let mut seen = vec![false; group.topics().racks().len()];
         for member in members {
             let place = group.place(*member as usize);
             found.anywhere_only &= place == Place::Anywhere;
@@ -90,6 +91,7 @@ impl Places {
                 found.racks.push(rack);
             }
         }
+        found.racks.iter().for_each(|rack| seen[*rack as usize] = false);
         found.racks.sort_unstable();
         found
     }
@@ -116,18 +118,22 @@ struct LocalRacks<'a> {
     sets: Sets,
     /// Per set of racks the one of `sets` that is left of it.
     left: Vec<u32>,
+    /// What `numbers` and `left` are set for, so that turning to another audience costs no more than this one did.
+    numbered: Vec<u32>,
+    reduced: Vec<u32>,
 }
 
 impl<'a> LocalRacks<'a> {
     fn new(racks: &'a Racks) -> Self {
         let (numbers, left) = (vec![NOBODY; racks.len()], vec![NOBODY; racks.sets().len()]);
-        Self { racks, numbers, count: 0, sets: Sets::default(), left }
+        Self { racks, numbers, count: 0, sets: Sets::default(), left, numbered: Vec::new(), reduced: Vec::new() }
     }
 
     /// Turns to another audience.
     fn enter(&mut self, racks: &[u32]) {
-        self.numbers.fill(NOBODY);
-        self.left.fill(NOBODY);
+        self.numbered.drain(..).for_each(|rack| self.numbers[rack as usize] = NOBODY);
+        self.reduced.drain(..).for_each(|set| self.left[set as usize] = NOBODY);
+        self.numbered.extend_from_slice(racks);
         self.sets = Sets::default();
         self.count = racks.len() as u32;
         for (number, rack) in racks.iter().enumerate() {
@@ -153,6 +159,7 @@ impl<'a> LocalRacks<'a> {
     fn left_of(&mut self, set: u32) -> u32 {
         if self.left[set as usize] == NOBODY {
             let racks = self.racks.sets().get(set).iter().map(|rack| self.numbers[*rack as usize]);
+            self.reduced.push(set);
             self.left[set as usize] = self.sets.number(&mut racks.filter(|number| *number != NOBODY).collect());
         }
         self.left[set as usize]

@@ -319,3 +319,20 @@ def test_after_an_error_the_inputs_are_as_they_were(engine: Engine) -> None:
 
 def test_none_among_racks_is_a_broker_without_rack_and_no_error(engine: Engine) -> None:
     assert {"a": [("t", 0)]} == assign({"t": [PartitionInfo(0, (None, "r"))]}, {"a": ("t",)}, engine=engine)
+
+
+def test_what_runs_while_user_data_is_measured_cannot_make_another_name_of_a_freed_one(engine: Engine) -> None:
+    first, later = ["".join(["t", "0"])], list[str]()
+
+    class Meddling(bytes):
+        def __len__(self) -> int:
+            if first:
+                first.clear()
+                later.append("".join(["t", "1"]))
+            return 1
+
+    members: dict[str, Any] = {"a": first, "b": Subscription((), user_data=Meddling(b"x")), "c": later}
+    found = assign({"t0": 6, "t1": 6}, members, engine=engine)
+
+    assert [6, 0, 6] == [len(partitions) for partitions in found.values()]
+    assert {"t1"} == {partition.topic for partition in found["c"]}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -242,7 +245,16 @@ WRONG_TOPICS = {
     r"partitions\[0\] must be from 0 to 2147483647, not 2147483648": TopicColumns(["t"], pa.array([2**31])),
     r"partitions\[0\] is null": TopicColumns(["t"], pa.array([None], pa.int32())),
     "column partitions must be of integers, not Float64": TopicColumns(["t"], pa.array([1.5])),
-    "column topic must be LargeUtf8, not Struct": TopicColumns(pa.array([{"a": 1}]), [1]),
+    "column topic must be of text, not Struct": TopicColumns(pa.array([{"a": 1}]), [1]),
+    "column topic must be of text, not Int64": TopicColumns(pa.array([1]), [1]),
+    "column topic must have one dimension, not 2": TopicColumns(np.array([["t", "u"]]), [1, 1]),
+    "column partitions must have one dimension, not 0": TopicColumns(["t"], np.array(1)),
+    r"partitions\[0\] must be from 0 to 2147483647$": TopicColumns(["t"], pa.array([2**63], pa.uint64())),
+    "column racks must be of lists of lists of text, not List": pa.table(
+        {"topic": ["t"], "partitions": [1], "racks": [["r"]]}
+    ),
+    "a table cannot have rows that are null": pa.chunked_array([pa.array([{"topic": "t", "partitions": 3}, None])]),
+    "a table is needed, not an array of Int64": pa.array([1]),
     "rack_set has 1 entries, and all partitions has 2": TopicColumns(["t"], [2], [0], [("r",)]),
     r"rack_set\[1\] is 1, and rack_sets has 1": TopicColumns(["t"], [2], [0, 1], [("r",)]),
     "topics as a table need the columns topic and partitions": pa.table({"name": ["t"], "partitions": [1]}),
@@ -270,6 +282,11 @@ WRONG_MEMBERS = {
     r"topics\[1\] is null": pa.table({"member_id": ["a", "b"], "topics": [["t"], None]}),
     r"topics\[1\] has a null": pa.table({"member_id": ["a", "b"], "topics": [["t"], ["t", None]]}),
     "members as a table need the columns member_id and topics": pa.table({"member_id": ["a"]}),
+    "column topics must be of lists of text, not Utf8": pa.table({"member_id": ["a"], "topics": ["t"]}),
+    "column topics must be of lists of text, not List": pa.table({"member_id": ["a"], "topics": [[1]]}),
+    "column topics has lists that cannot be read": pa.table(
+        {"member_id": ["a"], "topics": pa.array([[]], pa.list_(pa.string(), 0))}
+    ),
 }
 
 
@@ -277,6 +294,43 @@ WRONG_MEMBERS = {
 def test_members_that_cannot_be_meant_are_refused_by_name(message: str) -> None:
     with pytest.raises(errors.AssignorError, match=f"^{message}"):
         plan({"t": 1}, WRONG_MEMBERS[message])
+
+
+def test_numbers_that_are_not_aligned_or_far_apart_are_copied_first() -> None:
+    for packed in ([("b", "<i4"), ("a", "i1")], [("b", "<i4"), ("a", "i2")], [("a", "i1"), ("b", "<i4")]):
+        rows = np.zeros(3, packed)
+        rows["b"] = [5, 6, 7]
+        found = assign(TopicColumns(["t", "u", "v"], rows["b"]), {"a": ["t", "u", "v"]})
+
+        assert 18 == len(found["a"])
+
+
+def test_what_ran_while_a_name_was_refused_cannot_make_racks_be_read_from_freed_memory() -> None:
+    script = """
+import gc
+from assignor import PartitionInfo, assign
+
+class Clearing:
+    def __init__(self, racks):
+        self.racks, self.me = racks, self
+    def __del__(self):
+        self.racks.clear()
+
+for round in range(50):
+    good, bad = ["r0", "r1"], ["".join(["r", "0"]), "\\ud800", "".join(["r", "9"])]
+    Clearing(bad)
+    gc.set_threshold(1)
+    try:
+        assign({"t": [PartitionInfo(0, tuple(good)), PartitionInfo(1, bad)]}, {"a": ["t"]})
+    except ValueError:
+        pass
+    gc.set_threshold(700)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONMALLOC": "debug"}, capture_output=True, text=True
+    )
+
+    assert 0 == found.returncode, found.stderr
 
 
 def test_a_lone_surrogate_in_a_numpy_column_is_refused() -> None:

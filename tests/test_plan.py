@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import ItemsView, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
 import numpy as np
@@ -192,3 +193,22 @@ def test_plans_are_equal_when_everybody_has_the_same(engine: Engine) -> None:
     assert left != plan({"t": 3, "u": [4, 8]}, members)
     assert left != plan({"t": 3, "u": [4, 7]}, {**members, "c": []})
     assert left != plan({"t": 3, "u": [4, 7]}, {"a": ["t"], "c": ["t", "u"]})
+
+
+def test_comparing_a_plan_leaves_the_collector_to_the_other_mapping(engine: Engine) -> None:
+    seen = []
+
+    class Other(Mapping[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            seen.append(gc.isenabled())
+            return [("t", 0)]
+
+        def __iter__(self) -> Iterator[str]:
+            return iter(["a"])
+
+        def __len__(self) -> int:
+            return 1
+
+    assert plan({"t": 1}, {"a": ["t"]}, engine=engine) == Other()
+    assert seen
+    assert all(seen)

@@ -1,6 +1,7 @@
 //! A plan as rules: what a rank gets of a topic. Its size is that of members and topics, not of what they share.
 
 use std::convert::Infallible;
+use std::sync::OnceLock;
 
 use crate::group::{Audiences, Group, Ids};
 use crate::plan::Span;
@@ -77,6 +78,8 @@ pub(crate) struct Ruled {
     /// Per topic.
     shares: Vec<Share>,
     solutions: Vec<Runs>,
+    /// Per audience its topics with their limits, the highest first; made when a single member is asked for.
+    by_limit: OnceLock<Vec<Vec<(u32, u32)>>>,
 }
 
 /// A topic of a class: which of the class's audiences is its own, and from which rank on nobody has anything.
@@ -89,7 +92,7 @@ struct Entry {
 
 impl Ruled {
     pub(crate) fn new(audiences: Audiences, shares: Vec<Share>, solutions: Vec<Runs>) -> Self {
-        Self { audiences, shares, solutions }
+        Self { audiences, shares, solutions, by_limit: OnceLock::new() }
     }
 
     /// The topics of a class of which somebody has something, ascending; `audience` is the place in the class's own list.
@@ -97,12 +100,7 @@ impl Ruled {
         let audiences = self.audiences.of_class(class);
         let entry = |topic: u32| {
             let audience = self.audiences.of_topic(topic as usize)?;
-            let limit = match self.shares[topic as usize] {
-                Share::Nothing => 0,
-                Share::Ranges { quota: 0, extra } => extra,
-                Share::Ranges { .. } => u32::MAX,
-                Share::Solved(solution) => self.solutions[solution as usize].limit(),
-            };
+            let limit = self.limit(topic);
             let audience = if audiences.len() == 1 { 0 } else { audiences.binary_search(&audience).ok()? as u32 };
             Some(Entry { topic, audience, limit })
         };
@@ -110,6 +108,28 @@ impl Ruled {
             [only] => self.audiences.topics(*only).iter().filter_map(|topic| entry(*topic)).collect(),
             _ => group.topics_of(class).iter().filter_map(|topic| entry(*topic)).collect(),
         }
+    }
+
+    /// From which rank on nobody has anything of a topic.
+    fn limit(&self, topic: u32) -> u32 {
+        match self.shares[topic as usize] {
+            Share::Nothing => 0,
+            Share::Ranges { quota: 0, extra } => extra,
+            Share::Ranges { .. } => u32::MAX,
+            Share::Solved(solution) => self.solutions[solution as usize].limit(),
+        }
+    }
+
+    fn by_limit(&self) -> &[Vec<(u32, u32)>] {
+        self.by_limit.get_or_init(|| {
+            let of_audience = |audience| {
+                let topics = self.audiences.topics(audience).iter();
+                let mut limits: Vec<(u32, u32)> = topics.map(|topic| (self.limit(*topic), *topic)).collect();
+                limits.sort_by_key(|(limit, _)| std::cmp::Reverse(*limit));
+                limits
+            };
+            (0..self.audiences.len() as u32).map(of_audience).collect()
+        })
     }
 
     /// Adds what a rank gets of a topic.
@@ -133,12 +153,15 @@ impl Ruled {
     /// The spans of one member.
     pub(crate) fn spans_of(&self, group: &Group, member: usize) -> Vec<Span> {
         let ranks = self.audiences.ranks(group, member);
+        let mut topics: Vec<(u32, u32)> = Vec::new();
+        for (audience, rank) in self.audiences.of_class(group.class_of(member)).iter().zip(ranks) {
+            let within = self.by_limit()[*audience as usize].iter().take_while(|(limit, _)| rank < limit);
+            topics.extend(within.map(|(_, topic)| (*topic, *rank)));
+        }
+        topics.sort_unstable();
         let mut spans = Vec::new();
-        for entry in self.entries(group, group.class_of(member)) {
-            let rank = ranks[entry.audience as usize];
-            if rank < entry.limit {
-                self.push(group, entry.topic, rank, &mut spans);
-            }
+        for (topic, rank) in topics {
+            self.push(group, topic, rank, &mut spans);
         }
         spans
     }

@@ -59,6 +59,9 @@ impl<'a> Entry<'a> {
     }
 
     /// The text of a `str`; None for anything else, and for one with a lone surrogate.
+    ///
+    /// After None nothing that is lent may be looked at any more: the error that was set and cleared is an object, whose
+    /// making may collect garbage (before 3.12), and so run finalizers, which may change the container.
     #[inline]
     pub(super) fn text(self) -> Option<&'a str> {
         let object = self.object.as_ptr();

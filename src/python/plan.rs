@@ -8,8 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
 
 use super::error::wrong_type;
-use super::fast::NoCollection;
-use super::lists::Lists;
+use super::lists::{self, Lists};
 use super::read::{NamedTopics, Objects, is_int};
 use crate::group::NameTable;
 use crate::plan::Plan;
@@ -165,11 +164,10 @@ impl PyPlan {
             let other = other.get();
             slf.get().plan.same_as(&other.plan, |member| other.number(member))
         } else if let Ok(other) = other.cast::<PyMapping>() {
-            let _quiet = NoCollection::new(py);
-            let (left, right) = (PyDict::new(py), PyDict::new(py));
-            left.update(slf.cast::<PyMapping>()?)?;
-            right.update(other)?;
-            left.eq(right)?
+            let right = PyDict::new(py);
+            right.update(other)?; // user code, perhaps, which is to find the collector as it left it
+            let me = slf.get();
+            lists::assignment(py, &me.plan, &me.topics, &me.members)?.eq(right)?
         } else {
             return Ok(py.NotImplemented());
         };

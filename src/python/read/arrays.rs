@@ -7,7 +7,7 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field};
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3_arrow::input::{AnyArray, AnyRecordBatch};
+use pyo3_arrow::input::AnyArray;
 
 use super::super::error::{IllegalArgumentError, wrong_type};
 use super::super::fast::lend;
@@ -24,8 +24,14 @@ pub(super) fn batches(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<RecordBat
     if !speaks_arrow(given)? {
         return Ok(None);
     }
-    let table = given.extract::<AnyRecordBatch>()?.into_table()?;
-    Ok(Some(table.into_inner().0))
+    let (chunks, _) = given.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
+    let batch = |chunk: &ArrayRef| match chunk.as_struct_opt() {
+        // A null row has no place in a batch, which would show what is below it.
+        Some(rows) if rows.null_count() == 0 => Ok(RecordBatch::from(rows)),
+        Some(_) => Err(IllegalArgumentError::new_err("a table cannot have rows that are null")),
+        None => Err(IllegalArgumentError::new_err(format!("a table is needed, not an array of {}", chunk.data_type()))),
+    };
+    chunks.iter().map(batch).collect::<PyResult<_>>().map(Some)
 }
 
 /// An Arrow array; None for what is none.
@@ -45,10 +51,47 @@ fn refused(error: arrow_schema::ArrowError) -> PyErr {
     IllegalArgumentError::new_err(error.to_string())
 }
 
+/// Whether a column is of text; a cast would make text of anything.
+fn is_text_column(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => true,
+        DataType::Dictionary(_, values) => is_text_column(values),
+        _ => false,
+    }
+}
+
+/// Whether a column is of lists of something.
+fn is_list_column(kind: &DataType, of: impl Fn(&DataType) -> bool) -> bool {
+    match kind {
+        DataType::Null => true,
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => of(item.data_type()),
+        _ => false,
+    }
+}
+
+fn check_column(array: &ArrayRef, column: &str, wanted: &str, is: impl Fn(&DataType) -> bool) -> PyResult<()> {
+    let kind = array.data_type();
+    if is(kind) {
+        return Ok(());
+    }
+    Err(IllegalArgumentError::new_err(format!("column {column} must be of {wanted}, not {kind}")))
+}
+
 fn cast_to(array: &ArrayRef, wanted: &DataType, column: &str) -> PyResult<ArrayRef> {
     cast(array, wanted).map_err(|_| {
         IllegalArgumentError::new_err(format!("column {column} must be {wanted}, not {}", array.data_type()))
     })
+}
+
+fn one_dimension(array: &Bound<'_, PyUntypedArray>, column: &str) -> PyResult<()> {
+    match array.ndim() {
+        1 => Ok(()),
+        found => Err(IllegalArgumentError::new_err(format!("column {column} must have one dimension, not {found}"))),
+    }
 }
 
 /// Text by row: distinct or all names, and which of them a row has.
@@ -103,6 +146,7 @@ impl Texts {
                 return Ok(Self { names: values.names, rows: Some(keys.into_iter().enumerate().map(row).collect()) });
             }
         }
+        check_column(array, column, "text", is_text_column)?;
         let texts = cast_to(array, &DataType::LargeUtf8, column)?;
         let texts = texts.as_string::<i64>();
         let mut names = Names::with_capacity(texts.len());
@@ -116,6 +160,7 @@ impl Texts {
 
     /// A numpy column of fixed width: code points, filled up with zeros.
     fn of_numpy(array: &Bound<'_, PyUntypedArray>, column: &str) -> PyResult<Self> {
+        one_dimension(array, column)?;
         let py = array.py();
         let width = array.dtype().itemsize() / 4;
         if width == 0 || array.len() == 0 {
@@ -168,14 +213,14 @@ impl Numbers {
         if let Ok(array) = given.cast::<PyUntypedArray>()
             && matches!(array.dtype().kind(), b'i' | b'u')
         {
-            if let Ok(numbers) = given.cast::<PyArray1<i32>>() {
-                let numbers = numbers.readonly();
-                if let Ok(plain) = numbers.as_slice()
-                    && plain.iter().all(|number| *number >= 0)
-                {
-                    return Ok(Self(plain.to_vec()));
-                }
-                return Self::checked(numbers.as_array().iter().map(|number| i64::from(*number)), column);
+            one_dimension(array, column)?;
+            // A field of packed records is not aligned, or not a whole number of entries from the next: that is copied.
+            if let Ok(numbers) = given.cast::<PyArray1<i32>>()
+                && given.getattr("flags")?.getattr("aligned")?.extract()?
+                && let Ok(plain) = numbers.readonly().as_slice()
+                && plain.iter().all(|number| *number >= 0)
+            {
+                return Ok(Self(plain.to_vec()));
             }
             // What is above int64 turns negative, and is refused as what is negative.
             let numbers = given.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
@@ -205,6 +250,11 @@ impl Numbers {
             return Err(IllegalArgumentError::new_err(format!("{column}[{row}] is null")));
         }
         let numbers = cast_to(array, &DataType::Int64, column)?;
+        // What int64 cannot hold is null after the cast.
+        if let Some(row) = (0..numbers.len()).find(|row| numbers.is_null(*row)) {
+            let most = i32::MAX;
+            return Err(IllegalArgumentError::new_err(format!("{column}[{row}] must be from 0 to {most}")));
+        }
         Self::checked(numbers.as_primitive::<Int64Type>().values().iter().copied(), column)
     }
 
@@ -229,21 +279,24 @@ fn list_of(item: DataType) -> DataType {
 
 /// What `read` makes of every list of names.
 pub(super) fn names_in_lists(array: &ArrayRef, mut read: impl FnMut(&[&str]) -> u32) -> PyResult<Vec<u32>> {
-    let array = match array.as_any_dictionary_opt() {
-        Some(dictionary) => {
-            if let Some(row) = (0..dictionary.len()).find(|row| dictionary.is_null(*row)) {
-                return Err(IllegalArgumentError::new_err(format!("topics[{row}] is null")));
-            }
-            if dictionary.is_empty() {
-                return Ok(Vec::new());
-            }
-            let of_values = names_in_lists(dictionary.values(), read)?;
-            return Ok(dictionary.normalized_keys().into_iter().map(|key| of_values[key]).collect());
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        if let Some(row) = (0..dictionary.len()).find(|row| dictionary.is_null(*row)) {
+            return Err(IllegalArgumentError::new_err(format!("topics[{row}] is null")));
         }
-        None => cast_to(array, &list_of(DataType::LargeUtf8), "topics")?,
-    };
+        if dictionary.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of_values = names_in_lists(dictionary.values(), read)?;
+        return Ok(dictionary.normalized_keys().into_iter().map(|key| of_values[key]).collect());
+    }
+    check_column(array, "topics", "lists of text", |kind| is_list_column(kind, is_text_column))?;
+    let rows = array.len();
+    let array = cast_to(array, &list_of(DataType::LargeUtf8), "topics")?;
     let lists = array.as_list::<i64>();
     let texts = lists.values().as_string::<i64>();
+    if lists.len() != rows {
+        return Err(IllegalArgumentError::new_err("column topics has lists that cannot be read"));
+    }
     let mut found = Vec::with_capacity(lists.len());
     let mut names = Vec::new();
     for row in 0..lists.len() {
@@ -261,6 +314,9 @@ pub(super) fn names_in_lists(array: &ArrayRef, mut read: impl FnMut(&[&str]) -> 
 
 /// Per topic and partition the racks of its replicas; None for a topic without. A null rack is none.
 pub(super) fn racks_in_lists(array: &ArrayRef) -> PyResult<Vec<Option<Vec<Vec<String>>>>> {
+    check_column(array, "racks", "lists of lists of text", |kind| {
+        is_list_column(kind, |kind| is_list_column(kind, is_text_column))
+    })?;
     let array = cast_to(array, &list_of(list_of(DataType::LargeUtf8)), "racks")?;
     let topics = array.as_list::<i64>();
     let of_partition = |racks: Option<ArrayRef>| -> Vec<String> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 
 use super::super::error::wrong_type;
@@ -73,8 +73,12 @@ impl Reader<'_> {
         self.group.push(id, class, instance_id.as_deref(), rack.as_deref());
         let user_data = subscription.getattr(intern!(py, "user_data"))?;
         let owned = subscription.getattr(intern!(py, "owned_partitions"))?;
+        let is_plain = user_data.is_none() || user_data.is_exact_instance_of::<PyBytes>();
         let user_data = if user_data.is_none() { 0 } else { user_data.len()? };
         let owned_partitions = owned_bytes(&owned)?;
+        if !is_plain || !owned.is_exact_instance_of::<PyTuple>() {
+            self.resolver.forget(); // user code may have run
+        }
         if user_data + owned_partitions > 0 {
             self.group.note_extra(Extra { user_data, owned_partitions, rack: 0 });
         }

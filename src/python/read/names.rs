@@ -40,6 +40,8 @@ const AHEAD: usize = 16;
 pub(super) struct Resolver {
     /// Per number what followed it and where it was last time, and at the end what came first.
     seen: Vec<Seen>,
+    /// Numbers whose `at` may be set since addresses were forgotten; once it is longer than `seen`, any may.
+    learnt: Vec<u32>,
     /// Numbers of names that more than one container holds, by address.
     by_address: FxHashMap<usize, u32>,
     /// The last container: what it held, and its class.
@@ -62,6 +64,7 @@ impl Resolver {
     pub(super) fn new(topics: impl ExactSizeIterator<Item = (u32, usize)>) -> Self {
         let mut found = Self {
             seen: vec![Seen { at: 0, next: NONE }; topics.len() + 1],
+            learnt: Vec::new(),
             by_address: FxHashMap::default(),
             last: Vec::new(),
             last_class: NONE,
@@ -78,20 +81,25 @@ impl Resolver {
             found.seen[before].next = number;
             found.seen[number as usize].at = address;
             before = number as usize;
+            found.learnt.push(number);
         }
         found
     }
 
     /// Forgets addresses: Python code may have run.
     pub(super) fn forget(&mut self) {
-        for seen in &mut self.seen {
-            seen.at = 0;
+        if self.learnt.len() > self.seen.len() {
+            self.seen.iter_mut().for_each(|seen| seen.at = 0);
+        } else {
+            self.learnt.iter().for_each(|number| self.seen[*number as usize].at = 0);
         }
-        self.by_address.clear();
+        self.learnt.clear();
+        // New ones, since to clear a table costs what it once held.
+        self.by_address = FxHashMap::default();
         self.last.clear();
         self.last_class = NONE;
-        self.by_sample.clear();
-        self.containers.clear();
+        self.by_sample = FxHashMap::default();
+        self.containers = FxHashMap::default();
     }
 
     /// The class of a container that several members share, if it was seen before.
@@ -190,6 +198,9 @@ impl Resolver {
             };
             numbers.push(number);
             if (number as usize) < topics {
+                if self.learnt.len() <= topics + 1 {
+                    self.learnt.push(number);
+                }
                 self.seen[number as usize].at = entry.address();
                 self.seen[before].next = number;
                 before = number as usize;

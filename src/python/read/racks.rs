@@ -20,10 +20,10 @@ pub(super) struct Combinations {
 impl Combinations {
     /// The set of racks; None if some entry is no name.
     pub(super) fn set(&mut self, entries: &[Entry<'_>]) -> Option<u32> {
-        if let Some((_, next)) = self.known.get(self.last as usize)
-            && self.is(*next, entries)
+        if let Some((_, next)) = self.known.get(self.last as usize).copied()
+            && self.is(next, entries)?
         {
-            self.last = *next;
+            self.last = next;
             return Some(self.known[self.last as usize].0);
         }
         self.numbers.clear();
@@ -40,11 +40,18 @@ impl Combinations {
         self.note()
     }
 
-    /// Whether a combination is written like this.
-    fn is(&self, combination: u32, entries: &[Entry<'_>]) -> bool {
+    /// Whether a combination is written like this; None if some entry is no name, after which no entry may be looked at.
+    fn is(&self, combination: u32, entries: &[Entry<'_>]) -> Option<bool> {
         let numbers = self.met.get(combination);
-        numbers.len() == entries.len()
-            && numbers.iter().zip(entries).all(|(number, rack)| rack.text() == Some(self.racks.name(*number)))
+        if numbers.len() != entries.len() {
+            return Some(false);
+        }
+        for (number, rack) in numbers.iter().zip(entries) {
+            if rack.text()? != self.racks.name(*number) {
+                return Some(false);
+            }
+        }
+        Some(true)
     }
 
     /// Notes the combination in `numbers`, and gives its set.

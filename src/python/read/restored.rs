@@ -27,6 +27,7 @@ pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [
     if topics.order.is_some() {
         return wrong("topics have to be in Java's order".into());
     }
+    unique("topics", topics.topics.names())?;
     let mut group = Group::new(Arc::clone(&topics.topics), members.len());
     let mut classes = Vec::new();
     for subscription in &subscriptions {

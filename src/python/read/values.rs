@@ -42,14 +42,22 @@ pub(super) fn each_item<'py>(
         if !CHECKED {
             continue;
         }
-        let now = plain.map_or_else(|| mapping.len(), |dict| Ok(dict.len()))?;
-        if now != size {
-            return Err(IllegalArgumentError::new_err(format!(
-                "{what} changed size while it was read: {size} entries, then {now}"
-            )));
+        if let Some(dict) = plain {
+            same_size(what, size, dict.len())?;
         }
     }
+    if CHECKED && plain.is_none() {
+        same_size(what, size, mapping.len()?)?; // user code, perhaps, which may not run between entries
+    }
     Ok(())
+}
+
+fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
+    if now == size {
+        return Ok(());
+    }
+    let reason = format!("{what} changed size while it was read: {size} entries, then {now}");
+    Err(IllegalArgumentError::new_err(reason))
 }
 
 /// Iterates, with an error of our own for what is no iterable.
