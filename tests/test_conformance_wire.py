@@ -105,15 +105,16 @@ def compare(case: Case, engine: Engine) -> None:
         assert decoded(case, case.data[: used - 1], engine) is None, f"{case.name}: left_over"
 
 
-def compare_all(folder: Path, engine: Engine) -> None:
-    """Fails unless every answer is Kafka's."""
-    for path in wire_vectors.files(folder):
-        for case in wire_vectors.read(path):
-            compare(case, engine)
+def compare_all(folder: Path, engine: Engine) -> int:
+    """Fails unless every answer is Kafka's; gives how many there are."""
+    cases = [case for path in wire_vectors.files(folder) for case in wire_vectors.read(path)]
+    for case in cases:
+        compare(case, engine)
+    return len(cases)
 
 
 def test_wire_vectors_are_answered_as_kafka_answered_them(engine: Engine) -> None:
-    compare_all(wire_vectors.folder(), engine)
+    assert compare_all(wire_vectors.folder(), engine) > 0
 
 
 def test_wire_vectors_of_our_own_folder_are_all_there() -> None:
@@ -246,7 +247,7 @@ def test_wire_a_mutated_copy_of_the_vectors_is_noticed(
 
 
 def test_wire_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_path: Path) -> None:
-    compare_all(stored(tmp_path, OWN_LINES), engine)
+    assert len(OWN_LINES) == compare_all(stored(tmp_path, OWN_LINES), engine)
 
 
 @pytest.mark.parametrize("kind", ["subscription", "assignment"])
@@ -267,7 +268,7 @@ def test_wire_what_is_not_compared_may_be_anything(engine: Engine, tmp_path: Pat
         ["id", "why", "seed", "tags", "category", "profile", "about", "in_3.7.0"], "anything"
     )
 
-    compare_all(stored(tmp_path, [line]), engine)
+    assert 1 == compare_all(stored(tmp_path, [line]), engine)
 
 
 def test_wire_an_empty_file_is_an_error(tmp_path: Path) -> None:

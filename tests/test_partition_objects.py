@@ -250,7 +250,7 @@ def test_answers_that_are_dropped_leave_nothing_behind() -> None:
         with pytest.raises(errors.IllegalArgumentError):
             assign(topics | {"topic3": -1}, members)
         with pytest.raises(errors.WrongTypeError):
-            assign(topics, members | {"member3": [*topics, 7]})  # type: ignore[arg-type]
+            assign(topics, members | {"member3": [*topics, 7]})  # type: ignore[arg-type]  # beyond the types, on purpose
 
     def counted() -> list[int]:
         gc.collect()
