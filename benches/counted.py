@@ -62,6 +62,7 @@ CALLS: dict[str, Prepare] = {
     "plan, sets": _side("plan", HOMOGENEOUS, "sets"),
     "plan, objects": _side("plan", HOMOGENEOUS, "objects"),
     "plan, racks": _side("plan", RACKS),
+    "plan, columns": _side("plan, columns", HOMOGENEOUS),
     "plan, tiny": _many(_side("plan", TINY)),
     "Group.plan": _side("Group.plan", HOMOGENEOUS),
     "plan.encode": _encode,

@@ -200,9 +200,8 @@ struct Queues {
 }
 
 impl Queues {
-    /// Sorts (rack, number) pairs into queues, keeping their order inside a queue.
-    fn new(pairs: impl Iterator<Item = (u32, u32)> + Clone, racks: usize) -> Self {
-        Self { lists: Lists::by_key(racks, pairs), heads: vec![0; racks] }
+    fn new(lists: Lists) -> Self {
+        Self { heads: vec![0; lists.len()], lists }
     }
 
     /// The first entry of a queue that is still usable; what comes before it is dropped for good.
@@ -255,11 +254,8 @@ impl<'a> Solution<'a> {
 
     /// Each consumer in order takes the first positions on its rack (without a rack: any), up to its capacity.
     fn give_matching(&mut self, column: &[u32], local: &LocalRacks<'_>) {
-        let pairs = column
-            .iter()
-            .enumerate()
-            .flat_map(|(position, set)| local.sets.get(*set).iter().map(move |rack| (*rack, position as u32)));
-        let mut queues = Queues::new(pairs, local.count as usize + 1);
+        let racks = local.count as usize + 1;
+        let mut queues = Queues::new(Lists::by_member(racks, column, &local.sets));
         let mut anywhere = 0;
         for consumer in 0..self.consumers.len() {
             if self.quota == 0 && self.extra == 0 {
@@ -288,7 +284,7 @@ impl<'a> Solution<'a> {
         let anywhere = local.count + 1;
         let pairs =
             self.consumers.iter().enumerate().map(|(consumer, rack)| (rack.unwrap_or(anywhere), consumer as u32));
-        let mut queues = Queues::new(pairs, anywhere as usize + 1);
+        let mut queues = Queues::new(Lists::by_key(anywhere as usize + 1, pairs));
         for position in 0..self.owners.len() {
             let on = common.map_or(&[][..], |common| local.sets.get(common[position]));
             let first = on

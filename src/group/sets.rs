@@ -37,6 +37,33 @@ impl Lists {
         Self { entries, ends }
     }
 
+    /// The positions of a column of sets, under each number that is in the set there.
+    pub(crate) fn by_member(keys: usize, column: &[u32], sets: &Sets) -> Self {
+        let mut of_set = vec![0; sets.len()];
+        for set in column {
+            of_set[*set as usize] += 1;
+        }
+        let mut ends = vec![0; keys + 1];
+        for (set, count) in sets.all().iter().zip(of_set) {
+            for key in set {
+                ends[*key as usize + 1] += count;
+            }
+        }
+        for key in 0..keys {
+            ends[key + 1] += ends[key];
+        }
+        let mut entries = vec![0; ends[keys]];
+        for (position, set) in (0..).zip(column) {
+            for key in sets.get(*set) {
+                let place = &mut ends[*key as usize];
+                entries[*place] = position;
+                *place += 1;
+            }
+        }
+        ends.truncate(keys);
+        Self { entries, ends }
+    }
+
     /// Adds a list.
     pub(crate) fn push(&mut self, list: &[u32]) {
         self.entries.extend_from_slice(list);
@@ -173,6 +200,16 @@ mod tests {
         assert_ne!(sets.number(&mut vec![0, 2]), sets.number(&mut vec![0]));
         assert_eq!(sets.number(&mut vec![]), sets.number(&mut vec![]));
         assert_eq!(vec![&[0, 2][..], &[0], &[]], sets.all().iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn positions_are_listed_under_what_is_in_their_sets() {
+        let mut sets = Sets::default();
+        let column = [vec![0, 2], vec![], vec![2], vec![0, 2]].map(|mut set| sets.number(&mut set));
+
+        let lists = Lists::by_member(3, &column, &sets);
+
+        assert_eq!(vec![&[0, 3][..], &[], &[0, 2, 3]], lists.iter().collect::<Vec<_>>());
     }
 
     #[test]

@@ -58,6 +58,54 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// The two fields of an instance of just this class, which is a named tuple that passed `check_class`.
+    #[inline]
+    pub(super) fn pair(self, class: Class) -> Option<[Entry<'a>; 2]> {
+        let object = self.object.as_ptr();
+        // SAFETY: the object is alive, since its container is lent and holds it; of just this class it is laid out as a
+        // tuple, which keeps what it holds alive and never changes. One of another length has no second field.
+        unsafe {
+            if ffi::Py_TYPE(object) as usize != class.0 || ffi::PyTuple_Size(object) != 2 {
+                return None;
+            }
+            let field =
+                |place| NonNull::new(tuple_item(object, place)).map(|object| Entry { object, lent: PhantomData });
+            Some([field(0)?, field(1)?])
+        }
+    }
+
+    /// What a plain tuple holds, written into a buffer that is cleared first.
+    #[inline]
+    pub(super) fn tuple(self, held: &mut Vec<Entry<'a>>) -> Option<()> {
+        let object = self.object.as_ptr();
+        held.clear();
+        // SAFETY: the object is alive, as above; of just this class it is a tuple, which keeps what it holds alive.
+        unsafe {
+            if ffi::PyTuple_CheckExact(object) == 0 {
+                return None;
+            }
+            for place in 0..ffi::PyTuple_Size(object) {
+                held.push(Entry { object: NonNull::new(tuple_item(object, place))?, lent: PhantomData });
+            }
+        }
+        Some(())
+    }
+
+    /// The number of a plain `int` that int32 holds.
+    #[inline]
+    pub(super) fn int(self) -> Option<i32> {
+        let object = self.object.as_ptr();
+        // SAFETY: the object is alive, as above, and an int, of which the call says without an error whether it is too large.
+        unsafe {
+            if ffi::PyLong_CheckExact(object) == 0 {
+                return None;
+            }
+            let mut overflow = 0;
+            let number = ffi::PyLong_AsLongAndOverflow(object, &raw mut overflow);
+            if overflow == 0 { i32::try_from(number).ok() } else { None }
+        }
+    }
+
     /// The text of a `str`; None for anything else, and for one with a lone surrogate.
     ///
     /// After None nothing that is lent may be looked at any more: the error that was set and cleared is an object, whose
@@ -87,6 +135,33 @@ impl<'a> Entry<'a> {
             let bytes = std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize);
             Some(std::str::from_utf8_unchecked(bytes))
         }
+    }
+}
+
+/// A class by its address, which is compared with those of other classes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Class(usize);
+
+impl Class {
+    /// A class that passes `check_class`.
+    pub(super) fn checked(class: &Bound<'_, PyType>) -> PyResult<Self> {
+        check_class(class)?;
+        Ok(Self(class.as_type_ptr() as usize))
+    }
+}
+
+/// What a tuple holds at a place, without a reference of its own.
+///
+/// # Safety
+/// It is a tuple, alive, and has that place.
+#[inline]
+unsafe fn tuple_item(tuple: *mut ffi::PyObject, place: ffi::Py_ssize_t) -> *mut ffi::PyObject {
+    // SAFETY: the caller sees to it.
+    unsafe {
+        #[cfg(not(Py_LIMITED_API))]
+        return ffi::PyTuple_GET_ITEM(tuple, place);
+        #[cfg(Py_LIMITED_API)]
+        return ffi::PyTuple_GetItem(tuple, place);
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
 use super::super::error::wrong_type;
-use super::super::fast;
+use super::super::fast::{self, Class};
 use super::objects::Objects;
 use super::racks::Combinations;
 use super::values::{each_item, int, is_int, is_text, iterate, plain, with_name};
@@ -69,6 +69,9 @@ pub(super) fn read(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTop
     Ok(NamedTopics::new(objects.into(), names, partitions, reader.combinations.into_racks()))
 }
 
+/// How many partitions ahead of the one that is read memory is asked for.
+const AHEAD: usize = 8;
+
 #[derive(Default)]
 struct Reader {
     combinations: Combinations,
@@ -88,7 +91,8 @@ impl Reader {
         let mut listed = Vec::new();
         if let Ok(list) = given.cast_exact::<PyList>() {
             listed.reserve(list.len());
-            for entry in list {
+            self.plain_partitions(given, info, &mut listed)?;
+            for entry in list.iter().skip(listed.len()) {
                 listed.push(self.partition(topic, &entry, info)?);
             }
         } else {
@@ -97,6 +101,40 @@ impl Reader {
             }
         }
         Ok(Partitions::listed(topic, listed, self.combinations.racks())?)
+    }
+
+    /// Reads a list as far as it holds nothing but `PartitionInfo` with a plain id and a plain tuple of names.
+    fn plain_partitions(
+        &mut self,
+        list: &Bound<'_, PyAny>,
+        info: &Bound<'_, PyType>,
+        listed: &mut Vec<(i32, u32)>,
+    ) -> PyResult<()> {
+        static CHECKED: PyOnceLock<Class> = PyOnceLock::new();
+        let class = *CHECKED.get_or_try_init(list.py(), || Class::checked(info))?;
+        let combinations = &mut self.combinations;
+        fast::lend(list, |entries| {
+            let mut racks = Vec::new();
+            for (place, entry) in entries.iter().enumerate() {
+                // Memory is asked for ahead, of a partition and then of its racks: both lie anywhere.
+                if let Some(ahead) = entries.get(place + 2 * AHEAD) {
+                    ahead.fetch();
+                }
+                if let Some([_, ahead]) = entries.get(place + AHEAD).and_then(|ahead| ahead.pair(class)) {
+                    ahead.fetch();
+                }
+                let read = entry.pair(class).and_then(|[id, on]| {
+                    let id = id.int().filter(|id| *id >= 0)?;
+                    on.tuple(&mut racks)?;
+                    Some((id, combinations.set(&racks)?))
+                });
+                match read {
+                    Some(partition) => listed.push(partition),
+                    None => return, // and nothing that was lent is looked at again
+                }
+            }
+        });
+        Ok(())
     }
 
     /// Id and set of racks.
