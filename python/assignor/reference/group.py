@@ -19,7 +19,7 @@ from assignor.model import (
     shown,
     wrong_type,
 )
-from assignor.reference.columns import members_as_mapping, topics_as_mapping
+from assignor.rows import members_as_mapping, topics_as_mapping
 
 LARGEST = 2**31 - 1
 """Kafka's partition ids and counts are int32."""

@@ -1,4 +1,4 @@
-"""Groups that come as columns, turned into the mappings that everything else here reads."""
+"""Groups that come as columns, turned into the mappings that the reference reads."""
 
 from __future__ import annotations
 
