@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -16,7 +17,7 @@ use super::names::Resolver;
 use super::objects::Objects;
 use super::racks::Combinations;
 use super::topics::NamedTopics;
-use super::values::{is_text, iterate, unique, with_name};
+use super::values::{iterate, unique};
 use crate::group::{Group, Ids, Names, Partitions};
 
 /// The topics of columns; None for what is none.
@@ -36,11 +37,10 @@ pub(super) fn topics(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedTopics>> 
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
             let (Some(names), Some(counts)) = (column("topic"), column("partitions")) else {
-                let columns = batch.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
-                return Err(IllegalArgumentError::new_err(format!(
-                    "topics as a table need the columns topic and partitions, and may have racks; found {}",
-                    columns.join(", ")
-                )));
+                return Err(lacking(
+                    &batch,
+                    "topics as a table need the columns topic and partitions, and may have racks",
+                ));
             };
             found.names("topic", &Texts::of(&names, "topic")?)?;
             let counts = Numbers::of(&counts, "partitions")?;
@@ -80,20 +80,9 @@ impl TopicReader {
         let refused = || wrong_type("rack_sets", "an iterable of racks", given);
         let mut sets = Vec::new();
         for racks in iterate(given, refused)? {
-            let racks = racks?;
-            let what = format!("rack_sets[{}]", sets.len());
-            let refused = || wrong_type(&what, "an iterable of str or None", &racks);
-            if is_text(&racks) {
-                return Err(refused());
-            }
-            let mut on: Vec<String> = Vec::new();
-            for rack in iterate(&racks, refused)? {
-                let rack = rack?;
-                if !rack.is_none() {
-                    on.push(with_name(&rack, || what.clone(), str::to_owned)?);
-                }
-            }
-            sets.push(self.combinations.set_of_texts(on.iter().map(String::as_str)));
+            let what = || format!("rack_sets[{}]", sets.len());
+            let set = self.combinations.set_of(&racks?, what, what)?;
+            sets.push(set);
         }
         Ok(sets)
     }
@@ -172,11 +161,10 @@ pub(super) fn members(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResul
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
             let (Some(ids), Some(wanted)) = (column("member_id"), column("topics")) else {
-                let columns = batch.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
-                return Err(IllegalArgumentError::new_err(format!(
-                    "members as a table need the columns member_id and topics, and may have group_instance_id and rack; found {}",
-                    columns.join(", ")
-                )));
+                return Err(lacking(
+                    &batch,
+                    "members as a table need the columns member_id and topics, and may have group_instance_id and rack",
+                ));
             };
             let classes = names_in_lists(&wanted, |names| resolver.class_of_texts(&mut group, names.iter().copied()))?;
             let optional = |name: &str| column(name).map(|column| Texts::of(&column, name)).transpose();
@@ -229,6 +217,12 @@ fn push(
         group.push(ids.required(row, "member_id")?, class(row)?, instance_id, rack);
     }
     Ok(())
+}
+
+/// The error for a table that lacks a column.
+fn lacking(batch: &RecordBatch, needed: &str) -> PyErr {
+    let columns: Vec<String> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
+    IllegalArgumentError::new_err(format!("{needed}; found {}", columns.join(", ")))
 }
 
 fn same_length(column: &str, length: usize, other: &str, wanted: usize) -> PyResult<()> {

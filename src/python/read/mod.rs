@@ -1,7 +1,7 @@
 //! Reads what Python hands over into a `Group`, and refuses with names what cannot be meant.
 //!
 //! User code may run while it is read (an iterable's `__iter__`, a mapping's `items`): mappings are listed first, their
-//! size is checked after every entry, and what was learnt of objects by their identity is forgotten.
+//! size is checked once more, and what was learnt of objects by their identity is forgotten.
 
 mod arrays;
 mod columns;

@@ -2,7 +2,11 @@
 //!
 //! Replicas are spread in patterns: what comes after a combination of racks is most often what came after it before.
 
-use super::super::fast::Entry;
+use pyo3::prelude::*;
+
+use super::super::error::wrong_type;
+use super::super::fast::{Entry, lend};
+use super::values::{is_text, iterate, with_name};
 use crate::group::{Racks, Sets};
 
 /// Combinations of racks met so far.
@@ -31,6 +35,30 @@ impl Combinations {
             self.numbers.push(self.racks.number(rack.text()?));
         }
         Some(self.note())
+    }
+
+    /// The set of racks in a container or iterable, None in it being no rack; the messages name it and what it holds.
+    pub(super) fn set_of(
+        &mut self,
+        given: &Bound<'_, PyAny>,
+        racks: impl Fn() -> String,
+        rack: impl Fn() -> String,
+    ) -> PyResult<u32> {
+        if let Some(Some(set)) = lend(given, |entries| self.set(entries)) {
+            return Ok(set);
+        }
+        let refused = || wrong_type(&racks(), "an iterable of str or None", given);
+        if is_text(given) {
+            return Err(refused());
+        }
+        let mut on: Vec<String> = Vec::new();
+        for name in iterate(given, refused)? {
+            let name = name?;
+            if !name.is_none() {
+                on.push(with_name(&name, &rack, str::to_owned)?);
+            }
+        }
+        Ok(self.set_of_texts(on.iter().map(String::as_str)))
     }
 
     /// The set of racks that come one by one.

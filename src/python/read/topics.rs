@@ -154,23 +154,8 @@ impl Reader {
 
     /// The set of racks that a partition's replicas are on.
     fn set(&mut self, topic: &str, id: i32, replicas: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let combinations = &mut self.combinations;
-        if let Some(Some(set)) = fast::lend(replicas, |entries| combinations.set(entries)) {
-            return Ok(set);
-        }
-        let refused =
-            || wrong_type(&format!("topic '{topic}', partition {id}: racks"), "an iterable of str or None", replicas);
-        if is_text(replicas) {
-            return Err(refused());
-        }
-        let mut on: Vec<String> = Vec::new();
-        for rack in iterate(replicas, refused)? {
-            let rack = rack?;
-            if !rack.is_none() {
-                on.push(with_name(&rack, || format!("topic '{topic}', partition {id}: a rack"), str::to_owned)?);
-            }
-        }
-        Ok(combinations.set_of_texts(on.iter().map(String::as_str)))
+        let what = |part: &str| format!("topic '{topic}', partition {id}: {part}");
+        self.combinations.set_of(replicas, || what("racks"), || what("a rack"))
     }
 }
 

@@ -101,6 +101,7 @@ pub(super) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResu
     Err(IllegalArgumentError::new_err(format!("{} {reason}: {}", what(), shown(value))))
 }
 
+/// What `read` makes of a `str` that UTF-8 can carry.
 pub(in crate::python) fn with_name<T>(
     value: &Bound<'_, PyAny>,
     what: impl Fn() -> String,
@@ -119,6 +120,7 @@ pub(in crate::python) fn with_name<T>(
     }
 }
 
+/// Whether it is text or bytes, which can be iterated but is never meant to be.
 pub(in crate::python) fn is_text(value: &Bound<'_, PyAny>) -> bool {
     if !CHECKED {
         return false;
