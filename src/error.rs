@@ -56,3 +56,15 @@ pub struct PlanError {
     /// What was wrong.
     pub reason: String,
 }
+
+/// A topic pattern that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("position {position}: {reason}")]
+pub struct PatternError {
+    /// Whether the dialect itself refuses the pattern; else it is the engine that cannot match it exactly.
+    pub invalid: bool,
+    /// Index of the character at which the reason lies.
+    pub position: usize,
+    /// What was wrong, or the construct that is not supported.
+    pub reason: String,
+}
