@@ -1,6 +1,6 @@
 """Sets of the characters that a topic name can have.
 
-Kafka's names are of `[a-zA-Z0-9._-]`. The sets span all printable ASCII characters, which lets a pattern be tried on a name
+Kafka's names are of `[a-zA-Z0-9._-]`. The sets span all printable ASCII, which lets a pattern be tried on a name
 that is not legal; what lies outside cannot occur in a name, and so is in no set.
 """
 

@@ -17,4 +17,4 @@ PARSERS: dict[str, Callable[[str], Node]] = {
     "librdkafka": librdkafka.parse,
     "python": python.parse,
 }
-"""What a pattern means, over whole names. A parser raises `text.PatternFault` for what the dialect refuses, or the engine."""
+"""What a pattern means, over whole names; a parser raises `text.PatternFault`."""

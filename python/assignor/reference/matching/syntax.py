@@ -1,7 +1,7 @@
 """What a pattern means, whatever the dialect it was written in: the tree that every parser of a dialect makes.
 
-Flags are gone by then: a parser has put them into the sets of characters. The tree speaks of the *whole* name: a dialect
-that looks for a prefix, or anywhere in the name, says so by "any characters" before and after.
+Flags are gone by then: a parser has put them into the sets of characters. The tree speaks of the *whole* name: a
+dialect that looks for a prefix, or anywhere in the name, says so by "any characters" before and after.
 """
 
 from __future__ import annotations
