@@ -1,8 +1,8 @@
 """Matches a name by walking the tree.
 
-A node turns a state into the ordered list of states in which it can end, the preferred ways first, each state once. Where
-nothing asks what a group took, a state is only a position, so there are few of them and no pattern is catastrophic; where
-something does, the number of steps is limited.
+A node turns a state into the ordered list of states in which it can end, the preferred ways first, each state once.
+Where nothing asks what a group took, a state is only a position, so there are few of them and no pattern is
+catastrophic; where something does, the number of steps is limited.
 """
 
 from __future__ import annotations
