@@ -68,3 +68,23 @@ pub struct PatternError {
     /// What was wrong, or the construct that is not supported.
     pub reason: String,
 }
+
+/// A pattern that was not tried on all names.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MatchError {
+    /// One name takes too long; only patterns with back-references have such names.
+    #[error("{dialect} pattern '{pattern}': back-references that take over {steps} steps on the topic '{topic}'")]
+    TooManySteps {
+        /// The pattern.
+        pattern: String,
+        /// Its dialect.
+        dialect: &'static str,
+        /// The name.
+        topic: String,
+        /// How many steps a name may take.
+        steps: usize,
+    },
+    /// Whoever asked does not want to know any more.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -38,6 +38,18 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
+    /// Whether a pattern leaves out topics that the broker keeps for itself unless it is told not to.
+    ///
+    /// Clients do so, the broker does not; a plain name is no pattern.
+    #[must_use]
+    pub fn hides_internal(self, pattern: &str) -> bool {
+        match self {
+            Self::Java | Self::Python => true,
+            Self::Librdkafka => pattern.starts_with('^'),
+            Self::Re2j => false,
+        }
+    }
+
     /// What the pattern means, over whole names.
     ///
     /// # Errors

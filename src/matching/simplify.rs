@@ -4,7 +4,7 @@ use super::chars::Chars;
 use super::syntax::{Greed, Node, Place};
 
 /// The longest name that Kafka allows; no other can be asked about.
-pub const LONGEST: usize = 249;
+pub(super) const LONGEST: usize = 249;
 
 /// A smaller tree that matches the same names.
 pub(crate) fn simplify(node: Node) -> Node {
@@ -44,11 +44,9 @@ fn rewrite(node: Node, asks: bool) -> Node {
             node => Node::Atomic(Box::new(node)),
         },
         Node::Around { ahead, negated, node } => Node::Around { ahead, negated, node: Box::new(rewrite(*node, asks)) },
-        Node::IfTaken { group, taken, other } => Node::IfTaken {
-            group,
-            taken: Box::new(rewrite(*taken, asks)),
-            other: Box::new(rewrite(*other, asks)),
-        },
+        Node::IfTaken { group, taken, other } => {
+            Node::IfTaken { group, taken: Box::new(rewrite(*taken, asks)), other: Box::new(rewrite(*other, asks)) }
+        }
         Node::Repeat { node, least, most, greed } => repeat(rewrite(*node, asks), least, most, greed),
         node @ (Node::Chars(_) | Node::At(_) | Node::Same { .. }) => node,
     }
@@ -74,7 +72,8 @@ fn either(nodes: Vec<Node>) -> Node {
             node => flat.push(node),
         }
     }
-    let sets: Option<Vec<Chars>> = flat.iter().map(|node| if let Node::Chars(set) = node { Some(*set) } else { None }).collect();
+    let sets: Option<Vec<Chars>> =
+        flat.iter().map(|node| if let Node::Chars(set) = node { Some(*set) } else { None }).collect();
     match sets {
         Some(sets) => Node::Chars(sets.into_iter().fold(Chars::NONE, |all, set| all | set)),
         None => Node::either(flat),
@@ -112,7 +111,9 @@ impl Node {
             Self::Same { .. } | Self::IfTaken { .. } => true,
             Self::Chars(_) | Self::At(_) => false,
             Self::Concat(nodes) | Self::Either(nodes) => nodes.iter().any(Self::asks),
-            Self::Repeat { node, .. } | Self::Group(_, node) | Self::Atomic(node) | Self::Around { node, .. } => node.asks(),
+            Self::Repeat { node, .. } | Self::Group(_, node) | Self::Atomic(node) | Self::Around { node, .. } => {
+                node.asks()
+            }
         }
     }
 

@@ -1,0 +1,249 @@
+//! Topic patterns as Python sees them: one pattern, several at once, and those of the members of a group.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+use rustc_hash::FxHashMap;
+
+use super::error::{IllegalArgumentError, InvalidPatternError, UnsupportedPatternError, shown, wrong_type};
+use super::read::{NamedTopics, is_text, iterate, with_name};
+use crate::group::{Group, Topics};
+use crate::matching::catalog::{self, Catalog};
+use crate::matching::dialect::Dialect;
+use crate::matching::pattern::Pattern;
+
+/// Reads a pattern; `owner` says whose it is, if anybody's, when it cannot be used.
+pub(super) fn read(text: &str, dialect: Dialect, include_internal: bool, owner: Option<&str>) -> PyResult<Pattern> {
+    Pattern::new(dialect, text, include_internal).map_err(|error| {
+        let details = (error.reason, text.to_owned(), dialect.name(), error.position, owner.map(str::to_owned));
+        if error.invalid { InvalidPatternError::new_err(details) } else { UnsupportedPatternError::new_err(details) }
+    })
+}
+
+/// The numbers of all names of a catalog that a pattern matches, ascending.
+fn select(py: Python<'_>, pattern: &Pattern, catalog: &Catalog) -> PyResult<Vec<u32>> {
+    let mut signal = Signal::new(py);
+    let found = pattern.select(catalog, &mut || signal.pulse());
+    signal.raised()?;
+    Ok(found?)
+}
+
+/// Looks now and then whether somebody pressed Ctrl-C.
+pub(super) struct Signal<'py> {
+    py: Python<'py>,
+    raised: Option<PyErr>,
+}
+
+impl<'py> Signal<'py> {
+    pub(super) fn new(py: Python<'py>) -> Self {
+        Self { py, raised: None }
+    }
+
+    /// Whether to go on.
+    pub(super) fn pulse(&mut self) -> bool {
+        if let Err(error) = self.py.check_signals() {
+            self.raised = Some(error);
+        }
+        self.raised.is_none()
+    }
+
+    /// The exception that the signal raised.
+    pub(super) fn raised(self) -> PyResult<()> {
+        self.raised.map_or(Ok(()), Err)
+    }
+}
+
+/// The dialect of a name.
+pub(super) fn dialect(name: &Bound<'_, PyAny>) -> PyResult<Dialect> {
+    let found = name.cast::<PyString>().ok().and_then(|name| Dialect::named(&name.to_string_lossy()));
+    found.ok_or_else(|| {
+        let known: Vec<String> = Dialect::ALL.iter().map(|dialect| format!("'{}'", dialect.name())).collect();
+        IllegalArgumentError::new_err(format!("dialect must be one of {}, not {}", known.join(", "), shown(name)))
+    })
+}
+
+/// Names of topics that patterns can be tried on, with the objects they came as.
+pub(super) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyString>, String)>> {
+    let refused = || wrong_type("topics", "an iterable of topic names", given);
+    if is_text(given) {
+        return Err(refused());
+    }
+    let mut found = Vec::with_capacity(given.len().unwrap_or(0));
+    for topic in iterate(given, refused)? {
+        let topic = topic?;
+        let name = with_name(&topic, || "a topic".into(), str::to_owned)?;
+        can_be_tried(&name)?;
+        found.push((topic.cast_into::<PyString>()?, name));
+    }
+    Ok(found)
+}
+
+/// Refuses a name that Kafka could not have, and that no pattern is tried on.
+pub(super) fn can_be_tried(name: &str) -> PyResult<()> {
+    if catalog::can_be_tried(name) {
+        return Ok(());
+    }
+    let kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]";
+    let shown: String = name.chars().take(80).collect();
+    Err(IllegalArgumentError::new_err(format!("no pattern can be tried on the topic {shown:?}: {kafka}")))
+}
+
+/// The topics that a pattern matches, in the order given.
+#[pyfunction]
+pub(super) fn match_topics<'py>(
+    pattern: &Bound<'py, PyAny>,
+    topics: &Bound<'py, PyAny>,
+    dialect: &Bound<'py, PyAny>,
+    include_internal: bool,
+) -> PyResult<Bound<'py, PyList>> {
+    let py = pattern.py();
+    let pattern = plain(pattern, dialect, include_internal)?;
+    let mut found = Vec::new();
+    for (row, (topic, name)) in self::topics(topics)?.into_iter().enumerate() {
+        if row % 64 == 63 {
+            py.check_signals()?;
+        }
+        if pattern.matches(&name)? {
+            found.push(topic);
+        }
+    }
+    PyList::new(py, found)
+}
+
+/// The topics that each of several pairs of pattern and dialect matches, in the order given; those that come again, once.
+#[pyfunction]
+pub(super) fn match_each<'py>(
+    patterns: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    topics: &Bound<'py, PyAny>,
+    include_internal: bool,
+) -> PyResult<Vec<Bound<'py, PyList>>> {
+    let py = topics.py();
+    let topics = self::topics(topics)?;
+    let (catalog, numbers) = Catalog::new(topics.iter().map(|(_, name)| name.as_str()));
+    let mut objects: Vec<Option<&Bound<'py, PyString>>> = vec![None; catalog.given()];
+    for ((topic, _), number) in topics.iter().zip(numbers) {
+        objects[number as usize].get_or_insert(topic);
+    }
+    let mut answers = Vec::with_capacity(patterns.len());
+    for (pattern, dialect) in &patterns {
+        py.check_signals()?;
+        let found = select(py, &plain(pattern, dialect, include_internal)?, &catalog)?;
+        answers.push(PyList::new(py, found.into_iter().map(|number| objects[number as usize]))?);
+    }
+    Ok(answers)
+}
+
+fn plain(pattern: &Bound<'_, PyAny>, dialect: &Bound<'_, PyAny>, include_internal: bool) -> PyResult<Pattern> {
+    let dialect = self::dialect(dialect)?;
+    with_name(pattern, || "a pattern".into(), |text| read(text, dialect, include_internal, None))?
+}
+
+/// One pattern, read once and tried on single names.
+///
+/// Args:
+///     pattern: The pattern.
+///     dialect: Who reads it: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+///
+/// Raises:
+///     InvalidPatternError: The dialect refuses the pattern.
+///     UnsupportedPatternError: The dialect accepts it, and what it means cannot be matched exactly here.
+///
+/// Example:
+///     >>> TopicPattern("orders-.*").matches("orders-eu"), TopicPattern("orders-.*").matches("orders")
+///     (True, False)
+#[pyclass(frozen, eq, hash, name = "TopicPattern", module = "assignor.matching")]
+pub(super) struct PyTopicPattern(Pattern);
+
+impl PartialEq for PyTopicPattern {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0.text(), self.0.dialect()) == (other.0.text(), other.0.dialect())
+    }
+}
+
+impl std::hash::Hash for PyTopicPattern {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.0.text(), self.0.dialect()).hash(state);
+    }
+}
+
+#[pymethods]
+impl PyTopicPattern {
+    #[new]
+    #[pyo3(signature = (pattern, dialect = None), text_signature = "(pattern, dialect='java')")]
+    fn new(pattern: &Bound<'_, PyAny>, dialect: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let java = PyString::new(pattern.py(), Dialect::Java.name()).into_any();
+        plain(pattern, dialect.unwrap_or(&java), true).map(Self)
+    }
+
+    /// The text of the pattern.
+    #[getter]
+    fn pattern(&self) -> &str {
+        self.0.text()
+    }
+
+    /// Who reads it.
+    #[getter]
+    fn dialect(&self) -> &'static str {
+        self.0.dialect().name()
+    }
+
+    /// Whether the pattern matches a topic, be it an internal one or not.
+    ///
+    /// Raises:
+    ///     IllegalArgumentError: A name that Kafka could not have.
+    ///     UnsupportedPatternError: The pattern takes too many steps on the name.
+    fn matches(&self, topic: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let name = with_name(topic, || "a topic".into(), str::to_owned)?;
+        can_be_tried(&name)?;
+        Ok(self.0.matches(&name)?)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (pattern, dialect) = (PyString::new(py, self.0.text()), PyString::new(py, self.dialect()));
+        Ok(format!("TopicPattern({}, {})", pattern.repr()?, dialect.repr()?))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let arguments = (slf.get().pattern(), slf.get().dialect()).into_pyobject(slf.py())?;
+        PyTuple::new(slf.py(), [slf.get_type().into_any(), arguments.into_any()])
+    }
+}
+
+/// What the patterns of the members of a group mean among its topics: each distinct pattern is tried once.
+#[derive(Default)]
+pub(super) struct Resolved {
+    classes: FxHashMap<(String, Dialect), u32>,
+}
+
+impl Resolved {
+    /// The class of the members with a pattern; `owner` says whose it is when it cannot be meant.
+    pub(super) fn class(
+        &mut self,
+        group: &mut Group,
+        topics: &NamedTopics,
+        pattern: &Bound<'_, PyAny>,
+        dialect: &Bound<'_, PyAny>,
+        owner: &str,
+    ) -> PyResult<u32> {
+        let py = pattern.py();
+        let text = with_name(pattern, || format!("{owner}: pattern"), str::to_owned)?;
+        let key = (text, self::dialect(dialect)?);
+        if let Some(&class) = self.classes.get(&key) {
+            return Ok(class);
+        }
+        let found = read(&key.0, key.1, false, Some(owner))?;
+        let mut found = select(py, &found, topics.catalog()?)?;
+        let class = group.class(&mut found);
+        self.classes.insert(key, class);
+        Ok(class)
+    }
+}
+
+/// The names of topics for patterns, under their numbers.
+pub(super) fn catalog_of(topics: &Arc<Topics>) -> PyResult<Catalog> {
+    for name in topics.names().iter() {
+        can_be_tried(name)?;
+    }
+    Ok(Catalog::new(topics.names().iter()).0)
+}
