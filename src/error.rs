@@ -72,8 +72,8 @@ pub struct PatternError {
 /// A pattern that was not tried on all names.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MatchError {
-    /// One name takes too long; only patterns with back-references have such names.
-    #[error("{dialect} pattern '{pattern}': back-references that take over {steps} steps on the topic '{topic}'")]
+    /// One name takes too long: with back-references it may, and with loops many deep.
+    #[error("{dialect} pattern '{pattern}': a search of over {steps} steps on the topic '{topic}'")]
     TooManySteps {
         /// The pattern.
         pattern: String,

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::simplify::LONGEST;
+use super::syntax::LONGEST;
 
 /// Topics that the broker keeps for itself; clients leave them out unless told otherwise (Topic.INTERNAL_TOPICS).
 pub const INTERNAL: [&str; 3] = ["__consumer_offsets", "__share_group_state", "__transaction_state"];

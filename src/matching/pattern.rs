@@ -8,6 +8,9 @@ use super::text::unsupported;
 use super::walk::STEPS;
 use crate::error::{MatchError, PatternError};
 
+/// How many parts a pattern may have once its repetitions are spelled out.
+pub const MOST_PARTS: usize = 20_000;
+
 /// Which topics someone subscribes to, in the words of a dialect.
 pub struct Pattern {
     dialect: Dialect,

@@ -1,10 +1,7 @@
 //! Rewrites a tree into a smaller one that means the same for every name: what is looked for is seen more easily in it.
 
 use super::chars::Chars;
-use super::syntax::{Greed, Node, Place};
-
-/// The longest name that Kafka allows; no other can be asked about.
-pub(super) const LONGEST: usize = 249;
+use super::syntax::{Greed, LONGEST, Node, Place};
 
 /// A smaller tree that matches the same names.
 pub(crate) fn simplify(node: Node) -> Node {

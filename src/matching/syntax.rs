@@ -5,6 +5,9 @@
 
 use super::chars::Chars;
 
+/// The longest name that Kafka allows; no other can be asked about.
+pub const LONGEST: usize = 249;
+
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
@@ -151,6 +154,25 @@ impl Node {
             Self::At(_) | Self::Around { .. } => Some(0),
             Self::Same { .. } => None,
             Self::IfTaken { taken, other, .. } => Some(taken.most()?.max(other.most()?)),
+        }
+    }
+
+    /// How many sets and places there are once repetitions are spelled out, as far as they fit into a name.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        match self {
+            Self::Chars(_) | Self::At(_) | Self::Same { .. } => 1,
+            Self::Concat(nodes) | Self::Either(nodes) => {
+                nodes.iter().fold(1, |sum, node| sum.saturating_add(node.parts()))
+            }
+            Self::Group(_, node) | Self::Atomic(node) | Self::Around { node, .. } => node.parts(),
+            Self::IfTaken { taken, other, .. } => taken.parts().saturating_add(other.parts()),
+            Self::Repeat { node, least, most, .. } => {
+                let fits = LONGEST / node.least().max(1);
+                let least = (*least as usize).min(fits);
+                let times = most.map(|most| most as usize).filter(|&most| most <= fits).unwrap_or(least + 1);
+                node.parts().saturating_mul(times.max(1))
+            }
         }
     }
 }

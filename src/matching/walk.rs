@@ -4,6 +4,8 @@
 //! state once. Where nothing asks what a group took, a state is only a position, so there are few of them and no pattern is
 //! catastrophic; where something does, the number of steps is limited.
 
+use std::collections::{HashMap, HashSet};
+
 use super::chars::Chars;
 use super::syntax::{Greed, Node, Place};
 
@@ -24,16 +26,18 @@ struct State {
 struct Walk<'a> {
     name: &'a [u8],
     steps: usize,
+    /// Where repetitions can end from a position, as far as that is known: loops within loops are walked once.
+    known: HashMap<(*const Node, usize), Vec<State>>,
 }
 
 /// Whether the pattern matches the whole name.
 ///
 /// # Errors
 ///
-/// Where that takes too many steps, which only patterns with back-references do.
+/// Where that takes too many steps: with back-references it may, and with loops many deep on long names.
 pub fn matches(node: &Node, name: &[u8]) -> Result<bool, TooManySteps> {
     let groups = asked(node).map(|most| vec![None; most as usize + 1].into_boxed_slice());
-    let mut walk = Walk { name, steps: 0 };
+    let mut walk = Walk { name, steps: 0, known: HashMap::new() };
     let ends = walk.ends(node, &State { at: 0, groups })?;
     Ok(ends.iter().any(|state| state.at == name.len()))
 }
@@ -52,11 +56,14 @@ fn asked(node: &Node) -> Option<u32> {
 }
 
 impl Walk<'_> {
+    /// The states in which a node can end, from one in which it starts.
     fn ends(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
-        self.steps += 1;
-        if self.steps > STEPS {
-            return Err(TooManySteps);
-        }
+        let ends = self.reached(node, from)?;
+        self.steps += 1 + ends.len();
+        if self.steps > STEPS { Err(TooManySteps) } else { Ok(ends) }
+    }
+
+    fn reached(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
         let here = |found: bool| if found { vec![from.clone()] } else { Vec::new() };
         Ok(match node {
             Node::Chars(set) => match self.name.get(from.at) {
@@ -81,14 +88,18 @@ impl Walk<'_> {
                 }
                 found.states
             }
-            Node::Repeat { node, least, most, greed: Greed::Possessive } => {
-                self.possessive(node, *least, *most, from)?
-            }
-            Node::Repeat { node, least, most, greed } => {
-                let mut loops =
-                    Loop { node, least: *least, most: *most, lazy: *greed == Greed::Lazy, ..Loop::default() };
-                self.iterate(&mut loops, 0, from.clone())?;
-                loops.found.states
+            Node::Repeat { .. } => {
+                let place = (std::ptr::from_ref(node), from.at);
+                if from.groups.is_none()
+                    && let Some(known) = self.known.get(&place)
+                {
+                    return Ok(known.clone());
+                }
+                let found = self.repeat(node, from)?;
+                if from.groups.is_none() {
+                    self.known.insert(place, found.clone());
+                }
+                found
             }
             Node::Group(group, node) => {
                 let mut ends = self.ends(node, from)?;
@@ -132,6 +143,18 @@ impl Walk<'_> {
                 self.ends(if was { taken } else { other }, from)?
             }
         })
+    }
+
+    fn repeat(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
+        let Node::Repeat { node, least, most, greed } = node else { return Ok(Vec::new()) };
+        if *greed == Greed::Possessive {
+            return self.possessive(node, *least, *most, from);
+        }
+        let lazy = *greed == Greed::Lazy;
+        let (seen, found) = (HashSet::new(), Ordered::default());
+        let mut loops = Loop { node, least: *least, most: *most, lazy, seen, found };
+        self.iterate(&mut loops, 0, from.clone())?;
+        Ok(loops.found.states)
     }
 
     /// Goes on from a state in which so many iterations are done.
@@ -212,7 +235,7 @@ impl Walk<'_> {
 #[derive(Default)]
 struct Ordered {
     states: Vec<State>,
-    seen: std::collections::HashSet<State>,
+    seen: HashSet<State>,
 }
 
 impl Ordered {
@@ -235,19 +258,66 @@ struct Loop<'a> {
     least: u32,
     most: Option<u32>,
     lazy: bool,
-    seen: std::collections::HashSet<(u32, State)>,
+    seen: HashSet<(u32, State)>,
     found: Ordered,
 }
 
-impl Default for Loop<'_> {
-    fn default() -> Self {
-        Self {
-            node: &Node::NOTHING,
-            least: 0,
-            most: None,
-            lazy: false,
-            seen: std::collections::HashSet::default(),
-            found: Ordered::default(),
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letters(text: &str) -> Node {
+        Node::Chars(Chars::of(text))
+    }
+
+    fn star(node: Node, greed: Greed) -> Node {
+        Node::repeat(node, 0, None, greed)
+    }
+
+    fn found(node: &Node, name: &str) -> bool {
+        matches(node, name.as_bytes()).expect("few steps")
+    }
+
+    #[test]
+    fn what_gives_nothing_back_leaves_nothing() {
+        let then_a = |greed| Node::Concat(vec![star(letters("a"), greed), letters("a")]);
+
+        assert!(found(&then_a(Greed::Greedy), "aaa"));
+        assert!(found(&then_a(Greed::Lazy), "aaa"));
+        assert!(!found(&then_a(Greed::Possessive), "aaa"));
+        let first_way = Node::Atomic(Box::new(Node::Either(vec![letters("a"), Node::text("ab")])));
+        assert!(!found(&Node::Concat(vec![first_way, letters("c")]), "abc"));
+    }
+
+    #[test]
+    fn a_group_is_asked_for_what_it_took_last() {
+        let group = Node::Group(1, Box::new(letters("ab")));
+        let twice = Node::Concat(vec![star(group, Greed::Greedy), Node::Same { group: 1, folded: false }]);
+
+        assert!(found(&twice, "abb"));
+        assert!(!found(&twice, "aba"));
+        assert!(!found(&Node::Same { group: 1, folded: false }, ""));
+    }
+
+    #[test]
+    fn looking_back_finds_the_nearest_way() {
+        let behind = Node::Around { ahead: false, negated: true, node: Box::new(Node::text("-dlq")) };
+        let node = Node::Concat(vec![Node::anything(), behind]);
+
+        assert!(found(&node, "orders"));
+        assert!(!found(&node, "orders-dlq"));
+    }
+
+    #[test]
+    fn loops_within_loops_are_few_steps_and_back_references_may_be_too_many() {
+        let loops = (0..6).fold(letters("a"), |node, _| star(node, Greed::Greedy));
+        let name = "a".repeat(60) + "b";
+        assert!(!found(&loops, &name));
+
+        let group = |number| Node::Group(number, Box::new(star(letters("a"), Greed::Greedy)));
+        let mut nodes: Vec<Node> = (1..7).map(group).collect();
+        nodes.extend((1..7).map(|group| Node::Same { group, folded: false }));
+        nodes.push(letters("c"));
+        assert_eq!(Err(TooManySteps), matches(&Node::Concat(nodes), name.as_bytes()));
     }
 }

@@ -25,7 +25,7 @@ impl From<MatchError> for PyErr {
         match error {
             MatchError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
             MatchError::TooManySteps { pattern, dialect, topic, steps } => {
-                let construct = format!("back-references that take over {steps} steps on the topic '{topic}'");
+                let construct = format!("a search of over {steps} steps on the topic '{topic}'");
                 UnsupportedPatternError::new_err((construct, pattern, dialect, 0))
             }
         }

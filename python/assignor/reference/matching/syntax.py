@@ -12,6 +12,9 @@ from typing import TypeAlias
 
 from assignor.reference.matching.chars import ALL, Chars
 
+LONGEST = 249
+"""The longest name that Kafka allows; no other can be asked about."""
+
 
 class Greed(enum.Enum):
     """Which ways of a repetition come first."""
@@ -174,3 +177,19 @@ def most(node: Node) -> int | None:
         case Same():
             return None
     return 0
+
+
+def parts(node: Node) -> int:
+    """How many sets and places there are once repetitions are spelled out, as far as they fit into a name."""
+    match node:
+        case One() | At() | Same():
+            return 1
+        case Concat(nodes) | Either(nodes):
+            return 1 + sum(map(parts, nodes))
+        case Repeat(inner, times, limit):
+            fits = LONGEST // max(1, least(inner))
+            bounded = limit is not None and limit <= fits
+            return parts(inner) * max(1, limit if bounded and limit is not None else min(times, fits) + 1)
+        case IfTaken(_, taken, other):
+            return parts(taken) + parts(other)
+    return parts(node.node)

@@ -50,7 +50,7 @@ def matches(node: Node, name: str) -> bool:
     """Whether the pattern matches the whole name.
 
     Raises:
-        TooManySteps: That takes too many steps, which only patterns with back-references do.
+        TooManySteps: That takes too many steps: with back-references it may, and with loops many deep on long names.
     """
     start = State(0, (None,) * (_asked(node) + 1))
     return any(end.at == len(name) for end in _Walk(name).ends(node, start))
@@ -74,12 +74,17 @@ class _Walk:
     def __init__(self, name: str) -> None:
         self._name = name
         self._steps = 0
+        self._known: dict[tuple[int, int], list[State]] = {}
 
     def ends(self, node: Node, start: State) -> list[State]:
         """The states in which the node can end, from one in which it starts."""
-        self._steps += 1
+        ends = self._reached(node, start)
+        self._steps += 1 + len(ends)
         if self._steps > STEPS:
             raise TooManySteps
+        return ends
+
+    def _reached(self, node: Node, start: State) -> list[State]:
         match node:
             case One(chars):
                 found = self._name[start.at : start.at + 1] in chars
@@ -91,12 +96,12 @@ class _Walk:
                 return states
             case Either(nodes):
                 return _each_once(end for inner in nodes for end in self.ends(inner, start))
-            case Repeat(greed=Greed.POSSESSIVE):
-                return self._possessive(node, start)
             case Repeat():
-                found_ends: dict[State, None] = {}
-                self._iterate(node, 0, start, set(), found_ends)
-                return list(found_ends)
+                # Loops within loops are walked once from each position, unless it matters what groups took.
+                place = (id(node), start.at)
+                if start.groups or place not in self._known:
+                    self._known[place] = self._repeat(node, start)
+                return self._known[place]
             case Group(group, inner):
                 return [State(end.at, _with(end.groups, group, (start.at, end.at))) for end in self.ends(inner, start)]
             case Atomic(inner):
@@ -112,6 +117,13 @@ class _Walk:
                 return self._same(group, folded, start)
             case IfTaken(group, taken, other):
                 return self.ends(taken if start.groups[group] is not None else other, start)
+
+    def _repeat(self, node: Repeat, start: State) -> list[State]:
+        if node.greed is Greed.POSSESSIVE:
+            return self._possessive(node, start)
+        found: dict[State, None] = {}
+        self._iterate(node, 0, start, set(), found)
+        return list(found)
 
     def _iterate(
         self, node: Repeat, done: int, state: State, seen: set[tuple[int, State]], found: dict[State, None]
