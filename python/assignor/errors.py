@@ -69,9 +69,7 @@ class WireError(AssignorError, ValueError):
 class _PatternError(AssignorError, ValueError):
     """A topic pattern that cannot be used, and where the reason lies in it."""
 
-    def __init__(
-        self, reason: str, pattern: str, dialect: str, position: int = 0, owner: str | None = None
-    ) -> None:
+    def __init__(self, reason: str, pattern: str, dialect: str, position: int = 0, owner: str | None = None) -> None:
         """Keep the parts; the message is made of them."""
         super().__init__(reason, pattern, dialect, position, owner)
         self.reason = reason

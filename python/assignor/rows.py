@@ -64,7 +64,13 @@ def members_as_mapping(given: object) -> object:
         (
             (
                 row["member_id"],
-                Subscription(row["topics"], group_instance_id=row.get("group_instance_id"), rack=row.get("rack")),
+                Subscription(
+                    row["topics"] if row.get("pattern") is None else row.get("topics") or (),
+                    group_instance_id=row.get("group_instance_id"),
+                    rack=row.get("rack"),
+                    pattern=row.get("pattern"),
+                    dialect=row.get("dialect") or "java",
+                ),
             )
             for row in rows
         ),

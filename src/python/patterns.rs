@@ -1,7 +1,5 @@
 //! Topic patterns as Python sees them: one pattern, several at once, and those of the members of a group.
 
-use std::sync::Arc;
-
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use rustc_hash::FxHashMap;
@@ -57,10 +55,13 @@ impl<'py> Signal<'py> {
 /// The dialect of a name.
 pub(super) fn dialect(name: &Bound<'_, PyAny>) -> PyResult<Dialect> {
     let found = name.cast::<PyString>().ok().and_then(|name| Dialect::named(&name.to_string_lossy()));
-    found.ok_or_else(|| {
-        let known: Vec<String> = Dialect::ALL.iter().map(|dialect| format!("'{}'", dialect.name())).collect();
-        IllegalArgumentError::new_err(format!("dialect must be one of {}, not {}", known.join(", "), shown(name)))
-    })
+    found.ok_or_else(|| unknown_dialect("dialect", &shown(name)))
+}
+
+/// The error for what is no dialect.
+pub(super) fn unknown_dialect(what: &str, shown: &str) -> PyErr {
+    let known: Vec<String> = Dialect::ALL.iter().map(|dialect| format!("'{}'", dialect.name())).collect();
+    IllegalArgumentError::new_err(format!("{what} must be one of {}, not {shown}", known.join(", ")))
 }
 
 /// Names of topics that patterns can be tried on, with the objects they came as.
@@ -69,24 +70,24 @@ pub(super) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py,
     if is_text(given) {
         return Err(refused());
     }
+    let py = given.py();
     let mut found = Vec::with_capacity(given.len().unwrap_or(0));
     for topic in iterate(given, refused)? {
         let topic = topic?;
         let name = with_name(&topic, || "a topic".into(), str::to_owned)?;
-        can_be_tried(&name)?;
+        can_be_tried(py, &name)?;
         found.push((topic.cast_into::<PyString>()?, name));
     }
     Ok(found)
 }
 
 /// Refuses a name that Kafka could not have, and that no pattern is tried on.
-pub(super) fn can_be_tried(name: &str) -> PyResult<()> {
+fn can_be_tried(py: Python<'_>, name: &str) -> PyResult<()> {
     if catalog::can_be_tried(name) {
         return Ok(());
     }
-    let kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]";
-    let shown: String = name.chars().take(80).collect();
-    Err(IllegalArgumentError::new_err(format!("no pattern can be tried on the topic {shown:?}: {kafka}")))
+    let (name, kafka) = (shown(&PyString::new(py, name)), "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]");
+    Err(IllegalArgumentError::new_err(format!("no pattern can be tried on the topic {name}: {kafka}")))
 }
 
 /// The topics that a pattern matches, in the order given.
@@ -98,7 +99,7 @@ pub(super) fn match_topics<'py>(
     include_internal: bool,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = pattern.py();
-    let pattern = plain(pattern, dialect, include_internal)?;
+    let pattern = plain(pattern, dialect, include_internal, None)?;
     let mut found = Vec::new();
     for (row, (topic, name)) in self::topics(topics)?.into_iter().enumerate() {
         if row % 64 == 63 {
@@ -111,10 +112,10 @@ pub(super) fn match_topics<'py>(
     PyList::new(py, found)
 }
 
-/// The topics that each of several pairs of pattern and dialect matches, in the order given; those that come again, once.
+/// The topics that each of several patterns, with dialect and owner, matches, in the order given; repeated ones once.
 #[pyfunction]
 pub(super) fn match_each<'py>(
-    patterns: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    patterns: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>, String)>,
     topics: &Bound<'py, PyAny>,
     include_internal: bool,
 ) -> PyResult<Vec<Bound<'py, PyList>>> {
@@ -126,17 +127,23 @@ pub(super) fn match_each<'py>(
         objects[number as usize].get_or_insert(topic);
     }
     let mut answers = Vec::with_capacity(patterns.len());
-    for (pattern, dialect) in &patterns {
+    for (pattern, dialect, owner) in &patterns {
         py.check_signals()?;
-        let found = select(py, &plain(pattern, dialect, include_internal)?, &catalog)?;
+        let found = select(py, &plain(pattern, dialect, include_internal, Some(owner))?, &catalog)?;
         answers.push(PyList::new(py, found.into_iter().map(|number| objects[number as usize]))?);
     }
     Ok(answers)
 }
 
-fn plain(pattern: &Bound<'_, PyAny>, dialect: &Bound<'_, PyAny>, include_internal: bool) -> PyResult<Pattern> {
+fn plain(
+    pattern: &Bound<'_, PyAny>,
+    dialect: &Bound<'_, PyAny>,
+    include_internal: bool,
+    owner: Option<&str>,
+) -> PyResult<Pattern> {
     let dialect = self::dialect(dialect)?;
-    with_name(pattern, || "a pattern".into(), |text| read(text, dialect, include_internal, None))?
+    let what = || owner.map_or_else(|| "a pattern".to_owned(), |owner| format!("{owner}: pattern"));
+    with_name(pattern, what, |text| read(text, dialect, include_internal, owner))?
 }
 
 /// One pattern, read once and tried on single names.
@@ -173,7 +180,7 @@ impl PyTopicPattern {
     #[pyo3(signature = (pattern, dialect = None), text_signature = "(pattern, dialect='java')")]
     fn new(pattern: &Bound<'_, PyAny>, dialect: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let java = PyString::new(pattern.py(), Dialect::Java.name()).into_any();
-        plain(pattern, dialect.unwrap_or(&java), true).map(Self)
+        plain(pattern, dialect.unwrap_or(&java), true, None).map(Self)
     }
 
     /// The text of the pattern.
@@ -194,8 +201,9 @@ impl PyTopicPattern {
     ///     IllegalArgumentError: A name that Kafka could not have.
     ///     UnsupportedPatternError: The pattern takes too many steps on the name.
     fn matches(&self, topic: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = topic.py();
         let name = with_name(topic, || "a topic".into(), str::to_owned)?;
-        can_be_tried(&name)?;
+        can_be_tried(py, &name)?;
         Ok(self.0.matches(&name)?)
     }
 
@@ -220,20 +228,18 @@ impl Resolved {
     /// The class of the members with a pattern; `owner` says whose it is when it cannot be meant.
     pub(super) fn class(
         &mut self,
+        py: Python<'_>,
         group: &mut Group,
         topics: &NamedTopics,
-        pattern: &Bound<'_, PyAny>,
-        dialect: &Bound<'_, PyAny>,
+        (pattern, dialect): (&str, Dialect),
         owner: &str,
     ) -> PyResult<u32> {
-        let py = pattern.py();
-        let text = with_name(pattern, || format!("{owner}: pattern"), str::to_owned)?;
-        let key = (text, self::dialect(dialect)?);
+        let key = (pattern.to_owned(), dialect);
         if let Some(&class) = self.classes.get(&key) {
             return Ok(class);
         }
-        let found = read(&key.0, key.1, false, Some(owner))?;
-        let mut found = select(py, &found, topics.catalog()?)?;
+        let found = read(pattern, dialect, false, Some(owner))?;
+        let mut found = select(py, &found, topics.catalog(py)?)?;
         let class = group.class(&mut found);
         self.classes.insert(key, class);
         Ok(class)
@@ -241,9 +247,9 @@ impl Resolved {
 }
 
 /// The names of topics for patterns, under their numbers.
-pub(super) fn catalog_of(topics: &Arc<Topics>) -> PyResult<Catalog> {
+pub(super) fn catalog_of(py: Python<'_>, topics: &Topics) -> PyResult<Catalog> {
     for name in topics.names().iter() {
-        can_be_tried(name)?;
+        can_be_tried(py, name)?;
     }
     Ok(Catalog::new(topics.names().iter()).0)
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::error::wrong_type;
 use super::super::fast;
-use super::super::patterns::Resolved;
+use super::super::patterns::{self, Resolved};
 use super::names::Resolver;
 use super::topics::NamedTopics;
 use super::values::{each_item, is_text, iterate, plain, with_name};
@@ -79,8 +79,13 @@ impl Reader<'_> {
         if pattern.is_none() {
             return self.class(id, &names);
         }
-        let dialect = subscription.getattr(intern!(py, "dialect"))?;
-        self.resolved.class(&mut self.group, self.topics, &pattern, &dialect, &Owner::Member(id).to_string())
+        let owner = Owner::Member(id).to_string();
+        let dialect = patterns::dialect(&subscription.getattr(intern!(py, "dialect"))?)?;
+        with_name(
+            &pattern,
+            || format!("{owner}: pattern"),
+            |pattern| self.resolved.class(py, &mut self.group, self.topics, (pattern, dialect), &owner),
+        )?
     }
 
     fn subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -50,9 +50,9 @@ impl NamedTopics {
     }
 
     /// The names, by number, for patterns to be tried on.
-    pub(in crate::python) fn catalog(&self) -> PyResult<&Catalog> {
+    pub(in crate::python) fn catalog(&self, py: Python<'_>) -> PyResult<&Catalog> {
         if self.catalog.get().is_none() {
-            let made = catalog_of(&self.topics)?;
+            let made = catalog_of(py, &self.topics)?;
             let _ = self.catalog.set(made); // another thread may have been faster, with the same
         }
         Ok(self.catalog.get_or_init(Catalog::default))

@@ -29,9 +29,7 @@ class Pattern:
     them anyway, and so does a plain name.
     """
 
-    def __init__(
-        self, pattern: str, dialect: str, include_internal: bool = False, owner: str | None = None
-    ) -> None:
+    def __init__(self, pattern: str, dialect: str, include_internal: bool = False, owner: str | None = None) -> None:
         check_dialect(dialect)
         self._details = (check_name(pattern, f"{owner}: pattern" if owner else "a pattern"), dialect)
         try:
@@ -76,7 +74,8 @@ def match_topics(pattern: str, topics: Iterable[str], dialect: str, include_inte
     return [topic for topic in map(check_topic, topics) if found.matches(topic)]
 
 
-def match_each(patterns: list[tuple[str, str]], topics: Iterable[str], include_internal: bool) -> list[list[str]]:
-    """The topics that each of several pairs of pattern and dialect matches, in the order given; repeated ones once."""
-    each = list(dict.fromkeys(topics))
-    return [match_topics(pattern, each, dialect, include_internal) for pattern, dialect in patterns]
+def match_each(patterns: list[tuple[str, str, str]], topics: Iterable[str], include_internal: bool) -> list[list[str]]:
+    """The topics that each of several patterns, with dialect and owner, matches; repeated ones once."""
+    each = [check_topic(topic) for topic in dict.fromkeys(topics)]
+    found = [Pattern(pattern, dialect, include_internal, owner) for pattern, dialect, owner in patterns]
+    return [[topic for topic in each if pattern.matches(topic)] for pattern in found]
