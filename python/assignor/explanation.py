@@ -81,12 +81,12 @@ def explain_pattern(
         AssignorError: As `match_topics` raises it.
 
     Example:
-        >>> print(explain_pattern("logs-*", topics=["logs-a", "logs-b", "logs-"]))
+        >>> print(explain_pattern("logs-*", topics=["logs-a", "logs-"]))
         'logs-*' (java): the whole name has to match, as java.util.regex reads the pattern.
         It matches 1 topic: logs-.
-        * '-*' at position 4 is any number of '-', not any characters; for those write '-.*' (2 topics more: logs-a, logs-b).
-        * whole names have to match: with '.*' at the end it would match 2 topics: logs-a, logs-b as well.
-        * dialect python also matches 2 topics: logs-a, logs-b.
+        * '-*' at position 4 is any number of '-', not any characters; for those write '-.*' (1 topic more: logs-a).
+        * whole names have to match: with '.*' at the end it would match 1 topic: logs-a as well.
+        * dialect python also matches 1 topic: logs-a.
     """
     names = None if topics is None else list(topics)
     reading = _Reading(pattern, dialect, names, include_internal, engine)
