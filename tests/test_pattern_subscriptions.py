@@ -74,10 +74,10 @@ def test_members_of_a_table_may_have_patterns(engine: Engine) -> None:
     table = pa.table(columns)
 
     assert assign(TOPICS, BY_NAME) == assign(TOPICS, table, engine=engine)
-    by_dictionary = table.set_column(
-        1, "topics", pa.array(columns["topics"], pa.list_(pa.string())).dictionary_encode()
-    )
-    assert assign(TOPICS, BY_NAME) == assign(TOPICS, by_dictionary)
+    wanted = pa.array(columns["topics"], pa.list_(pa.string()))
+    keys = pa.array([None, 0, 1, None, None], pa.int8())
+    encoded = pa.DictionaryArray.from_arrays(keys, wanted.slice(1, 2))
+    assert assign(TOPICS, BY_NAME) == assign(TOPICS, table.set_column(1, "topics", encoded))
     alone = pa.table({"member_id": ["a", "b"], "pattern": ["mail", "orders"]})
     assert assign(TOPICS, {"a": ["mail"], "b": ["orders"]}) == assign(TOPICS, alone, engine=engine)
 
@@ -128,12 +128,12 @@ def test_names_that_no_pattern_can_be_tried_on_trouble_nobody_without_one(engine
 def test_a_pattern_and_topics_are_not_both_meant() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"topics or a pattern, not both: \('t',\) and 'orders\.\*'"):
         Subscription(("t",), pattern="orders.*")
-    with pytest.raises(errors.IllegalArgumentError, match="Subscription: dialect must be one of .*, not 'perl'"):
+    with pytest.raises(errors.IllegalArgumentError, match=r"Subscription: dialect must be one of .*, not 'perl'"):
         Subscription(pattern="a", dialect="perl")
     with pytest.raises(errors.WrongTypeError, match="Subscription: pattern must be a str, not int: 7"):
         Subscription(pattern=7)  # type: ignore[arg-type]  # on purpose
 
 
 def test_a_pattern_is_not_written_as_consumer_protocol(engine: Engine) -> None:
-    with pytest.raises(errors.IllegalArgumentError, match=r"pattern 'orders\.\*' .* resolve"):
+    with pytest.raises(errors.IllegalArgumentError, match=r"no place for a pattern 'orders\.\*' .*`resolve`"):
         encode_subscription(Subscription(pattern="orders.*"), engine=engine)

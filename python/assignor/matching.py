@@ -8,7 +8,7 @@
 | `python` | a prefix of the name, as `re.match` of CPython 3.11 | kafka-python, aiokafka |
 
 Topics that the broker keeps for itself (`__consumer_offsets`, `__transaction_state`, `__share_group_state`) are left
-out unless asked for, as clients do. The broker does not leave them out, and a name that is no pattern means what it says.
+out unless asked for, as clients do. The broker does not leave them out, and a name that is no pattern means itself.
 """
 
 from __future__ import annotations
