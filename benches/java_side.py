@@ -65,6 +65,10 @@ class JavaProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process."""
         self._process.communicate()
 
     def _ask(self, line: str) -> str:

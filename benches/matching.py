@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.util
 import re
 from collections.abc import Callable
-from typing import Any
 
 import patterns
 from assignor import Subscription, TopicMatcher, resolve
@@ -76,11 +75,14 @@ def with_re2_set(texts: list[str], topics: list[str]) -> Callable[[], Found]:
     return call
 
 
-OURS = {"resolve": with_resolve, "TopicMatcher": with_matcher}
-THEIRS = {"re": with_re, "google-re2": with_re2, "google-re2 Set": with_re2_set}
+Prepare = Callable[[list[str], list[str]], Callable[[], Found]]
+"""Makes the call that is timed, of patterns and topics."""
+
+OURS: dict[str, Prepare] = {"resolve": with_resolve, "TopicMatcher": with_matcher}
+THEIRS: dict[str, Prepare] = {"re": with_re, "google-re2": with_re2, "google-re2 Set": with_re2_set}
 
 
-def available() -> dict[str, Callable[[list[str], list[str]], Callable[[], Found]]]:
+def available() -> dict[str, Prepare]:
     """The sides that are installed."""
     has_re2 = importlib.util.find_spec("re2") is not None
     return OURS | {name: side for name, side in THEIRS.items() if has_re2 or name == "re"}
@@ -90,11 +92,13 @@ def matching(selection: Selection, report: Report, raw: Raw) -> Section:
     """Compiling and matching many patterns, and what one pattern or one topic more costs."""
     rows, outcomes = [], []
     sides = available()
+    java: PatternSide | None
     try:
-        java: PatternSide | None = PatternSide()
+        java = PatternSide()
         notes = [java.version]
     except JavaMissingError as why:
-        java, notes = None, [f"Java is not timed: {why}"]
+        java = None
+        notes = [f"Java is not timed: {why}"]
     if "google-re2" in sides:
         notes.insert(0, f"google-re2 {importlib.metadata.version('google-re2')}")
     engines = [] if java is None else list(java.engines)
@@ -134,7 +138,7 @@ def matching(selection: Selection, report: Report, raw: Raw) -> Section:
 
 
 def _all_at_once(
-    texts: list[str], topics: list[str], sides: dict[str, Any], java: PatternSide | None, selection: Selection
+    texts: list[str], topics: list[str], sides: dict[str, Prepare], java: PatternSide | None, selection: Selection
 ) -> Times:
     calls = {name: side(texts, topics) for name, side in sides.items()}
     right = with_re(texts, topics)()

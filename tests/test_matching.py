@@ -147,7 +147,7 @@ def test_an_unknown_engine_is_refused() -> None:
 
 
 def test_a_group_is_resolved_to_topics_that_exist(engine: Engine) -> None:
-    group = {
+    group: dict[str, Subscription | list[str]] = {
         "a": Subscription(pattern="orders.*"),
         "b": ["mail", "gone", "mail", "orders"],
         "c": Subscription(("mail",)),
@@ -176,7 +176,7 @@ def test_a_topic_given_twice_is_resolved_once(engine: Engine) -> None:
 
 
 def test_internal_topics_are_resolved_where_they_are_asked_for(engine: Engine) -> None:
-    group = {"a": Subscription(pattern="__c.*"), "b": ["__consumer_offsets"]}
+    group: dict[str, Subscription | list[str]] = {"a": Subscription(pattern="__c.*"), "b": ["__consumer_offsets"]}
 
     assert {"a": [], "b": ["__consumer_offsets"]} == resolve(group, TOPICS, engine=engine)
     asked = resolve(group, TOPICS, include_internal=True, engine=engine)
@@ -184,7 +184,7 @@ def test_internal_topics_are_resolved_where_they_are_asked_for(engine: Engine) -
 
 
 def test_a_pattern_that_cannot_be_resolved_names_its_member(engine: Engine) -> None:
-    group = {"a": ["t"], "b": Subscription(pattern="t(")}
+    group: dict[str, Subscription | list[str]] = {"a": ["t"], "b": Subscription(pattern="t(")}
 
     with pytest.raises(errors.InvalidPatternError, match=r"^member 'b': java pattern 't\(', position \d: ") as caught:
         resolve(group, TOPICS, engine=engine)

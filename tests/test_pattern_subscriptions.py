@@ -13,14 +13,14 @@ from assignor.wire import encode_subscription
 from engines import Engine, outcomes
 
 TOPICS = {"orders": 3, "orders-eu": 2, "mail": 4, "__consumer_offsets": 50}
-BY_PATTERN = {
+BY_PATTERN: dict[str, Subscription | list[str]] = {
     "a": Subscription(pattern="orders.*"),
     "b": ["orders", "mail"],
     "c": Subscription(pattern="orders", dialect="python", rack="r1", group_instance_id="i"),
     "d": Subscription(pattern=".*"),
     "e": Subscription(pattern="nothing"),
 }
-BY_NAME = {
+BY_NAME: dict[str, Subscription | list[str]] = {
     "a": ["orders", "orders-eu"],
     "b": ["orders", "mail"],
     "c": Subscription(("orders", "orders-eu"), rack="r1", group_instance_id="i"),

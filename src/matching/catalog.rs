@@ -1,8 +1,8 @@
 //! The topic names that patterns are tried on, in order from both ends: names that begin or end alike lie together.
 
 use std::hash::BuildHasher;
-use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -17,12 +17,25 @@ pub const INTERNAL: [&str; 3] = ["__consumer_offsets", "__share_group_state", "_
 pub struct Catalog {
     names: Vec<Option<Box<[u8]>>>,
     known: HashTable<u32>,
-    forward: Vec<u32>,
-    /// How many characters a name of `forward` has in common with the one before it.
-    common: Vec<u16>,
-    /// In the order of the names spelled backwards; made when first asked for.
+    /// In the order of the names; made when first asked for, and kept in order then.
+    forward: OnceLock<Forward>,
+    /// In the order of the names spelled backwards; likewise.
     backward: OnceLock<Vec<u32>>,
+    /// How often names were looked for without an order.
+    searches: AtomicUsize,
 }
+
+/// Names in order, and how many characters each has in common with the one before it.
+struct Forward {
+    numbers: Vec<u32>,
+    common: Vec<u16>,
+}
+
+/// So many searches do without an order.
+const SEARCHES: usize = 4;
+
+/// So many names are put into the order one by one; with more all are sorted again.
+const FEW: usize = 64;
 
 /// Whether patterns can be tried on the name: printable ASCII and not too long, as every name that Kafka allows.
 #[must_use]
@@ -42,8 +55,6 @@ impl Catalog {
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> (Self, Vec<u32>) {
         let mut catalog = Self::default();
         let numbers = names.into_iter().map(|name| catalog.number(name.as_bytes())).collect();
-        catalog.forward = (0..catalog.names.len() as u32).collect();
-        catalog.sort();
         (catalog, numbers)
     }
 
@@ -72,9 +83,12 @@ impl Catalog {
             self.number(name.as_bytes());
         }
         let new: Vec<u32> = (first..self.names.len() as u32).collect();
-        if !new.is_empty() {
-            self.forward.extend(&new);
-            self.sort();
+        if new.len() > FEW {
+            self.forget_order();
+        } else {
+            for &number in &new {
+                self.put_in_order(number);
+            }
         }
         new
     }
@@ -82,14 +96,59 @@ impl Catalog {
     /// Removes names by number.
     pub fn remove(&mut self, numbers: &[u32]) {
         for &number in numbers {
+            if numbers.len() <= FEW {
+                self.take_from_order(number);
+            }
             let hash = FxBuildHasher.hash_one(self.bytes(number));
             if let Ok(entry) = self.known.find_entry(hash, |&other| other == number) {
                 entry.remove();
             }
             self.names[number as usize] = None;
         }
-        self.forward.retain(|&number| self.names[number as usize].is_some());
-        self.sort();
+        if numbers.len() > FEW {
+            self.forget_order();
+        }
+    }
+
+    fn forget_order(&mut self) {
+        self.forward = OnceLock::new();
+        self.backward = OnceLock::new();
+    }
+
+    /// Where a name belongs in each order that was made.
+    fn places(&self, name: &[u8]) -> (Option<usize>, Option<usize>) {
+        let before = |other: &u32| self.bytes(*other) < name;
+        let before_backwards = |other: &u32| self.bytes(*other).iter().rev().lt(name.iter().rev());
+        let forward = self.forward.get().map(|forward| forward.numbers.partition_point(before));
+        (forward, self.backward.get().map(|backward| backward.partition_point(before_backwards)))
+    }
+
+    fn put_in_order(&mut self, number: u32) {
+        let name = self.bytes(number);
+        let (forward, backward) = self.places(name);
+        if let (Some(place), Some(mut forward)) = (forward, self.forward.take()) {
+            forward.numbers.insert(place, number);
+            forward.common.insert(place, 0);
+            self.share(&mut forward, place);
+            self.forward = OnceLock::from(forward);
+        }
+        if let (Some(place), Some(backward)) = (backward, self.backward.get_mut()) {
+            backward.insert(place, number);
+        }
+    }
+
+    fn take_from_order(&mut self, number: u32) {
+        let name = self.bytes(number);
+        let (forward, backward) = self.places(name);
+        if let (Some(place), Some(mut forward)) = (forward, self.forward.take()) {
+            forward.numbers.remove(place);
+            forward.common.remove(place);
+            self.share(&mut forward, place);
+            self.forward = OnceLock::from(forward);
+        }
+        if let (Some(place), Some(backward)) = (backward, self.backward.get_mut()) {
+            backward.remove(place);
+        }
     }
 
     /// The number of a name, a new one where it is not known.
@@ -105,77 +164,114 @@ impl Catalog {
         number
     }
 
-    /// Puts `forward` in order; what was in order stays so, and costs little.
-    fn sort(&mut self) {
-        let mut forward = std::mem::take(&mut self.forward);
-        forward.sort_by(|&a, &b| self.bytes(a).cmp(self.bytes(b)));
-        self.common.clear();
-        let mut last: &[u8] = &[];
-        for &number in &forward {
-            let name = self.names[number as usize].as_deref().unwrap_or_default();
-            let common = last.iter().zip(name).take_while(|(a, b)| a == b).count();
-            self.common.push(common as u16);
-            last = name;
+    /// Says again how much the names from a place and behind it have in common with those before them.
+    fn share(&self, forward: &mut Forward, place: usize) {
+        for row in place..(place + 2).min(forward.numbers.len()) {
+            let last = row.checked_sub(1).map_or(&[][..], |before| self.bytes(forward.numbers[before]));
+            forward.common[row] = common(last, self.bytes(forward.numbers[row]));
         }
-        self.forward = forward;
-        self.backward = OnceLock::new();
     }
 
-    /// The names in order, each with how many characters it has in common with the one before.
-    pub(crate) fn forward(&self, range: Range<usize>) -> impl Iterator<Item = (u32, usize)> {
-        let rows = self.forward[range.clone()].iter().zip(&self.common[range]);
-        rows.enumerate().map(|(row, (&number, &common))| (number, if row == 0 { 0 } else { common as usize }))
+    fn in_order(&self) -> &Forward {
+        self.forward.get_or_init(|| {
+            let mut numbers: Vec<u32> = self.standing().collect();
+            numbers.sort_unstable_by(|&a, &b| self.bytes(a).cmp(self.bytes(b)));
+            let mut last: &[u8] = &[];
+            let share = |&number: &u32| common(std::mem::replace(&mut last, self.bytes(number)), self.bytes(number));
+            let common = numbers.iter().map(share).collect();
+            Forward { numbers, common }
+        })
     }
 
-    /// Where in `forward` the names are that begin with a text.
-    pub(crate) fn beginning(&self, head: &[u8]) -> Range<usize> {
-        if head.is_empty() {
-            return 0..self.forward.len();
+    /// The numbers of the names that were not removed.
+    fn standing(&self) -> impl Iterator<Item = u32> {
+        (0u32..).zip(&self.names).filter_map(|(number, name)| name.is_some().then_some(number))
+    }
+
+    /// The names that begin with a text, each with how many characters it has in common with the one before.
+    pub(crate) fn beginning<'a>(&'a self, head: &'a [u8]) -> Box<dyn Iterator<Item = (u32, usize)> + 'a> {
+        if !self.is_ordered() {
+            let begins = move |&number: &u32| self.bytes(number).starts_with(head);
+            return Box::new(self.standing().filter(begins).map(|number| (number, 0)));
         }
-        let start = self.forward.partition_point(|&number| self.bytes(number) < head);
-        let behind = self.forward[start..].partition_point(|&number| self.bytes(number).starts_with(head));
-        start..start + behind
+        let Forward { numbers, common } = self.in_order();
+        let start = numbers.partition_point(|&number| self.bytes(number) < head);
+        let behind = numbers[start..].partition_point(|&number| self.bytes(number).starts_with(head));
+        let rows = numbers[start..start + behind].iter().zip(&common[start..]).enumerate();
+        Box::new(rows.map(|(row, (&number, &common))| (number, if row == 0 { 0 } else { common as usize })))
     }
 
     /// The names that end with a text, which is spelled backwards.
-    pub(crate) fn ending(&self, tail: &[u8]) -> &[u32] {
+    pub(crate) fn ending<'a>(&'a self, tail: &'a [u8]) -> Box<dyn Iterator<Item = u32> + 'a> {
+        let ends = move |&number: &u32| {
+            let name = self.bytes(number);
+            name.len() >= tail.len() && name.iter().rev().take(tail.len()).eq(tail)
+        };
+        if !self.is_ordered() {
+            return Box::new(self.standing().filter(ends));
+        }
         let backward = self.backward.get_or_init(|| {
-            let mut backward = self.forward.clone();
-            backward.sort_by(|&a, &b| self.bytes(a).iter().rev().cmp(self.bytes(b).iter().rev()));
+            let mut backward: Vec<u32> = self.standing().collect();
+            backward.sort_unstable_by(|&a, &b| self.bytes(a).iter().rev().cmp(self.bytes(b).iter().rev()));
             backward
         });
         let start = backward.partition_point(|&number| self.bytes(number).iter().rev().lt(tail));
-        let ends = |&number: &u32| self.bytes(number).iter().rev().take(tail.len()).eq(tail);
-        &backward[start..start + backward[start..].partition_point(ends)]
+        let behind = backward[start..].partition_point(ends);
+        Box::new(backward[start..start + behind].iter().copied())
     }
+
+    /// Whether the names are looked for in order: putting them in order costs as much as a few searches without.
+    fn is_ordered(&self) -> bool {
+        self.forward.get().is_some() || self.searches.fetch_add(1, Ordering::Relaxed) >= SEARCHES
+    }
+}
+
+/// How many characters two names begin with alike.
+fn common(a: &[u8], b: &[u8]) -> u16 {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count() as u16
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(catalog: &Catalog, numbers: &[u32]) -> Vec<String> {
-        numbers.iter().map(|&number| String::from_utf8_lossy(catalog.bytes(number)).into_owned()).collect()
+    fn found(catalog: &Catalog, numbers: impl Iterator<Item = u32>) -> Vec<String> {
+        numbers.map(|number| String::from_utf8_lossy(catalog.bytes(number)).into_owned()).collect()
     }
 
     fn beginning(catalog: &Catalog, head: &str) -> Vec<String> {
-        let numbers: Vec<u32> = catalog.forward(catalog.beginning(head.as_bytes())).map(|(number, _)| number).collect();
-        found(catalog, &numbers)
+        found(catalog, catalog.beginning(head.as_bytes()).map(|(number, _)| number))
+    }
+
+    fn ending(catalog: &Catalog, tail: &str) -> Vec<String> {
+        found(catalog, catalog.ending(tail.as_bytes()))
+    }
+
+    /// The names by themselves, with an order that was made.
+    fn ordered(names: &[&str]) -> Catalog {
+        let (catalog, _) = Catalog::new(names.iter().copied());
+        let (_, _) = (catalog.in_order(), catalog.ending(b"").count());
+        catalog
     }
 
     #[test]
-    fn names_are_found_from_both_ends() {
-        let (catalog, numbers) = Catalog::new(["b.v1", "a", "b", "a.v1", "a"]);
+    fn names_are_found_from_both_ends_with_an_order_and_without() {
+        let (first_searches, numbers) = Catalog::new(["b.v1", "a", "b", "a.v1", "a"]);
 
         assert_eq!(vec![0, 1, 2, 3, 1], numbers);
-        assert_eq!(vec!["b", "b.v1"], beginning(&catalog, "b"));
-        assert_eq!(vec!["a.v1", "b.v1"], found(&catalog, catalog.ending(b"1v.")));
-        assert_eq!(Some(3), catalog.find(b"a.v1"));
+        assert_eq!(Some(3), first_searches.find(b"a.v1"));
+        for (catalog, begin, end) in [
+            (&first_searches, ["b.v1", "b"], ["b.v1", "a.v1"]),
+            (&ordered(&["b.v1", "a", "b", "a.v1"]), ["b", "b.v1"], ["a.v1", "b.v1"]),
+        ] {
+            assert_eq!(begin.to_vec(), beginning(catalog, "b"));
+            assert_eq!(end.to_vec(), ending(catalog, "1v."));
+        }
     }
 
     #[test]
     fn what_is_added_and_removed_keeps_the_order() {
-        let (mut catalog, _) = Catalog::new(["m", "x"]);
+        let mut catalog = ordered(&["m", "x"]);
 
         assert_eq!(vec![2, 3], catalog.add(["z", "m", "a"]));
         catalog.remove(&[0]);
@@ -186,11 +282,34 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_a_range_has_nothing_in_common_with_the_one_before() {
-        let (catalog, _) = Catalog::new(["abc", "abd", "abe"]);
+    fn the_first_of_a_search_has_nothing_in_common_with_the_one_before() {
+        let catalog = ordered(&["ab", "abd", "abda", "b"]);
 
-        let common: Vec<usize> = catalog.forward(1..3).map(|(_, common)| common).collect();
-        assert_eq!(vec![0, 2], common);
+        let common: Vec<usize> = catalog.beginning(b"abd").map(|(_, common)| common).collect();
+        assert_eq!(vec![0, 3], common);
+    }
+
+    #[test]
+    fn an_order_that_is_kept_is_the_one_that_is_made_anew() {
+        let mut kept = ordered(&["m", "mb", "ab"]);
+        let many: Vec<String> = (0..FEW + 10).map(|number| format!("t{number}")).collect();
+        let few = |name: &'static str| vec![name];
+        for (added, removed) in [
+            (few("ma"), vec![]),
+            (few("a"), vec![0]),
+            (few("x"), vec![3, 4]),
+            (many.iter().map(String::as_str).collect(), vec![1]),
+            (few("m"), (10..10 + FEW as u32 + 3).collect()),
+        ] {
+            kept.add(added);
+            kept.remove(&removed);
+            let standing = found(&kept, kept.standing());
+            let anew = ordered(&standing.iter().map(String::as_str).collect::<Vec<_>>());
+
+            assert_eq!(beginning(&anew, ""), found(&kept, kept.in_order().numbers.iter().copied()));
+            assert_eq!(anew.in_order().common, kept.in_order().common);
+            assert_eq!(ending(&anew, ""), ending(&kept, ""));
+        }
     }
 
     #[test]

@@ -93,14 +93,14 @@ impl Program {
             Self::Names(names) => found.extend(names.iter().filter_map(|name| catalog.find(name))),
             Self::Heads(heads, more) => {
                 for head in heads {
-                    let begin = catalog.forward(catalog.beginning(head)).map(|(number, _)| number);
+                    let begin = catalog.beginning(head).map(|(number, _)| number);
                     found
                         .extend(begin.filter(|&number| *more == 0 || catalog.bytes(number).len() >= head.len() + more));
                 }
             }
             Self::Tails(tails, more) => {
                 for tail in tails {
-                    let end = catalog.ending(tail).iter().copied();
+                    let end = catalog.ending(tail);
                     found.extend(end.filter(|&number| *more == 0 || catalog.bytes(number).len() >= tail.len() + more));
                 }
             }
@@ -122,14 +122,14 @@ impl Program {
             }
             Self::Search(head, regular) => {
                 let mut run = regular.run();
-                for (number, common) in catalog.forward(catalog.beginning(head)) {
+                for (number, common) in catalog.beginning(head) {
                     if run.matches(catalog.bytes(number), common) {
                         found.push(number);
                     }
                 }
             }
             Self::Walk(head, node) => {
-                for (row, (number, _)) in catalog.forward(catalog.beginning(head)).enumerate() {
+                for (row, (number, _)) in catalog.beginning(head).enumerate() {
                     if row % 64 == 63 && !pulse() {
                         return Err(Stop::Interrupted);
                     }

@@ -126,11 +126,12 @@ pub(super) fn match_each<'py>(
     for ((topic, _), number) in topics.iter().zip(numbers) {
         objects[number as usize].get_or_insert(topic);
     }
+    let names = |numbers: Vec<u32>| PyList::new(py, numbers.into_iter().map(|number| objects[number as usize]));
     let mut answers = Vec::with_capacity(patterns.len());
     for (pattern, dialect, owner) in &patterns {
         py.check_signals()?;
         let found = select(py, &plain(pattern, dialect, include_internal, Some(owner))?, &catalog)?;
-        answers.push(PyList::new(py, found.into_iter().map(|number| objects[number as usize]))?);
+        answers.push(names(found)?);
     }
     Ok(answers)
 }
