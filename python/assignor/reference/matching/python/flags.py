@@ -73,7 +73,7 @@ def _flag(tokens: Tokens, ends: str) -> str:
     """The next flag or one of the characters that may end flags."""
     at, token = tokens.at, tokens.take()
     if not token or token not in KNOWN + ends:
-        raise invalid(at, "an unknown flag" if token.isalpha() else "flags without an end")
+        raise invalid(at, "an unknown flag" if token.isascii() and token.isalpha() else "flags without an end")
     return token
 
 

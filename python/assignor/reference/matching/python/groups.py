@@ -14,6 +14,9 @@ from assignor.reference.matching.text import invalid
 Parser: TypeAlias = Callable[[Mode], Part]
 
 MOST_GROUPS = (1 << 30) - 1
+_BLANKS = " \t\n\r\v\f\x1c\x1d\x1e\x1f"
+_NUMERIC = "0123456789+-_" + _BLANKS
+"""What a number can be of."""
 
 
 class Groups:
@@ -178,13 +181,15 @@ class Groups:
     def _condition_group(self, name: str, at: int) -> int:
         """The group of a name or number; 0 where that cannot be known."""
         state = self._state
+        if name in state.names:
+            return state.names[name]
         if not name.isascii():
+            if any(char.isascii() and char not in _NUMERIC for char in name):
+                raise invalid(at, "a bad group name")
             state.doubt(at, "a group name beyond ASCII")
             return 0
         if name.isidentifier():
-            if name not in state.names:
-                raise invalid(at, "an unknown group name")
-            return state.names[name]
+            raise invalid(at, "an unknown group name")
         group = _number(name)
         if group is None:
             raise invalid(at, "a bad group name")
@@ -213,7 +218,7 @@ class Groups:
 
 def _number(text: str) -> int | None:
     """The number that `int` reads: white space around it, a sign, and single underscores between the digits."""
-    digits = text.strip(" \t\n\r\v\f\x1c\x1d\x1e\x1f")
+    digits = text.strip(_BLANKS)
     negative = digits.startswith("-")
     if negative or digits.startswith("+"):
         digits = digits[1:]

@@ -1,0 +1,248 @@
+//! What begins with a parenthesis in a pattern of `re`.
+
+use super::flags::{KNOWN, Mode, group_flags};
+use super::state::{Part, State, Width};
+use super::tokens::Token;
+use crate::error::PatternError;
+use crate::matching::syntax::Node;
+use crate::matching::text::invalid;
+
+const MOST_GROUPS: u64 = (1 << 30) - 1;
+
+impl State {
+    /// Reads a group on behind its `(`, which is at `start`; none for a comment and for flags for all.
+    ///
+    /// Such flags have to lead: nothing may be before them.
+    pub(super) fn group(&mut self, mode: Mode, start: usize, leads: bool) -> Result<Option<Part>, PatternError> {
+        if !self.tokens.eat('?')? {
+            return self.capture(mode, start).map(Some);
+        }
+        let char = match self.tokens.take()? {
+            Token::End => return Err(invalid(self.tokens.at(), "a group without an end")),
+            Token::Escape(_) => return Err(invalid(start + 1, "an unknown kind of group")),
+            Token::Char(char) => char,
+        };
+        match char {
+            'P' => self.named(mode, start).map(Some),
+            ':' => self.within(mode, start).map(Some),
+            '>' => {
+                let inner = self.within(mode, start)?;
+                Ok(Some(Part::new(Node::Atomic(Box::new(inner.node)), inner.width)))
+            }
+            '#' => self.skip_comment(start).map(|()| None),
+            '=' | '!' | '<' => self.around(mode, start, char).map(Some),
+            '(' => self.condition(mode, start).map(Some),
+            char if char == '-' || KNOWN.contains(char) => {
+                let flags = group_flags(&mut self.tokens, char)?;
+                if flags.for_all {
+                    return self.flags_for_all(&flags.on, start, leads).map(|()| None);
+                }
+                self.within(mode.with_flags(&flags.on, &flags.off), start).map(Some)
+            }
+            _ => Err(invalid(start + 1, "an unknown kind of group")),
+        }
+    }
+
+    /// What is within a group, up to its end.
+    fn within(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
+        self.tokens.text.enter()?;
+        let inner = self.either(Some(mode))?;
+        self.close(start)?;
+        self.tokens.text.leave();
+        Ok(inner)
+    }
+
+    fn close(&mut self, start: usize) -> Result<(), PatternError> {
+        if self.tokens.eat(')')? { Ok(()) } else { Err(invalid(start, "a group without an end")) }
+    }
+
+    fn capture(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
+        let group = self.widths.len();
+        self.widths.push(None);
+        let inner = self.within(mode, start)?;
+        if let Some(width) = self.widths.get_mut(group) {
+            *width = Some(inner.width);
+        }
+        Ok(Part::new(Node::Group(group as u32, Box::new(inner.node)), inner.width))
+    }
+
+    /// Reads on behind `(?P`.
+    fn named(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
+        if self.tokens.eat('<')? {
+            let at = self.tokens.at();
+            let name = self.tokens.name('>', "group name")?;
+            self.check_name(&name, at)?;
+            let group = self.groups();
+            if self.names.insert(name, group).is_some() {
+                return Err(invalid(at, "a group name in use"));
+            }
+            return self.capture(mode, start);
+        }
+        if self.tokens.eat('=')? {
+            let at = self.tokens.at();
+            let name = self.tokens.name(')', "group name")?;
+            self.check_name(&name, at)?;
+            let Some(&group) = self.names.get(&name) else { return Err(invalid(at, "an unknown group name")) };
+            return self.same(group, mode, at);
+        }
+        match self.tokens.take()? {
+            Token::End => Err(invalid(self.tokens.at(), "a group without an end")),
+            _ => Err(invalid(start + 1, "an unknown kind of group")),
+        }
+    }
+
+    /// What a group took, again.
+    pub(super) fn same(&mut self, group: u32, mode: Mode, at: usize) -> Result<Part, PatternError> {
+        let Some(width) = self.widths.get(group as usize).copied().flatten() else {
+            return Err(invalid(at, "an open group"));
+        };
+        self.check_behind(group)?;
+        self.asked.insert(group);
+        Ok(Part::new(Node::Same { group, folded: mode.ignore }, width))
+    }
+
+    /// Refuses what is no identifier; beyond ASCII, what is one changes with the version of Unicode.
+    fn check_name(&mut self, name: &str, at: usize) -> Result<(), PatternError> {
+        if !is_identifier(name) {
+            return Err(invalid(at, "a bad group name"));
+        }
+        if !name.is_ascii() {
+            self.doubt(at, "a group name beyond ASCII");
+        }
+        Ok(())
+    }
+
+    fn skip_comment(&mut self, start: usize) -> Result<(), PatternError> {
+        loop {
+            match self.tokens.take()? {
+                Token::End => return Err(invalid(start, "a comment without an end")),
+                Token::Char(')') => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads a look-around on behind the character that makes it one.
+    fn around(&mut self, mode: Mode, start: usize, char: char) -> Result<Part, PatternError> {
+        let ahead = char != '<';
+        let sign = if ahead { Token::Char(char) } else { self.tokens.take()? };
+        if sign == Token::End {
+            return Err(invalid(self.tokens.at(), "a group without an end"));
+        }
+        if !sign.is_of("=!") {
+            return Err(invalid(start + 1, "an unknown kind of group"));
+        }
+        let outer = self.behind;
+        if !ahead && outer.is_none() {
+            self.behind = Some(self.groups());
+        }
+        self.tokens.text.enter()?;
+        let inner = self.either(Some(mode))?;
+        self.behind = outer;
+        self.close(start)?;
+        self.tokens.text.leave();
+        if !ahead && inner.width.least > u128::from(u32::MAX) {
+            self.fault(start, "a look-behind too wide");
+        } else if !ahead && inner.width.least != inner.width.most {
+            self.fault(start, "a look-behind without a fixed width");
+        }
+        let negated = sign == Token::Char('!');
+        Ok(Part::new(Node::Around { ahead, negated, node: Box::new(inner.node) }, Width::default()))
+    }
+
+    /// Reads on behind `(?(`.
+    fn condition(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
+        let at = self.tokens.at();
+        let name = self.tokens.name(')', "group name")?;
+        let group = self.condition_group(&name, at)?;
+        if group > 0 {
+            self.check_behind(group)?;
+            self.asked.insert(group);
+            if self.is_open(group) {
+                self.doubt(start, "a condition on a group within itself");
+            }
+        }
+        self.tokens.text.enter()?;
+        let taken = self.sequence(Some(mode), false)?;
+        let mut other = Part::new(Node::EMPTY, Width::default());
+        if self.tokens.eat('|')? {
+            other = self.sequence(Some(mode), false)?;
+            if self.tokens.next == Token::Char('|') {
+                return Err(invalid(self.tokens.at(), "a condition with more than two branches"));
+            }
+        }
+        self.close(start)?;
+        self.tokens.text.leave();
+        let node = Node::IfTaken { group, taken: Box::new(taken.node), other: Box::new(other.node) };
+        Ok(Part::new(node, taken.width | other.width))
+    }
+
+    /// The group of a name or number; 0 where that cannot be known.
+    fn condition_group(&mut self, name: &str, at: usize) -> Result<u32, PatternError> {
+        if let Some(&group) = self.names.get(name) {
+            return Ok(group);
+        }
+        if !name.is_ascii() {
+            let numeric = |char: char| char.is_ascii_digit() || "+-_".contains(char) || is_blank(char);
+            if name.chars().any(|char| char.is_ascii() && !numeric(char)) {
+                return Err(invalid(at, "a bad group name"));
+            }
+            self.doubt(at, "a group name beyond ASCII");
+            return Ok(0);
+        }
+        if is_identifier(name) {
+            return Err(invalid(at, "an unknown group name"));
+        }
+        let group = number(name).ok_or_else(|| invalid(at, "a bad group name"))?;
+        if group == 0 {
+            return Err(invalid(at, "the group 0"));
+        }
+        if group >= MOST_GROUPS {
+            return Err(invalid(at, "an unknown group"));
+        }
+        let group = group as u32;
+        if !self.conditions.iter().any(|(known, _)| *known == group) {
+            self.conditions.push((group, at));
+        }
+        Ok(group)
+    }
+
+    fn flags_for_all(&mut self, on: &str, start: usize, leads: bool) -> Result<(), PatternError> {
+        if !leads {
+            return Err(invalid(start, "flags for all that are not at the start"));
+        }
+        self.mode.ignore |= on.contains('i');
+        self.mode.ascii |= on.contains('a');
+        self.mode.verbose |= on.contains('x');
+        self.unicode |= on.contains('u');
+        self.template |= on.contains('t');
+        if self.mode.ascii && self.unicode && self.exclusive.is_none() {
+            self.exclusive = Some(start);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a name is an identifier as far as its ASCII characters go.
+fn is_identifier(name: &str) -> bool {
+    !name.starts_with(|char: char| char.is_ascii_digit())
+        && name.chars().all(|char| !char.is_ascii() || char == '_' || char.is_ascii_alphanumeric())
+}
+
+/// Whether `int` takes it for white space.
+fn is_blank(char: char) -> bool {
+    matches!(char, '\t'..='\r' | '\x1c'..=' ')
+}
+
+/// The number that `int` reads: white space around it, a sign, and single underscores between the digits.
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim_matches(is_blank);
+    let negative = text.starts_with('-');
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.split('_').any(|part| part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_digit())) {
+        return None;
+    }
+    let digits = digits.replace('_', "");
+    let number = digits.bytes().fold(0u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+    (digits.len() <= 4300 && !(negative && number > 0)).then_some(number)
+}
