@@ -136,3 +136,130 @@ fn chars(set: Chars) -> Part {
 fn at(place: Place) -> Part {
     Part { node: Node::At(place), width: Width::default(), kind: Kind::Place }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matching::walk::matches;
+
+    /// Whether the pattern matches each of the names.
+    fn found(pattern: &str, names: &[&str]) -> Vec<bool> {
+        let node = parse(pattern).unwrap();
+        names.iter().map(|name| matches(&node, name.as_bytes()).unwrap()).collect()
+    }
+
+    fn refused(pattern: &str) -> (usize, String) {
+        let fault = parse(pattern).unwrap_err();
+        assert!(fault.invalid, "{pattern}: {fault:?}");
+        (fault.position, fault.reason)
+    }
+
+    fn unsupported(pattern: &str) -> String {
+        let fault = parse(pattern).unwrap_err();
+        assert!(!fault.invalid, "{pattern}: {fault:?}");
+        fault.reason
+    }
+
+    #[test]
+    fn a_prefix_of_the_name_is_enough_unless_the_pattern_asks_for_the_end() {
+        assert_eq!(vec![true, true, false], found("ab", &["ab", "abc", "cab"]));
+        assert_eq!(vec![true, false], found("ab$", &["ab", "abc"]));
+        assert_eq!(vec![true, false], found(r"ab\Z", &["ab", "abc"]));
+        assert_eq!(vec![true], found("", &["a"]));
+    }
+
+    #[test]
+    fn what_no_name_can_have_matches_nothing_and_its_absence_everything() {
+        assert_eq!(vec![false], found("a\n", &["a"]));
+        assert_eq!(vec![true], found("[^é\n]$", &["a"]));
+        assert_eq!(vec![true], found("𐐀|a", &["a"]));
+    }
+
+    #[test]
+    fn characters_beyond_ascii_have_cases_in_ascii_unless_the_flag_a_is_on() {
+        assert_eq!(vec![true, true], found("(?i)ſ", &["s", "S"]));
+        assert_eq!(vec![true, true], found("(?i)[\u{212a}]", &["k", "K"]));
+        assert_eq!(vec![false, true], found("(?i)[^ı-ĵ]", &["I", "s"]));
+        assert_eq!(vec![false, false], found("(?ai)ſ", &["s", "S"]));
+        assert_eq!(vec![true, false], found("(?i:a)(?a-i:b)", &["Ab", "AB"]));
+    }
+
+    #[test]
+    fn a_backslash_and_digits_are_a_group_or_an_octal_number() {
+        assert_eq!(vec![true, false], found(r"(a|b)\1", &["aa", "ab"]));
+        assert_eq!(vec![true], found(r"\141\x61\u0061\N{latin small letter a}\0?", &["aaaa"]));
+        assert_eq!((1, "an unknown group".to_owned()), refused(r"\1"));
+        assert_eq!((2, "an open group".to_owned()), refused(r"(a\1)"));
+        assert_eq!((0, "an octal escape above 377".to_owned()), refused(r"\400"));
+    }
+
+    #[test]
+    fn sets_have_no_operators() {
+        assert_eq!(vec![true, true, false], found("[[a&&b]$", &["[", "&", "c"]));
+        assert_eq!(vec![true, true, false], found("[]-_]$", &["]", "_", "-"]));
+        assert_eq!((3, "a bad range".to_owned()), refused(r"[\x61-\d]"));
+        assert_eq!((0, "a set without an end".to_owned()), refused("[]"));
+    }
+
+    #[test]
+    fn a_brace_that_begins_no_repetition_is_a_character() {
+        assert_eq!(vec![true, false], found("a{,2}$", &["aa", "aaa"]));
+        assert_eq!(vec![true], found("a{,}$", &["aaa"]));
+        assert_eq!(vec![true, true], found("a({}|{x}|{1 })", &["a{}", "a{x}"]));
+        assert_eq!((4, "a repetition of a repetition".to_owned()), refused("a{1}{2}"));
+        assert_eq!((1, "nothing to repeat".to_owned()), refused("^*"));
+        assert_eq!((2, "a least number above the most".to_owned()), refused("a{2,1}"));
+        assert_eq!((2, "a number of repetitions too large".to_owned()), refused("a{4294967295}"));
+    }
+
+    #[test]
+    fn the_least_number_of_iterations_may_take_no_character() {
+        assert_eq!(vec![true], found("(?:^|a){2}$", &["a"]));
+        assert_eq!(vec![true, false], found(r"(?:()|b\1){2}$", &["b", "bb"]));
+        assert_eq!(vec![true], found(r"(?:()|\1b)+$", &["b"]));
+    }
+
+    #[test]
+    fn possessive_and_atomic_parts_give_nothing_back() {
+        assert_eq!(vec![false, true], found("a*+a|b", &["aa", "b"]));
+        assert_eq!(vec![false], found("(?>a|ab)c", &["abc"]));
+        assert_eq!("a reference into a possessive repetition", unsupported(r"(?:(a)|b)*+\1"));
+        assert_eq!(vec![true], found("((a)|b)*+$", &["aba"]));
+    }
+
+    #[test]
+    fn conditions_ask_what_a_group_took() {
+        assert_eq!(vec![true, true, false], found("(<)?a(?(1)>|$)", &["<a>", "a", "<a"]));
+        assert_eq!(vec![true, false], found("(?P<q>-)?a(?(q)-)$", &["-a-", "-a"]));
+        assert_eq!((3, "an unknown group".to_owned()), refused("(?(9)a)"));
+        assert_eq!("a condition on a group within itself", unsupported("((?(1)a|b))"));
+    }
+
+    #[test]
+    fn a_look_behind_needs_a_fixed_width() {
+        assert_eq!(vec![true, false], found("..(?<=ab|cd)x", &["abx", "acx"]));
+        assert_eq!((1, "a look-behind without a fixed width".to_owned()), refused("a(?<=a|bc)"));
+        assert_eq!((6, "an open group".to_owned()), refused(r"(?<=(a\1))"));
+        assert_eq!((9, "a group within the same look-behind".to_owned()), refused(r"(?<=(a)\1)"));
+    }
+
+    #[test]
+    fn flags_for_all_are_at_the_start() {
+        assert_eq!(vec![true], found("(?x) (?i) a # b\n b $", &["AB"]));
+        assert_eq!((1, "flags for all that are not at the start".to_owned()), refused("a(?i)"));
+        assert_eq!((4, "flags that exclude each other".to_owned()), refused("(?a)(?u)"));
+        assert_eq!((3, "the flag L, which is for bytes".to_owned()), refused("(?L)"));
+    }
+
+    #[test]
+    fn a_backslash_takes_the_next_character_even_in_comments_and_names() {
+        assert_eq!(vec![true], found(r"(?#\))a", &["a"]));
+        assert_eq!((1, "a backslash at the end".to_owned()), refused(r"*\"));
+    }
+
+    #[test]
+    fn nesting_is_limited() {
+        assert_eq!(vec![true], found(&format!("{}a{}", "(".repeat(250), ")".repeat(250)), &["a"]));
+        assert_eq!("more than 250 groups within each other", unsupported(&"(?:".repeat(251)));
+    }
+}

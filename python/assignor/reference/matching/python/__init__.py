@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from assignor.reference.matching.chars import ALL, NONE, Chars
 from assignor.reference.matching.python.escapes import CLASSES, PLACES, code_or_group
 from assignor.reference.matching.python.flags import Mode
@@ -36,10 +34,13 @@ class _Sequences:
 
     def either(self, mode: Mode | None) -> Part:
         """Reads alternatives up to the end or a `)`; no mode is that of the whole pattern."""
-        found = [self._sequence(mode, mode is None)]
+        first = self._sequence(mode, mode is None)
+        nodes, width = [first.node], first.width
         while self._tokens.eat("|"):
-            found.append(self._sequence(mode, False))
-        return Part(either([part.node for part in found]), reduce(Width.__or__, (part.width for part in found)))
+            part = self._sequence(mode)
+            nodes.append(part.node)
+            width |= part.width
+        return Part(either(nodes), width)
 
     def _sequence(self, within: Mode | None, leads: bool = False) -> Part:
         state, tokens = self._state, self._tokens
@@ -65,9 +66,7 @@ class _Sequences:
             if part is not None:
                 parts.append(part)
                 groups = before
-        return Part(
-            concat([part.node for part in parts]), reduce(Width.__add__, (part.width for part in parts), Width())
-        )
+        return Part(concat([part.node for part in parts]), sum((part.width for part in parts), Width()))
 
     def _one(self, mode: Mode, token: str, start: int) -> Part:
         """A character, a set, a place or an escape."""
