@@ -26,6 +26,7 @@ from assignor.reference.matching.syntax import (
     Same,
     most,
 )
+from assignor.reference.matching.text import deep
 
 STEPS = 1_000_000
 """How many steps one name may take."""
@@ -51,8 +52,9 @@ def matches(node: Node, name: str) -> bool:
     Raises:
         TooManySteps: That takes too many steps, which only patterns with back-references do.
     """
-    start = State(0, (None,) * (_asked(node) + 1))
-    return any(end.at == len(name) for end in _Walk(name).ends(node, start))
+    with deep():
+        start = State(0, (None,) * (_asked(node) + 1))
+        return any(end.at == len(name) for end in _Walk(name).ends(node, start))
 
 
 def _asked(node: Node) -> int:
