@@ -11,17 +11,18 @@ from assignor.reference.matching.python.sets import read_set
 from assignor.reference.matching.python.state import Kind, Part, State, Width
 from assignor.reference.matching.python.tokens import Tokens
 from assignor.reference.matching.syntax import ANYTHING, At, Greed, Node, One, Place, Repeat, concat, either
-from assignor.reference.matching.text import invalid
+from assignor.reference.matching.text import deep, invalid
 
 _BLANKS = " \t\n\r\v\f"
 
 
 def parse(pattern: str) -> Node:
     """What the pattern means, over whole names."""
-    state = State(Tokens(pattern))
-    node = _Sequences(state).either(None).node
-    state.finish()
-    return concat([spelled_out(node), ANYTHING])
+    with deep():
+        state = State(Tokens(pattern))
+        node = _Sequences(state).either(None).node
+        state.finish()
+        return concat([spelled_out(node), ANYTHING])
 
 
 class _Sequences:
