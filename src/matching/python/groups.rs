@@ -9,13 +9,99 @@ use crate::matching::text::invalid;
 
 const MOST_GROUPS: u64 = (1 << 30) - 1;
 
+/// How a group begins.
+enum Opening {
+    /// It is done: a comment, flags for all, or what another group took.
+    Done(Option<Part>),
+    /// It keeps what it takes.
+    Capture,
+    /// It captures nothing.
+    Plain(Mode),
+    Atomic,
+    Around {
+        ahead: bool,
+        negated: bool,
+    },
+    /// A condition on the group of that number.
+    Condition(u32),
+}
+
 impl State {
     /// Reads a group on behind its `(`, which is at `start`; none for a comment and for flags for all.
     ///
-    /// Such flags have to lead: nothing may be before them.
+    /// Such flags have to lead: nothing may be before them. This recurs: what it calls besides keeps its own locals.
     pub(super) fn group(&mut self, mode: Mode, start: usize, leads: bool) -> Result<Option<Part>, PatternError> {
+        let opening = match self.opening(mode, start, leads)? {
+            Opening::Done(part) => return Ok(part),
+            opening => opening,
+        };
+        let (group, outer) = (self.groups(), self.behind);
+        let condition = self.begin(&opening)?;
+        let mode = if let Opening::Plain(mode) = opening { mode } else { mode };
+        let inner = if condition { self.sequence(Some(mode), false) } else { self.either(Some(mode)) }?;
+        let mut other = None;
+        if condition && self.tokens.eat('|')? {
+            other = Some(self.sequence(Some(mode), false)?);
+        }
+        self.behind = outer;
+        self.end(&opening, start)?;
+        Ok(Some(self.ended(&opening, inner, other, group, start)))
+    }
+
+    /// Notes that a group begins, and whether it is a condition.
+    fn begin(&mut self, opening: &Opening) -> Result<bool, PatternError> {
+        match opening {
+            Opening::Capture => self.widths.push(None),
+            Opening::Around { ahead: false, .. } if self.behind.is_none() => self.behind = Some(self.groups()),
+            _ => {}
+        }
+        self.tokens.text.enter()?;
+        Ok(matches!(opening, Opening::Condition(_)))
+    }
+
+    /// Takes the end of a group.
+    fn end(&mut self, opening: &Opening, start: usize) -> Result<(), PatternError> {
+        if matches!(opening, Opening::Condition(_)) && self.tokens.next == Token::Char('|') {
+            return Err(invalid(self.tokens.at(), "a condition with more than two branches"));
+        }
+        if !self.tokens.eat(')')? {
+            return Err(invalid(start, "a group without an end"));
+        }
+        self.tokens.text.leave();
+        Ok(())
+    }
+
+    /// What a group that has ended means.
+    fn ended(&mut self, opening: &Opening, inner: Part, other: Option<Part>, group: u32, start: usize) -> Part {
+        let (node, width) = (Box::new(inner.node), inner.width);
+        match *opening {
+            Opening::Done(_) | Opening::Plain(_) => Part::new(*node, width),
+            Opening::Atomic => Part::new(Node::Atomic(node), width),
+            Opening::Capture => {
+                if let Some(known) = self.widths.get_mut(group as usize) {
+                    *known = Some(width);
+                }
+                Part::new(Node::Group(group, node), width)
+            }
+            Opening::Around { ahead, negated } => {
+                if !ahead && width.least > u128::from(u32::MAX) {
+                    self.fault(start, "a look-behind too wide");
+                } else if !ahead && width.least != width.most {
+                    self.fault(start, "a look-behind without a fixed width");
+                }
+                Part::new(Node::Around { ahead, negated, node }, Width::default())
+            }
+            Opening::Condition(group) => {
+                let other = other.unwrap_or_else(|| Part::new(Node::EMPTY, Width::default()));
+                let node = Node::IfTaken { group, taken: node, other: Box::new(other.node) };
+                Part::new(node, width | other.width)
+            }
+        }
+    }
+
+    fn opening(&mut self, mode: Mode, start: usize, leads: bool) -> Result<Opening, PatternError> {
         if !self.tokens.eat('?')? {
-            return self.capture(mode, start).map(Some);
+            return Ok(Opening::Capture);
         }
         let char = match self.tokens.take()? {
             Token::End => return Err(invalid(self.tokens.at(), "a group without an end")),
@@ -23,51 +109,30 @@ impl State {
             Token::Char(char) => char,
         };
         match char {
-            'P' => self.named(mode, start).map(Some),
-            ':' => self.within(mode, start).map(Some),
-            '>' => {
-                let inner = self.within(mode, start)?;
-                Ok(Some(Part::new(Node::Atomic(Box::new(inner.node)), inner.width)))
-            }
-            '#' => self.skip_comment(start).map(|()| None),
-            '=' | '!' | '<' => self.around(mode, start, char).map(Some),
-            '(' => self.condition(mode, start).map(Some),
+            'P' => Ok(self.named(mode, start)?.map_or(Opening::Capture, |same| Opening::Done(Some(same)))),
+            ':' => Ok(Opening::Plain(mode)),
+            '>' => Ok(Opening::Atomic),
+            '#' => self.skip_comment(start).map(|()| Opening::Done(None)),
+            '=' | '!' => Ok(Opening::Around { ahead: true, negated: char == '!' }),
+            '<' => match self.tokens.take()? {
+                Token::End => Err(invalid(self.tokens.at(), "a group without an end")),
+                Token::Char(char) if "=!".contains(char) => Ok(Opening::Around { ahead: false, negated: char == '!' }),
+                _ => Err(invalid(start + 1, "an unknown kind of group")),
+            },
+            '(' => self.condition(start).map(Opening::Condition),
             char if char == '-' || KNOWN.contains(char) => {
                 let flags = group_flags(&mut self.tokens, char)?;
                 if flags.for_all {
-                    return self.flags_for_all(&flags.on, start, leads).map(|()| None);
+                    return self.flags_for_all(&flags.on, start, leads).map(|()| Opening::Done(None));
                 }
-                self.within(mode.with_flags(&flags.on, &flags.off), start).map(Some)
+                Ok(Opening::Plain(mode.with_flags(&flags.on, &flags.off)))
             }
             _ => Err(invalid(start + 1, "an unknown kind of group")),
         }
     }
 
-    /// What is within a group, up to its end.
-    fn within(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
-        self.tokens.text.enter()?;
-        let inner = self.either(Some(mode))?;
-        self.close(start)?;
-        self.tokens.text.leave();
-        Ok(inner)
-    }
-
-    fn close(&mut self, start: usize) -> Result<(), PatternError> {
-        if self.tokens.eat(')')? { Ok(()) } else { Err(invalid(start, "a group without an end")) }
-    }
-
-    fn capture(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
-        let group = self.widths.len();
-        self.widths.push(None);
-        let inner = self.within(mode, start)?;
-        if let Some(width) = self.widths.get_mut(group) {
-            *width = Some(inner.width);
-        }
-        Ok(Part::new(Node::Group(group as u32, Box::new(inner.node)), inner.width))
-    }
-
-    /// Reads on behind `(?P`.
-    fn named(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
+    /// Reads on behind `(?P`: what a group took, or the name of a group; none where a group begins.
+    fn named(&mut self, mode: Mode, start: usize) -> Result<Option<Part>, PatternError> {
         if self.tokens.eat('<')? {
             let at = self.tokens.at();
             let name = self.tokens.name('>', "group name")?;
@@ -76,14 +141,14 @@ impl State {
             if self.names.insert(name, group).is_some() {
                 return Err(invalid(at, "a group name in use"));
             }
-            return self.capture(mode, start);
+            return Ok(None);
         }
         if self.tokens.eat('=')? {
             let at = self.tokens.at();
             let name = self.tokens.name(')', "group name")?;
             self.check_name(&name, at)?;
             let Some(&group) = self.names.get(&name) else { return Err(invalid(at, "an unknown group name")) };
-            return self.same(group, mode, at);
+            return self.same(group, mode, at).map(Some);
         }
         match self.tokens.take()? {
             Token::End => Err(invalid(self.tokens.at(), "a group without an end")),
@@ -122,36 +187,8 @@ impl State {
         }
     }
 
-    /// Reads a look-around on behind the character that makes it one.
-    fn around(&mut self, mode: Mode, start: usize, char: char) -> Result<Part, PatternError> {
-        let ahead = char != '<';
-        let sign = if ahead { Token::Char(char) } else { self.tokens.take()? };
-        if sign == Token::End {
-            return Err(invalid(self.tokens.at(), "a group without an end"));
-        }
-        if !sign.is_of("=!") {
-            return Err(invalid(start + 1, "an unknown kind of group"));
-        }
-        let outer = self.behind;
-        if !ahead && outer.is_none() {
-            self.behind = Some(self.groups());
-        }
-        self.tokens.text.enter()?;
-        let inner = self.either(Some(mode))?;
-        self.behind = outer;
-        self.close(start)?;
-        self.tokens.text.leave();
-        if !ahead && inner.width.least > u128::from(u32::MAX) {
-            self.fault(start, "a look-behind too wide");
-        } else if !ahead && inner.width.least != inner.width.most {
-            self.fault(start, "a look-behind without a fixed width");
-        }
-        let negated = sign == Token::Char('!');
-        Ok(Part::new(Node::Around { ahead, negated, node: Box::new(inner.node) }, Width::default()))
-    }
-
-    /// Reads on behind `(?(`.
-    fn condition(&mut self, mode: Mode, start: usize) -> Result<Part, PatternError> {
+    /// Reads the group of a condition on behind `(?(`.
+    fn condition(&mut self, start: usize) -> Result<u32, PatternError> {
         let at = self.tokens.at();
         let name = self.tokens.name(')', "group name")?;
         let group = self.condition_group(&name, at)?;
@@ -162,19 +199,7 @@ impl State {
                 self.doubt(start, "a condition on a group within itself");
             }
         }
-        self.tokens.text.enter()?;
-        let taken = self.sequence(Some(mode), false)?;
-        let mut other = Part::new(Node::EMPTY, Width::default());
-        if self.tokens.eat('|')? {
-            other = self.sequence(Some(mode), false)?;
-            if self.tokens.next == Token::Char('|') {
-                return Err(invalid(self.tokens.at(), "a condition with more than two branches"));
-            }
-        }
-        self.close(start)?;
-        self.tokens.text.leave();
-        let node = Node::IfTaken { group, taken: Box::new(taken.node), other: Box::new(other.node) };
-        Ok(Part::new(node, taken.width | other.width))
+        Ok(group)
     }
 
     /// The group of a name or number; 0 where that cannot be known.

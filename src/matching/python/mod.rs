@@ -47,23 +47,11 @@ impl State {
         let mut groups = self.groups();
         while self.tokens.next != Token::End && !self.tokens.next.is_of("|)") {
             let mode = within.unwrap_or(self.mode);
-            let (start, token) = (self.tokens.at(), self.tokens.take()?);
-            if mode.verbose && token.is_of(" \t\n\r\x0b\x0c") {
-                continue;
-            }
-            if mode.verbose && token == Token::Char('#') {
-                while !matches!(self.tokens.take()?, Token::End | Token::Char('\n')) {}
-                continue;
-            }
-            if let Some(times) = bounds(&mut self.tokens, token)? {
-                self.repeat(&mut parts, times, start, groups)?;
-                continue;
-            }
-            let before = self.groups();
-            let part = if token == Token::Char('(') {
+            let (start, before) = (self.tokens.at(), self.groups());
+            let part = if self.tokens.eat('(')? {
                 self.group(mode, start, leads && parts.is_empty())?
             } else {
-                Some(self.one(mode, token, start)?)
+                self.item(mode, &mut parts, groups)?
             };
             if let Some(part) = part {
                 parts.push(part);
@@ -72,6 +60,22 @@ impl State {
         }
         let width = parts.iter().fold(Width::default(), |sum, part| sum + part.width);
         Ok(Part::new(Node::concat(parts.into_iter().map(|part| part.node).collect()), width))
+    }
+
+    /// Reads what is no group: none for a quantifier, which repeats the last part, and for what is skipped.
+    fn item(&mut self, mode: Mode, parts: &mut Vec<Part>, groups: u32) -> Result<Option<Part>, PatternError> {
+        let (start, token) = (self.tokens.at(), self.tokens.take()?);
+        if mode.verbose && token.is_of(" \t\n\r\x0b\x0c") {
+            return Ok(None);
+        }
+        if mode.verbose && token == Token::Char('#') {
+            while !matches!(self.tokens.take()?, Token::End | Token::Char('\n')) {}
+            return Ok(None);
+        }
+        if let Some(times) = bounds(&mut self.tokens, token)? {
+            return self.repeat(parts, times, start, groups).map(|()| None);
+        }
+        self.one(mode, token, start).map(Some)
     }
 
     /// A character, a set, a place or an escape.
@@ -259,7 +263,22 @@ mod tests {
 
     #[test]
     fn nesting_is_limited() {
-        assert_eq!(vec![true], found(&format!("{}a{}", "(".repeat(250), ")".repeat(250)), &["a"]));
-        assert_eq!("more than 250 groups within each other", unsupported(&"(?:".repeat(251)));
+        for begin in ["(", "(?:", "(?=", "(?<!", "(?>", "(?i-s:", "(?P<n>", "(?(1)"] {
+            let nested = |levels: usize| {
+                let begins: String = (0..levels).map(|level| begin.replace('n', &format!("n{level}"))).collect();
+                format!("(a)|{begins}a{}", ")".repeat(levels))
+            };
+
+            assert_eq!(vec![true], found(&nested(250), &["a"]), "{begin}");
+            assert_eq!("more than 250 groups within each other", unsupported(&nested(251)));
+        }
+    }
+
+    #[test]
+    fn a_pattern_can_be_long() {
+        assert_eq!(vec![true], found(&"a|".repeat(10_000), &["b"]));
+        assert_eq!(vec![false], found(&"a?b*".repeat(10_000).replace("b*", "b"), &["ab"]));
+        assert_eq!((0, "a set without an end".to_owned()), refused(&format!("[{}", "[^a".repeat(10_000))));
+        assert_eq!("so many repetitions of what may be empty", unsupported("(?:^|a){20000}"));
     }
 }
