@@ -24,7 +24,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     let mut state = State::new(pattern)?;
     let node = state.either(None)?.node;
     state.finish()?;
-    Ok(Node::concat(vec![spelled_out(node)?, Node::anything()]))
+    Ok(Node::concat(vec![spelled_out(node, &state.asked)?, Node::anything()]))
 }
 
 impl State {

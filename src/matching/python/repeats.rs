@@ -1,5 +1,7 @@
 //! The quantifiers of `re`, and how often it does what may take no character.
 
+use std::collections::HashSet;
+
 use super::escapes::DECIMAL;
 use super::tokens::{Token, Tokens};
 use crate::error::PatternError;
@@ -55,30 +57,34 @@ pub(super) fn greed(tokens: &mut Tokens) -> Result<Greed, PatternError> {
 
 /// The tree with the iterations that `re` never cuts short spelled out.
 ///
-/// The walk ends a repetition with the first iteration that takes no character. `re` does so too, but only behind the least
-/// number of iterations: `(?:^|a){2}` matches `a`. Where that shows, those iterations are one after the other.
-pub(super) fn spelled_out(node: Node) -> Result<Node, PatternError> {
+/// The walk ends a repetition with the first iteration that takes no character. `re` does so too, but only behind the
+/// least number of iterations: `(?:^|a){2}` matches `a`. Where that shows, those iterations are one after the other.
+/// Groups that nothing asks for are left out: each would make more states for the walk.
+pub(super) fn spelled_out(node: Node, asked: &HashSet<u32>) -> Result<Node, PatternError> {
     let ordered = has(&node, |node| {
         matches!(
             node,
             Node::Atomic(_) | Node::Same { .. } | Node::IfTaken { .. } | Node::Repeat { greed: Greed::Possessive, .. }
         )
     });
-    Speller { ordered, left: LARGEST }.spelled_out(node)
+    Speller { asked, ordered, left: LARGEST }.spelled_out(node)
 }
 
-struct Speller {
+struct Speller<'a> {
+    /// The groups that anything asks for.
+    asked: &'a HashSet<u32>,
     /// Whether anything depends on which way comes first.
     ordered: bool,
     left: u64,
 }
 
-impl Speller {
+impl Speller<'_> {
     fn spelled_out(&mut self, node: Node) -> Result<Node, PatternError> {
         Ok(match node {
             Node::Concat(nodes) => Node::Concat(self.all(nodes)?),
             Node::Either(nodes) => Node::Either(self.all(nodes)?),
-            Node::Group(group, node) => Node::Group(group, self.boxed(*node)?),
+            Node::Group(group, node) if self.asked.contains(&group) => Node::Group(group, self.boxed(*node)?),
+            Node::Group(_, node) => self.spelled_out(*node)?,
             Node::Atomic(node) => Node::Atomic(self.boxed(*node)?),
             Node::Around { ahead, negated, node } => Node::Around { ahead, negated, node: self.boxed(*node)? },
             Node::IfTaken { group, taken, other } => {

@@ -22,7 +22,7 @@ def parse(pattern: str) -> Node:
         state = State(Tokens(pattern))
         node = _Sequences(state).either(None).node
         state.finish()
-        return concat([spelled_out(node), ANYTHING])
+        return concat([spelled_out(node, state.asked), ANYTHING])
 
 
 class _Sequences:

@@ -61,17 +61,19 @@ def greed(tokens: Tokens) -> Greed:
     return Greed.POSSESSIVE if tokens.eat("+") else Greed.GREEDY
 
 
-def spelled_out(node: Node) -> Node:
+def spelled_out(node: Node, asked: set[int]) -> Node:
     """The tree with the iterations that `re` never cuts short spelled out.
 
     The walk ends a repetition with the first iteration that takes no character. `re` does so too, but only behind the
     least number of iterations: `(?:^|a){2}` matches `a`. Where that shows, those iterations are one after the other.
+    Groups that nothing asks for are left out: each would make more states for the walk.
     """
-    return _Speller(_has(node, (Atomic, Same, IfTaken))).spelled_out(node)
+    return _Speller(asked, _has(node, (Atomic, Same, IfTaken))).spelled_out(node)
 
 
 class _Speller:
-    def __init__(self, ordered: bool) -> None:
+    def __init__(self, asked: set[int], ordered: bool) -> None:
+        self._asked = asked
         self._ordered = ordered
         self._left = LARGEST
 
@@ -82,7 +84,8 @@ class _Speller:
             case Either(nodes):
                 return Either(tuple(map(self.spelled_out, nodes)))
             case Group(group, inner):
-                return Group(group, self.spelled_out(inner))
+                inner = self.spelled_out(inner)
+                return Group(group, inner) if group in self._asked else inner
             case Atomic(inner):
                 return Atomic(self.spelled_out(inner))
             case Around(ahead, negated, inner):
