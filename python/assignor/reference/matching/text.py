@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
 
 DEEPEST = 250
 """How deep groups and classes may nest."""
+
+
+_FRAMES = 10_000
+"""How many frames parsers and the walk need at most: each level of a pattern takes several."""
+
+
+@contextlib.contextmanager
+def deep() -> Iterator[None]:
+    """Lets Python recur as deep as patterns may nest."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class PatternFault(Exception):  # noqa: N818  # it becomes one of two public errors

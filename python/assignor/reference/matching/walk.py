@@ -27,6 +27,7 @@ from assignor.reference.matching.syntax import (
     Same,
     most,
 )
+from assignor.reference.matching.text import deep
 
 STEPS = 1_000_000
 """How many steps one name may take."""
@@ -52,8 +53,9 @@ def matches(node: Node, name: str) -> bool:
     Raises:
         TooManySteps: That takes too many steps: with back-references it may, and with loops many deep on long names.
     """
-    start = State(0, (None,) * (_asked(node) + 1))
-    return any(end.at == len(name) for end in _Walk(name).ends(node, start))
+    with deep():
+        start = State(0, (None,) * (_asked(node) + 1))
+        return any(end.at == len(name) for end in _Walk(name).ends(node, start))
 
 
 def _asked(node: Node) -> int:
