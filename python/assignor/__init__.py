@@ -29,6 +29,7 @@ from assignor.partition_assignor import PartitionAssignor, RangeAssignor
 
 if TYPE_CHECKING:
     from assignor._core import Group, Plan, Topics, assign, plan
+    from assignor.subscription_state import SubscriptionState
 
 __all__ = [
     "Balance",
@@ -44,6 +45,7 @@ __all__ = [
     "RebalanceProtocol",
     "Spans",
     "Subscription",
+    "SubscriptionState",
     "TopicColumns",
     "TopicPartition",
     "Topics",
@@ -57,7 +59,10 @@ _FROM_CORE = frozenset({"Group", "Plan", "Topics", "assign", "plan"})
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none."""
+    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none.
+
+    And the subscription state, which few ask for.
+    """
     if name == "__version__":
         from importlib.metadata import version
 
@@ -67,6 +72,11 @@ def __getattr__(name: str) -> Any:
 
         value = globals()[name] = getattr(_core, name)
         return value
+    if name == "SubscriptionState":
+        from assignor.subscription_state import SubscriptionState
+
+        globals()[name] = SubscriptionState
+        return SubscriptionState
     raise AttributeError(f"module 'assignor' has no attribute {name!r}")
 
 
