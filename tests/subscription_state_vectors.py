@@ -1,8 +1,9 @@
 """Replays the vectors of the kind `subscription_state`: what Kafka's own SubscriptionState did, step by step.
 
-The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are `subscription_state_*.jsonl.gz`,
-a trace per line. A trace is a default strategy, the visible state at the start, and steps: an operation, what came of
-it, and the whole visible state after it. Nothing is skipped: an operation or a field that is not known here is an error.
+The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are
+`subscription_state_*.jsonl.gz`, a trace per line. A trace is a default strategy, the visible state at the start, and
+steps: an operation, what came of it, and the whole visible state after it. Nothing is skipped: an operation or a field
+that is not known here is an error.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from assignor.errors import (
     NullArgumentError,
 )
 from assignor.matching import TopicPattern
+from assignor.model import java_order
 from assignor.subscription_state import (
     AutoOffsetResetStrategy,
     EpochEndOffset,
@@ -104,8 +106,8 @@ class Replay:
             "re2j_pattern": None if re2j_pattern is None else re2j_pattern.pattern,
             "listener": listener.name if isinstance(listener, Listener) else None,
             "assignment_id": state.assignment_id(),
-            "subscription": sorted(state.subscription()),
-            "metadata_topics": sorted(state.metadata_topics()),
+            "subscription": sorted(state.subscription(), key=java_order),
+            "metadata_topics": sorted(state.metadata_topics(), key=java_order),
             "assigned": [tp_name(tp) for tp in state.assigned_partitions_list()],
             "num_assigned": state.num_assigned_partitions(),
             "fetchable": [tp_name(tp) for tp in state.fetchable_partitions()],
@@ -150,7 +152,7 @@ def tp_name(tp: TopicPartition) -> str:
 
 def tp_names(partitions: Collection[TopicPartition]) -> list[str]:
     """Partitions that have no order."""
-    return sorted(map(tp_name, partitions))
+    return sorted(map(tp_name, partitions), key=java_order)
 
 
 def read_tp(name: str) -> TopicPartition:
