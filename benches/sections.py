@@ -14,6 +14,7 @@ from goals import BEYOND, CHECKING, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_P
 from java_side import JavaMissingError, JavaSide, checksum
 from memory import measure
 from sides import SIDES, WrongAnswerError, encoders, right_answer
+from subscription_states import subscription_state
 from tables import Section, Table, milliseconds, shown
 from timing import Pace, Sampler, Times, interleave, ratio, sampler
 from twins import TwinMissingError
@@ -241,5 +242,13 @@ def checks(selection: Selection, report: Report, raw: Raw) -> Section:
     return Section(title, note, Table(["call", "checked", "unchecked"], rows), outcomes)
 
 
-SECTIONS = {"peers": peers, "java": java, "encode": encode, "growth": growth, "memory": memory, "checks": checks}
+SECTIONS = {
+    "peers": peers,
+    "java": java,
+    "encode": encode,
+    "growth": growth,
+    "memory": memory,
+    "checks": checks,
+    "subscription-state": subscription_state,
+}
 """By the name under which one can ask for it alone."""

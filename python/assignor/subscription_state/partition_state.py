@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FETCHING, AWAIT_RESET, AWAIT_VALIDATION = FetchState.FETCHING, FetchState.AWAIT_RESET, FetchState.AWAIT_VALIDATION
 INITIALIZING = FetchState.INITIALIZING
 
+_VALID = frozenset(state for state, rules in TABLE.items() if rules.valid_position)
+
 
 class PartitionState:
     """Everything that is known about one assigned partition.
@@ -75,17 +77,12 @@ class PartitionState:
     @property
     def has_valid_position(self) -> bool:
         """Whether the position may be fetched from."""
-        return TABLE[self.fetch_state].valid_position
+        return self.fetch_state in _VALID
 
     @property
     def is_fetchable(self) -> bool:
         """Whether something is to be fetched now, as far as the partition itself knows."""
-        return (
-            TABLE[self.fetch_state].valid_position
-            and not self.paused
-            and not self.pending_revocation
-            and not self.pending_callback
-        )
+        return self.fetch_state in _VALID and not (self.paused or self.pending_revocation or self.pending_callback)
 
     @property
     def should_initialize(self) -> bool:

@@ -298,18 +298,17 @@ class Subscribed(FetchPositions):
 
     def fetchable_partitions(self, predicate: Predicate | None = None) -> list[TopicPartition]:
         """Those of which something is to be fetched now and that pass, in order; in a share group all that pass."""
-        return list(self._fetchable(predicate))
+        return [tp for tp in self._fetchable() if predicate is None or predicate(tp)]
 
     def has_fetchable_partitions(self, predicate: Predicate | None = None) -> bool:
         """Whether there are any."""
-        return any(True for _ in self._fetchable(predicate))
+        return any(predicate is None or predicate(tp) for tp in self._fetchable())
 
-    def _fetchable(self, predicate: Predicate | None) -> Iterable[TopicPartition]:
-        for tp, state in self._states.items():
-            if (self._type is _SHARE or self._is_fetchable_and_subscribed(tp, state)) and (
-                predicate is None or predicate(tp)
-            ):
-                yield tp
+    def _fetchable(self) -> Iterable[TopicPartition]:
+        if self._type is _SHARE:
+            return self._states
+        found = (tp for tp, state in self._states.items() if state.is_fetchable)
+        return found if self._type is not _TOPICS else (tp for tp in found if tp.topic in self._topics)
 
     def _is_fetchable_and_subscribed(self, tp: TopicPartition, state: PartitionState) -> bool:
         return (self._type is not _TOPICS or tp[0] in self._topics) and state.is_fetchable
