@@ -56,6 +56,8 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         self.group: set[str] = set()
         self.assigned: set[TopicPartition] = set()
         self.paused: set[TopicPartition] = set()
+        self.leaving: set[TopicPartition] = set()
+        self.unannounced: set[TopicPartition] = set()
         self.before: dict[TopicPartition, FetchState] = {}
         self.assignments = 0
         self.needs_assignment = False
@@ -145,6 +147,8 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         self.assignments += 1
         self.assigned.clear()
         self.paused.clear()
+        self.leaving.clear()
+        self.unannounced.clear()
         self.before.clear()
 
     @rule(given=partitions)
@@ -164,6 +168,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         with self.expected_to(self.type not in (NONE, USER), IllegalArgumentError):
             self.state.assign_from_subscribed_awaiting_callback(given, added)
             self.assigns(given)
+            self.unannounced |= set(added)
             grouped = dict.fromkeys(tp.topic for tp in given)
             wanted = [tp for topic in grouped for tp in dict.fromkeys(given) if tp.topic == topic]
             assert wanted == self.state.assigned_partitions_list()
@@ -173,6 +178,8 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         """The model assigns them."""
         self.assigned = set(given)
         self.paused &= self.assigned
+        self.leaving &= self.assigned
+        self.unannounced &= self.assigned
         self.before = {tp: state for tp, state in self.before.items() if tp in self.assigned}
         self.assignments += 1
 
@@ -260,6 +267,19 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
     def mark_pending_revocation(self, given: list[TopicPartition]) -> None:
         with self.expected_to(self.assigned.issuperset(given)):
             self.state.mark_pending_revocation(given)
+        for tp in given:
+            if tp not in self.assigned:
+                break
+            self.leaving.add(tp)
+
+    @rule(given=partitions)
+    def announce(self, given: list[TopicPartition]) -> None:
+        with self.expected_to(self.assigned.issuperset(given)):
+            self.state.enable_partitions_awaiting_callback(given)
+        for tp in given:
+            if tp not in self.assigned:
+                break
+            self.unannounced.discard(tp)
 
     @rule(tp=partition)
     def move_to_end(self, tp: TopicPartition) -> None:
@@ -311,7 +331,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         needing = [state.partitions_needing_reset(later), set(state.partitions_needing_validation(later)), fetching]
         first = {tp for tp in state.assigned_partitions() if state._states[tp].fetch_state is FetchState.INITIALIZING}
         assert state.num_assigned_partitions() == sum(map(len, [*needing, first]))
-        assert state.initializing_partitions() <= first
+        assert first - self.leaving == state.initializing_partitions()
         assert state.has_all_fetch_positions() == (fetching == state.assigned_partitions())
         assert fetching == state.all_consumed().keys()
 
@@ -321,10 +341,13 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         alone = [tp for tp in state.assigned_partitions_list() if state.is_fetchable(tp)]
         everything = self.type is SubscriptionType.AUTO_TOPICS_SHARE
         assert (state.assigned_partitions_list() if everything else alone) == state.fetchable_partitions()
-        for tp in alone:
-            assert state.has_valid_position(tp)
-            assert not state.is_paused(tp)
-            assert self.type is not SubscriptionType.AUTO_TOPICS or tp.topic in self.topics
+        by_name = self.type is SubscriptionType.AUTO_TOPICS
+        held_back = self.paused | self.leaving | self.unannounced
+        assert alone == [
+            tp
+            for tp in state.assigned_partitions_list()
+            if state.has_valid_position(tp) and tp not in held_back and (not by_name or tp.topic in self.topics)
+        ]
 
 
 test_the_state_and_a_plain_model_agree = SubscriptionStateMachine.TestCase
