@@ -262,8 +262,13 @@ def partitions_of(count: int) -> Partitions:
     return [TopicPartition(f"topic-{id // 100:04d}", id % 100) for id in range(count)]
 
 
-def prepare(side: str, operation: str, count: int) -> Callable[[], Any] | None:
-    """The call that is timed, of which the answer is known to be right; None where the class does not offer it.
+def offers(side: str, operation: str) -> bool:
+    """Whether the class has it."""
+    return operation in (*ASSIGNMENTS, "pause, resume") or hasattr(HOLDERS[side], operation)
+
+
+def prepare(side: str, operation: str, count: int) -> Callable[[], Any]:
+    """The call that is timed, of which the answer is known to be right.
 
     Raises:
         WrongAnswerError: It is not right.
@@ -285,8 +290,6 @@ def prepare(side: str, operation: str, count: int) -> Callable[[], Any] | None:
         holder.resume(partitions)
         _assert(not holder.paused(), side, operation)
         return lambda: (holder.pause(partitions), holder.resume(partitions))
-    if not hasattr(holder, operation):
-        return None
     call = functools.partial(getattr(holder, operation), partitions)
     answer = call()
     if operation.startswith("is_"):
@@ -315,7 +318,7 @@ def subscription_state(selection: Selection, report: Callable[[str], None], raw:
     rows = []
     for operation, count in [*((each, FEW) for each in OPERATIONS), *((each, many) for each in ASSIGNMENTS)]:
         report(f"{operation}: {', '.join(names)}")
-        calls = {name: call for name in names if (call := prepare(name, operation, count)) is not None}
+        calls = {name: prepare(name, operation, count) for name in names if offers(name, operation)}
         times = interleave({name: sampler(call) for name, call in calls.items()}, selection.own_pace)
         raw[f"{operation}, {count:,} partitions"] = times
         rows.append([f"{operation}, {count:,}", *_cells(times, names), *_ratios(times, names)])

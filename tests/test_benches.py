@@ -137,10 +137,9 @@ def test_memory_beyond_the_result_is_a_share_of_the_result() -> None:
 def test_a_subscription_state_is_timed_once_it_is_right(
     side: str, operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = subscription_states.prepare(side, operation, 3)
-    if call is None:
+    if not subscription_states.offers(side, operation):
         return
-    call()
+    subscription_states.prepare(side, operation, 3)()
 
     wrong = {"is_assigned": [True], "is_fetchable": [True], "fetchable_partitions": [], "all_consumed": {}}
     method = operation if operation in wrong else "position"

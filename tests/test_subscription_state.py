@@ -810,9 +810,18 @@ BAD = [
         lambda state: state.assign_from_subscribed_awaiting_callback([T1], "t-1"),
         "assign_from_subscribed_awaiting_callback: partitions must be an iterable",
     ),
-    (lambda state: state.seek("t-0", 5), "this method: a partition must be a (topic, partition) tuple, not str: 't-0'"),
-    (lambda state: state.seek(["t", 0], 5), "this method: a partition must be a (topic, partition) tuple, not list"),
-    (lambda state: state.is_paused(None), "this method: a partition must be a (topic, partition) tuple, not None"),
+    (
+        lambda state: state.seek("t-0", 5),
+        "SubscriptionState: a partition must be a (topic, partition) tuple, not str: 't-0'",
+    ),
+    (
+        lambda state: state.seek(["t", 0], 5),
+        "SubscriptionState: a partition must be a (topic, partition) tuple, not list",
+    ),
+    (
+        lambda state: state.is_paused(None),
+        "SubscriptionState: a partition must be a (topic, partition) tuple, not None",
+    ),
     (lambda state: state.seek(T0, "5"), "an offset to seek must be an int, not str: '5'"),
     (lambda state: state.seek(T0, None), "an offset to seek must be an int, not None"),
     (lambda state: state.seek(T0, 2**63), "an offset to seek cannot be over 9223372036854775807: 9223372036854775808"),

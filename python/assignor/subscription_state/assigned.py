@@ -235,7 +235,7 @@ class AssignedPartitions:
         except TypeError:  # it has no hash, and so is no tuple
             state = None
         if state is None:  # what was found was read when it was assigned
-            read_partition(tp, "this method")
+            read_partition(tp, "SubscriptionState")
         return state
 
     def _retain(self, ordered: Iterable[TopicPartition]) -> None:

@@ -8,10 +8,10 @@ a new key goes to its end, so the order of a whole table is: by bucket, and in a
 matters for small tables: where a ninth key comes to a bucket and there are fewer than 64 buckets, the table doubles at
 once.
 
-Not told: with 64 buckets or more, a bucket with a ninth key becomes a tree, and does not find back to the order in which
-its keys came when the table grows. Where hash codes in a tree are equal, its order goes by identity hash codes, which
-nothing outside of the running Java can know. Here such a bucket keeps the order in which its keys came. It takes nine
-partitions whose folded hash codes agree in the bits that count: topics such as `t00`, `t10`, ... `t90` with ten
+Not told: with 64 buckets or more, a bucket with a ninth key becomes a tree, and does not find back to the order in
+which its keys came when the table grows. Where hash codes in a tree are equal, its order goes by identity hash codes,
+which nothing outside of the running Java can know. Here such a bucket keeps the order in which its keys came. It takes
+nine partitions whose folded hash codes agree in the bits that count: topics such as `t00`, `t10`, ... `t90` with ten
 partitions each have them, since a step of the last digit but one weighs as much as a step of the partition.
 """
 
