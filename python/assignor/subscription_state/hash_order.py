@@ -1,7 +1,7 @@
 """The order in which a java.util.HashMap lists partitions that were put into it one after the other.
 
 Kafka keeps what a user assigned, and what a reset has no strategy for, in hash tables, and their order is seen: in the
-order of fetching and in a message. A table of java.util.HashMap (OpenJDK 8 to 25 alike) has a power of two of buckets.
+order of fetching and in a message. A table of java.util.HashMap (seen on OpenJDK 17) has a power of two of buckets.
 A key's bucket is told by the low bits of its hash code, of which the high half was folded into the low one. The table
 doubles when more than three quarters as many keys as buckets are in it. Growing keeps the order within a bucket, and
 a new key goes to its end, so the order of a whole table is: by bucket, and in a bucket as they came. One more rule
