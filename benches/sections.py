@@ -14,6 +14,7 @@ from java_side import JavaMissingError, JavaSide, checksum
 from matching import matching
 from memory import measure
 from sides import SIDES, WrongAnswerError, encoders, right_answer
+from subscription_states import subscription_state
 from tables import Raw, Report, Section, Table, milliseconds, shown
 from timing import Pace, Sampler, Times, interleave, ratio, sampler
 from twins import TwinMissingError
@@ -243,5 +244,6 @@ SECTIONS = {
     "memory": memory,
     "checks": checks,
     "matching": matching,
+    "subscription-state": subscription_state,
 }
 """By the name under which one can ask for it alone."""

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import sections
+import subscription_states
 from assignor import PartitionInfo, plan
 from goals import OVER_JAVA, OVER_PEERS, SELECTIONS, Outcome
 from java_side import JavaMissingError, checksum
 from memory import Use
-from sides import SIDES
+from sides import SIDES, WrongAnswerError
 from tables import Section, Table, shown
 from timing import Pace, interleave, ratio
 from workloads import jmh
@@ -129,6 +130,24 @@ def test_without_java_the_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 def test_memory_beyond_the_result_is_a_share_of_the_result() -> None:
     assert Use(before=100, alive=300, peak=330, collect=[]).beyond == pytest.approx(0.15)
     assert Use(before=None, alive=None, peak=None, collect=[]).beyond is None
+
+
+@pytest.mark.parametrize("side", subscription_states.installed())
+@pytest.mark.parametrize("operation", [*subscription_states.OPERATIONS, *subscription_states.ASSIGNMENTS])
+def test_a_subscription_state_is_timed_once_it_is_right(
+    side: str, operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not subscription_states.offers(side, operation):
+        return
+    subscription_states.prepare(side, operation, 3)()
+
+    wrong = {"is_assigned": [True], "is_fetchable": [True], "fetchable_partitions": [], "all_consumed": {}}
+    method = operation if operation in wrong else "position"
+    if operation in subscription_states.ASSIGNMENTS:
+        method, wrong = "assigned", {"assigned": set()}
+    monkeypatch.setattr(subscription_states.HOLDERS[side], method, lambda *_: wrong.get(method))
+    with pytest.raises(WrongAnswerError, match=f"{side} is wrong about {operation}"):
+        subscription_states.prepare(side, operation, 3)
 
 
 def test_racks_of_columns_are_those_of_the_partitions() -> None:

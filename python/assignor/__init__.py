@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from assignor._core import Group, Plan, Topics, assign, plan
     from assignor.explanation import explain_pattern
     from assignor.matching import TopicMatcher, match_topics, resolve
+    from assignor.subscription_state import SubscriptionState
 
 __all__ = [
     "Balance",
@@ -49,6 +50,7 @@ __all__ = [
     "RebalanceProtocol",
     "Spans",
     "Subscription",
+    "SubscriptionState",
     "TopicColumns",
     "TopicMatcher",
     "TopicPartition",
@@ -66,6 +68,7 @@ __all__ = [
 _LATER = {
     "Group": "_core",
     "Plan": "_core",
+    "SubscriptionState": "subscription_state",
     "TopicMatcher": "matching",
     "Topics": "_core",
     "assign": "_core",
@@ -77,7 +80,10 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none."""
+    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none.
+
+    And the subscription state, which few ask for.
+    """
     if name == "__version__":
         from importlib.metadata import version
 

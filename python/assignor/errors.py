@@ -40,7 +40,13 @@ class IllegalStateError(AssignorError, RuntimeError):
 
 
 class NoOffsetForPartitionError(AssignorError):
-    """No committed offset and no reset strategy (NoOffsetForPartitionException)."""
+    """No committed offset and no reset strategy (NoOffsetForPartitionException).
+
+    Attributes:
+        partitions: The (topic, partition) tuples that it is about.
+    """
+
+    partitions: frozenset[tuple[str, int]] = frozenset()
 
 
 class WireError(AssignorError, ValueError):
