@@ -5,6 +5,7 @@
 
 pub mod chars;
 pub mod dialect;
+mod iterations;
 mod java;
 mod librdkafka;
 mod python;
