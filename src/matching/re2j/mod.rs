@@ -86,13 +86,14 @@ impl Parser {
                 self.repeat(position, least, most)?;
                 return Ok(true);
             }
-            '{' => match self.counts()? {
-                Some((least, most)) => {
-                    self.repeat(position, least, most)?;
-                    return Ok(true);
+            '{' => {
+                match self.counts()? {
+                    Some((least, most)) => self.repeat(position, least, most)?,
+                    None => self.literal()?,
                 }
-                None => self.literal()?,
-            },
+                // RE2/J takes a literal brace for a repetition too when it looks for one behind another: `a{*` is refused.
+                return Ok(true);
+            }
             '(' => self.open()?,
             ')' => self.close()?,
             '[' => {

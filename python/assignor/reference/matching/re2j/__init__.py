@@ -75,11 +75,13 @@ class _Parser:
             return True
         if char == "{":
             counts = self.counts()
-            if counts is not None:
+            if counts is None:
+                self.literal()
+            else:
                 self.repeat(position, *counts)
-                return True
-            self.literal()
-        elif char == "(":
+            # RE2/J takes a literal brace for a repetition too when it looks for one behind another: `a{*` is refused.
+            return True
+        if char == "(":
             self.open()
         elif char == ")":
             self.close()
