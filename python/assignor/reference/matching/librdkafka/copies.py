@@ -1,0 +1,246 @@
+r"""What a pattern means once glibc has written out the copies of what is repeated: some of its places are lost.
+
+glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. A place (`^`, `\b`, ...) holds for what follows it
+by a copy of that, and where a copy follows already, glibc takes it for one of these and asks for nothing: `^(b|$a){2}`
+matches "ba". Only where another place was met since the last character, a place is asked for whatever follows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from assignor.reference.matching.chars import Chars
+from assignor.reference.matching.iterations import repeat
+from assignor.reference.matching.syntax import (
+    EMPTY,
+    At,
+    Concat,
+    Either,
+    Group,
+    Node,
+    One,
+    Place,
+    Repeat,
+    Same,
+    concat,
+    either,
+    least,
+    most,
+)
+from assignor.reference.matching.text import unsupported
+
+LARGEST = 10_000
+"""How many places and what stands between them copies may come to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A group, which is kept where something refers to it."""
+
+    group: int
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One after the other."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """One of them."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The same several times, `most` None without bound."""
+
+    part: Part
+    least: int
+    most: int | None
+    position: int
+
+
+Part: TypeAlias = Chars | Place | int | Grouped | Row | Branches | Times
+"""A part of a pattern as it is written; a number refers to a group."""
+
+NOTHING = Row(())
+
+
+class _Placed(NamedTuple):
+    place: Place
+    copy_follows: bool
+
+
+class _Group(NamedTuple):
+    group: int
+    inner: _Written
+
+
+class _Concat(NamedTuple):
+    parts: list[_Written]
+
+
+class _Either(NamedTuple):
+    parts: list[_Written]
+
+
+class _Many(NamedTuple):
+    inner: _Written
+
+
+_Written: TypeAlias = Node | _Placed | _Group | _Concat | _Either | _Many
+"""A part with its copies written out; there is no place in a node."""
+
+
+def tree(part: Part, used: set[int]) -> Node:
+    """The tree of a pattern with the groups that are referred to."""
+    writer = _Writer(used)
+    written, _ = writer.write(part, copied=False, following=False)
+    node, _ = _settle(written, NO, writer.position)
+    return node
+
+
+def is_nothing(part: Part) -> bool:
+    """Whether glibc has no node for it at all."""
+    return isinstance(part, Row) and all(map(is_nothing, part.parts))
+
+
+def _has_place(part: Part) -> bool:
+    match part:
+        case Place():
+            return True
+        case Grouped(_, inner) | Times(inner):
+            return _has_place(inner)
+        case Row(parts) | Branches(parts):
+            return any(map(_has_place, parts))
+    return False
+
+
+class _Writer:
+    def __init__(self, used: set[int]) -> None:
+        self._used = used
+        self._size = 0
+        self.position = 0  # of the last repetition that was written out
+
+    def write(self, part: Part, *, copied: bool, following: bool) -> tuple[_Written, bool]:
+        """Writes a part out, and says whether the first node of it is a copy.
+
+        Args:
+            part: What is written.
+            copied: Whether it is in a copy.
+            following: Whether what follows it is a copy.
+        """
+        self._size += 1
+        if self._size > LARGEST:
+            raise unsupported(self.position, "a high count of what has places in it")
+        match part:
+            case frozenset():
+                return One(part), copied
+            case int():
+                return Same(part, folded=False), copied
+            case Place():
+                return _Placed(part, following), copied
+            case Grouped(group, inner) if group in self._used:
+                # The nodes of groups are made after all copies.
+                written, _ = self.write(inner, copied=copied, following=False)
+                return _Group(group, written), False
+            case Grouped(_, inner):
+                return (_Concat([]), False) if is_nothing(inner) else self.write(inner, copied=copied, following=following)
+            case Row(parts):
+                row: list[_Written] = []
+                for inner in reversed(parts):
+                    written, following = self.write(inner, copied=copied, following=following)
+                    row.insert(0, written)
+                return _Concat(row), following
+            case Branches(parts):
+                branches = [self.write(inner, copied=copied, following=following)[0] for inner in parts]
+                return _Either(branches), copied
+            case Times(inner, fewest, highest, position):
+                self.position = position
+                if _has_place(inner):
+                    return self._copies(part, copied, following)
+                written, first = self.write(inner, copied=copied, following=following)
+                node, _ = _settle(written, NO, position)
+                return repeat(node, fewest, highest, position), first if fewest > 0 else copied
+
+    def _copies(self, times: Times, copied: bool, following: bool) -> tuple[_Written, bool]:
+        """`x{2,4}` is `xx((x)?x)?`, `x{2,}` is `xxx*`: all but the first `x` are copies."""
+        row: list[_Written] = []
+        if times.most is None:
+            inner, _ = self.write(times.part, copied=copied or times.least > 0, following=copied)
+            row.append(_Many(inner))
+            following = copied
+        elif times.most > times.least:
+            row.append(self._optional(times, times.most - times.least, copied, following))
+            following = copied
+        for index in reversed(range(times.least)):
+            copy, following = self.write(times.part, copied=copied or index > 0, following=following)
+            row.insert(0, copy)
+        return _Concat(row), following
+
+    def _optional(self, times: Times, number: int, copied: bool, following: bool) -> _Written:
+        """`((x)?x)?`, so often."""
+        copies: list[_Written] = []
+        for index in reversed(range(number)):
+            copy, following = self.write(times.part, copied=copied or times.least + index > 0, following=following)
+            copies.insert(0, copy)
+        found: _Written = _Concat([])
+        for copy in copies:
+            found = _Either([_Concat([found, copy]), _Concat([])])
+        return found
+
+
+class _Met(NamedTuple):
+    """Whether a place was met since the last character: on some ways it was, on some it was not."""
+
+    yes: bool
+    no: bool
+
+    def either(self, other: _Met) -> _Met:
+        return _Met(self.yes or other.yes, self.no or other.no)
+
+
+NO = _Met(yes=False, no=True)
+YES = _Met(yes=True, no=False)
+
+
+def _settle(written: _Written, met: _Met, position: int) -> tuple[Node, _Met]:
+    """Leaves the places out that are not asked for; says what was met behind the part."""
+    match written:
+        case _Placed(place, copy_follows):
+            if not copy_follows or not met.no:
+                return At(place), YES
+            if not met.yes:
+                return EMPTY, met
+            raise unsupported(position, "a repetition in which a place follows another one or not")
+        case _Group(group, inner):
+            node, met = _settle(inner, met, position)
+            return Group(group, node), met
+        case _Concat(parts):
+            nodes: list[Node] = []
+            for part in parts:
+                node, met = _settle(part, met, position)
+                if node != EMPTY:
+                    nodes.append(node)
+            return concat(nodes), met
+        case _Either(parts):
+            found = [_settle(part, met, position) for part in parts]
+            behind = found[0][1]
+            for _, other in found:
+                behind = behind.either(other)
+            return either([node for node, _ in found]), behind
+        case _Many(inner):
+            while True:
+                node, behind = _settle(inner, met, position)
+                if met.either(behind) == met:
+                    return Repeat(node, 0, None), met
+                met = met.either(behind)
+    if most(written) == 0:
+        return written, met
+    return written, met.either(NO) if least(written) == 0 else NO

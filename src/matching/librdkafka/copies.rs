@@ -1,0 +1,231 @@
+//! What a pattern means once glibc has written out the copies of what is repeated: some of its places are lost.
+//!
+//! glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. A place (`^`, `\b`, ...) holds for what follows it by a
+//! copy of that, and where a copy follows already, glibc takes it for one of these and asks for nothing: `^(b|$a){2}` matches
+//! "ba". Only where another place was met since the last character, a place is asked for whatever follows it.
+
+use super::super::chars::Chars;
+use super::super::iterations::repeat;
+use super::super::syntax::{Greed, Node, Place};
+use super::super::text::unsupported;
+use crate::error::PatternError;
+
+/// How many places and what stands between them copies may come to.
+const LARGEST: usize = 10_000;
+
+/// A part of a pattern as it is written.
+pub(super) enum Part {
+    Chars(Chars),
+    Place(Place),
+    Same(u32),
+    Group(u32, Box<Part>),
+    Concat(Vec<Part>),
+    Either(Vec<Part>),
+    Times { part: Box<Part>, least: u32, most: Option<u32>, position: usize },
+}
+
+impl Part {
+    /// Whether glibc has no node for it at all.
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(self, Self::Concat(parts) if parts.iter().all(Self::is_nothing))
+    }
+
+    fn has_place(&self) -> bool {
+        match self {
+            Self::Place(_) => true,
+            Self::Chars(_) | Self::Same(_) => false,
+            Self::Group(_, part) | Self::Times { part, .. } => part.has_place(),
+            Self::Concat(parts) | Self::Either(parts) => parts.iter().any(Self::has_place),
+        }
+    }
+}
+
+/// A part with its copies written out.
+enum Written {
+    /// There is no place in it.
+    Node(Node),
+    /// A place, and whether a copy follows it.
+    Place(Place, bool),
+    Group(u32, Box<Written>),
+    Concat(Vec<Written>),
+    Either(Vec<Written>),
+    Many(Box<Written>),
+}
+
+/// The tree of a pattern with the groups that are referred to.
+pub(super) fn tree(part: &Part, used: &[u32]) -> Result<Node, PatternError> {
+    let mut writer = Writer { used, size: 0, position: 0 };
+    let (written, _) = writer.write(part, Around { copied: false, next: false })?;
+    Ok(settle(&written, Met::NO, writer.position)?.0)
+}
+
+/// Whether a part is in a copy, and whether what follows it is.
+#[derive(Clone, Copy)]
+struct Around {
+    copied: bool,
+    next: bool,
+}
+
+struct Writer<'a> {
+    used: &'a [u32],
+    size: usize,
+    /// Of the last repetition that was written out.
+    position: usize,
+}
+
+impl Writer<'_> {
+    /// Writes a part out, and says whether the first node of it is a copy.
+    fn write(&mut self, part: &Part, around: Around) -> Result<(Written, bool), PatternError> {
+        let Around { copied, next } = around;
+        self.size += 1;
+        if self.size > LARGEST {
+            return Err(unsupported(self.position, "a high count of what has places in it"));
+        }
+        Ok(match part {
+            Part::Chars(set) => (Written::Node(Node::Chars(*set)), copied),
+            Part::Same(group) => (Written::Node(Node::Same { group: *group, folded: false }), copied),
+            Part::Place(place) => (Written::Place(*place, next), copied),
+            Part::Group(group, part) if self.used.contains(group) => {
+                // The nodes of groups are made after all copies.
+                let (written, _) = self.write(part, Around { copied, next: false })?;
+                (Written::Group(*group, Box::new(written)), false)
+            }
+            Part::Group(_, part) if part.is_nothing() => (Written::Concat(Vec::new()), false),
+            Part::Group(_, part) => self.write(part, around)?,
+            Part::Concat(parts) => {
+                let (mut written, mut first) = (Vec::new(), next);
+                for part in parts.iter().rev() {
+                    let (node, before) = self.write(part, Around { copied, next: first })?;
+                    written.push(node);
+                    first = before;
+                }
+                written.reverse();
+                (Written::Concat(written), first)
+            }
+            Part::Either(parts) => {
+                let written: Result<_, _> = parts.iter().map(|part| Ok(self.write(part, around)?.0)).collect();
+                (Written::Either(written?), copied)
+            }
+            Part::Times { part, least, most, position } => {
+                self.position = *position;
+                if part.has_place() {
+                    self.copies(part, *least, *most, around)?
+                } else {
+                    let (written, first) = self.write(part, around)?;
+                    let (node, _) = settle(&written, Met::NO, *position)?;
+                    (Written::Node(repeat(node, *least, *most, *position)?), if *least > 0 { first } else { copied })
+                }
+            }
+        })
+    }
+
+    /// `x{2,4}` is `xx((x)?x)?`, `x{2,}` is `xxx*`: all but the first `x` are copies.
+    fn copies(
+        &mut self,
+        part: &Part,
+        least: u32,
+        most: Option<u32>,
+        around: Around,
+    ) -> Result<(Written, bool), PatternError> {
+        let mut written = Vec::new();
+        let mut first = around.next;
+        if most.is_none() {
+            let next = around.copied;
+            let (many, _) = self.write(part, Around { copied: around.copied || least > 0, next })?;
+            written.push(Written::Many(Box::new(many)));
+            first = around.copied;
+        } else if most > Some(least) {
+            written.push(self.optional(part, least, most.unwrap_or(least) - least, around)?);
+            first = around.copied;
+        }
+        for index in (0..least).rev() {
+            let (copy, before) = self.write(part, Around { copied: around.copied || index > 0, next: first })?;
+            written.push(copy);
+            first = before;
+        }
+        written.reverse();
+        Ok((Written::Concat(written), first))
+    }
+
+    /// `((x)?x)?`, so often.
+    fn optional(&mut self, part: &Part, least: u32, times: u32, around: Around) -> Result<Written, PatternError> {
+        let mut copies = Vec::new();
+        let mut next = around.next;
+        for index in (0..times).rev() {
+            let (copy, first) = self.write(part, Around { copied: around.copied || least + index > 0, next })?;
+            copies.push(copy);
+            next = first;
+        }
+        let mut found = Written::Concat(Vec::new());
+        for copy in copies.into_iter().rev() {
+            found = Written::Either(vec![Written::Concat(vec![found, copy]), Written::Concat(Vec::new())]);
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a place was met since the last character: on some ways it was, on some it was not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Met {
+    yes: bool,
+    no: bool,
+}
+
+impl Met {
+    const NO: Self = Self { yes: false, no: true };
+    const YES: Self = Self { yes: true, no: false };
+
+    fn or(self, other: Self) -> Self {
+        Self { yes: self.yes || other.yes, no: self.no || other.no }
+    }
+}
+
+/// Leaves the places out that are not asked for; says what was met behind the part.
+fn settle(written: &Written, met: Met, position: usize) -> Result<(Node, Met), PatternError> {
+    Ok(match written {
+        Written::Node(node) if node.most() == Some(0) => (node.clone(), met),
+        Written::Node(node) if node.least() == 0 => (node.clone(), met.or(Met::NO)),
+        Written::Node(node) => (node.clone(), Met::NO),
+        Written::Place(place, copy_follows) => match (copy_follows, met) {
+            (true, Met { yes: false, .. }) => (Node::EMPTY, met),
+            (true, Met { no: true, .. }) => {
+                return Err(unsupported(position, "a repetition in which a place follows another one or not"));
+            }
+            _ => (Node::At(*place), Met::YES),
+        },
+        Written::Group(group, inner) => {
+            let (node, met) = settle(inner, met, position)?;
+            (Node::Group(*group, Box::new(node)), met)
+        }
+        Written::Concat(parts) => {
+            let (mut nodes, mut met) = (Vec::new(), met);
+            for part in parts {
+                let (node, behind) = settle(part, met, position)?;
+                met = behind;
+                if node != Node::EMPTY {
+                    nodes.push(node);
+                }
+            }
+            (Node::concat(nodes), met)
+        }
+        Written::Either(parts) => {
+            let (mut nodes, mut behind) = (Vec::new(), None);
+            for part in parts {
+                let (node, met) = settle(part, met, position)?;
+                nodes.push(node);
+                behind = Some(behind.map_or(met, |behind| met.or(behind)));
+            }
+            (Node::either(nodes), behind.unwrap_or(met))
+        }
+        Written::Many(inner) => {
+            let mut met = met;
+            loop {
+                let (node, behind) = settle(inner, met, position)?;
+                if met.or(behind) == met {
+                    break (Node::repeat(node, 0, None, Greed::Greedy), met);
+                }
+                met = met.or(behind);
+            }
+        }
+    })
+}
