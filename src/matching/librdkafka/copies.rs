@@ -17,7 +17,7 @@ const LARGEST: usize = 10_000;
 pub(super) enum Part {
     Chars(Chars),
     Place(Place),
-    Same(u32),
+    Same(u32, usize),
     Group(u32, Box<Part>),
     Concat(Vec<Part>),
     Either(Vec<Part>),
@@ -33,7 +33,7 @@ impl Part {
     fn has_place(&self) -> bool {
         match self {
             Self::Place(_) => true,
-            Self::Chars(_) | Self::Same(_) => false,
+            Self::Chars(_) | Self::Same(..) => false,
             Self::Group(_, part) | Self::Times { part, .. } => part.has_place(),
             Self::Concat(parts) | Self::Either(parts) => parts.iter().any(Self::has_place),
         }
@@ -52,11 +52,57 @@ enum Written {
     Many(Box<Written>),
 }
 
-/// The tree of a pattern with the groups that are referred to.
-pub(super) fn tree(part: &Part, used: &[u32]) -> Result<Node, PatternError> {
-    let mut writer = Writer { used, size: 0, position: 0 };
+/// The tree of a pattern.
+pub(super) fn tree(part: &Part) -> Result<Node, PatternError> {
+    let mut used = Vec::new();
+    references(part, None, &mut used)?;
+    groups(part, None, &used)?;
+    let mut writer = Writer { used: &used, size: 0, position: 0 };
     let (written, _) = writer.write(part, Around { copied: false, next: false })?;
     Ok(settle(&written, Met::NO, writer.position)?.0)
+}
+
+/// There are several ways to take the group then, and glibc mixes them up without a rule.
+const MISTAKEN: &str = "a back-reference that glibc may get wrong";
+
+/// Collects the groups that are referred to: once each, and in no repetition.
+fn references(part: &Part, repeated: Option<usize>, used: &mut Vec<u32>) -> Result<(), PatternError> {
+    match (part, repeated) {
+        (Part::Same(..), Some(position)) => return Err(unsupported(position, MISTAKEN)),
+        (Part::Same(group, position), None) if used.contains(group) => {
+            return Err(unsupported(*position, MISTAKEN));
+        }
+        (Part::Same(group, _), None) => used.push(*group),
+        (Part::Chars(_) | Part::Place(_), _) => {}
+        (Part::Group(_, part), _) => references(part, repeated, used)?,
+        (Part::Concat(parts) | Part::Either(parts), _) => {
+            for part in parts {
+                references(part, repeated, used)?;
+            }
+        }
+        (Part::Times { part, most, position, .. }, _) => {
+            let again = (*most != Some(1)).then_some(*position);
+            references(part, repeated.or(again), used)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses groups that are referred to and have copies or places.
+fn groups(part: &Part, copied: Option<usize>, used: &[u32]) -> Result<(), PatternError> {
+    match part {
+        Part::Group(group, part) => match copied {
+            Some(position) if used.contains(group) => Err(unsupported(position, MISTAKEN)),
+            None if used.contains(group) && part.has_place() => Err(unsupported(0, MISTAKEN)),
+            _ => groups(part, copied, used),
+        },
+        Part::Concat(parts) | Part::Either(parts) => parts.iter().try_for_each(|part| groups(part, copied, used)),
+        Part::Times { part, least, most, position } => {
+            let copies = (*least, *most) != (0, None) && *most != Some(1);
+            groups(part, copied.or(copies.then_some(*position)), used)
+        }
+        Part::Chars(_) | Part::Place(_) | Part::Same(..) => Ok(()),
+    }
 }
 
 /// Whether a part is in a copy, and whether what follows it is.
@@ -83,7 +129,7 @@ impl Writer<'_> {
         }
         Ok(match part {
             Part::Chars(set) => (Written::Node(Node::Chars(*set)), copied),
-            Part::Same(group) => (Written::Node(Node::Same { group: *group, folded: false }), copied),
+            Part::Same(group, _) => (Written::Node(Node::Same { group: *group, folded: false }), copied),
             Part::Place(place) => (Written::Place(*place, next), copied),
             Part::Group(group, part) if self.used.contains(group) => {
                 // The nodes of groups are made after all copies.

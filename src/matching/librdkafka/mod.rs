@@ -21,8 +21,6 @@ struct Parser {
     groups: u32,
     /// Of the groups 1 to 9, those that are closed and may be referred to.
     closed: Vec<u32>,
-    /// Those that are referred to.
-    used: Vec<u32>,
 }
 
 /// What the pattern means, over whole names.
@@ -33,9 +31,9 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     if !pattern.starts_with('^') {
         return Ok(Node::text(pattern));
     }
-    let mut parser = Parser { text: Text::new(pattern), groups: 0, closed: Vec::new(), used: Vec::new() };
+    let mut parser = Parser { text: Text::new(pattern), groups: 0, closed: Vec::new() };
     let part = parser.alternatives(false)?;
-    let found = copies::tree(&part, &parser.used)?;
+    let found = copies::tree(&part)?;
     let mut parts = vec![found, Node::anything()];
     if !starts(&parts[0]) {
         parts.insert(0, Node::anything());
@@ -157,8 +155,7 @@ impl Parser {
                 if !self.closed.contains(&group) {
                     return Err(invalid(position, "a reference to a group that is not closed before it"));
                 }
-                self.used.push(group);
-                Part::Same(group)
+                Part::Same(group, position)
             }
             '<' => Part::Place(Place::WordStart),
             '>' => Part::Place(Place::WordEnd),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assignor.reference.matching.chars import ALL, WORD, among
 from assignor.reference.matching.librdkafka import brackets
-from assignor.reference.matching.librdkafka.copies import NOTHING, Branches, Grouped, Row, Times, is_nothing, tree
+from assignor.reference.matching.librdkafka.copies import NOTHING, Branches, Grouped, Reference, Row, Times, is_nothing, tree
 from assignor.reference.matching.syntax import ANYTHING, At, Concat, Either, Group, Place, Repeat, concat, literal, most
 from assignor.reference.matching.text import Text, invalid
 
@@ -40,9 +40,7 @@ def parse(pattern: str) -> Node:
         raise invalid(pattern.index("\0"), "a NUL character, where C ends the pattern")
     if not pattern.startswith("^"):
         return literal(pattern)
-    parser = _Parser(pattern)
-    part = parser.alternatives(False)
-    found = tree(part, parser.used)
+    found = tree(_Parser(pattern).alternatives(False))
     return concat([found, ANYTHING] if _starts(found) else [ANYTHING, found, ANYTHING])
 
 
@@ -67,7 +65,6 @@ class _Parser:
         self.text = Text(pattern)
         self.groups = 0  # how many were opened
         self.closed: set[int] = set()  # of the groups 1 to 9, those that are closed and may be referred to
-        self.used: set[int] = set()  # those that are referred to
 
     def alternatives(self, nested: bool) -> Part:
         # A branch may not refer to a group of another one.
@@ -146,8 +143,7 @@ class _Parser:
         if char in "123456789":
             if int(char) not in self.closed:
                 raise invalid(position, "a reference to a group that is not closed before it")
-            self.used.add(int(char))
-            return int(char)
+            return Reference(int(char), position)
         return PLACES.get(char) or CLASSES.get(char, among(char))
 
     def counts(self, position: int) -> tuple[int, int | None]:

@@ -35,6 +35,14 @@ LARGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """A back-reference to a group."""
+
+    group: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class Grouped:
     """A group, which is kept where something refers to it."""
 
@@ -66,8 +74,8 @@ class Times:
     position: int
 
 
-Part: TypeAlias = Chars | Place | int | Grouped | Row | Branches | Times
-"""A part of a pattern as it is written; a number refers to a group."""
+Part: TypeAlias = Chars | Place | Reference | Grouped | Row | Branches | Times
+"""A part of a pattern as it is written."""
 
 NOTHING = Row(())
 
@@ -98,12 +106,54 @@ _Written: TypeAlias = Node | _Placed | _Group | _Concat | _Either | _Many
 """A part with its copies written out; there is no place in a node."""
 
 
-def tree(part: Part, used: set[int]) -> Node:
-    """The tree of a pattern with the groups that are referred to."""
+MISTAKEN = "a back-reference that glibc may get wrong"
+"""There are several ways to take the group then, and glibc mixes them up without a rule."""
+
+
+def tree(part: Part) -> Node:
+    """The tree of a pattern."""
+    used: set[int] = set()
+    _references(part, None, used)
+    _groups(part, None, used)
     writer = _Writer(used)
     written, _ = writer.write(part, copied=False, following=False)
     node, _ = _settle(written, NO, writer.position)
     return node
+
+
+def _references(part: Part, repeated: int | None, used: set[int]) -> None:
+    """Collects the groups that are referred to: once each, and in no repetition."""
+    match part:
+        case Reference(group, position):
+            if repeated is not None:
+                raise unsupported(repeated, MISTAKEN)
+            if group in used:
+                raise unsupported(position, MISTAKEN)
+            used.add(group)
+        case Grouped(_, inner):
+            _references(inner, repeated, used)
+        case Row(parts) | Branches(parts):
+            for inner in parts:
+                _references(inner, repeated, used)
+        case Times(inner, _, most, position):
+            _references(inner, position if repeated is None and most != 1 else repeated, used)
+
+
+def _groups(part: Part, copied: int | None, used: set[int]) -> None:
+    """Refuses groups that are referred to and have copies or places."""
+    match part:
+        case Grouped(group, inner):
+            if copied is not None and group in used:
+                raise unsupported(copied, MISTAKEN)
+            if group in used and _has_place(inner):
+                raise unsupported(0, MISTAKEN)
+            _groups(inner, copied, used)
+        case Row(parts) | Branches(parts):
+            for inner in parts:
+                _groups(inner, copied, used)
+        case Times(inner, least, most, position):
+            copies = (least, most) != (0, None) and most != 1
+            _groups(inner, position if copied is None and copies else copied, used)
 
 
 def is_nothing(part: Part) -> bool:
@@ -142,8 +192,8 @@ class _Writer:
         match part:
             case frozenset():
                 return One(part), copied
-            case int():
-                return Same(part, folded=False), copied
+            case Reference(group):
+                return Same(group, folded=False), copied
             case Place():
                 return _Placed(part, following), copied
             case Grouped(group, inner) if group in self._used:
