@@ -1,7 +1,7 @@
 """What this machine's libc says about POSIX extended patterns: the oracle of the dialect `librdkafka`.
 
-librdkafka hands patterns to regcomp and regexec as they are. They read them in the locale of the process; here it is that of a
-Python process on Linux: characters are UTF-8, everything else is as in the C locale.
+librdkafka hands patterns to regcomp and regexec as they are. They read them in the locale of the process; here it is
+that of a Python process on Linux: characters are UTF-8, everything else is as in the C locale.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def answer(pattern: str, names: Iterable[str], locale: str = "C.UTF-8") -> list[
             text = ctypes.create_string_buffer(200)
             libc.regerror(error, compiled, text, ctypes.c_size_t(len(text)))
             raise Refused(text.value.decode())
-        found = [name for name in names if libc.regexec(compiled, name.encode(), ctypes.c_size_t(0), None, 0) != REG_NOMATCH]
+        found = [
+            name for name in names if libc.regexec(compiled, name.encode(), ctypes.c_size_t(0), None, 0) != REG_NOMATCH
+        ]
         libc.regfree(compiled)
         return found
     finally:

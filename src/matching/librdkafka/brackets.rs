@@ -27,7 +27,7 @@ pub(super) fn bracket(text: &mut Text) -> Result<Chars, PatternError> {
                 // A hyphen before the end is one of the characters.
                 Element::One(from) if text.peek() == Some('-') && text.look(1) != Some(']') => {
                     text.take();
-                    range(from, element(text, start, true)?)
+                    range(from, &element(text, start, true)?)
                         .ok_or_else(|| invalid(position, "a range that collation does not have"))?
                 }
                 Element::One(char) => Chars::one(char),
@@ -39,8 +39,8 @@ pub(super) fn bracket(text: &mut Text) -> Result<Chars, PatternError> {
 }
 
 /// The characters from one to another. Beyond ASCII the C locale has no order.
-fn range(from: char, to: Element) -> Option<Chars> {
-    match to {
+fn range(from: char, to: &Element) -> Option<Chars> {
+    match *to {
         Element::One(to) if from <= to && to.is_ascii() => Some(Chars::range(from, to)),
         _ => None,
     }

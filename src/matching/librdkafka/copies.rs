@@ -98,8 +98,8 @@ fn groups(part: &Part, copied: Option<usize>, used: &[u32]) -> Result<(), Patter
         },
         Part::Concat(parts) | Part::Either(parts) => parts.iter().try_for_each(|part| groups(part, copied, used)),
         Part::Times { part, least, most, position } => {
-            let copies = (*least, *most) != (0, None) && *most != Some(1);
-            groups(part, copied.or(copies.then_some(*position)), used)
+            let twice = (*least, *most) != (0, None) && *most != Some(1);
+            groups(part, copied.or(twice.then_some(*position)), used)
         }
         Part::Chars(_) | Part::Place(_) | Part::Same(..) => Ok(()),
     }

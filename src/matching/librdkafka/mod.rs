@@ -173,40 +173,39 @@ impl Parser {
 
     /// The counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, behind the brace.
     fn counts(&mut self, position: usize) -> Result<(u32, Option<u32>), PatternError> {
-        let no_count = || invalid(position, "a brace that opens no count");
-        let first = self.number().ok_or_else(no_count)?;
-        let (least, most) = if self.comma() {
-            (first.unwrap_or(0), self.number().ok_or_else(no_count)?)
-        } else {
-            (first.ok_or_else(no_count)?, first)
-        };
-        if !self.text.eat("}") {
-            return Err(no_count());
+        let mut least = self.number(position)?;
+        let mut most = least;
+        if self.text.eat(",") || self.text.eat("\\,") {
+            least = least.or(Some(0));
+            most = self.number(position)?;
         }
+        let Some(least) = least.filter(|_| self.text.eat("}")) else {
+            return Err(invalid(position, "a brace that opens no count"));
+        };
         if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
             return Err(invalid(position, "a count that is too high or below the one before"));
         }
         Ok((least, most))
     }
 
-    /// A number or nothing in front of a comma or the closing brace; none where there is something else.
-    fn number(&mut self) -> Option<Option<u32>> {
+    /// A number or nothing in front of a comma or the closing brace.
+    fn number(&mut self, position: usize) -> Result<Option<u32>, PatternError> {
         let mut number = None;
         while self.text.peek() != Some('}') && !self.at_comma() {
             // An escaped zero is a zero, while other escaped digits are back-references.
-            self.text.eat(if self.text.look(1) == Some('0') { "\\" } else { "" });
-            let digit = self.text.take()?.to_digit(10)?;
+            if self.text.look(1) == Some('0') {
+                self.text.eat("\\");
+            }
+            let Some(digit) = self.text.take().and_then(|digit| digit.to_digit(10)) else {
+                return Err(invalid(position, "a brace that opens no count"));
+            };
             number = Some((number.unwrap_or(0) * 10 + digit).min(MOST + 1));
         }
-        Some(number)
+        Ok(number)
     }
 
     fn at_comma(&self) -> bool {
         self.text.peek() == Some(',') || self.text.peek() == Some('\\') && self.text.look(1) == Some(',')
-    }
-
-    fn comma(&mut self) -> bool {
-        self.text.eat(",") || self.text.eat("\\,")
     }
 }
 

@@ -154,12 +154,11 @@ impl Parser {
                 }
             }
             _ => {
-                let class = match classes::escaped(&mut self.text, self.folded)? {
-                    Some(class) => class,
-                    None => {
-                        let code = classes::character(&mut self.text)?;
-                        classes::range(code, code, self.folded, position)?
-                    }
+                let class = if let Some(class) = classes::escaped(&mut self.text, self.folded)? {
+                    class
+                } else {
+                    let code = classes::character(&mut self.text)?;
+                    classes::range(code, code, self.folded, position)?
                 };
                 self.push(Node::Chars(class));
             }

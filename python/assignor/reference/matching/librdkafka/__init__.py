@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from assignor.reference.matching.chars import ALL, WORD, among
 from assignor.reference.matching.librdkafka import brackets
-from assignor.reference.matching.librdkafka.copies import NOTHING, Branches, Grouped, Reference, Row, Times, is_nothing, tree
+from assignor.reference.matching.librdkafka.copies import (
+    NOTHING,
+    Branches,
+    Grouped,
+    Reference,
+    Row,
+    Times,
+    is_nothing,
+    tree,
+)
 from assignor.reference.matching.syntax import ANYTHING, At, Concat, Either, Group, Place, Repeat, concat, literal, most
 from assignor.reference.matching.text import Text, invalid
 

@@ -15,8 +15,6 @@ from assignor.reference.matching.iterations import repeat
 from assignor.reference.matching.syntax import (
     EMPTY,
     At,
-    Concat,
-    Either,
     Group,
     Node,
     One,
@@ -201,7 +199,9 @@ class _Writer:
                 written, _ = self.write(inner, copied=copied, following=False)
                 return _Group(group, written), False
             case Grouped(_, inner):
-                return (_Concat([]), False) if is_nothing(inner) else self.write(inner, copied=copied, following=following)
+                return (
+                    (_Concat([]), False) if is_nothing(inner) else self.write(inner, copied=copied, following=following)
+                )
             case Row(parts):
                 row: list[_Written] = []
                 for inner in reversed(parts):

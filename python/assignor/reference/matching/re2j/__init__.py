@@ -146,7 +146,7 @@ class _Parser:
         self.piled += 1
 
     def counts(self) -> tuple[int, int | None] | None:
-        """The counts of `{2}`, `{2,}` or `{2,3}`; nothing is read where it is none of these and the brace is literal."""
+        """The counts of `{2}`, `{2,}` or `{2,3}`; nothing is read where it is none of these: the brace is literal."""
         position = self.text.at
         self.text.take()
         counts = self.bounds()

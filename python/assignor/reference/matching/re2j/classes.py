@@ -32,23 +32,24 @@ POSIX = {
 
 PERL = {"d": DIGITS, "D": ALL - DIGITS, "s": among(" "), "S": ALL - {" "}, "w": WORD, "W": ALL - WORD}
 
-SCRIPTS = frozenset(
-    """
-    Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal
-    Carian Cham Cherokee Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Egyptian_Hieroglyphs Ethiopic Georgian
-    Glagolitic Gothic Greek Gujarati Gurmukhi Han Hangul Hanunoo Hebrew Hiragana Imperial_Aramaic Inherited
-    Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada Katakana Kayah_Li Kharoshthi Khmer Lao
-    Lepcha Limbu Linear_B Lisu Lycian Lydian Malayalam Mandaic Meetei_Mayek Mongolian Myanmar New_Tai_Lue Nko Ogham
-    Ol_Chiki Old_Italic Old_Persian Old_South_Arabian Old_Turkic Oriya Osmanya Phags_Pa Phoenician Rejang Runic
-    Samaritan Saurashtra Shavian Sinhala Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet
-    Tamil Telugu Thaana Thai Tibetan Tifinagh Ugaritic Unknown Vai Yi
-    """.split()
-)
+SCRIPTS = """
+Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal
+Carian Cham Cherokee Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Egyptian_Hieroglyphs Ethiopic Georgian
+Glagolitic Gothic Greek Gujarati Gurmukhi Han Hangul Hanunoo Hebrew Hiragana Imperial_Aramaic Inherited
+Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada Katakana Kayah_Li Kharoshthi Khmer Lao
+Lepcha Limbu Linear_B Lisu Lycian Lydian Malayalam Mandaic Meetei_Mayek Mongolian Myanmar New_Tai_Lue Nko Ogham
+Ol_Chiki Old_Italic Old_Persian Old_South_Arabian Old_Turkic Oriya Osmanya Phags_Pa Phoenician Rejang Runic
+Samaritan Saurashtra Shavian Sinhala Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet
+Tamil Telugu Thaana Thai Tibetan Tifinagh Ugaritic Unknown Vai Yi
+"""
 """The scripts that RE2/J 1.8 knows, and that have no ASCII character in either case."""
 
+BARE = "C Cc Cf Co Cs Lm Lo Lt M Mc Me Mn Nl No Pf Pi So Zl Zp"
+"""The general categories of which that is true."""
+
 CATEGORIES = {
-    **dict.fromkeys("C Cc Cf Co Cs Lm Lo Lt M Mc Me Mn Nl No Pf Pi So Zl Zp".split(), NONE),
-    **dict.fromkeys(SCRIPTS, NONE),
+    **dict.fromkeys(BARE.split(), NONE),
+    **dict.fromkeys(SCRIPTS.split(), NONE),
     "Any": ALL,
     "L": LETTERS,
     "Latin": LETTERS,
