@@ -49,7 +49,8 @@ enum Written {
     Group(u32, Box<Written>),
     Concat(Vec<Written>),
     Either(Vec<Written>),
-    Many(Box<Written>),
+    /// As often as there are, and what is met on the way through it.
+    Many(Box<Written>, Flow),
 }
 
 /// The tree of a pattern.
@@ -138,31 +139,50 @@ impl Writer<'_> {
             }
             Part::Group(_, part) if part.is_nothing() => (Written::Concat(Vec::new()), false),
             Part::Group(_, part) => self.write(part, around)?,
-            Part::Concat(parts) => {
-                let (mut written, mut first) = (Vec::new(), next);
-                for part in parts.iter().rev() {
-                    let (node, before) = self.write(part, Around { copied, next: first })?;
-                    written.push(node);
-                    first = before;
-                }
-                written.reverse();
-                (Written::Concat(written), first)
-            }
-            Part::Either(parts) => {
-                let written: Result<_, _> = parts.iter().map(|part| Ok(self.write(part, around)?.0)).collect();
-                (Written::Either(written?), copied)
-            }
+            Part::Concat(parts) => return self.row(parts, around),
+            Part::Either(parts) => return self.branches(parts, around),
             Part::Times { part, least, most, position } => {
                 self.position = *position;
                 if part.has_place() {
-                    self.copies(part, *least, *most, around)?
-                } else {
-                    let (written, first) = self.write(part, around)?;
-                    let (node, _) = settle(&written, Met::NO, *position)?;
-                    (Written::Node(repeat(node, *least, *most, *position)?), if *least > 0 { first } else { copied })
+                    return self.copies(part, *least, *most, around);
                 }
+                return self.compact(part, *least, *most, around);
             }
         })
+    }
+
+    fn row(&mut self, parts: &[Part], around: Around) -> Result<(Written, bool), PatternError> {
+        let (mut written, mut first) = (Vec::new(), around.next);
+        for part in parts.iter().rev() {
+            let (node, before) = self.write(part, Around { next: first, ..around })?;
+            written.push(node);
+            first = before;
+        }
+        written.reverse();
+        Ok((Written::Concat(written), first))
+    }
+
+    fn branches(&mut self, parts: &[Part], around: Around) -> Result<(Written, bool), PatternError> {
+        let mut written = Vec::new();
+        for part in parts {
+            written.push(self.write(part, around)?.0);
+        }
+        Ok((Written::Either(written), around.copied))
+    }
+
+    /// A repetition that no place is lost in.
+    fn compact(
+        &mut self,
+        part: &Part,
+        least: u32,
+        most: Option<u32>,
+        around: Around,
+    ) -> Result<(Written, bool), PatternError> {
+        let position = self.position;
+        let (written, first) = self.write(part, around)?;
+        let (node, _) = settle(&written, Met::NO, position)?;
+        let node = repeat(node, least, most, position)?;
+        Ok((Written::Node(node), if least > 0 { first } else { around.copied }))
     }
 
     /// `x{2,4}` is `xx((x)?x)?`, `x{2,}` is `xxx*`: all but the first `x` are copies.
@@ -178,7 +198,8 @@ impl Writer<'_> {
         if most.is_none() {
             let next = around.copied;
             let (many, _) = self.write(part, Around { copied: around.copied || least > 0, next })?;
-            written.push(Written::Many(Box::new(many)));
+            let flow = flow(&many).again();
+            written.push(Written::Many(Box::new(many), flow));
             first = around.copied;
         } else if most > Some(least) {
             written.push(self.optional(part, least, most.unwrap_or(least) - least, around)?);
@@ -226,52 +247,94 @@ impl Met {
     }
 }
 
+/// What is met behind a part, where no place or where one was met before it.
+#[derive(Clone, Copy)]
+struct Flow {
+    after_none: Met,
+    after_place: Met,
+}
+
+impl Flow {
+    const THROUGH: Self = Self { after_none: Met::NO, after_place: Met::YES };
+
+    fn behind(self, met: Met) -> Met {
+        match met {
+            Met { yes: false, .. } => self.after_none,
+            Met { no: false, .. } => self.after_place,
+            _ => self.after_none.or(self.after_place),
+        }
+    }
+
+    fn then(self, next: Self) -> Self {
+        Self { after_none: next.behind(self.after_none), after_place: next.behind(self.after_place) }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self { after_none: self.after_none.or(other.after_none), after_place: self.after_place.or(other.after_place) }
+    }
+
+    /// Of the part any number of times; two times can show all that more would.
+    fn again(self) -> Self {
+        let once = self.or(Self::THROUGH);
+        once.then(once)
+    }
+}
+
+fn flow(written: &Written) -> Flow {
+    match written {
+        Written::Node(node) if node.most() == Some(0) => Flow::THROUGH,
+        Written::Node(node) if node.least() == 0 => Flow { after_none: Met::NO, after_place: Met::YES.or(Met::NO) },
+        Written::Node(_) => Flow { after_none: Met::NO, after_place: Met::NO },
+        Written::Place(_, true) => Flow::THROUGH,
+        Written::Place(_, false) => Flow { after_none: Met::YES, after_place: Met::YES },
+        Written::Group(_, inner) => flow(inner),
+        Written::Concat(parts) => parts.iter().map(flow).fold(Flow::THROUGH, Flow::then),
+        Written::Either(parts) => parts.iter().map(flow).reduce(Flow::or).unwrap_or(Flow::THROUGH),
+        Written::Many(_, flow) => *flow,
+    }
+}
+
 /// Leaves the places out that are not asked for; says what was met behind the part.
 fn settle(written: &Written, met: Met, position: usize) -> Result<(Node, Met), PatternError> {
-    Ok(match written {
-        Written::Node(node) if node.most() == Some(0) => (node.clone(), met),
-        Written::Node(node) if node.least() == 0 => (node.clone(), met.or(Met::NO)),
-        Written::Node(node) => (node.clone(), Met::NO),
+    match written {
+        Written::Node(node) => Ok((node.clone(), flow(written).behind(met))),
         Written::Place(place, copy_follows) => match (copy_follows, met) {
-            (true, Met { yes: false, .. }) => (Node::EMPTY, met),
+            (true, Met { yes: false, .. }) => Ok((Node::EMPTY, met)),
             (true, Met { no: true, .. }) => {
-                return Err(unsupported(position, "a repetition in which a place follows another one or not"));
+                Err(unsupported(position, "a repetition in which a place follows another one or not"))
             }
-            _ => (Node::At(*place), Met::YES),
+            _ => Ok((Node::At(*place), Met::YES)),
         },
         Written::Group(group, inner) => {
-            let (node, met) = settle(inner, met, position)?;
-            (Node::Group(*group, Box::new(node)), met)
+            settle(inner, met, position).map(|(node, met)| (Node::Group(*group, Box::new(node)), met))
         }
-        Written::Concat(parts) => {
-            let (mut nodes, mut met) = (Vec::new(), met);
-            for part in parts {
-                let (node, behind) = settle(part, met, position)?;
-                met = behind;
-                if node != Node::EMPTY {
-                    nodes.push(node);
-                }
-            }
-            (Node::concat(nodes), met)
+        Written::Concat(parts) => settle_row(parts, met, position),
+        Written::Either(parts) => settle_branches(parts, met, position),
+        Written::Many(inner, flow) => {
+            let met = flow.behind(met);
+            settle(inner, met, position).map(|(node, _)| (Node::repeat(node, 0, None, Greed::Greedy), met))
         }
-        Written::Either(parts) => {
-            let (mut nodes, mut behind) = (Vec::new(), None);
-            for part in parts {
-                let (node, met) = settle(part, met, position)?;
-                nodes.push(node);
-                behind = Some(behind.map_or(met, |behind| met.or(behind)));
-            }
-            (Node::either(nodes), behind.unwrap_or(met))
+    }
+}
+
+fn settle_row(parts: &[Written], mut met: Met, position: usize) -> Result<(Node, Met), PatternError> {
+    let mut nodes = Vec::new();
+    for part in parts {
+        let (node, behind) = settle(part, met, position)?;
+        met = behind;
+        if node != Node::EMPTY {
+            nodes.push(node);
         }
-        Written::Many(inner) => {
-            let mut met = met;
-            loop {
-                let (node, behind) = settle(inner, met, position)?;
-                if met.or(behind) == met {
-                    break (Node::repeat(node, 0, None, Greed::Greedy), met);
-                }
-                met = met.or(behind);
-            }
-        }
-    })
+    }
+    Ok((Node::concat(nodes), met))
+}
+
+fn settle_branches(parts: &[Written], met: Met, position: usize) -> Result<(Node, Met), PatternError> {
+    let (mut nodes, mut behind) = (Vec::new(), None);
+    for part in parts {
+        let (node, met) = settle(part, met, position)?;
+        nodes.push(node);
+        behind = Some(behind.map_or(met, |behind| met.or(behind)));
+    }
+    Ok((Node::either(nodes), behind.unwrap_or(met)))
 }

@@ -15,12 +15,30 @@ use copies::Part;
 /// The highest count of a repetition (`RE_DUP_MAX`).
 const MOST: u32 = 0x7FFF;
 
+/// The groups 1 to 9 that are closed and may be referred to, as bits.
+type Closed = u16;
+
+/// A group that is open, or the whole pattern.
+struct Open {
+    /// Where its parenthesis stands.
+    position: usize,
+    group: u32,
+    branches: Vec<Part>,
+    /// The branch that is being read.
+    parts: Vec<Part>,
+    /// What was closed before it. A branch may not refer to a group of another one.
+    before: Closed,
+    /// What was closed in the branches that are read.
+    within: Closed,
+}
+
 struct Parser {
     text: Text,
     /// How many groups were opened.
-    groups: u32,
-    /// Of the groups 1 to 9, those that are closed and may be referred to.
-    closed: Vec<u32>,
+    count: u32,
+    closed: Closed,
+    whole: Open,
+    groups: Vec<Open>,
 }
 
 /// What the pattern means, over whole names.
@@ -31,8 +49,15 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     if !pattern.starts_with('^') {
         return Ok(Node::text(pattern));
     }
-    let mut parser = Parser { text: Text::new(pattern), groups: 0, closed: Vec::new() };
-    let part = parser.alternatives(false)?;
+    let mut parser =
+        Parser { text: Text::new(pattern), count: 0, closed: 0, whole: Open::at(0, 0, 0), groups: Vec::new() };
+    while let Some(next) = parser.text.peek() {
+        parser.read(next)?;
+    }
+    if let Some(open) = parser.groups.last() {
+        return Err(invalid(open.position, "a group that is not closed"));
+    }
+    let part = parser.whole.close(&mut parser.closed);
     let found = copies::tree(&part)?;
     let mut parts = vec![found, Node::anything()];
     if !starts(&parts[0]) {
@@ -53,45 +78,75 @@ fn starts(node: &Node) -> bool {
     }
 }
 
+impl Open {
+    fn at(position: usize, group: u32, before: Closed) -> Self {
+        Self { position, group, branches: Vec::new(), parts: Vec::new(), before, within: 0 }
+    }
+
+    fn branch(&mut self, closed: &mut Closed) {
+        self.branches.push(Part::Concat(std::mem::take(&mut self.parts)));
+        self.within |= *closed;
+        *closed = self.before;
+    }
+
+    fn close(mut self, closed: &mut Closed) -> Part {
+        self.branch(closed);
+        *closed |= self.within;
+        if self.branches.len() == 1 { self.branches.remove(0) } else { Part::Either(self.branches) }
+    }
+}
+
 impl Parser {
-    fn alternatives(&mut self, nested: bool) -> Result<Part, PatternError> {
-        // A branch may not refer to a group of another one.
-        let before = self.closed.clone();
-        let first = self.branch(nested)?;
-        if self.text.peek() != Some('|') {
-            return Ok(first);
-        }
-        let mut branches = vec![first];
-        while self.text.eat("|") {
-            let closed = std::mem::replace(&mut self.closed, before.clone());
-            branches.push(self.branch(nested)?);
-            self.closed.extend(closed);
-        }
-        Ok(Part::Either(branches))
-    }
-
-    fn branch(&mut self, nested: bool) -> Result<Part, PatternError> {
-        let mut parts = Vec::new();
-        while let Some(next) = self.text.peek() {
-            // Out of any group, a closing parenthesis is a character.
-            if next == '|' || nested && next == ')' {
-                break;
+    /// Reads what begins with the next character.
+    fn read(&mut self, next: char) -> Result<(), PatternError> {
+        match next {
+            '(' => self.open()?,
+            '|' => {
+                self.text.take();
+                self.groups.last_mut().unwrap_or(&mut self.whole).branch(&mut self.closed);
             }
-            parts.push(self.repeated(next)?);
+            // Out of any group, a closing parenthesis is a character.
+            ')' if !self.groups.is_empty() => {
+                if let Some(part) = self.close() {
+                    self.repeated(part)?;
+                }
+            }
+            _ => {
+                let part = self.item(next)?;
+                self.repeated(part)?;
+            }
         }
-        Ok(Part::Concat(parts))
+        Ok(())
     }
 
-    /// An item with its repetitions.
-    fn repeated(&mut self, next: char) -> Result<Part, PatternError> {
-        let mut part = self.item(next)?;
-        // What stands behind a place is no repetition of it.
-        if matches!(part, Part::Place(_)) {
-            return Ok(part);
+    fn open(&mut self) -> Result<(), PatternError> {
+        let position = self.text.at;
+        self.text.take();
+        self.text.enter()?;
+        self.count += 1;
+        self.groups.push(Open::at(position, self.count, self.closed));
+        Ok(())
+    }
+
+    fn close(&mut self) -> Option<Part> {
+        let open = self.groups.pop()?;
+        self.text.take();
+        self.text.leave();
+        let group = open.group;
+        let part = open.close(&mut self.closed);
+        if group <= 9 {
+            self.closed |= 1 << group;
         }
+        Some(Part::Group(group, Box::new(part)))
+    }
+
+    /// Takes a part with the repetitions that follow it.
+    fn repeated(&mut self, mut part: Part) -> Result<(), PatternError> {
         let mut piled = false;
-        while let Some(operator @ ('*' | '+' | '?' | '{')) = self.text.peek() {
+        // What stands behind a place is no repetition of it.
+        while !matches!(part, Part::Place(_)) {
             let position = self.text.at;
+            let Some(operator @ ('*' | '+' | '?' | '{')) = self.text.peek() else { break };
             self.text.take();
             let (least, most) = match operator {
                 '*' => (0, None),
@@ -110,7 +165,8 @@ impl Parser {
                 (part, _) => Part::Times { part: Box::new(part), least, most, position },
             };
         }
-        Ok(part)
+        self.groups.last_mut().unwrap_or(&mut self.whole).parts.push(part);
+        Ok(())
     }
 
     fn item(&mut self, next: char) -> Result<Part, PatternError> {
@@ -123,26 +179,10 @@ impl Parser {
             '^' => Part::Place(Place::Start),
             '$' => Part::Place(Place::End),
             '.' => Part::Chars(Chars::ALL),
-            '(' => self.group(position)?,
             '\\' => self.escape(position)?,
             '*' | '+' | '?' | '{' => return Err(invalid(position, "a repetition of nothing")),
             _ => Part::Chars(Chars::one(next)),
         })
-    }
-
-    fn group(&mut self, position: usize) -> Result<Part, PatternError> {
-        self.text.enter()?;
-        self.groups += 1;
-        let group = self.groups;
-        let part = self.alternatives(true)?;
-        if !self.text.eat(")") {
-            return Err(invalid(position, "a group that is not closed"));
-        }
-        self.text.leave();
-        if group <= 9 {
-            self.closed.push(group);
-        }
-        Ok(Part::Group(group, Box::new(part)))
     }
 
     fn escape(&mut self, position: usize) -> Result<Part, PatternError> {
@@ -152,7 +192,7 @@ impl Parser {
         Ok(match char {
             '1'..='9' => {
                 let group = u32::from(char) - u32::from('0');
-                if !self.closed.contains(&group) {
+                if self.closed >> group & 1 == 0 {
                     return Err(invalid(position, "a reference to a group that is not closed before it"));
                 }
                 Part::Same(group, position)

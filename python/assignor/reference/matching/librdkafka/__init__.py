@@ -49,7 +49,12 @@ def parse(pattern: str) -> Node:
         raise invalid(pattern.index("\0"), "a NUL character, where C ends the pattern")
     if not pattern.startswith("^"):
         return literal(pattern)
-    found = tree(_Parser(pattern).alternatives(False))
+    parser = _Parser(pattern)
+    while not parser.text.done():
+        parser.read(parser.text.look())
+    if len(parser.groups) > 1:
+        raise invalid(parser.groups[-1].position, "a group that is not closed")
+    found = tree(parser.groups[0].close(parser))
     return concat([found, ANYTHING] if _starts(found) else [ANYTHING, found, ANYTHING])
 
 
@@ -69,37 +74,76 @@ def _starts(node: Node) -> bool:
     return False
 
 
+class _Open:
+    """A group that is open, or the whole pattern.
+
+    Attributes:
+        position: Where its parenthesis stands.
+        group: Its number.
+        parts: The branch that is being read.
+    """
+
+    def __init__(self, position: int, group: int, closed: frozenset[int]) -> None:
+        self.position = position
+        self.group = group
+        self.parts: list[Part] = []
+        self._branches: list[Part] = []
+        self._before = closed  # a branch may not refer to a group of another one
+        self._within = closed
+
+    def branch(self, parser: _Parser) -> None:
+        self._branches.append(Row(tuple(self.parts)))
+        self.parts = []
+        self._within |= parser.closed
+        parser.closed = self._before
+
+    def close(self, parser: _Parser) -> Part:
+        self.branch(parser)
+        parser.closed |= self._within
+        return self._branches[0] if len(self._branches) == 1 else Branches(tuple(self._branches))
+
+
 class _Parser:
     def __init__(self, pattern: str) -> None:
         self.text = Text(pattern)
-        self.groups = 0  # how many were opened
-        self.closed: set[int] = set()  # of the groups 1 to 9, those that are closed and may be referred to
+        self.count = 0  # how many groups were opened
+        self.closed: frozenset[int] = frozenset()  # of the groups 1 to 9, those that may be referred to
+        self.groups = [_Open(0, 0, self.closed)]
 
-    def alternatives(self, nested: bool) -> Part:
-        # A branch may not refer to a group of another one.
-        before = set(self.closed)
-        branches: list[Part] = [self.branch(nested)]
-        while self.text.eat("|"):
-            closed, self.closed = self.closed, set(before)
-            branches.append(self.branch(nested))
-            self.closed |= closed
-        return branches[0] if len(branches) == 1 else Branches(tuple(branches))
-
-    def branch(self, nested: bool) -> Part:
-        parts: list[Part] = []
+    def read(self, char: str) -> None:
+        """Reads what begins with the next character."""
+        if char == "(":
+            self.open()
+        elif char == "|":
+            self.text.take()
+            self.groups[-1].branch(self)
         # Out of any group, a closing parenthesis is a character.
-        while not self.text.done() and self.text.look() not in ("|)" if nested else "|"):
-            parts.append(self.repeated())
-        return Row(tuple(parts))
+        elif char == ")" and len(self.groups) > 1:
+            self.repeated(self.close())
+        else:
+            self.repeated(self.item())
 
-    def repeated(self) -> Part:
-        """An item with its repetitions."""
-        part = self.item()
-        # What stands behind a place is no repetition of it.
-        if isinstance(part, Place):
-            return part
+    def open(self) -> None:
+        position = self.text.at
+        self.text.take()
+        self.text.enter()
+        self.count += 1
+        self.groups.append(_Open(position, self.count, self.closed))
+
+    def close(self) -> Part:
+        group = self.groups.pop()
+        self.text.take()
+        self.text.leave()
+        part = group.close(self)
+        if group.group <= 9:
+            self.closed |= {group.group}
+        return Grouped(group.group, part)
+
+    def repeated(self, part: Part) -> None:
+        """Takes a part with the repetitions that follow it."""
         piled = False
-        while self.text.look() in ("*", "+", "?", "{"):
+        # What stands behind a place is no repetition of it.
+        while not isinstance(part, Place) and self.text.look() in ("*", "+", "?", "{"):
             position = self.text.at
             operator = self.text.take()
             if operator == "{":
@@ -114,7 +158,7 @@ class _Parser:
                 part = NOTHING
             elif not is_nothing(part):
                 part = Times(part, least, most, position)
-        return part
+        self.groups[-1].parts.append(part)
 
     def item(self) -> Part:
         position = self.text.at
@@ -125,25 +169,11 @@ class _Parser:
             return Place.START if char == "^" else Place.END
         if char == ".":
             return ALL
-        if char == "(":
-            return self.group(position)
         if char == "\\":
             return self.escape(position)
         if char in ("*", "+", "?", "{"):
             raise invalid(position, "a repetition of nothing")
         return among(char)
-
-    def group(self, position: int) -> Part:
-        self.text.enter()
-        self.groups += 1
-        group = self.groups
-        part = self.alternatives(True)
-        if not self.text.eat(")"):
-            raise invalid(position, "a group that is not closed")
-        self.text.leave()
-        if group <= 9:
-            self.closed.add(group)
-        return Grouped(group, part)
 
     def escape(self, position: int) -> Part:
         char = self.text.take()

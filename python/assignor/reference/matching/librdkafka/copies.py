@@ -78,6 +78,46 @@ Part: TypeAlias = Chars | Place | Reference | Grouped | Row | Branches | Times
 NOTHING = Row(())
 
 
+class _Met(NamedTuple):
+    """Whether a place was met since the last character: on some ways it was, on some it was not."""
+
+    yes: bool
+    no: bool
+
+    def either(self, other: _Met) -> _Met:
+        return _Met(self.yes or other.yes, self.no or other.no)
+
+
+NO = _Met(yes=False, no=True)
+YES = _Met(yes=True, no=False)
+
+
+class _Flow(NamedTuple):
+    """What is met behind a part, where no place or where one was met before it."""
+
+    after_none: _Met
+    after_place: _Met
+
+    def behind(self, met: _Met) -> _Met:
+        if not met.yes:
+            return self.after_none
+        return self.after_none.either(self.after_place) if met.no else self.after_place
+
+    def then(self, following: _Flow) -> _Flow:
+        return _Flow(following.behind(self.after_none), following.behind(self.after_place))
+
+    def either(self, other: _Flow) -> _Flow:
+        return _Flow(self.after_none.either(other.after_none), self.after_place.either(other.after_place))
+
+    def again(self) -> _Flow:
+        """Of the part any number of times; two times can show all that more would."""
+        once = self.either(THROUGH)
+        return once.then(once)
+
+
+THROUGH = _Flow(NO, YES)
+
+
 class _Placed(NamedTuple):
     place: Place
     copy_follows: bool
@@ -97,7 +137,10 @@ class _Either(NamedTuple):
 
 
 class _Many(NamedTuple):
+    """As often as there are, and what is met on the way through it."""
+
     inner: _Written
+    flow: _Flow
 
 
 _Written: TypeAlias = Node | _Placed | _Group | _Concat | _Either | _Many
@@ -224,7 +267,7 @@ class _Writer:
         row: list[_Written] = []
         if times.most is None:
             inner, _ = self.write(times.part, copied=copied or times.least > 0, following=copied)
-            row.append(_Many(inner))
+            row.append(_Many(inner, _flow(inner).again()))
             following = copied
         elif times.most > times.least:
             row.append(self._optional(times, times.most - times.least, copied, following))
@@ -246,18 +289,27 @@ class _Writer:
         return found
 
 
-class _Met(NamedTuple):
-    """Whether a place was met since the last character: on some ways it was, on some it was not."""
-
-    yes: bool
-    no: bool
-
-    def either(self, other: _Met) -> _Met:
-        return _Met(self.yes or other.yes, self.no or other.no)
-
-
-NO = _Met(yes=False, no=True)
-YES = _Met(yes=True, no=False)
+def _flow(written: _Written) -> _Flow:
+    match written:
+        case _Placed(_, copy_follows):
+            return THROUGH if copy_follows else _Flow(YES, YES)
+        case _Group(_, inner):
+            return _flow(inner)
+        case _Concat(parts):
+            flow = THROUGH
+            for part in parts:
+                flow = flow.then(_flow(part))
+            return flow
+        case _Either(parts):
+            flow = _flow(parts[0])
+            for part in parts[1:]:
+                flow = flow.either(_flow(part))
+            return flow
+        case _Many(_, flow):
+            return flow
+    if most(written) == 0:
+        return THROUGH
+    return _Flow(NO, YES.either(NO) if least(written) == 0 else NO)
 
 
 def _settle(written: _Written, met: _Met, position: int) -> tuple[Node, _Met]:
@@ -285,12 +337,10 @@ def _settle(written: _Written, met: _Met, position: int) -> tuple[Node, _Met]:
             for _, other in found:
                 behind = behind.either(other)
             return either([node for node, _ in found]), behind
-        case _Many(inner):
-            while True:
-                node, behind = _settle(inner, met, position)
-                if met.either(behind) == met:
-                    return Repeat(node, 0, None), met
-                met = met.either(behind)
+        case _Many(inner, flow):
+            met = flow.behind(met)
+            node, _ = _settle(inner, met, position)
+            return Repeat(node, 0, None), met
     if most(written) == 0:
         return written, met
     return written, met.either(NO) if least(written) == 0 else NO
