@@ -4,6 +4,8 @@
 //! copy of that, and where a copy follows already, glibc takes it for one of these and asks for nothing: `^(b|$a){2}` matches
 //! "ba". Only where another place was met since the last character, a place is asked for whatever follows it.
 
+use std::collections::BTreeMap;
+
 use super::super::chars::Chars;
 use super::super::iterations::repeat;
 use super::super::syntax::{Greed, Node, Place};
@@ -53,9 +55,12 @@ enum Written {
     Many(Box<Written>, Flow),
 }
 
+/// The groups that are referred to, and where.
+type Used = BTreeMap<u32, usize>;
+
 /// The tree of a pattern.
 pub(super) fn tree(part: &Part) -> Result<Node, PatternError> {
-    let mut used = Vec::new();
+    let mut used = Used::new();
     references(part, None, &mut used)?;
     groups(part, None, &used)?;
     let mut writer = Writer { used: &used, size: 0, position: 0 };
@@ -67,13 +72,13 @@ pub(super) fn tree(part: &Part) -> Result<Node, PatternError> {
 const MISTAKEN: &str = "a back-reference that glibc may get wrong";
 
 /// Collects the groups that are referred to: once each, and in no repetition.
-fn references(part: &Part, repeated: Option<usize>, used: &mut Vec<u32>) -> Result<(), PatternError> {
+fn references(part: &Part, repeated: Option<usize>, used: &mut Used) -> Result<(), PatternError> {
     match (part, repeated) {
         (Part::Same(..), Some(position)) => return Err(unsupported(position, MISTAKEN)),
-        (Part::Same(group, position), None) if used.contains(group) => {
+        (Part::Same(group, position), None) if used.contains_key(group) => {
             return Err(unsupported(*position, MISTAKEN));
         }
-        (Part::Same(group, _), None) => used.push(*group),
+        (Part::Same(group, position), None) => drop(used.insert(*group, *position)),
         (Part::Chars(_) | Part::Place(_), _) => {}
         (Part::Group(_, part), _) => references(part, repeated, used)?,
         (Part::Concat(parts) | Part::Either(parts), _) => {
@@ -90,11 +95,11 @@ fn references(part: &Part, repeated: Option<usize>, used: &mut Vec<u32>) -> Resu
 }
 
 /// Refuses groups that are referred to and have copies or places.
-fn groups(part: &Part, copied: Option<usize>, used: &[u32]) -> Result<(), PatternError> {
+fn groups(part: &Part, copied: Option<usize>, used: &Used) -> Result<(), PatternError> {
     match part {
-        Part::Group(group, part) => match copied {
-            Some(position) if used.contains(group) => Err(unsupported(position, MISTAKEN)),
-            None if used.contains(group) && part.has_place() => Err(unsupported(0, MISTAKEN)),
+        Part::Group(group, part) => match (used.get(group), copied) {
+            (Some(_), Some(position)) => Err(unsupported(position, MISTAKEN)),
+            (Some(&position), None) if part.has_place() => Err(unsupported(position, MISTAKEN)),
             _ => groups(part, copied, used),
         },
         Part::Concat(parts) | Part::Either(parts) => parts.iter().try_for_each(|part| groups(part, copied, used)),
@@ -114,7 +119,7 @@ struct Around {
 }
 
 struct Writer<'a> {
-    used: &'a [u32],
+    used: &'a Used,
     size: usize,
     /// Of the last repetition that was written out.
     position: usize,
@@ -132,7 +137,7 @@ impl Writer<'_> {
             Part::Chars(set) => (Written::Node(Node::Chars(*set)), copied),
             Part::Same(group, _) => (Written::Node(Node::Same { group: *group, folded: false }), copied),
             Part::Place(place) => (Written::Place(*place, next), copied),
-            Part::Group(group, part) if self.used.contains(group) => {
+            Part::Group(group, part) if self.used.contains_key(group) => {
                 // The nodes of groups are made after all copies.
                 let (written, _) = self.write(part, Around { copied, next: false })?;
                 (Written::Group(*group, Box::new(written)), false)

@@ -153,7 +153,7 @@ MISTAKEN = "a back-reference that glibc may get wrong"
 
 def tree(part: Part) -> Node:
     """The tree of a pattern."""
-    used: set[int] = set()
+    used: dict[int, int] = {}
     _references(part, None, used)
     _groups(part, None, used)
     writer = _Writer(used)
@@ -162,15 +162,15 @@ def tree(part: Part) -> Node:
     return node
 
 
-def _references(part: Part, repeated: int | None, used: set[int]) -> None:
-    """Collects the groups that are referred to: once each, and in no repetition."""
+def _references(part: Part, repeated: int | None, used: dict[int, int]) -> None:
+    """Collects the groups that are referred to, and where: once each, and in no repetition."""
     match part:
         case Reference(group, position):
             if repeated is not None:
                 raise unsupported(repeated, MISTAKEN)
             if group in used:
                 raise unsupported(position, MISTAKEN)
-            used.add(group)
+            used[group] = position
         case Grouped(_, inner):
             _references(inner, repeated, used)
         case Row(parts) | Branches(parts):
@@ -180,14 +180,14 @@ def _references(part: Part, repeated: int | None, used: set[int]) -> None:
             _references(inner, position if repeated is None and most != 1 else repeated, used)
 
 
-def _groups(part: Part, copied: int | None, used: set[int]) -> None:
+def _groups(part: Part, copied: int | None, used: dict[int, int]) -> None:
     """Refuses groups that are referred to and have copies or places."""
     match part:
         case Grouped(group, inner):
             if copied is not None and group in used:
                 raise unsupported(copied, MISTAKEN)
             if group in used and _has_place(inner):
-                raise unsupported(0, MISTAKEN)
+                raise unsupported(used[group], MISTAKEN)
             _groups(inner, copied, used)
         case Row(parts) | Branches(parts):
             for inner in parts:
@@ -214,7 +214,7 @@ def _has_place(part: Part) -> bool:
 
 
 class _Writer:
-    def __init__(self, used: set[int]) -> None:
+    def __init__(self, used: dict[int, int]) -> None:
         self._used = used
         self._size = 0
         self.position = 0  # of the last repetition that was written out
