@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod chars;
 mod clues;
 pub mod dialect;
+mod iterations;
 mod java;
 mod librdkafka;
 pub mod matcher;
