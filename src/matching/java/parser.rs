@@ -1,0 +1,491 @@
+//! Alternatives, sequences, groups and repetitions: the frame of a pattern.
+
+use super::super::chars::Chars;
+use super::super::syntax::{Greed, Node, Place};
+use super::class::class;
+use super::cursor::Cursor;
+use super::escape::{Escape, escape, group_name};
+use super::property::property;
+use super::references;
+use super::width::{Step, Width};
+use crate::error::PatternError;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// No name is longer.
+const LONGEST: i32 = 249;
+
+/// What a part means, and how Java sees its length.
+struct Part {
+    node: Node,
+    steps: Vec<Step>,
+}
+
+/// A part that is no group, and whether Java repeats it by a loop over characters.
+struct Atom {
+    part: Part,
+    is_property: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Quantifier {
+    least: i32,
+    most: Option<i32>,
+    greed: Greed,
+}
+
+/// Reads a pattern into a tree.
+pub(super) struct Parser {
+    cursor: Cursor,
+    names: BTreeMap<String, u32>,
+    /// How many groups have been opened.
+    groups: u32,
+    /// The groups whose text Java keeps where it takes back the way that led there.
+    kept: BTreeSet<u32>,
+    references: Vec<(u32, usize)>,
+}
+
+impl Parser {
+    pub(super) fn new(pattern: &str) -> Self {
+        Self {
+            cursor: Cursor::new(pattern),
+            names: BTreeMap::new(),
+            groups: 0,
+            kept: BTreeSet::new(),
+            references: Vec::new(),
+        }
+    }
+
+    /// All of the pattern.
+    pub(super) fn pattern(mut self) -> Result<Node, PatternError> {
+        let node = self.alternatives()?.node;
+        if self.cursor.peek() == ')' && !self.cursor.ended() {
+            return Err(self.cursor.refuse(self.cursor.at, "a closing parenthesis without an opening one"));
+        }
+        if !self.cursor.at_end() {
+            return Err(self.cursor.refuse(self.cursor.at, "the pattern ends in the middle of an escape"));
+        }
+        let unsure = self.references.iter().find(|(group, _)| self.kept.contains(group));
+        if let Some((_, position)) = unsure
+            && !references::are_exact(&node, &self.kept)
+        {
+            let construct = "a back-reference to a group that may have been taken on a way that failed";
+            self.cursor.doubt(*position, construct);
+        }
+        self.cursor.settle()?;
+        Ok(node)
+    }
+
+    fn alternatives(&mut self) -> Result<Part, PatternError> {
+        let mut parts = vec![self.sequence()?];
+        while self.cursor.peek() == '|' {
+            self.cursor.next();
+            parts.push(self.sequence()?);
+        }
+        if parts.len() == 1 {
+            return Ok(parts.remove(0));
+        }
+        let steps = vec![Step::Either(parts.iter().map(|part| Width::of(&part.steps)).collect())];
+        Ok(Part { node: Node::Either(parts.into_iter().map(|part| part.node).collect()), steps })
+    }
+
+    fn sequence(&mut self) -> Result<Part, PatternError> {
+        let (mut nodes, mut steps) = (Vec::new(), Vec::new());
+        loop {
+            let start = self.cursor.at;
+            let part = match self.cursor.peek() {
+                '(' => match self.group()? {
+                    Some(part) => part,
+                    None => continue,
+                },
+                '|' | ')' => break,
+                '\0' if self.cursor.ended() => break,
+                '*' | '+' | '?' => return Err(self.cursor.refuse(start, "nothing to repeat")),
+                char => {
+                    let atom = self.single(char)?;
+                    self.repeated(atom)?
+                }
+            };
+            if part.node != Node::EMPTY {
+                nodes.push(part.node);
+            }
+            steps.extend(part.steps);
+        }
+        Ok(Part { node: Node::concat(nodes), steps })
+    }
+
+    fn single(&mut self, char: char) -> Result<Atom, PatternError> {
+        Ok(match char {
+            '[' => {
+                let set = class(&mut self.cursor, true)?;
+                self.of_class(set)
+            }
+            '\\' if matches!(self.cursor.raw(self.cursor.at + 1), 'p' | 'P') => {
+                let set = property(&mut self.cursor)?;
+                self.of_class(set)
+            }
+            '^' | '$' => {
+                self.cursor.next();
+                Atom::of(Node::At(if char == '^' { Place::Start } else { Place::End }), Vec::new())
+            }
+            '.' => {
+                self.cursor.next();
+                Atom::property(Chars::ALL)
+            }
+            _ => self.literal()?,
+        })
+    }
+
+    fn of_class(&self, set: Chars) -> Atom {
+        if self.cursor.flags.canonical { Atom::of(Node::Chars(set), Vec::new()) } else { Atom::property(set) }
+    }
+
+    /// Characters that stand for themselves, or one escape that is none.
+    fn literal(&mut self) -> Result<Atom, PatternError> {
+        let mut sets = Vec::new();
+        // Where the last of the characters begins.
+        let mut last = self.cursor.at;
+        loop {
+            let char = self.cursor.peek();
+            let code = match char {
+                '*' | '+' | '?' | '{' => {
+                    // It is about the last character only.
+                    if sets.len() > 1 {
+                        self.cursor.at = last;
+                        sets.pop();
+                    }
+                    break;
+                }
+                '$' | '.' | '^' | '(' | '[' | '|' | ')' => break,
+                '\0' if self.cursor.ended() => break,
+                '\\' => {
+                    if matches!(self.cursor.raw(self.cursor.at + 1), 'p' | 'P') {
+                        break;
+                    }
+                    let start = self.cursor.at;
+                    match escape(&mut self.cursor, false, false)? {
+                        Escape::Char(code) => {
+                            last = start;
+                            code
+                        }
+                        escape if sets.is_empty() => return self.of_escape(&escape, start),
+                        Escape::Name(name) => {
+                            self.group_named(&name, start)?;
+                            self.cursor.at = start;
+                            break;
+                        }
+                        _ => {
+                            self.cursor.at = start;
+                            break;
+                        }
+                    }
+                }
+                _ => {
+                    last = self.cursor.at;
+                    self.cursor.next();
+                    u32::from(char)
+                }
+            };
+            sets.push(self.cursor.folded(code));
+        }
+        if let [set] = sets[..] {
+            return Ok(Atom::property(set));
+        }
+        let length = i32::try_from(sets.len()).unwrap_or(i32::MAX);
+        Ok(Atom::of(Node::Concat(sets.into_iter().map(Node::Chars).collect()), vec![Step::Add(length, length)]))
+    }
+
+    fn of_escape(&mut self, escape: &Escape, start: usize) -> Result<Atom, PatternError> {
+        Ok(match escape {
+            Escape::Set(set) => Atom::property(*set),
+            Escape::LineBreak => Atom::of(escape.node(), vec![Step::Add(1, 2)]),
+            Escape::Number(digit) => {
+                let group = self.group_number(*digit);
+                self.reference(group, start)
+            }
+            Escape::Name(name) => {
+                let group = self.group_named(name, start)?;
+                self.reference(group, start)
+            }
+            _ => Atom::of(escape.node(), Vec::new()),
+        })
+    }
+
+    fn reference(&mut self, group: u32, start: usize) -> Atom {
+        self.references.push((group, start));
+        Atom::of(Node::Same { group, folded: self.cursor.flags.fold }, vec![Step::Reference])
+    }
+
+    fn group_named(&self, name: &str, start: usize) -> Result<u32, PatternError> {
+        self.names.get(name).copied().ok_or_else(|| self.cursor.refuse(start, "no group of that name"))
+    }
+
+    /// The number of a group from its first digit on: more digits belong to it as long as there is such a group.
+    fn group_number(&mut self, first: u32) -> u32 {
+        let mut group = first;
+        while let Some(digit) = self.cursor.peek().to_digit(10) {
+            if group * 10 + digit > self.groups {
+                break;
+            }
+            group = group * 10 + digit;
+            self.cursor.read();
+        }
+        group
+    }
+
+    /// A group with what repeats it; none where it only sets flags.
+    fn group(&mut self) -> Result<Option<Part>, PatternError> {
+        self.cursor.enter()?;
+        let found = self.group_within();
+        self.cursor.leave();
+        found
+    }
+
+    fn group_within(&mut self) -> Result<Option<Part>, PatternError> {
+        let start = self.cursor.at;
+        let flags = self.cursor.flags;
+        let first = self.groups + 1;
+        if self.cursor.next() != '?' {
+            return self.capturing(None, flags, start).map(Some);
+        }
+        let kind = self.cursor.raw(self.cursor.at + 1);
+        self.cursor.at += 2;
+        let whole = match kind {
+            ':' => {
+                let body = self.body(flags, start)?;
+                return self.repeated_group(body, first).map(Some);
+            }
+            '=' | '!' => {
+                let node = Box::new(self.body(flags, start)?.node);
+                Part { node: Node::Around { ahead: true, negated: kind == '!', node }, steps: Vec::new() }
+            }
+            '>' => {
+                let body = self.body(flags, start)?;
+                Part { node: Node::Atomic(Box::new(body.node)), steps: vec![Step::Inner(body.steps, false)] }
+            }
+            '<' => match self.cursor.read() {
+                sign @ ('=' | '!') => {
+                    let body = self.body(flags, start)?;
+                    Part { node: self.behind(body, sign == '!', start)?, steps: Vec::new() }
+                }
+                _ => {
+                    self.cursor.back();
+                    let name = group_name(&mut self.cursor, start)?;
+                    return self.capturing(Some(name), flags, start).map(Some);
+                }
+            },
+            _ => {
+                self.cursor.back();
+                self.set_flags();
+                match self.cursor.read() {
+                    ')' => return Ok(None),
+                    ':' => {
+                        let body = self.body(flags, start)?;
+                        return self.repeated_group(body, first).map(Some);
+                    }
+                    _ => return Err(self.cursor.refuse(start, "no such kind of group")),
+                }
+            }
+        };
+        self.kept.extend(first..=self.groups);
+        let atom = Atom { part: whole, is_property: false };
+        self.repeated(atom).map(Some)
+    }
+
+    fn capturing(
+        &mut self,
+        name: Option<String>,
+        flags: super::cursor::Flags,
+        start: usize,
+    ) -> Result<Part, PatternError> {
+        self.groups += 1;
+        let group = self.groups;
+        if let Some(name) = name
+            && self.names.insert(name, group).is_some()
+        {
+            return Err(self.cursor.refuse(start, "a second group of the same name"));
+        }
+        let body = self.body(flags, start)?;
+        let part = Part { node: Node::Group(group, Box::new(body.node)), steps: body.steps };
+        self.repeated_group(part, group)
+    }
+
+    /// What is in a group, and its closing parenthesis.
+    fn body(&mut self, flags: super::cursor::Flags, start: usize) -> Result<Part, PatternError> {
+        let body = self.alternatives()?;
+        if self.cursor.read() != ')' {
+            return Err(self.cursor.refuse(start, "the group is not closed"));
+        }
+        self.cursor.flags = flags;
+        Ok(body)
+    }
+
+    fn set_flags(&mut self) {
+        let mut on = true;
+        loop {
+            let char = self.cursor.peek();
+            let flags = &mut self.cursor.flags;
+            match char {
+                'i' => flags.fold = on,
+                'u' => flags.unicode = on,
+                'x' => flags.comments = on,
+                'd' => flags.unix_lines = on,
+                'U' => (flags.classes, flags.unicode) = (on, on),
+                'c' => flags.canonical = on,
+                'm' | 's' => {}
+                '-' if on => on = false,
+                _ => return,
+            }
+            self.cursor.next();
+        }
+    }
+
+    /// A look-behind, which looks no further back than Java believes to be necessary.
+    fn behind(&mut self, body: Part, negated: bool, start: usize) -> Result<Node, PatternError> {
+        let width = Width::of(&body.steps);
+        if !width.bounded {
+            return Err(self.cursor.refuse(start, "a look-behind without an obvious maximum length"));
+        }
+        let least = i32::try_from(body.node.least()).unwrap_or(i32::MAX);
+        let most = body.node.most().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);
+        // If the most has become negative, Java looks from a place behind, unless that overflows in turn.
+        let needed = if width.most < 0 { i32::MAX.wrapping_add(width.most).wrapping_add(1) } else { 0 };
+        let never = width.most >= 0 && least.max(width.least) > width.most || needed > LONGEST;
+        if never {
+            return Ok(if negated { Node::EMPTY } else { Node::NOTHING });
+        }
+        if width.most >= 0 && most.min(LONGEST) > width.most {
+            let construct = "a look-behind that is longer than its maximum length in Java";
+            self.cursor.doubt(start, construct);
+            return Ok(Node::NOTHING);
+        }
+        let around = |negated, node| Node::Around { ahead: false, negated, node: Box::new(node) };
+        if needed <= least {
+            return Ok(around(negated, body.node));
+        }
+        let room = around(
+            negated,
+            Node::repeat(Node::Chars(Chars::ALL), needed.unsigned_abs(), Some(needed.unsigned_abs()), Greed::Greedy),
+        );
+        let found = around(negated, body.node);
+        Ok(if negated { Node::Either(vec![room, found]) } else { Node::Concat(vec![room, found]) })
+    }
+
+    /// An atom with what repeats it.
+    fn repeated(&mut self, atom: Atom) -> Result<Part, PatternError> {
+        let Some(quantifier) = self.quantifier()? else { return Ok(atom.part) };
+        let Part { node, steps } = atom.part;
+        let is_loop = atom.is_property && quantifier.most.is_none() && quantifier.greed == Greed::Greedy;
+        let steps = if is_loop {
+            vec![Step::Add(quantifier.least, i32::MAX)]
+        } else if quantifier.is_optional() {
+            vec![Step::Inner(steps, true)]
+        } else {
+            vec![quantifier.times(&steps)]
+        };
+        Ok(Part { node: quantifier.of(node), steps })
+    }
+
+    /// A group with what repeats it, `first` being the first group within it or itself.
+    fn repeated_group(&mut self, part: Part, first: u32) -> Result<Part, PatternError> {
+        let Some(quantifier) = self.quantifier()? else { return Ok(part) };
+        let width = Width::of(&part.steps);
+        let within = first..=self.groups;
+        let steps = match (quantifier.greed, quantifier.is_optional()) {
+            (Greed::Possessive, is_optional) => {
+                self.kept.extend(within);
+                vec![if is_optional { Step::Inner(part.steps, true) } else { quantifier.times(&part.steps) }]
+            }
+            (_, true) => vec![Step::Either(vec![width, Width::EMPTY])],
+            (_, false) if width.one_way => {
+                let is_kept = |group: &u32| !is_group(&part.node, *group) || part.node.least() == 0;
+                self.kept.extend(within.filter(is_kept));
+                vec![quantifier.times(&part.steps)]
+            }
+            (_, false) => vec![Step::Loop],
+        };
+        Ok(Part { node: quantifier.of(part.node), steps })
+    }
+
+    fn quantifier(&mut self) -> Result<Option<Quantifier>, PatternError> {
+        let start = self.cursor.at;
+        let (least, most) = match self.cursor.peek() {
+            '?' => (0, Some(1)),
+            '*' => (0, None),
+            '+' => (1, None),
+            '{' => self.counts()?,
+            _ => return Ok(None),
+        };
+        if most.is_some_and(|most| most < least) {
+            return Err(self.cursor.refuse(start, "the repetition ends before it begins"));
+        }
+        let greed = match self.cursor.next() {
+            '?' => Greed::Lazy,
+            '+' => Greed::Possessive,
+            _ => Greed::Greedy,
+        };
+        if greed != Greed::Greedy {
+            self.cursor.next();
+        }
+        Ok(Some(Quantifier { least, most, greed }))
+    }
+
+    /// The numbers in braces; the cursor is left at the closing one.
+    fn counts(&mut self) -> Result<(i32, Option<i32>), PatternError> {
+        let start = self.cursor.at;
+        if !self.cursor.raw(start + 1).is_ascii_digit() {
+            return Err(self.cursor.refuse(start, "a repetition without a number"));
+        }
+        self.cursor.at += 1;
+        let least = self.count(start)?;
+        let mut most = Some(least);
+        if self.cursor.peek() == ',' {
+            most = if self.cursor.next() == '}' { None } else { Some(self.count(start)?) };
+        }
+        if self.cursor.peek() == '}' {
+            Ok((least, most))
+        } else {
+            Err(self.cursor.refuse(start, "the repetition is not closed"))
+        }
+    }
+
+    fn count(&mut self, start: usize) -> Result<i32, PatternError> {
+        let mut count = 0i32;
+        while let Some(digit) = self.cursor.peek().to_digit(10) {
+            let next = count.checked_mul(10).and_then(|count| count.checked_add_unsigned(digit));
+            count = next.ok_or_else(|| self.cursor.refuse(start, "a repetition of too many times"))?;
+            self.cursor.next();
+        }
+        Ok(count)
+    }
+}
+
+impl Atom {
+    fn of(node: Node, steps: Vec<Step>) -> Self {
+        Self { part: Part { node, steps }, is_property: false }
+    }
+
+    fn property(set: Chars) -> Self {
+        Self { part: Part { node: Node::Chars(set), steps: vec![Step::Add(1, 1)] }, is_property: true }
+    }
+}
+
+impl Quantifier {
+    fn is_optional(self) -> bool {
+        (self.least, self.most) == (0, Some(1))
+    }
+
+    fn times(self, steps: &[Step]) -> Step {
+        Step::Times(Width::of(steps), self.least, self.most.unwrap_or(i32::MAX))
+    }
+
+    fn of(self, node: Node) -> Node {
+        if node == Node::EMPTY {
+            return node;
+        }
+        Node::repeat(node, self.least.unsigned_abs(), self.most.map(i32::unsigned_abs), self.greed)
+    }
+}
+
+fn is_group(node: &Node, number: u32) -> bool {
+    matches!(node, Node::Group(group, _) if *group == number)
+}
