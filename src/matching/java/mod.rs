@@ -3,12 +3,12 @@
 //! Java reads a pattern in one pass, with effects that its documentation does not tell: where comments may stand, what a
 //! nested class takes of the one around it, which look-behinds have a maximum length. The parser goes the same way.
 
-mod class;
+mod brackets;
 mod cursor;
 mod escape;
 mod names;
 mod parser;
-mod property;
+mod properties;
 mod references;
 mod width;
 

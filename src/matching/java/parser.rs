@@ -2,10 +2,10 @@
 
 use super::super::chars::Chars;
 use super::super::syntax::{Greed, Node, Place};
-use super::class::class;
+use super::brackets::class;
 use super::cursor::Cursor;
 use super::escape::{Escape, escape, group_name};
-use super::property::property;
+use super::properties::property;
 use super::references;
 use super::width::{Step, Width};
 use crate::error::PatternError;

@@ -3,7 +3,7 @@
 use super::super::chars::Chars;
 use super::cursor::Cursor;
 use super::escape::{Escape, escape};
-use super::property::property;
+use super::properties::property;
 use crate::error::PatternError;
 
 /// An operand: the single characters of the class, all of them wherever they stand, or a set of its own.

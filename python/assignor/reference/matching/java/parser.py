@@ -1,0 +1,413 @@
+"""Alternatives, sequences, groups and repetitions: the frame of a pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from assignor.reference.matching.chars import ALL, Chars
+from assignor.reference.matching.java import references
+from assignor.reference.matching.java.brackets import character_class
+from assignor.reference.matching.java.cursor import Cursor, Flags
+from assignor.reference.matching.java.escape import Escape, Name, Number, Special, escape, group_name, node_of
+from assignor.reference.matching.java.properties import property_at
+from assignor.reference.matching.java.width import (
+    GREATEST,
+    Add,
+    EitherOf,
+    Inner,
+    Loop,
+    Reference,
+    Step,
+    Times,
+    Width,
+    width_of,
+    wrapped,
+)
+from assignor.reference.matching.syntax import (
+    EMPTY,
+    Around,
+    At,
+    Atomic,
+    Concat,
+    Either,
+    Greed,
+    Group,
+    Node,
+    One,
+    Place,
+    Repeat,
+    Same,
+    concat,
+    least,
+    most,
+)
+
+_LONGEST = 249
+"""No name is longer."""
+
+_NOTHING = One(frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a part means, how Java sees its length, and whether Java repeats it by a loop over characters."""
+
+    node: Node
+    steps: list[Step]
+    is_property: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantifier:
+    least: int
+    most: int | None
+    greed: Greed
+
+    def is_optional(self) -> bool:
+        return (self.least, self.most) == (0, 1)
+
+    def times(self, steps: list[Step]) -> Step:
+        return Times(width_of(steps), self.least, GREATEST if self.most is None else self.most)
+
+    def of(self, node: Node) -> Node:
+        return node if node == EMPTY else Repeat(node, self.least, self.most, self.greed)
+
+
+class Parser:
+    """Reads a pattern into a tree."""
+
+    def __init__(self, pattern: str) -> None:
+        self._cursor = Cursor(pattern)
+        self._names: dict[str, int] = {}
+        # How many groups have been opened.
+        self._groups = 0
+        # The groups whose text Java keeps where it takes back the way that led there.
+        self._kept: set[int] = set()
+        self._references: list[tuple[int, int]] = []
+
+    def pattern(self) -> Node:
+        """All of the pattern."""
+        cursor = self._cursor
+        node = self._alternatives().node
+        if cursor.peek() == ")" and not cursor.ended():
+            raise cursor.refuse(cursor.at, "a closing parenthesis without an opening one")
+        if not cursor.at_end():
+            raise cursor.refuse(cursor.at, "the pattern ends in the middle of an escape")
+        unsure = [position for group, position in self._references if group in self._kept]
+        if unsure and not references.are_exact(node, self._kept):
+            cursor.doubt(unsure[0], "a back-reference to a group that may have been taken on a way that failed")
+        cursor.settle()
+        return node
+
+    def _alternatives(self) -> _Part:
+        parts = [self._sequence()]
+        while self._cursor.peek() == "|":
+            self._cursor.next()
+            parts.append(self._sequence())
+        if len(parts) == 1:
+            return parts[0]
+        widths = tuple(width_of(part.steps) for part in parts)
+        return _Part(Either(tuple(part.node for part in parts)), [EitherOf(widths)])
+
+    def _sequence(self) -> _Part:
+        cursor = self._cursor
+        nodes: list[Node] = []
+        steps: list[Step] = []
+        while True:
+            start = cursor.at
+            char = cursor.peek()
+            if char == "(":
+                group = self._group()
+                if group is None:
+                    continue
+                part = group
+            elif char in "|)" or (char == "\0" and cursor.ended()):
+                break
+            elif char in "*+?":
+                raise cursor.refuse(start, "nothing to repeat")
+            else:
+                part = self._repeated(self._single(char))
+            if part.node != EMPTY:
+                nodes.append(part.node)
+            steps.extend(part.steps)
+        return _Part(concat(nodes), steps)
+
+    def _single(self, char: str) -> _Part:
+        cursor = self._cursor
+        if char == "[":
+            return self._of_class(character_class(cursor, True))
+        if char == "\\" and cursor.raw(cursor.at + 1) in "pP":
+            return self._of_class(property_at(cursor))
+        if char in "^$":
+            cursor.next()
+            return _Part(At(Place.START if char == "^" else Place.END), [])
+        if char == ".":
+            cursor.next()
+            return _property(ALL)
+        return self._literal()
+
+    def _of_class(self, chars: Chars) -> _Part:
+        return _Part(One(chars), []) if self._cursor.flags.canonical else _property(chars)
+
+    def _literal(self) -> _Part:
+        """Characters that stand for themselves, or one escape that is none."""
+        cursor = self._cursor
+        sets: list[Chars] = []
+        # Where the last of the characters begins.
+        last = cursor.at
+        while True:
+            char = cursor.peek()
+            if char in "*+?{":
+                # It is about the last character only.
+                if len(sets) > 1:
+                    cursor.at = last
+                    sets.pop()
+                break
+            if char in "$.^([|)" or (char == "\0" and cursor.ended()):
+                break
+            if char == "\\":
+                if cursor.raw(cursor.at + 1) in "pP":
+                    break
+                start = cursor.at
+                found = escape(cursor, False, False)
+                if not isinstance(found, int):
+                    if not sets:
+                        return self._of_escape(found, start)
+                    if isinstance(found, Name):
+                        self._group_named(found.name, start)
+                    cursor.at = start
+                    break
+                last = start
+                code = found
+            else:
+                last = cursor.at
+                cursor.next()
+                code = ord(char)
+            sets.append(cursor.folded(code))
+        if len(sets) == 1:
+            return _property(sets[0])
+        return _Part(Concat(tuple(map(One, sets))), [Add(len(sets), len(sets))])
+
+    def _of_escape(self, found: Escape, start: int) -> _Part:
+        if isinstance(found, frozenset):
+            return _property(found)
+        if found is Special.LINE_BREAK:
+            return _Part(node_of(found), [Add(1, 2)])
+        if isinstance(found, Number):
+            return self._reference(self._group_number(found.digit), start)
+        if isinstance(found, Name):
+            return self._reference(self._group_named(found.name, start), start)
+        return _Part(node_of(found), [])
+
+    def _reference(self, group: int, start: int) -> _Part:
+        self._references.append((group, start))
+        return _Part(Same(group, self._cursor.flags.fold), [Reference()])
+
+    def _group_named(self, name: str, start: int) -> int:
+        if name not in self._names:
+            raise self._cursor.refuse(start, "no group of that name")
+        return self._names[name]
+
+    def _group_number(self, first: int) -> int:
+        """The number of a group from its first digit: more digits belong to it as long as there is such a group."""
+        group = first
+        while self._cursor.peek() in "0123456789":
+            longer = group * 10 + int(self._cursor.peek())
+            if longer > self._groups:
+                break
+            group = longer
+            self._cursor.read()
+        return group
+
+    def _group(self) -> _Part | None:
+        """A group with what repeats it; None where it only sets flags."""
+        self._cursor.enter()
+        found = self._group_within()
+        self._cursor.leave()
+        return found
+
+    def _group_within(self) -> _Part | None:
+        cursor = self._cursor
+        start = cursor.at
+        flags = cursor.flags
+        first = self._groups + 1
+        if cursor.next() != "?":
+            return self._capturing(None, flags, start)
+        kind = cursor.raw(cursor.at + 1)
+        cursor.at += 2
+        if kind == ":":
+            return self._repeated_group(self._body(flags, start), first)
+        if kind in "=!":
+            whole = _Part(Around(True, kind == "!", self._body(flags, start).node), [])
+        elif kind == ">":
+            body = self._body(flags, start)
+            whole = _Part(Atomic(body.node), [Inner(tuple(body.steps), False)])
+        elif kind == "<":
+            sign = cursor.read()
+            if sign not in "=!":
+                cursor.back()
+                return self._capturing(group_name(cursor, start), flags, start)
+            body = self._body(flags, start)
+            whole = _Part(self._behind(body, sign == "!", start), [])
+        else:
+            cursor.back()
+            self._set_flags()
+            sign = cursor.read()
+            if sign == ")":
+                return None
+            if sign != ":":
+                raise cursor.refuse(start, "no such kind of group")
+            return self._repeated_group(self._body(flags, start), first)
+        self._kept.update(range(first, self._groups + 1))
+        return self._repeated(whole)
+
+    def _capturing(self, name: str | None, flags: Flags, start: int) -> _Part:
+        self._groups += 1
+        group = self._groups
+        if name is not None:
+            if name in self._names:
+                raise self._cursor.refuse(start, "a second group of the same name")
+            self._names[name] = group
+        body = self._body(flags, start)
+        return self._repeated_group(_Part(Group(group, body.node), body.steps), group)
+
+    def _body(self, flags: Flags, start: int) -> _Part:
+        """What is in a group, and its closing parenthesis."""
+        body = self._alternatives()
+        if self._cursor.read() != ")":
+            raise self._cursor.refuse(start, "the group is not closed")
+        self._cursor.flags = flags
+        return body
+
+    def _set_flags(self) -> None:
+        cursor = self._cursor
+        on = True
+        while True:
+            char = cursor.peek()
+            if char == "i":
+                cursor.flags = replace(cursor.flags, fold=on)
+            elif char == "u":
+                cursor.flags = replace(cursor.flags, unicode=on)
+            elif char == "x":
+                cursor.flags = replace(cursor.flags, comments=on)
+            elif char == "d":
+                cursor.flags = replace(cursor.flags, unix_lines=on)
+            elif char == "U":
+                cursor.flags = replace(cursor.flags, classes=on, unicode=on)
+            elif char == "c":
+                cursor.flags = replace(cursor.flags, canonical=on)
+            elif char == "-" and on:
+                on = False
+            elif char not in "ms":
+                return
+            cursor.next()
+
+    def _behind(self, body: _Part, negated: bool, start: int) -> Node:
+        """A look-behind, which looks no further back than Java believes to be necessary."""
+        width = width_of(body.steps)
+        if not width.bounded:
+            raise self._cursor.refuse(start, "a look-behind without an obvious maximum length")
+        fewest = min(least(body.node), GREATEST)
+        found = most(body.node)
+        longest = GREATEST if found is None else min(found, GREATEST)
+        # If the most has become negative, Java looks from a place behind, unless that overflows in turn.
+        needed = wrapped(GREATEST + width.most + 1) if width.most < 0 else 0
+        if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > _LONGEST:
+            return EMPTY if negated else _NOTHING
+        if 0 <= width.most < min(longest, _LONGEST):
+            self._cursor.doubt(start, "a look-behind that is longer than its maximum length in Java")
+            return _NOTHING
+        around = Around(False, negated, body.node)
+        if needed <= fewest:
+            return around
+        room = Around(False, negated, Repeat(One(ALL), needed, needed))
+        return Either((room, around)) if negated else Concat((room, around))
+
+    def _repeated(self, part: _Part) -> _Part:
+        """A part that is no group, with what repeats it."""
+        quantifier = self._quantifier()
+        if quantifier is None:
+            return part
+        steps: list[Step]
+        if part.is_property and quantifier.most is None and quantifier.greed is Greed.GREEDY:
+            steps = [Add(quantifier.least, GREATEST)]
+        elif quantifier.is_optional():
+            steps = [Inner(tuple(part.steps), True)]
+        else:
+            steps = [quantifier.times(part.steps)]
+        return _Part(quantifier.of(part.node), steps)
+
+    def _repeated_group(self, part: _Part, first: int) -> _Part:
+        """A group with what repeats it, `first` being the first group within it or itself."""
+        quantifier = self._quantifier()
+        if quantifier is None:
+            return part
+        width = width_of(part.steps)
+        within = range(first, self._groups + 1)
+        steps: list[Step]
+        if quantifier.greed is Greed.POSSESSIVE:
+            self._kept.update(within)
+            steps = [Inner(tuple(part.steps), True) if quantifier.is_optional() else quantifier.times(part.steps)]
+        elif quantifier.is_optional():
+            steps = [EitherOf((width, Width()))]
+        elif width.one_way:
+            self._kept.update(group for group in within if not _is_group(part.node, group) or least(part.node) == 0)
+            steps = [quantifier.times(part.steps)]
+        else:
+            steps = [Loop()]
+        return _Part(quantifier.of(part.node), steps)
+
+    def _quantifier(self) -> _Quantifier | None:
+        cursor = self._cursor
+        start = cursor.at
+        fewest: int
+        longest: int | None
+        match cursor.peek():
+            case "?":
+                fewest, longest = 0, 1
+            case "*":
+                fewest, longest = 0, None
+            case "+":
+                fewest, longest = 1, None
+            case "{":
+                fewest, longest = self._counts()
+            case _:
+                return None
+        if longest is not None and longest < fewest:
+            raise cursor.refuse(start, "the repetition ends before it begins")
+        greed = {"?": Greed.LAZY, "+": Greed.POSSESSIVE}.get(cursor.next(), Greed.GREEDY)
+        if greed is not Greed.GREEDY:
+            cursor.next()
+        return _Quantifier(fewest, longest, greed)
+
+    def _counts(self) -> tuple[int, int | None]:
+        """The numbers in braces; the cursor is left at the closing one."""
+        cursor = self._cursor
+        start = cursor.at
+        if cursor.raw(start + 1) not in "0123456789":
+            raise cursor.refuse(start, "a repetition without a number")
+        cursor.at += 1
+        fewest = self._count(start)
+        longest: int | None = fewest
+        if cursor.peek() == ",":
+            longest = None if cursor.next() == "}" else self._count(start)
+        if cursor.peek() != "}":
+            raise cursor.refuse(start, "the repetition is not closed")
+        return fewest, longest
+
+    def _count(self, start: int) -> int:
+        count = 0
+        while self._cursor.peek() in "0123456789":
+            count = count * 10 + int(self._cursor.peek())
+            if count > GREATEST:
+                raise self._cursor.refuse(start, "a repetition of too many times")
+            self._cursor.next()
+        return count
+
+
+def _property(chars: Chars) -> _Part:
+    return _Part(One(chars), [Add(1, 1)], True)
+
+
+def _is_group(node: Node, number: int) -> bool:
+    return isinstance(node, Group) and node.group == number
