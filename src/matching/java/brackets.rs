@@ -1,7 +1,7 @@
 //! Classes in brackets, with Java's ways of joining and intersecting their parts.
 
 use super::super::chars::Chars;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, FAILURE};
 use super::escape::{Escape, escape};
 use super::properties::property;
 use crate::error::PatternError;
@@ -61,9 +61,8 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
                     }
                     match last {
                         Some(last) => terms.push((!terms.is_empty(), last)),
-                        None => {
-                            cursor.doubt(behind, "an intersection with nothing, at which Java fails when it matches")
-                        }
+                        // Java throws where the left side matches.
+                        None => cursor.doubt(behind, FAILURE),
                     }
                     char = cursor.peek();
                     continue;

@@ -4,6 +4,9 @@ use super::super::chars::Chars;
 use super::super::text::{Text, invalid, unsupported};
 use crate::error::PatternError;
 
+/// Where Java throws, or forgets where it stands, once it matches a name.
+pub(super) const FAILURE: &str = "a construct at which Java itself fails while it matches";
+
 /// The flags that change what is read; those of line breaks do not, as no name has one.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Flags {

@@ -3,7 +3,7 @@
 use super::super::chars::Chars;
 use super::super::syntax::{Greed, Node, Place};
 use super::brackets::class;
-use super::cursor::Cursor;
+use super::cursor::{Cursor, FAILURE, Flags};
 use super::escape::{Escape, escape, group_name};
 use super::properties::property;
 use super::references;
@@ -42,6 +42,10 @@ pub(super) struct Parser {
     /// The groups whose text Java keeps where it takes back the way that led there.
     kept: BTreeSet<u32>,
     references: Vec<(u32, usize)>,
+    /// Where `\b{g}` stands first.
+    boundary: Option<usize>,
+    /// Whether Java moves the place that `\b{g}` counts from, which should be that before it.
+    is_moved: bool,
 }
 
 impl Parser {
@@ -52,6 +56,8 @@ impl Parser {
             groups: 0,
             kept: BTreeSet::new(),
             references: Vec::new(),
+            boundary: None,
+            is_moved: false,
         }
     }
 
@@ -70,6 +76,9 @@ impl Parser {
         {
             let construct = "a back-reference to a group that may have been taken on a way that failed";
             self.cursor.doubt(*position, construct);
+        }
+        if let (Some(position), true) = (self.boundary, self.is_moved) {
+            self.cursor.doubt(position, FAILURE);
         }
         self.cursor.settle()?;
         Ok(node)
@@ -206,6 +215,10 @@ impl Parser {
                 let group = self.group_named(name, start)?;
                 self.reference(group, start)
             }
+            Escape::Anywhere => {
+                self.boundary.get_or_insert(start);
+                Atom::of(escape.node(), Vec::new())
+            }
             _ => Atom::of(escape.node(), Vec::new()),
         })
     }
@@ -287,16 +300,12 @@ impl Parser {
             }
         };
         self.kept.extend(first..=self.groups);
+        self.is_moved = true;
         let atom = Atom { part: whole, is_property: false };
         self.repeated(atom).map(Some)
     }
 
-    fn capturing(
-        &mut self,
-        name: Option<String>,
-        flags: super::cursor::Flags,
-        start: usize,
-    ) -> Result<Part, PatternError> {
+    fn capturing(&mut self, name: Option<String>, flags: Flags, start: usize) -> Result<Part, PatternError> {
         self.groups += 1;
         let group = self.groups;
         if let Some(name) = name
@@ -310,7 +319,7 @@ impl Parser {
     }
 
     /// What is in a group, and its closing parenthesis.
-    fn body(&mut self, flags: super::cursor::Flags, start: usize) -> Result<Part, PatternError> {
+    fn body(&mut self, flags: Flags, start: usize) -> Result<Part, PatternError> {
         let body = self.alternatives()?;
         if self.cursor.read() != ')' {
             return Err(self.cursor.refuse(start, "the group is not closed"));
@@ -375,8 +384,9 @@ impl Parser {
         let Some(quantifier) = self.quantifier()? else { return Ok(atom.part) };
         let Part { node, steps } = atom.part;
         let is_loop = atom.is_property && quantifier.most.is_none() && quantifier.greed == Greed::Greedy;
+        self.is_moved |= !is_loop;
         let steps = if is_loop {
-            vec![Step::Add(quantifier.least, i32::MAX)]
+            vec![Step::Many(quantifier.least)]
         } else if quantifier.is_optional() {
             vec![Step::Inner(steps, true)]
         } else {
@@ -390,6 +400,7 @@ impl Parser {
         let Some(quantifier) = self.quantifier()? else { return Ok(part) };
         let width = Width::of(&part.steps);
         let within = first..=self.groups;
+        self.is_moved |= quantifier.greed == Greed::Possessive || !quantifier.is_optional() && width.one_way;
         let steps = match (quantifier.greed, quantifier.is_optional()) {
             (Greed::Possessive, is_optional) => {
                 self.kept.extend(within);

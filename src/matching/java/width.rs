@@ -18,6 +18,8 @@ pub(super) struct Width {
 pub(super) enum Step {
     /// So many characters.
     Add(i32, i32),
+    /// So many characters of a set and more, which Java counts as if there were a most.
+    Many(i32),
     /// A part so many times.
     Times(Width, i32, i32),
     /// One of several parts.
@@ -47,6 +49,11 @@ impl Width {
                 Step::Add(least, most) => {
                     width.least = width.least.wrapping_add(*least);
                     width.most = width.most.wrapping_add(*most);
+                }
+                Step::Many(least) => {
+                    width.least = width.least.wrapping_add(*least);
+                    width.most = width.most.wrapping_add(i32::MAX);
+                    width.one_way = false;
                 }
                 Step::Times(part, least, most) => width = width.with_repeated(*part, *least, *most),
                 Step::Either(parts) => {

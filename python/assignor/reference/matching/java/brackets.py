@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assignor.reference.matching.chars import ALL, NONE, Chars, between, both_cases
-from assignor.reference.matching.java.cursor import Cursor
+from assignor.reference.matching.java.cursor import FAILURE, Cursor
 from assignor.reference.matching.java.escape import escape
 from assignor.reference.matching.java.properties import property_at
 
@@ -61,7 +61,8 @@ def _members(cursor: Cursor, closed: bool) -> Chars:
                 elif not terms:
                     raise cursor.refuse(behind, "nothing on either side of the intersection")
                 if last is None:
-                    cursor.doubt(behind, "an intersection with nothing, at which Java fails when it matches")
+                    # Java throws where the left side matches.
+                    cursor.doubt(behind, FAILURE)
                 else:
                     terms.append((bool(terms), last))
                 char = cursor.peek()

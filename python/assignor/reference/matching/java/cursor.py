@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from assignor.reference.matching.chars import ALL, NONE, Chars, both_cases
 from assignor.reference.matching.text import PatternFault, Text, invalid, unsupported
 
+FAILURE = "a construct at which Java itself fails while it matches"
+"""Where Java throws, or forgets where it stands, once it matches a name."""
+
 _PARTNERS = {"İ": "i", "ı": "i", "ſ": "s", "\u212a": "k"}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from assignor.reference.matching.chars import ALL, Chars
 from assignor.reference.matching.java import references
 from assignor.reference.matching.java.brackets import character_class
-from assignor.reference.matching.java.cursor import Cursor, Flags
+from assignor.reference.matching.java.cursor import FAILURE, Cursor, Flags
 from assignor.reference.matching.java.escape import Escape, Name, Number, Special, escape, group_name, node_of
 from assignor.reference.matching.java.properties import property_at
 from assignor.reference.matching.java.width import (
@@ -16,6 +16,7 @@ from assignor.reference.matching.java.width import (
     EitherOf,
     Inner,
     Loop,
+    Many,
     Reference,
     Step,
     Times,
@@ -84,6 +85,10 @@ class Parser:
         # The groups whose text Java keeps where it takes back the way that led there.
         self._kept: set[int] = set()
         self._references: list[tuple[int, int]] = []
+        # Where `\b{g}` stands first.
+        self._boundary: int | None = None
+        # Whether Java moves the place that `\b{g}` counts from, which should be that before it.
+        self._is_moved = False
 
     def pattern(self) -> Node:
         """All of the pattern."""
@@ -96,6 +101,8 @@ class Parser:
         unsure = [position for group, position in self._references if group in self._kept]
         if unsure and not references.are_exact(node, self._kept):
             cursor.doubt(unsure[0], "a back-reference to a group that may have been taken on a way that failed")
+        if self._boundary is not None and self._is_moved:
+            cursor.doubt(self._boundary, FAILURE)
         cursor.settle()
         return node
 
@@ -197,6 +204,8 @@ class Parser:
             return self._reference(self._group_number(found.digit), start)
         if isinstance(found, Name):
             return self._reference(self._group_named(found.name, start), start)
+        if found is Special.ANYWHERE and self._boundary is None:
+            self._boundary = start
         return _Part(node_of(found), [])
 
     def _reference(self, group: int, start: int) -> _Part:
@@ -259,6 +268,7 @@ class Parser:
                 raise cursor.refuse(start, "no such kind of group")
             return self._repeated_group(self._body(flags, start), first)
         self._kept.update(range(first, self._groups + 1))
+        self._is_moved = True
         return self._repeated(whole)
 
     def _capturing(self, name: str | None, flags: Flags, start: int) -> _Part:
@@ -329,8 +339,10 @@ class Parser:
         if quantifier is None:
             return part
         steps: list[Step]
-        if part.is_property and quantifier.most is None and quantifier.greed is Greed.GREEDY:
-            steps = [Add(quantifier.least, GREATEST)]
+        is_loop = part.is_property and quantifier.most is None and quantifier.greed is Greed.GREEDY
+        self._is_moved = self._is_moved or not is_loop
+        if is_loop:
+            steps = [Many(quantifier.least)]
         elif quantifier.is_optional():
             steps = [Inner(tuple(part.steps), True)]
         else:
@@ -345,6 +357,8 @@ class Parser:
         width = width_of(part.steps)
         within = range(first, self._groups + 1)
         steps: list[Step]
+        if quantifier.greed is Greed.POSSESSIVE or (width.one_way and not quantifier.is_optional()):
+            self._is_moved = True
         if quantifier.greed is Greed.POSSESSIVE:
             self._kept.update(within)
             steps = [Inner(tuple(part.steps), True) if quantifier.is_optional() else quantifier.times(part.steps)]

@@ -43,6 +43,13 @@ class Add:
 
 
 @dataclass(frozen=True, slots=True)
+class Many:
+    """So many characters of a set and more, which Java counts as if there were a most."""
+
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
 class Times:
     """A part so many times."""
 
@@ -76,7 +83,7 @@ class Reference:
     """A back-reference."""
 
 
-Step: TypeAlias = Add | Times | EitherOf | Inner | Loop | Reference
+Step: TypeAlias = Add | Many | Times | EitherOf | Inner | Loop | Reference
 """A step of a sequence; a group that is not repeated is no step, but those within it are."""
 
 
@@ -89,6 +96,8 @@ def width_of(steps: list[Step] | tuple[Step, ...], start: Width = Width()) -> Wi
         match step:
             case Add(least, most):
                 width = replace(width, least=wrapped(width.least + least), most=wrapped(width.most + most))
+            case Many(least):
+                width = Width(wrapped(width.least + least), wrapped(width.most + GREATEST), width.bounded, False)
             case Times():
                 width = _repeated(width, step)
             case EitherOf(parts):
