@@ -3,7 +3,7 @@
 use super::super::chars::Chars;
 use super::super::syntax::{Greed, Node, Place};
 use super::brackets::class;
-use super::cursor::{Cursor, FAILURE, Flags};
+use super::cursor::{Cursor, FAILURE};
 use super::escape::{Escape, escape, group_name};
 use super::properties::property;
 use super::references;
@@ -24,6 +24,20 @@ struct Part {
 struct Atom {
     part: Part,
     is_property: bool,
+}
+
+/// What a group is for.
+#[derive(PartialEq, Eq)]
+enum Kind {
+    /// Only setting flags.
+    Flags,
+    Plain,
+    Capturing,
+    Atomic,
+    Around {
+        ahead: bool,
+        negated: bool,
+    },
 }
 
 #[derive(Clone, Copy)]
@@ -90,11 +104,7 @@ impl Parser {
             self.cursor.next();
             parts.push(self.sequence()?);
         }
-        if parts.len() == 1 {
-            return Ok(parts.remove(0));
-        }
-        let steps = vec![Step::Either(parts.iter().map(|part| Width::of(&part.steps)).collect())];
-        Ok(Part { node: Node::Either(parts.into_iter().map(|part| part.node).collect()), steps })
+        Ok(if parts.len() == 1 { parts.remove(0) } else { Part::either(parts) })
     }
 
     fn sequence(&mut self) -> Result<Part, PatternError> {
@@ -109,10 +119,7 @@ impl Parser {
                 '|' | ')' => break,
                 '\0' if self.cursor.ended() => break,
                 '*' | '+' | '?' => return Err(self.cursor.refuse(start, "nothing to repeat")),
-                char => {
-                    let atom = self.single(char)?;
-                    self.repeated(atom)?
-                }
+                char => self.single(char)?,
             };
             if part.node != Node::EMPTY {
                 nodes.push(part.node);
@@ -122,8 +129,9 @@ impl Parser {
         Ok(Part { node: Node::concat(nodes), steps })
     }
 
-    fn single(&mut self, char: char) -> Result<Atom, PatternError> {
-        Ok(match char {
+    /// What begins with the character and is no group, with what repeats it.
+    fn single(&mut self, char: char) -> Result<Part, PatternError> {
+        let atom = match char {
             '[' => {
                 let set = class(&mut self.cursor, true)?;
                 self.of_class(set)
@@ -141,7 +149,8 @@ impl Parser {
                 Atom::property(Chars::ALL)
             }
             _ => self.literal()?,
-        })
+        };
+        self.repeated(atom)
     }
 
     fn of_class(&self, set: Chars) -> Atom {
@@ -245,87 +254,82 @@ impl Parser {
         group
     }
 
-    /// A group with what repeats it; none where it only sets flags.
+    /// A group with what repeats it; none where it only sets flags. What calls itself is kept apart, for a small stack.
     fn group(&mut self) -> Result<Option<Part>, PatternError> {
+        let (start, flags, first) = (self.cursor.at, self.cursor.flags, self.groups + 1);
         self.cursor.enter()?;
-        let found = self.group_within();
+        let kind = self.kind(start)?;
+        if kind == Kind::Flags {
+            self.cursor.leave();
+            return Ok(None);
+        }
+        let body = self.alternatives()?;
         self.cursor.leave();
-        found
+        if self.cursor.read() != ')' {
+            return Err(self.cursor.refuse(start, "the group is not closed"));
+        }
+        self.cursor.flags = flags;
+        self.whole(&kind, body, first, start).map(Some)
     }
 
-    fn group_within(&mut self) -> Result<Option<Part>, PatternError> {
-        let start = self.cursor.at;
-        let flags = self.cursor.flags;
-        let first = self.groups + 1;
+    /// The kind of a group, the cursor at its parenthesis and then behind what tells the kind.
+    fn kind(&mut self, start: usize) -> Result<Kind, PatternError> {
         if self.cursor.next() != '?' {
-            return self.capturing(None, flags, start).map(Some);
+            self.groups += 1;
+            return Ok(Kind::Capturing);
         }
         let kind = self.cursor.raw(self.cursor.at + 1);
         self.cursor.at += 2;
-        let whole = match kind {
-            ':' => {
-                let body = self.body(flags, start)?;
-                return self.repeated_group(body, first).map(Some);
-            }
-            '=' | '!' => {
-                let node = Box::new(self.body(flags, start)?.node);
-                Part { node: Node::Around { ahead: true, negated: kind == '!', node }, steps: Vec::new() }
-            }
-            '>' => {
-                let body = self.body(flags, start)?;
-                Part { node: Node::Atomic(Box::new(body.node)), steps: vec![Step::Inner(body.steps, false)] }
-            }
+        Ok(match kind {
+            ':' => Kind::Plain,
+            '=' | '!' => Kind::Around { ahead: true, negated: kind == '!' },
+            '>' => Kind::Atomic,
             '<' => match self.cursor.read() {
-                sign @ ('=' | '!') => {
-                    let body = self.body(flags, start)?;
-                    Part { node: self.behind(body, sign == '!', start)?, steps: Vec::new() }
-                }
+                sign @ ('=' | '!') => Kind::Around { ahead: false, negated: sign == '!' },
                 _ => {
                     self.cursor.back();
                     let name = group_name(&mut self.cursor, start)?;
-                    return self.capturing(Some(name), flags, start).map(Some);
+                    self.groups += 1;
+                    if self.names.insert(name, self.groups).is_some() {
+                        return Err(self.cursor.refuse(start, "a second group of the same name"));
+                    }
+                    Kind::Capturing
                 }
             },
             _ => {
                 self.cursor.back();
                 self.set_flags();
                 match self.cursor.read() {
-                    ')' => return Ok(None),
-                    ':' => {
-                        let body = self.body(flags, start)?;
-                        return self.repeated_group(body, first).map(Some);
-                    }
+                    ')' => Kind::Flags,
+                    ':' => Kind::Plain,
                     _ => return Err(self.cursor.refuse(start, "no such kind of group")),
                 }
+            }
+        })
+    }
+
+    /// A group from its parts, with what repeats it; `first` is the first group within it, or itself.
+    fn whole(&mut self, kind: &Kind, body: Part, first: u32, start: usize) -> Result<Part, PatternError> {
+        let part = match *kind {
+            Kind::Flags | Kind::Plain => return self.repeated_group(body, first, false),
+            Kind::Capturing => {
+                let part = Part { node: Node::Group(first, Box::new(body.node)), steps: body.steps };
+                return self.repeated_group(part, first, true);
+            }
+            Kind::Around { ahead: true, negated } => {
+                let node = Box::new(body.node);
+                Part { node: Node::Around { ahead: true, negated, node }, steps: Vec::new() }
+            }
+            Kind::Around { ahead: false, negated } => {
+                Part { node: self.behind(body, negated, start)?, steps: Vec::new() }
+            }
+            Kind::Atomic => {
+                Part { node: Node::Atomic(Box::new(body.node)), steps: vec![Step::Inner(body.steps, false)] }
             }
         };
         self.kept.extend(first..=self.groups);
         self.is_moved = true;
-        let atom = Atom { part: whole, is_property: false };
-        self.repeated(atom).map(Some)
-    }
-
-    fn capturing(&mut self, name: Option<String>, flags: Flags, start: usize) -> Result<Part, PatternError> {
-        self.groups += 1;
-        let group = self.groups;
-        if let Some(name) = name
-            && self.names.insert(name, group).is_some()
-        {
-            return Err(self.cursor.refuse(start, "a second group of the same name"));
-        }
-        let body = self.body(flags, start)?;
-        let part = Part { node: Node::Group(group, Box::new(body.node)), steps: body.steps };
-        self.repeated_group(part, group)
-    }
-
-    /// What is in a group, and its closing parenthesis.
-    fn body(&mut self, flags: Flags, start: usize) -> Result<Part, PatternError> {
-        let body = self.alternatives()?;
-        if self.cursor.read() != ')' {
-            return Err(self.cursor.refuse(start, "the group is not closed"));
-        }
-        self.cursor.flags = flags;
-        Ok(body)
+        self.repeated(Atom { part, is_property: false })
     }
 
     fn set_flags(&mut self) {
@@ -395,8 +399,8 @@ impl Parser {
         Ok(Part { node: quantifier.of(node), steps })
     }
 
-    /// A group with what repeats it, `first` being the first group within it or itself.
-    fn repeated_group(&mut self, part: Part, first: u32) -> Result<Part, PatternError> {
+    /// A group with what repeats it, `first` being the first group within it, or itself if it is `capturing`.
+    fn repeated_group(&mut self, part: Part, first: u32, capturing: bool) -> Result<Part, PatternError> {
         let Some(quantifier) = self.quantifier()? else { return Ok(part) };
         let width = Width::of(&part.steps);
         let within = first..=self.groups;
@@ -408,7 +412,7 @@ impl Parser {
             }
             (_, true) => vec![Step::Either(vec![width, Width::EMPTY])],
             (_, false) if width.one_way => {
-                let is_kept = |group: &u32| !is_group(&part.node, *group) || part.node.least() == 0;
+                let is_kept = |group: &u32| !capturing || *group != first || part.node.least() == 0;
                 self.kept.extend(within.filter(is_kept));
                 vec![quantifier.times(&part.steps)]
             }
@@ -470,6 +474,13 @@ impl Parser {
     }
 }
 
+impl Part {
+    fn either(parts: Vec<Self>) -> Self {
+        let steps = vec![Step::Either(parts.iter().map(|part| Width::of(&part.steps)).collect())];
+        Self { node: Node::Either(parts.into_iter().map(|part| part.node).collect()), steps }
+    }
+}
+
 impl Atom {
     fn of(node: Node, steps: Vec<Step>) -> Self {
         Self { part: Part { node, steps }, is_property: false }
@@ -495,8 +506,4 @@ impl Quantifier {
         }
         Node::repeat(node, self.least.unsigned_abs(), self.most.map(i32::unsigned_abs), self.greed)
     }
-}
-
-fn is_group(node: &Node, number: u32) -> bool {
-    matches!(node, Node::Group(group, _) if *group == number)
 }

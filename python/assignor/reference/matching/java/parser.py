@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, replace
 
 from assignor.reference.matching.chars import ALL, Chars
 from assignor.reference.matching.java import references
 from assignor.reference.matching.java.brackets import character_class
-from assignor.reference.matching.java.cursor import FAILURE, Cursor, Flags
+from assignor.reference.matching.java.cursor import FAILURE, Cursor
 from assignor.reference.matching.java.escape import Escape, Name, Number, Special, escape, group_name, node_of
 from assignor.reference.matching.java.properties import property_at
 from assignor.reference.matching.java.width import (
@@ -72,6 +73,19 @@ class _Quantifier:
 
     def of(self, node: Node) -> Node:
         return node if node == EMPTY else Repeat(node, self.least, self.most, self.greed)
+
+
+class _Kind(enum.Enum):
+    """What a group is for."""
+
+    FLAGS = ")"
+    PLAIN = ":"
+    CAPTURING = ""
+    ATOMIC = ">"
+    AHEAD = "="
+    NOT_AHEAD = "!"
+    BEHIND = "<="
+    NOT_BEHIND = "<!"
 
 
 class Parser:
@@ -230,64 +244,66 @@ class Parser:
 
     def _group(self) -> _Part | None:
         """A group with what repeats it; None where it only sets flags."""
-        self._cursor.enter()
-        found = self._group_within()
-        self._cursor.leave()
-        return found
-
-    def _group_within(self) -> _Part | None:
         cursor = self._cursor
-        start = cursor.at
-        flags = cursor.flags
-        first = self._groups + 1
+        start, flags, first = cursor.at, cursor.flags, self._groups + 1
+        cursor.enter()
+        kind = self._kind(start)
+        if kind is _Kind.FLAGS:
+            cursor.leave()
+            return None
+        body = self._alternatives()
+        cursor.leave()
+        if cursor.read() != ")":
+            raise cursor.refuse(start, "the group is not closed")
+        cursor.flags = flags
+        return self._whole(kind, body, first, start)
+
+    def _kind(self, start: int) -> _Kind:
+        """The kind of a group, the cursor at its parenthesis and then behind what tells the kind."""
+        cursor = self._cursor
         if cursor.next() != "?":
-            return self._capturing(None, flags, start)
+            self._groups += 1
+            return _Kind.CAPTURING
         kind = cursor.raw(cursor.at + 1)
         cursor.at += 2
-        if kind == ":":
-            return self._repeated_group(self._body(flags, start), first)
-        if kind in "=!":
-            whole = _Part(Around(True, kind == "!", self._body(flags, start).node), [])
-        elif kind == ">":
-            body = self._body(flags, start)
-            whole = _Part(Atomic(body.node), [Inner(tuple(body.steps), False)])
-        elif kind == "<":
+        if kind in ":=!>":
+            return _Kind(kind)
+        if kind == "<":
             sign = cursor.read()
-            if sign not in "=!":
-                cursor.back()
-                return self._capturing(group_name(cursor, start), flags, start)
-            body = self._body(flags, start)
-            whole = _Part(self._behind(body, sign == "!", start), [])
-        else:
+            if sign in "=!":
+                return _Kind(kind + sign)
             cursor.back()
-            self._set_flags()
-            sign = cursor.read()
-            if sign == ")":
-                return None
-            if sign != ":":
-                raise cursor.refuse(start, "no such kind of group")
-            return self._repeated_group(self._body(flags, start), first)
+            name = group_name(cursor, start)
+            self._groups += 1
+            if name in self._names:
+                raise cursor.refuse(start, "a second group of the same name")
+            self._names[name] = self._groups
+            return _Kind.CAPTURING
+        cursor.back()
+        self._set_flags()
+        sign = cursor.read()
+        if sign == ")":
+            return _Kind.FLAGS
+        if sign != ":":
+            raise cursor.refuse(start, "no such kind of group")
+        return _Kind.PLAIN
+
+    def _whole(self, kind: _Kind, body: _Part, first: int, start: int) -> _Part:
+        """A group from its parts, with what repeats it; `first` is the first group within it, or itself."""
+        match kind:
+            case _Kind.CAPTURING:
+                return self._repeated_group(_Part(Group(first, body.node), body.steps), first, True)
+            case _Kind.AHEAD | _Kind.NOT_AHEAD:
+                whole = _Part(Around(True, kind is _Kind.NOT_AHEAD, body.node), [])
+            case _Kind.BEHIND | _Kind.NOT_BEHIND:
+                whole = _Part(self._behind(body, kind is _Kind.NOT_BEHIND, start), [])
+            case _Kind.ATOMIC:
+                whole = _Part(Atomic(body.node), [Inner(tuple(body.steps), False)])
+            case _:
+                return self._repeated_group(body, first, False)
         self._kept.update(range(first, self._groups + 1))
         self._is_moved = True
         return self._repeated(whole)
-
-    def _capturing(self, name: str | None, flags: Flags, start: int) -> _Part:
-        self._groups += 1
-        group = self._groups
-        if name is not None:
-            if name in self._names:
-                raise self._cursor.refuse(start, "a second group of the same name")
-            self._names[name] = group
-        body = self._body(flags, start)
-        return self._repeated_group(_Part(Group(group, body.node), body.steps), group)
-
-    def _body(self, flags: Flags, start: int) -> _Part:
-        """What is in a group, and its closing parenthesis."""
-        body = self._alternatives()
-        if self._cursor.read() != ")":
-            raise self._cursor.refuse(start, "the group is not closed")
-        self._cursor.flags = flags
-        return body
 
     def _set_flags(self) -> None:
         cursor = self._cursor
@@ -349,8 +365,8 @@ class Parser:
             steps = [quantifier.times(part.steps)]
         return _Part(quantifier.of(part.node), steps)
 
-    def _repeated_group(self, part: _Part, first: int) -> _Part:
-        """A group with what repeats it, `first` being the first group within it or itself."""
+    def _repeated_group(self, part: _Part, first: int, capturing: bool) -> _Part:
+        """A group with what repeats it, `first` being the first group within it, or itself if `capturing`."""
         quantifier = self._quantifier()
         if quantifier is None:
             return part
@@ -365,7 +381,7 @@ class Parser:
         elif quantifier.is_optional():
             steps = [EitherOf((width, Width()))]
         elif width.one_way:
-            self._kept.update(group for group in within if not _is_group(part.node, group) or least(part.node) == 0)
+            self._kept.update(group for group in within if not capturing or group != first or least(part.node) == 0)
             steps = [quantifier.times(part.steps)]
         else:
             steps = [Loop()]
@@ -421,7 +437,3 @@ class Parser:
 
 def _property(chars: Chars) -> _Part:
     return _Part(One(chars), [Add(1, 1)], True)
-
-
-def _is_group(node: Node, number: int) -> bool:
-    return isinstance(node, Group) and node.group == number
