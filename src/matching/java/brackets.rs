@@ -13,8 +13,8 @@ enum Operand {
     Set(Chars),
 }
 
-/// A class, the cursor at its bracket; or, if not `closed`, what stands to the right of `&&` without brackets, the cursor one
-/// character before it.
+/// A class, the cursor at its bracket; or, if not `closed`, what stands to the right of `&&` without brackets, the cursor
+/// one character before it.
 pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
     cursor.enter()?;
     let found = members(cursor, closed);
@@ -24,7 +24,7 @@ pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternE
 
 fn members(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
     let start = cursor.at;
-    // The single characters are joined when the class is at its end, so those that follow `&&` get to its left side too.
+    // The single characters are joined when the class is at its end, so those behind `&&` get to its left side too.
     let (mut singles, mut pending) = (Chars::NONE, false);
     let mut terms: Vec<(bool, Operand)> = Vec::new();
     // What was put last; none after a single character, which Java then takes for the right side of `&&` all the same.

@@ -9,6 +9,7 @@ pub(super) const FAILURE: &str = "a construct at which Java itself fails while i
 
 /// The flags that change what is read; those of line breaks do not, as no name has one.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own in Java")]
 pub(super) struct Flags {
     /// `i`: letters match in either case.
     pub(super) fold: bool,

@@ -1,7 +1,7 @@
 //! The dialect java: `java.util.regex` of Java 17, over the whole name.
 //!
-//! Java reads a pattern in one pass, with effects that its documentation does not tell: where comments may stand, what a
-//! nested class takes of the one around it, which look-behinds have a maximum length. The parser goes the same way.
+//! Java reads a pattern in one pass, with effects that its documentation does not tell: where comments may stand, what
+//! a nested class takes of the one around it, which look-behinds have a maximum length. The parser goes the same way.
 
 mod brackets;
 mod cursor;
@@ -9,6 +9,7 @@ mod escape;
 mod names;
 mod parser;
 mod properties;
+mod quantifier;
 mod references;
 mod width;
 

@@ -6,6 +6,7 @@ use super::brackets::class;
 use super::cursor::{Cursor, FAILURE};
 use super::escape::{Escape, escape, group_name};
 use super::properties::property;
+use super::quantifier::quantifier;
 use super::references;
 use super::width::{Step, Width};
 use crate::error::PatternError;
@@ -38,13 +39,6 @@ enum Kind {
         ahead: bool,
         negated: bool,
     },
-}
-
-#[derive(Clone, Copy)]
-struct Quantifier {
-    least: i32,
-    most: Option<i32>,
-    greed: Greed,
 }
 
 /// Reads a pattern into a tree.
@@ -154,7 +148,7 @@ impl Parser {
     }
 
     fn of_class(&self, set: Chars) -> Atom {
-        if self.cursor.flags.canonical { Atom::of(Node::Chars(set), Vec::new()) } else { Atom::property(set) }
+        if self.cursor.flags.canonical { Atom::of(Node::Chars(set), vec![Step::Cluster]) } else { Atom::property(set) }
     }
 
     /// Characters that stand for themselves, or one escape that is none.
@@ -215,6 +209,7 @@ impl Parser {
     fn of_escape(&mut self, escape: &Escape, start: usize) -> Result<Atom, PatternError> {
         Ok(match escape {
             Escape::Set(set) => Atom::property(*set),
+            Escape::Grapheme => Atom::of(escape.node(), vec![Step::Cluster]),
             Escape::LineBreak => Atom::of(escape.node(), vec![Step::Add(1, 2)]),
             Escape::Number(digit) => {
                 let group = self.group_number(*digit);
@@ -284,18 +279,19 @@ impl Parser {
             ':' => Kind::Plain,
             '=' | '!' => Kind::Around { ahead: true, negated: kind == '!' },
             '>' => Kind::Atomic,
-            '<' => match self.cursor.read() {
-                sign @ ('=' | '!') => Kind::Around { ahead: false, negated: sign == '!' },
-                _ => {
-                    self.cursor.back();
-                    let name = group_name(&mut self.cursor, start)?;
-                    self.groups += 1;
-                    if self.names.insert(name, self.groups).is_some() {
-                        return Err(self.cursor.refuse(start, "a second group of the same name"));
-                    }
-                    Kind::Capturing
+            '<' => {
+                let sign = self.cursor.read();
+                if matches!(sign, '=' | '!') {
+                    return Ok(Kind::Around { ahead: false, negated: sign == '!' });
                 }
-            },
+                self.cursor.back();
+                let name = group_name(&mut self.cursor, start)?;
+                self.groups += 1;
+                if self.names.insert(name, self.groups).is_some() {
+                    return Err(self.cursor.refuse(start, "a second group of the same name"));
+                }
+                Kind::Capturing
+            }
             _ => {
                 self.cursor.back();
                 self.set_flags();
@@ -385,7 +381,7 @@ impl Parser {
 
     /// An atom with what repeats it.
     fn repeated(&mut self, atom: Atom) -> Result<Part, PatternError> {
-        let Some(quantifier) = self.quantifier()? else { return Ok(atom.part) };
+        let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(atom.part) };
         let Part { node, steps } = atom.part;
         let is_loop = atom.is_property && quantifier.most.is_none() && quantifier.greed == Greed::Greedy;
         self.is_moved |= !is_loop;
@@ -401,7 +397,7 @@ impl Parser {
 
     /// A group with what repeats it, `first` being the first group within it, or itself if it is `capturing`.
     fn repeated_group(&mut self, part: Part, first: u32, capturing: bool) -> Result<Part, PatternError> {
-        let Some(quantifier) = self.quantifier()? else { return Ok(part) };
+        let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(part) };
         let width = Width::of(&part.steps);
         let within = first..=self.groups;
         self.is_moved |= quantifier.greed == Greed::Possessive || !quantifier.is_optional() && width.one_way;
@@ -420,58 +416,6 @@ impl Parser {
         };
         Ok(Part { node: quantifier.of(part.node), steps })
     }
-
-    fn quantifier(&mut self) -> Result<Option<Quantifier>, PatternError> {
-        let start = self.cursor.at;
-        let (least, most) = match self.cursor.peek() {
-            '?' => (0, Some(1)),
-            '*' => (0, None),
-            '+' => (1, None),
-            '{' => self.counts()?,
-            _ => return Ok(None),
-        };
-        if most.is_some_and(|most| most < least) {
-            return Err(self.cursor.refuse(start, "the repetition ends before it begins"));
-        }
-        let greed = match self.cursor.next() {
-            '?' => Greed::Lazy,
-            '+' => Greed::Possessive,
-            _ => Greed::Greedy,
-        };
-        if greed != Greed::Greedy {
-            self.cursor.next();
-        }
-        Ok(Some(Quantifier { least, most, greed }))
-    }
-
-    /// The numbers in braces; the cursor is left at the closing one.
-    fn counts(&mut self) -> Result<(i32, Option<i32>), PatternError> {
-        let start = self.cursor.at;
-        if !self.cursor.raw(start + 1).is_ascii_digit() {
-            return Err(self.cursor.refuse(start, "a repetition without a number"));
-        }
-        self.cursor.at += 1;
-        let least = self.count(start)?;
-        let mut most = Some(least);
-        if self.cursor.peek() == ',' {
-            most = if self.cursor.next() == '}' { None } else { Some(self.count(start)?) };
-        }
-        if self.cursor.peek() == '}' {
-            Ok((least, most))
-        } else {
-            Err(self.cursor.refuse(start, "the repetition is not closed"))
-        }
-    }
-
-    fn count(&mut self, start: usize) -> Result<i32, PatternError> {
-        let mut count = 0i32;
-        while let Some(digit) = self.cursor.peek().to_digit(10) {
-            let next = count.checked_mul(10).and_then(|count| count.checked_add_unsigned(digit));
-            count = next.ok_or_else(|| self.cursor.refuse(start, "a repetition of too many times"))?;
-            self.cursor.next();
-        }
-        Ok(count)
-    }
 }
 
 impl Part {
@@ -488,22 +432,5 @@ impl Atom {
 
     fn property(set: Chars) -> Self {
         Self { part: Part { node: Node::Chars(set), steps: vec![Step::Add(1, 1)] }, is_property: true }
-    }
-}
-
-impl Quantifier {
-    fn is_optional(self) -> bool {
-        (self.least, self.most) == (0, Some(1))
-    }
-
-    fn times(self, steps: &[Step]) -> Step {
-        Step::Times(Width::of(steps), self.least, self.most.unwrap_or(i32::MAX))
-    }
-
-    fn of(self, node: Node) -> Node {
-        if node == Node::EMPTY {
-            return node;
-        }
-        Node::repeat(node, self.least.unsigned_abs(), self.most.map(i32::unsigned_abs), self.greed)
     }
 }

@@ -1,8 +1,9 @@
 //! Whether a back-reference can be followed exactly.
 //!
-//! Java forgets what a group took when it takes back the way that led there, but not for a group inside of a look-around, an
-//! atomic group, a possessive repetition, or a repeated group that can match in one way only. There, a reference may see what
-//! was taken on a way that failed; unless every way to the reference passes the group, and only once.
+//! Java forgets what a group took when it takes back the way that led there, but not for a group inside of a
+//! look-around, an atomic group, a possessive repetition, or a repeated group that can match in one way only. There, a
+//! reference may see what was taken on a way that failed; unless every way to the reference passes the group, and only
+//! once.
 
 use super::super::syntax::Node;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! How long Java thinks that a part of a pattern is: what it demands of a look-behind, and how it runs repeated groups.
 //!
-//! Its numbers are ints that overflow, and some parts count as less than they take; so they cannot be had from the tree.
+//! Its numbers are ints that overflow, and some parts count as less than they take; so the tree does not tell them.
 
 /// What Java knows about the length of a part.
 #[derive(Clone, Copy)]
@@ -20,6 +20,8 @@ pub(super) enum Step {
     Add(i32, i32),
     /// So many characters of a set and more, which Java counts as if there were a most.
     Many(i32),
+    /// A character with those that combine with it, which Java does not count.
+    Cluster,
     /// A part so many times.
     Times(Width, i32, i32),
     /// One of several parts.
@@ -55,6 +57,7 @@ impl Width {
                     width.most = width.most.wrapping_add(i32::MAX);
                     width.one_way = false;
                 }
+                Step::Cluster => width.one_way = false,
                 Step::Times(part, least, most) => width = width.with_repeated(*part, *least, *most),
                 Step::Either(parts) => {
                     let least = parts.iter().map(|part| part.least).min().unwrap_or(0);

@@ -11,16 +11,17 @@ from assignor.reference.matching.java.brackets import character_class
 from assignor.reference.matching.java.cursor import FAILURE, Cursor
 from assignor.reference.matching.java.escape import Escape, Name, Number, Special, escape, group_name, node_of
 from assignor.reference.matching.java.properties import property_at
+from assignor.reference.matching.java.quantifier import quantifier_at
 from assignor.reference.matching.java.width import (
     GREATEST,
     Add,
+    Cluster,
     EitherOf,
     Inner,
     Loop,
     Many,
     Reference,
     Step,
-    Times,
     Width,
     width_of,
     wrapped,
@@ -57,22 +58,6 @@ class _Part:
     node: Node
     steps: list[Step]
     is_property: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Quantifier:
-    least: int
-    most: int | None
-    greed: Greed
-
-    def is_optional(self) -> bool:
-        return (self.least, self.most) == (0, 1)
-
-    def times(self, steps: list[Step]) -> Step:
-        return Times(width_of(steps), self.least, GREATEST if self.most is None else self.most)
-
-    def of(self, node: Node) -> Node:
-        return node if node == EMPTY else Repeat(node, self.least, self.most, self.greed)
 
 
 class _Kind(enum.Enum):
@@ -168,7 +153,7 @@ class Parser:
         return self._literal()
 
     def _of_class(self, chars: Chars) -> _Part:
-        return _Part(One(chars), []) if self._cursor.flags.canonical else _property(chars)
+        return _Part(One(chars), [Cluster()]) if self._cursor.flags.canonical else _property(chars)
 
     def _literal(self) -> _Part:
         """Characters that stand for themselves, or one escape that is none."""
@@ -212,6 +197,8 @@ class Parser:
     def _of_escape(self, found: Escape, start: int) -> _Part:
         if isinstance(found, frozenset):
             return _property(found)
+        if found is Special.GRAPHEME:
+            return _Part(node_of(found), [Cluster()])
         if found is Special.LINE_BREAK:
             return _Part(node_of(found), [Add(1, 2)])
         if isinstance(found, Number):
@@ -351,7 +338,7 @@ class Parser:
 
     def _repeated(self, part: _Part) -> _Part:
         """A part that is no group, with what repeats it."""
-        quantifier = self._quantifier()
+        quantifier = quantifier_at(self._cursor)
         if quantifier is None:
             return part
         steps: list[Step]
@@ -367,7 +354,7 @@ class Parser:
 
     def _repeated_group(self, part: _Part, first: int, capturing: bool) -> _Part:
         """A group with what repeats it, `first` being the first group within it, or itself if `capturing`."""
-        quantifier = self._quantifier()
+        quantifier = quantifier_at(self._cursor)
         if quantifier is None:
             return part
         width = width_of(part.steps)
@@ -386,53 +373,6 @@ class Parser:
         else:
             steps = [Loop()]
         return _Part(quantifier.of(part.node), steps)
-
-    def _quantifier(self) -> _Quantifier | None:
-        cursor = self._cursor
-        start = cursor.at
-        fewest: int
-        longest: int | None
-        match cursor.peek():
-            case "?":
-                fewest, longest = 0, 1
-            case "*":
-                fewest, longest = 0, None
-            case "+":
-                fewest, longest = 1, None
-            case "{":
-                fewest, longest = self._counts()
-            case _:
-                return None
-        if longest is not None and longest < fewest:
-            raise cursor.refuse(start, "the repetition ends before it begins")
-        greed = {"?": Greed.LAZY, "+": Greed.POSSESSIVE}.get(cursor.next(), Greed.GREEDY)
-        if greed is not Greed.GREEDY:
-            cursor.next()
-        return _Quantifier(fewest, longest, greed)
-
-    def _counts(self) -> tuple[int, int | None]:
-        """The numbers in braces; the cursor is left at the closing one."""
-        cursor = self._cursor
-        start = cursor.at
-        if cursor.raw(start + 1) not in "0123456789":
-            raise cursor.refuse(start, "a repetition without a number")
-        cursor.at += 1
-        fewest = self._count(start)
-        longest: int | None = fewest
-        if cursor.peek() == ",":
-            longest = None if cursor.next() == "}" else self._count(start)
-        if cursor.peek() != "}":
-            raise cursor.refuse(start, "the repetition is not closed")
-        return fewest, longest
-
-    def _count(self, start: int) -> int:
-        count = 0
-        while self._cursor.peek() in "0123456789":
-            count = count * 10 + int(self._cursor.peek())
-            if count > GREATEST:
-                raise self._cursor.refuse(start, "a repetition of too many times")
-            self._cursor.next()
-        return count
 
 
 def _property(chars: Chars) -> _Part:

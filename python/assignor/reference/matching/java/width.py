@@ -50,6 +50,11 @@ class Many:
 
 
 @dataclass(frozen=True, slots=True)
+class Cluster:
+    """A character with those that combine with it, which Java does not count."""
+
+
+@dataclass(frozen=True, slots=True)
 class Times:
     """A part so many times."""
 
@@ -83,7 +88,7 @@ class Reference:
     """A back-reference."""
 
 
-Step: TypeAlias = Add | Many | Times | EitherOf | Inner | Loop | Reference
+Step: TypeAlias = Add | Many | Cluster | Times | EitherOf | Inner | Loop | Reference
 """A step of a sequence; a group that is not repeated is no step, but those within it are."""
 
 
@@ -98,6 +103,8 @@ def width_of(steps: list[Step] | tuple[Step, ...], start: Width = Width()) -> Wi
                 width = replace(width, least=wrapped(width.least + least), most=wrapped(width.most + most))
             case Many(least):
                 width = Width(wrapped(width.least + least), wrapped(width.most + GREATEST), width.bounded, False)
+            case Cluster():
+                width = replace(width, one_way=False)
             case Times():
                 width = _repeated(width, step)
             case EitherOf(parts):
