@@ -6,6 +6,7 @@
 mod brackets;
 mod cursor;
 mod escape;
+mod look_behind;
 mod names;
 mod parser;
 mod properties;

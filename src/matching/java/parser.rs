@@ -5,15 +5,13 @@ use super::super::syntax::{Greed, Node, Place};
 use super::brackets::class;
 use super::cursor::{Cursor, FAILURE};
 use super::escape::{Escape, escape, group_name};
+use super::look_behind::look_behind;
 use super::properties::property;
 use super::quantifier::quantifier;
 use super::references;
 use super::width::{Step, Width};
 use crate::error::PatternError;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// No name is longer.
-const LONGEST: i32 = 249;
 
 /// What a part means, and how Java sees its length.
 struct Part {
@@ -316,9 +314,10 @@ impl Parser {
                 let node = Box::new(body.node);
                 Part { node: Node::Around { ahead: true, negated, node }, steps: Vec::new() }
             }
-            Kind::Around { ahead: false, negated } => {
-                Part { node: self.behind(body, negated, start)?, steps: Vec::new() }
-            }
+            Kind::Around { ahead: false, negated } => Part {
+                node: look_behind(&mut self.cursor, body.node, Width::of(&body.steps), negated, start)?,
+                steps: Vec::new(),
+            },
             Kind::Atomic => {
                 Part { node: Node::Atomic(Box::new(body.node)), steps: vec![Step::Inner(body.steps, false)] }
             }
@@ -346,37 +345,6 @@ impl Parser {
             }
             self.cursor.next();
         }
-    }
-
-    /// A look-behind, which looks no further back than Java believes to be necessary.
-    fn behind(&mut self, body: Part, negated: bool, start: usize) -> Result<Node, PatternError> {
-        let width = Width::of(&body.steps);
-        if !width.bounded {
-            return Err(self.cursor.refuse(start, "a look-behind without an obvious maximum length"));
-        }
-        let least = i32::try_from(body.node.least()).unwrap_or(i32::MAX);
-        let most = body.node.most().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);
-        // If the most has become negative, Java looks from a place behind, unless that overflows in turn.
-        let needed = if width.most < 0 { i32::MAX.wrapping_add(width.most).wrapping_add(1) } else { 0 };
-        let never = width.most >= 0 && least.max(width.least) > width.most || needed > LONGEST;
-        if never {
-            return Ok(if negated { Node::EMPTY } else { Node::NOTHING });
-        }
-        if width.most >= 0 && most.min(LONGEST) > width.most {
-            let construct = "a look-behind that is longer than its maximum length in Java";
-            self.cursor.doubt(start, construct);
-            return Ok(Node::NOTHING);
-        }
-        let around = |negated, node| Node::Around { ahead: false, negated, node: Box::new(node) };
-        if needed <= least {
-            return Ok(around(negated, body.node));
-        }
-        let room = around(
-            negated,
-            Node::repeat(Node::Chars(Chars::ALL), needed.unsigned_abs(), Some(needed.unsigned_abs()), Greed::Greedy),
-        );
-        let found = around(negated, body.node);
-        Ok(if negated { Node::Either(vec![room, found]) } else { Node::Concat(vec![room, found]) })
     }
 
     /// An atom with what repeats it.

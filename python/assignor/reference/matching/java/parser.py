@@ -10,10 +10,10 @@ from assignor.reference.matching.java import references
 from assignor.reference.matching.java.brackets import character_class
 from assignor.reference.matching.java.cursor import FAILURE, Cursor
 from assignor.reference.matching.java.escape import Escape, Name, Number, Special, escape, group_name, node_of
+from assignor.reference.matching.java.look_behind import look_behind
 from assignor.reference.matching.java.properties import property_at
 from assignor.reference.matching.java.quantifier import quantifier_at
 from assignor.reference.matching.java.width import (
-    GREATEST,
     Add,
     Cluster,
     EitherOf,
@@ -24,7 +24,6 @@ from assignor.reference.matching.java.width import (
     Step,
     Width,
     width_of,
-    wrapped,
 )
 from assignor.reference.matching.syntax import (
     EMPTY,
@@ -38,17 +37,10 @@ from assignor.reference.matching.syntax import (
     Node,
     One,
     Place,
-    Repeat,
     Same,
     concat,
     least,
-    most,
 )
-
-_LONGEST = 249
-"""No name is longer."""
-
-_NOTHING = One(frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +275,8 @@ class Parser:
             case _Kind.AHEAD | _Kind.NOT_AHEAD:
                 whole = _Part(Around(True, kind is _Kind.NOT_AHEAD, body.node), [])
             case _Kind.BEHIND | _Kind.NOT_BEHIND:
-                whole = _Part(self._behind(body, kind is _Kind.NOT_BEHIND, start), [])
+                negated = kind is _Kind.NOT_BEHIND
+                whole = _Part(look_behind(self._cursor, body.node, width_of(body.steps), negated, start), [])
             case _Kind.ATOMIC:
                 whole = _Part(Atomic(body.node), [Inner(tuple(body.steps), False)])
             case _:
@@ -314,27 +307,6 @@ class Parser:
             elif char not in "ms":
                 return
             cursor.next()
-
-    def _behind(self, body: _Part, negated: bool, start: int) -> Node:
-        """A look-behind, which looks no further back than Java believes to be necessary."""
-        width = width_of(body.steps)
-        if not width.bounded:
-            raise self._cursor.refuse(start, "a look-behind without an obvious maximum length")
-        fewest = min(least(body.node), GREATEST)
-        found = most(body.node)
-        longest = GREATEST if found is None else min(found, GREATEST)
-        # If the most has become negative, Java looks from a place behind, unless that overflows in turn.
-        needed = wrapped(GREATEST + width.most + 1) if width.most < 0 else 0
-        if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > _LONGEST:
-            return EMPTY if negated else _NOTHING
-        if 0 <= width.most < min(longest, _LONGEST):
-            self._cursor.doubt(start, "a look-behind that is longer than its maximum length in Java")
-            return _NOTHING
-        around = Around(False, negated, body.node)
-        if needed <= fewest:
-            return around
-        room = Around(False, negated, Repeat(One(ALL), needed, needed))
-        return Either((room, around)) if negated else Concat((room, around))
 
     def _repeated(self, part: _Part) -> _Part:
         """A part that is no group, with what repeats it."""
