@@ -1,4 +1,3 @@
-# ruff: noqa: D102 - a rule's name is its sentence
 """Operations in any order on a SubscriptionState, beside a plain model of what it says; checked after every step."""
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ enum Empty {
 
 /// The same several times; which ways come first is left open, as it is to engines that only say whether a name matches.
 pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize) -> Result<Node, PatternError> {
-    if least < 2 || empty(&node) != Empty::AtPlaces {
+    if !is_empty_at_places(&node, least) {
         return Ok(Node::repeat(node, least, most, Greed::Greedy));
     }
     let written = size(&node).saturating_mul(least as usize + 1);
@@ -32,6 +32,11 @@ pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize)
         copies.push(Node::repeat(node, 0, most.map(|most| most - least), Greed::Greedy));
     }
     Ok(Node::concat(copies))
+}
+
+/// Whether it makes a difference that the tree's empty iteration is the last one.
+pub(super) fn is_empty_at_places(node: &Node, least: u32) -> bool {
+    least >= 2 && empty(node) == Empty::AtPlaces
 }
 
 fn empty(node: &Node) -> Empty {

@@ -29,8 +29,11 @@ impl Pattern {
     /// Where the dialect refuses the pattern, or the engine cannot do what it means.
     pub fn new(dialect: Dialect, pattern: &str, include_internal: bool) -> Result<Self, PatternError> {
         let node = dialect.parse(pattern)?;
-        let program =
-            Program::new(node).map_err(|TooLarge| unsupported(0, "repetitions with too many parts in all"))?;
+        let too_large = || unsupported(0, &format!("repetitions with over {MOST_PARTS} parts in all"));
+        if node.parts() > MOST_PARTS {
+            return Err(too_large());
+        }
+        let program = Program::new(node).map_err(|TooLarge| too_large())?;
         let shows_internal = include_internal || !dialect.hides_internal(pattern);
         Ok(Self { dialect, text: pattern.to_owned(), program, shows_internal })
     }

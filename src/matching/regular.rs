@@ -8,6 +8,7 @@ use regex_automata::util::start;
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look, Repetition};
 
+use super::iterations::is_empty_at_places;
 use super::syntax::{Greed, Node, Place};
 
 /// How many bytes all states of a pattern may take; a pattern with more has them made when they are met.
@@ -142,6 +143,8 @@ fn hir(node: &Node) -> Option<Hir> {
         | Node::Around { .. }
         | Node::Same { .. }
         | Node::IfTaken { .. } => return None,
+        // In an automaton every iteration may be empty where it can.
+        Node::Repeat { node, least, .. } if is_empty_at_places(node, *least) => return None,
         Node::Repeat { node, least, most, greed } => Hir::repetition(Repetition {
             min: *least,
             max: *most,
@@ -180,6 +183,14 @@ mod tests {
             [("s", 0), ("t", 0), ("t1", 1), ("t12", 2), ("t123", 3), ("t1234", 4), ("t1x", 2), ("t1xy", 3), ("t2", 1)];
         let expected = [false, false, true, true, false, false, false, false, true];
         assert_eq!(expected.to_vec(), answers(&node, &names));
+    }
+
+    #[test]
+    fn what_is_empty_at_some_places_only_is_not_repeated_by_an_automaton() {
+        let start_or_b = Node::Either(vec![Node::At(Place::Start), Node::Chars(Chars::one('b'))]);
+
+        assert!(Regular::new(&Node::repeat(start_or_b.clone(), 2, None, Greed::Greedy)).is_none());
+        assert!(Regular::new(&Node::repeat(start_or_b, 1, None, Greed::Greedy)).is_some());
     }
 
     #[test]

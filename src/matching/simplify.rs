@@ -96,8 +96,8 @@ fn repeat(node: Node, least: u32, most: Option<u32>, greed: Greed) -> Node {
         let most = most.filter(|&most| (most as usize) <= LONGEST / takes);
         return Node::repeat(node, least, most, greed);
     }
-    // So many iterations that take a character do not fit; those that take none can as well be left out.
-    let many = LONGEST as u32;
+    // So many iterations that take a character do not fit; how many take none makes no difference beyond.
+    let many = LONGEST as u32 + 1;
     Node::repeat(node, least.min(many), most.filter(|&most| most < many), greed)
 }
 
