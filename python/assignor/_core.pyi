@@ -144,7 +144,7 @@ def match_topics(pattern: str, topics: list[str], dialect: str, include_internal
     """The topics that a pattern matches, in the order given."""
 
 def match_each(patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool) -> list[list[str]]:
-    """The topics that each of several patterns, with dialect and owner, matches; repeated ones once."""
+    """The topics that each of several patterns, with dialect and owner, matches; no topic is given twice."""
 
 def decode_subscription(
     data: bytes, tolerant: bool

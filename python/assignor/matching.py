@@ -95,7 +95,7 @@ def resolve(
         >>> resolve(group, ["mail", "orders", "orders-eu"])
         {'a': ['orders', 'orders-eu'], 'b': ['mail']}
     """
-    names = _names(topics)
+    names = _each_once(_names(topics))
     if not isinstance(subscriptions, Mapping):
         raise wrong_type("subscriptions", "a mapping of member ids to subscriptions", subscriptions)
     owners: dict[tuple[str, str], str] = {}
@@ -225,6 +225,13 @@ class TopicMatcher:
 
     def __repr__(self) -> str:
         return f"<TopicMatcher: {self._dialect} dialect, {len(self._numbers)} patterns>"
+
+
+def _each_once(names: list[str]) -> list[str]:
+    try:
+        return list(dict.fromkeys(names))
+    except TypeError:
+        return names  # what has no hash is no name either, and is refused as that
 
 
 def _names(topics: object) -> list[str]:

@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::syntax::LONGEST;
 
-/// Topics that the broker keeps for itself; clients leave them out unless told otherwise (Topic.INTERNAL_TOPICS).
+/// Topics that the broker keeps for itself; clients leave them out unless told otherwise (`Topic.INTERNAL_TOPICS`).
 pub const INTERNAL: [&str; 3] = ["__consumer_offsets", "__share_group_state", "__transaction_state"];
 
 /// Names by number, each once; a number is not given again.

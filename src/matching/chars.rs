@@ -70,12 +70,23 @@ impl Chars {
     /// The only character of the set; none where there are more or fewer.
     #[must_use]
     pub fn only(self) -> Option<u8> {
-        (self.0.count_ones() == 1).then(|| self.0.trailing_zeros() as u8)
+        self.0.is_power_of_two().then(|| self.0.trailing_zeros() as u8)
+    }
+
+    /// The runs of characters that follow each other, first and last, in ascending order.
+    pub fn runs(self) -> impl Iterator<Item = (u8, u8)> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let first = (rest != 0).then(|| rest.trailing_zeros())?;
+            let length = (rest >> first).trailing_ones();
+            rest &= !(((1 << length) - 1) << first);
+            Some((first as u8, (first + length - 1) as u8))
+        })
     }
 
     /// The characters, in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u8> {
-        (b' '..=b'~').filter(move |&byte| self.has(byte))
+        self.runs().flat_map(|(first, last)| first..=last)
     }
 }
 
@@ -124,6 +135,15 @@ mod tests {
         assert_eq!("[_abc]", format!("{set:?}"));
         assert_eq!(95, Chars::ALL.iter().count());
         assert_eq!(95 - 4, (!set).iter().count());
+    }
+
+    #[test]
+    fn runs_are_as_long_as_they_can_be() {
+        let set = Chars::WORD | Chars::one('^');
+
+        assert_eq!(vec![(b'0', b'9'), (b'A', b'Z'), (b'^', b'_'), (b'a', b'z')], set.runs().collect::<Vec<_>>());
+        assert_eq!(vec![(b' ', b'~')], Chars::ALL.runs().collect::<Vec<_>>());
+        assert_eq!(0, Chars::NONE.runs().count());
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The automaton of what needs no memory of groups and no look around: a pass over the name, whatever the pattern.
 
+use std::sync::OnceLock;
+
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::hybrid;
-use regex_automata::nfa::thompson;
+use regex_automata::hybrid::{CacheError, LazyStateID};
+use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::start;
 use regex_automata::{Anchored, Input, MatchKind};
@@ -11,19 +14,19 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look, Repetitio
 use super::iterations::is_empty_at_places;
 use super::syntax::{Greed, Node, Place};
 
-/// How many bytes all states of a pattern may take; a pattern with more has them made when they are met.
+/// How many bytes all states of a pattern may take for a table of them.
 const MOST_DENSE: usize = 1 << 20;
 
-/// Whether names match, told by a table of states.
-pub(crate) enum Regular {
-    /// All states there are.
-    Dense(Box<Dense>),
-    /// States as they are met.
-    Lazy(Box<hybrid::dfa::DFA>),
+/// Whether names match: for many names in order states are made as they are met, for single ones there is a table.
+pub(crate) struct Regular {
+    nfa: NFA,
+    lazy: hybrid::dfa::DFA,
+    /// The table, once a single name was asked for; None where it would be too large.
+    dense: OnceLock<Option<Dense>>,
 }
 
 /// A table of all states, and the one to start in.
-pub(crate) struct Dense {
+struct Dense {
     table: dense::DFA<Vec<u32>>,
     start: StateID,
 }
@@ -39,93 +42,107 @@ impl Regular {
     }
 
     fn build(hir: &Hir) -> Option<Self> {
-        let limits = thompson::Config::new().utf8(false).which_captures(thompson::WhichCaptures::None);
-        let nfa = thompson::Compiler::new().configure(limits).build_from_hir(hir).ok()?;
-        let dense = dense::Config::new()
-            .start_kind(StartKind::Anchored)
+        let plain = thompson::Config::new().utf8(false).which_captures(thompson::WhichCaptures::None);
+        let nfa = thompson::Compiler::new().configure(plain).build_from_hir(hir).ok()?;
+        // What is kept of the last name are states: where there are too many, it gives up instead of forgetting them.
+        let patient = hybrid::dfa::Config::new()
             .match_kind(MatchKind::All)
-            .dfa_size_limit(Some(MOST_DENSE))
-            .determinize_size_limit(Some(MOST_DENSE));
-        if let Ok(table) = dense::Builder::new().configure(dense).build_from_nfa(&nfa) {
-            let start = table.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
-            return Some(Self::Dense(Box::new(Dense { table, start })));
-        }
-        let lazy = hybrid::dfa::Config::new().match_kind(MatchKind::All).skip_cache_capacity_check(true);
-        hybrid::dfa::Builder::new().configure(lazy).build_from_nfa(nfa).ok().map(|lazy| Self::Lazy(Box::new(lazy)))
+            .skip_cache_capacity_check(true)
+            .minimum_cache_clear_count(Some(0));
+        let lazy = hybrid::dfa::Builder::new().configure(patient).build_from_nfa(nfa.clone()).ok()?;
+        Some(Self { nfa, lazy, dense: OnceLock::new() })
     }
 
     /// Whether a name matches.
     pub(crate) fn matches(&self, name: &[u8]) -> bool {
-        match self {
-            Self::Dense(dense) => {
-                let mut state = dense.start;
-                for &byte in name {
-                    state = dense.table.next_state(state, byte);
-                    if dense.table.is_dead_state(state) {
-                        return false;
-                    }
-                }
-                dense.table.is_match_state(dense.table.next_eoi_state(state))
-            }
-            Self::Lazy(_) => self.run().matches(name, 0),
+        match self.dense.get_or_init(|| Dense::new(&self.nfa)) {
+            Some(dense) => dense.matches(name),
+            None => self.matches_slowly(name),
         }
+    }
+
+    /// Whether a name matches, by following all states at once.
+    fn matches_slowly(&self, name: &[u8]) -> bool {
+        let forgetful = hybrid::dfa::Config::new().match_kind(MatchKind::All).skip_cache_capacity_check(true);
+        let Ok(lazy) = hybrid::dfa::Builder::new().configure(forgetful).build_from_nfa(self.nfa.clone()) else {
+            return false;
+        };
+        let input = Input::new(name).anchored(Anchored::Yes);
+        matches!(lazy.try_search_fwd(&mut lazy.create_cache(), &input), Ok(Some(_)))
     }
 
     /// Something that tells of one name after the other.
     pub(crate) fn run(&self) -> Run<'_> {
-        match self {
-            Self::Dense(dense) => Run::Dense { dense, states: vec![dense.start], dead_at: usize::MAX },
-            Self::Lazy(lazy) => Run::Lazy { lazy, cache: Box::new(lazy.create_cache()) },
+        Run { regular: self, cache: self.lazy.create_cache(), states: Vec::new(), dead_at: usize::MAX }
+    }
+}
+
+impl Dense {
+    fn new(nfa: &NFA) -> Option<Self> {
+        let config = dense::Config::new()
+            .start_kind(StartKind::Anchored)
+            .match_kind(MatchKind::All)
+            .accelerate(false) // names are too short for it
+            .dfa_size_limit(Some(MOST_DENSE))
+            .determinize_size_limit(Some(MOST_DENSE));
+        let table = dense::Builder::new().configure(config).build_from_nfa(nfa).ok()?;
+        let start = table.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
+        Some(Self { table, start })
+    }
+
+    fn matches(&self, name: &[u8]) -> bool {
+        let mut state = self.start;
+        for &byte in name {
+            state = self.table.next_state(state, byte);
+            if self.table.is_dead_state(state) {
+                return false;
+            }
         }
+        self.table.is_match_state(self.table.next_eoi_state(state))
     }
 }
 
 /// A walk of the automaton over names, which keeps what it did for the characters that the next name begins with as well.
-pub(crate) enum Run<'a> {
-    /// With all states at hand.
-    Dense {
-        /// The table.
-        dense: &'a Dense,
-        /// The state before each character of the last name, as far as it was read.
-        states: Vec<StateID>,
-        /// How many characters of the last name leave no way to match; more than it has where there still was one.
-        dead_at: usize,
-    },
-    /// With the states met so far.
-    Lazy {
-        /// What makes states.
-        lazy: &'a hybrid::dfa::DFA,
-        /// The states met so far.
-        cache: Box<hybrid::dfa::Cache>,
-    },
+pub(crate) struct Run<'a> {
+    regular: &'a Regular,
+    cache: hybrid::dfa::Cache,
+    /// The state before each character of the last name, as far as it was read.
+    states: Vec<LazyStateID>,
+    /// How many characters of the last name leave no way to match; more than it has where there still was one.
+    dead_at: usize,
 }
 
 impl Run<'_> {
     /// Whether the name matches, of which the first `common` characters are those of the name asked for last.
     pub(crate) fn matches(&mut self, name: &[u8], common: usize) -> bool {
-        match self {
-            Self::Dense { dense, states, dead_at } => {
-                if common >= *dead_at {
-                    return false;
-                }
-                states.truncate(common + 1);
-                let mut state = states[common];
-                for &byte in &name[common..] {
-                    state = dense.table.next_state(state, byte);
-                    if dense.table.is_dead_state(state) {
-                        *dead_at = states.len();
-                        return false;
-                    }
-                    states.push(state);
-                }
-                *dead_at = usize::MAX;
-                dense.table.is_match_state(dense.table.next_eoi_state(state))
-            }
-            Self::Lazy { lazy, cache } => {
-                let input = Input::new(name).anchored(Anchored::Yes);
-                matches!(lazy.try_search_fwd(cache, &input), Ok(Some(_)))
-            }
+        if common >= self.dead_at {
+            return false;
         }
+        self.follow(name, common).unwrap_or_else(|_: CacheError| self.regular.matches(name))
+    }
+
+    fn follow(&mut self, name: &[u8], common: usize) -> Result<bool, CacheError> {
+        let (lazy, cache) = (&self.regular.lazy, &mut self.cache);
+        if self.states.is_empty() {
+            let Ok(start) = lazy.start_state(cache, &start::Config::new().anchored(Anchored::Yes)) else {
+                return Ok(self.regular.matches(name));
+            };
+            self.states.push(start);
+        }
+        // Where it gave up before, less of the last name was read than the two have in common.
+        let common = common.min(self.states.len() - 1);
+        self.states.truncate(common + 1);
+        self.dead_at = usize::MAX;
+        let mut state = self.states[common];
+        for &byte in &name[common..] {
+            state = lazy.next_state(cache, state, byte)?;
+            if state.is_dead() {
+                self.dead_at = self.states.len();
+                return Ok(false);
+            }
+            self.states.push(state);
+        }
+        Ok(lazy.next_eoi_state(cache, state)?.is_match())
     }
 }
 
@@ -133,7 +150,7 @@ impl Run<'_> {
 fn hir(node: &Node) -> Option<Hir> {
     Some(match node {
         Node::Chars(set) => {
-            let ranges = set.iter().map(|byte| ClassBytesRange::new(byte, byte));
+            let ranges = set.runs().map(|(first, last)| ClassBytesRange::new(first, last));
             Hir::class(Class::Bytes(ClassBytes::new(ranges)))
         }
         Node::Concat(nodes) => Hir::concat(nodes.iter().map(hir).collect::<Option<_>>()?),
@@ -186,6 +203,28 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_gives_up_goes_on_without_what_it_kept() {
+        let wide = Node::repeat(Node::Chars(Chars::of("ab")), 14, Some(14), Greed::Greedy);
+        let node = Node::Concat(vec![Node::anything(), Node::text("a"), wide]);
+        let Some(Ok(regular)) = Regular::new(&node) else { panic!("no automaton") };
+        let mut run = regular.run();
+        let name = |number: u32| -> String {
+            (0..60)
+                .map(|bit| if number.wrapping_mul(2_654_435_761).rotate_left(bit) & 1 == 1 { 'a' } else { 'b' })
+                .collect()
+        };
+
+        let mut last = String::new();
+        for number in 0..3000 {
+            let next = name(number);
+            let common = last.bytes().zip(next.bytes()).take_while(|(a, b)| a == b).count();
+            assert_eq!(next.as_bytes()[60 - 15] == b'a', run.matches(next.as_bytes(), common), "{next}");
+            last = next;
+        }
+        assert!(run.states.len() < 61, "it never gave up");
+    }
+
+    #[test]
     fn what_is_empty_at_some_places_only_is_not_repeated_by_an_automaton() {
         let start_or_b = Node::Either(vec![Node::At(Place::Start), Node::Chars(Chars::one('b'))]);
 
@@ -194,11 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_many_states_has_them_made_as_they_are_met() {
+    fn a_pattern_of_too_many_states_for_a_table_is_matched_without() {
         let wide = Node::repeat(Node::Chars(Chars::ALL), 24, Some(24), Greed::Greedy);
         let node = Node::Concat(vec![Node::anything(), Node::text("a"), wide]);
 
-        assert!(matches!(Regular::new(&node), Some(Ok(Regular::Lazy(_)))));
+        let Some(Ok(regular)) = Regular::new(&node) else { panic!("no automaton") };
+        assert!(regular.matches(format!("ba{}", "c".repeat(24)).as_bytes()));
+        assert!(matches!(regular.dense.get(), Some(None)));
         let long = "b".repeat(24);
         let names = [(format!("xa{long}"), 0), (format!("ab{long}"), 0)];
         let names: Vec<(&str, usize)> = names.iter().map(|(name, common)| (name.as_str(), *common)).collect();

@@ -114,7 +114,10 @@ fn texts(node: &Node) -> Option<Vec<Vec<u8>>> {
 fn texts_of(nodes: &[Node]) -> Option<Vec<Vec<u8>>> {
     let mut found = vec![Vec::new()];
     for node in nodes {
-        found = product(&found, &texts(node)?)?;
+        match texts(node)?.as_slice() {
+            [only] => found.iter_mut().for_each(|text| text.extend(only)),
+            several => found = product(&found, several)?,
+        }
     }
     Some(found)
 }

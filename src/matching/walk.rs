@@ -20,8 +20,11 @@ pub struct TooManySteps;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     at: usize,
-    groups: Option<Box<[Option<(usize, usize)>]>>,
+    groups: Option<Box<[Taken]>>,
 }
+
+/// What a group took: from where to where; None where it took nothing yet.
+type Taken = Option<(usize, usize)>;
 
 struct Walk<'a> {
     name: &'a [u8],

@@ -40,14 +40,14 @@ impl PyMatcher {
     fn add_topics<'py>(&self, topics: &Bound<'py, PyAny>) -> PyResult<Lists<'py>> {
         let py = topics.py();
         let given = patterns::topics(topics)?;
-        let names: Vec<&str> = given.iter().map(|(_, name)| name.as_str()).collect();
+        let names = patterns::texts(&given)?;
         let state = &mut *self.state()?;
         let mut signal = Signal::new(py);
         let added = state.matcher.add_topics(&names, &mut || signal.pulse());
         signal.raised()?;
         let (new, gained) = added?;
         let mut new = new.into_iter().peekable();
-        for (topic, name) in &given {
+        for (topic, name) in given.iter().zip(names) {
             if new.next_if(|number| state.matcher.topics().bytes(*number) == name.as_bytes()).is_some() {
                 state.topics.push(Some(topic.clone().unbind()));
             }
@@ -59,7 +59,7 @@ impl PyMatcher {
     fn remove_topics<'py>(&self, topics: &Bound<'py, PyAny>) -> PyResult<Lists<'py>> {
         let py = topics.py();
         let given = patterns::topics(topics)?;
-        let names: Vec<&str> = given.iter().map(|(_, name)| name.as_str()).collect();
+        let names = patterns::texts(&given)?;
         let state = &mut *self.state()?;
         let (numbers, lost) = state.matcher.remove_topics(&names);
         let changes = state.changes(py, lost);

@@ -64,8 +64,8 @@ pub(super) fn unknown_dialect(what: &str, shown: &str) -> PyErr {
     IllegalArgumentError::new_err(format!("{what} must be one of {}, not {shown}", known.join(", ")))
 }
 
-/// Names of topics that patterns can be tried on, with the objects they came as.
-pub(super) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyString>, String)>> {
+/// Names of topics that patterns can be tried on.
+pub(super) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
     let refused = || wrong_type("topics", "an iterable of topic names", given);
     if is_text(given) {
         return Err(refused());
@@ -74,11 +74,15 @@ pub(super) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py,
     let mut found = Vec::with_capacity(given.len().unwrap_or(0));
     for topic in iterate(given, refused)? {
         let topic = topic?;
-        let name = with_name(&topic, || "a topic".into(), str::to_owned)?;
-        can_be_tried(py, &name)?;
-        found.push((topic.cast_into::<PyString>()?, name));
+        with_name(&topic, || "a topic".into(), |name| can_be_tried(py, name))??;
+        found.push(topic.cast_into::<PyString>()?);
     }
     Ok(found)
+}
+
+/// Their texts.
+pub(super) fn texts<'a>(topics: &'a [Bound<'_, PyString>]) -> PyResult<Vec<&'a str>> {
+    topics.iter().map(|topic| topic.to_str()).collect()
 }
 
 /// Refuses a name that Kafka could not have, and that no pattern is tried on.
@@ -98,21 +102,28 @@ pub(super) fn match_topics<'py>(
     dialect: &Bound<'py, PyAny>,
     include_internal: bool,
 ) -> PyResult<Bound<'py, PyList>> {
-    let py = pattern.py();
     let pattern = plain(pattern, dialect, include_internal, None)?;
+    matching(topics.py(), &pattern, &self::topics(topics)?)
+}
+
+/// The topics that a pattern matches, tried one by one.
+fn matching<'py>(py: Python<'py>, pattern: &Pattern, topics: &[Bound<'py, PyString>]) -> PyResult<Bound<'py, PyList>> {
     let mut found = Vec::new();
-    for (row, (topic, name)) in self::topics(topics)?.into_iter().enumerate() {
+    for (row, topic) in topics.iter().enumerate() {
         if row % 64 == 63 {
             py.check_signals()?;
         }
-        if pattern.matches(&name)? {
+        if pattern.matches(topic.to_str()?)? {
             found.push(topic);
         }
     }
     PyList::new(py, found)
 }
 
-/// The topics that each of several patterns, with dialect and owner, matches, in the order given; repeated ones once.
+/// So few patterns are tried on names one by one: putting them in a catalog would take longer.
+const FEW: usize = 3;
+
+/// The topics that each of several patterns, with dialect and owner, matches; `topics` has none twice.
 #[pyfunction]
 pub(super) fn match_each<'py>(
     patterns: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>, String)>,
@@ -121,17 +132,18 @@ pub(super) fn match_each<'py>(
 ) -> PyResult<Vec<Bound<'py, PyList>>> {
     let py = topics.py();
     let topics = self::topics(topics)?;
-    let (catalog, numbers) = Catalog::new(topics.iter().map(|(_, name)| name.as_str()));
-    let mut objects: Vec<Option<&Bound<'py, PyString>>> = vec![None; catalog.given()];
-    for ((topic, _), number) in topics.iter().zip(numbers) {
-        objects[number as usize].get_or_insert(topic);
+    let patterns =
+        patterns.into_iter().map(|(pattern, dialect, owner)| plain(&pattern, &dialect, include_internal, Some(&owner)));
+    let patterns = patterns.collect::<PyResult<Vec<_>>>()?;
+    if patterns.len() <= FEW {
+        return patterns.iter().map(|pattern| matching(py, pattern, &topics)).collect();
     }
-    let names = |numbers: Vec<u32>| PyList::new(py, numbers.into_iter().map(|number| objects[number as usize]));
+    let (catalog, _) = Catalog::new(texts(&topics)?);
     let mut answers = Vec::with_capacity(patterns.len());
-    for (pattern, dialect, owner) in &patterns {
+    for pattern in &patterns {
         py.check_signals()?;
-        let found = select(py, &plain(pattern, dialect, include_internal, Some(owner))?, &catalog)?;
-        answers.push(names(found)?);
+        let found = select(py, pattern, &catalog)?;
+        answers.push(PyList::new(py, found.into_iter().map(|number| &topics[number as usize]))?);
     }
     Ok(answers)
 }

@@ -141,7 +141,7 @@ pub(super) fn members(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResul
     let py = given.py();
     let mut group = Group::new(Arc::clone(&topics.topics), 0);
     let mut resolver = Resolver::new(topics.as_they_came());
-    let mut resolved = Resolved::default();
+    let mut patterns_met = Resolved::default();
     if given.get_type().is(MEMBER_COLUMNS.import(py, "assignor.columns", "MemberColumns")?) {
         let ids = Texts::read(&given.getattr("member_id")?, "member_id")?;
         let subscription = Numbers::read(&given.getattr("subscription")?, "subscription")?;
@@ -190,7 +190,7 @@ pub(super) fn members(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResul
                 let dialect = dialects.as_ref().and_then(|dialects| dialects.get(row)).unwrap_or("java");
                 let dialect = Dialect::named(dialect)
                     .ok_or_else(|| unknown_dialect(&format!("{owner}: dialect"), &format!("'{dialect}'")))?;
-                *class = resolved.class(py, &mut group, topics, (pattern, dialect), &owner)?;
+                *class = patterns_met.class(py, &mut group, topics, (pattern, dialect), &owner)?;
             }
             let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
             push(&mut group, &ids, |row| Ok(classes[row]), instance_ids.as_ref(), racks.as_ref())?;

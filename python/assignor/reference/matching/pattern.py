@@ -75,7 +75,7 @@ def match_topics(pattern: str, topics: Iterable[str], dialect: str, include_inte
 
 
 def match_each(patterns: list[tuple[str, str, str]], topics: Iterable[str], include_internal: bool) -> list[list[str]]:
-    """The topics that each of several patterns, with dialect and owner, matches; repeated ones once."""
-    each = [check_topic(topic) for topic in dict.fromkeys(topics)]
+    """The topics that each of several patterns, with dialect and owner, matches; no topic is given twice."""
+    each = [check_topic(topic) for topic in topics]
     found = [Pattern(pattern, dialect, include_internal, owner) for pattern, dialect, owner in patterns]
     return [[topic for topic in each if pattern.matches(topic)] for pattern in found]
