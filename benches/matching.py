@@ -68,7 +68,7 @@ def with_re2_set(texts: list[str], topics: list[str]) -> Callable[[], Found]:
         together.Compile()
         found: Found = [[] for _ in texts]
         for topic in topics:
-            for number in together.Match(topic):
+            for number in together.Match(topic) or ():
                 found[number].append(topic)
         return found
 

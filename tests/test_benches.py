@@ -7,6 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import matching
+import patterns
 import sections
 import subscription_states
 from assignor import PartitionInfo, plan
@@ -164,3 +166,37 @@ def test_racks_of_columns_are_those_of_the_partitions() -> None:
 def _listed(partitions: object) -> list[PartitionInfo]:
     assert isinstance(partitions, list)
     return partitions
+
+
+def test_drawn_patterns_and_names_are_distinct_and_the_same_each_time() -> None:
+    names = patterns.names(500)
+    texts = patterns.patterns(200, names)
+
+    assert (500, 200) == (len(set(names)), len(set(texts)))
+    assert (names, texts) == (patterns.names(500), patterns.patterns(200, names))
+
+
+def test_all_sides_match_alike() -> None:
+    names = patterns.names(300)
+    texts = patterns.patterns(40, names)
+    right = matching.with_re(texts, names)()
+
+    assert {"resolve", "TopicMatcher", "re"} <= matching.available().keys()
+    assert sum(map(len, right)) > 40
+    for name, side in matching.available().items():
+        assert right == side(texts, names)(), name
+
+
+def test_a_side_that_matches_otherwise_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(texts: list[str], topics: list[str]) -> object:
+        return lambda: [[*topics] for _ in texts]
+
+    monkeypatch.setattr(matching, "available", lambda: {"resolve": wrong})
+    monkeypatch.setattr(matching, "PatternSide", _missing)
+
+    with pytest.raises(WrongAnswerError, match="resolve does not match what re matches"):
+        matching.matching(SELECTIONS["quick"], lambda _: None, {})
+
+
+def _missing() -> None:
+    raise JavaMissingError("mvn was not found")

@@ -1,5 +1,7 @@
 //! The text of a pattern while it is parsed: a place in it, and errors that name the place.
 
+use std::cell::OnceCell;
+
 use crate::error::PatternError;
 
 /// How deep groups and classes may nest. Every parser descends by recursion; this keeps its stack small.
@@ -11,11 +13,13 @@ pub(crate) struct Text {
     /// Position of the next character.
     pub(crate) at: usize,
     depth: usize,
+    /// Where the last `:]` is, once somebody asked.
+    last_name_end: OnceCell<Option<usize>>,
 }
 
 impl Text {
     pub(crate) fn new(pattern: &str) -> Self {
-        Self { chars: pattern.chars().collect(), at: 0, depth: 0 }
+        Self { chars: pattern.chars().collect(), at: 0, depth: 0, last_name_end: OnceCell::new() }
     }
 
     /// Whether all of it is read.
@@ -55,6 +59,12 @@ impl Text {
         let taken: String = rest.iter().copied().take_while(|&char| kind(char)).collect();
         self.at += taken.chars().count();
         taken
+    }
+
+    /// Whether there is a `:]` further on.
+    pub(crate) fn has_name_end(&self) -> bool {
+        let find = || self.chars.windows(2).rposition(|pair| pair == [':', ']']);
+        self.last_name_end.get_or_init(find).is_some_and(|last| last >= self.at)
     }
 
     /// Goes one level deeper, unless that is too deep; `leave` goes back.

@@ -88,14 +88,14 @@ fn named(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
         return Ok(None);
     }
     text.take();
+    if !text.has_name_end() {
+        text.at = start;
+        return Ok(None);
+    }
     // The colon belongs to the name, for that of `[:]` ends it as well.
     let mut name = String::new();
     while !text.eat(":]") {
-        let Some(char) = text.take() else {
-            text.at = start;
-            return Ok(None);
-        };
-        name.push(char);
+        name.extend(text.take());
     }
     let name = name.strip_prefix(':').unwrap_or_default();
     let negated = name.starts_with('^');
