@@ -13,7 +13,7 @@ from goals import ALL_AT_ONCE, NEW_PATTERN, Outcome, Selection
 from java_side import JavaMissingError, PatternSide
 from sides import WrongAnswerError
 from tables import Raw, Report, Section, Table, milliseconds
-from timing import Times, interleave, ratio, sampler
+from timing import Sampler, Times, interleave, ratio, sampler
 
 Found = list[list[str]]
 """By pattern, the topics that it matches."""
@@ -120,9 +120,8 @@ def matching(selection: Selection, report: Report, raw: Raw) -> Section:
     texts = patterns.patterns(selection.matched[-1][1], topics)
     for what, one_more in (("a new pattern", _new_pattern), ("a new topic", _new_topic)):
         report(f"matching {what}")
-        times = raw[what] = interleave(
-            {name: sampler(call) for name, call in one_more(texts, topics).items()}, selection.own_pace
-        )
+        calls = {name: _each(sampler(call)) for name, call in one_more(texts, topics).items()}
+        times = raw[what] = interleave(calls, selection.own_pace)
         cells = [milliseconds(times[name]) if name in times else "-" for name in [*sides, *engines]]
         rows.append([what, *cells])
         if what == "a new pattern":
@@ -157,6 +156,11 @@ def _all_at_once(
 
 ROUNDS = 50
 """How many new patterns, or topics, there are in a call."""
+
+
+def _each(sample: Sampler) -> Sampler:
+    """The seconds of one of them."""
+    return lambda calls: sample(calls) / ROUNDS
 
 
 def _new_pattern(texts: list[str], topics: list[str]) -> dict[str, Callable[[], object]]:
