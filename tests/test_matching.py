@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -241,3 +245,30 @@ def test_a_pattern_read_once_answers_name_by_name() -> None:
     assert TopicPattern("__.*").matches("__consumer_offsets")
     with pytest.raises(errors.IllegalArgumentError, match="no pattern can be tried on the topic 'größe'"):
         pattern.matches("größe")
+
+
+PRESSED = """
+import sys
+from assignor import TopicMatcher, match_topics
+pattern = "(a*)" * 5 + r"\\1\\2\\3\\4c"
+names = [f"{'a' * length}{number}" for number in range(2000) for length in range(20, 60)]
+matcher = TopicMatcher()
+matcher.add_topics(names)
+print("ready", flush=True)
+match_topics(pattern, names) if sys.argv[1] == "match_topics" else matcher.add_pattern("k", pattern)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal is sent as POSIX has it")
+@pytest.mark.parametrize("call", ["match_topics", "add_pattern"])
+def test_control_c_ends_a_long_search(call: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PRESSED, call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert "ready\n" == process.stdout.readline()
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, talk = process.communicate(timeout=30)
+
+    assert "KeyboardInterrupt" == talk.splitlines()[-1]

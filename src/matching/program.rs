@@ -130,7 +130,7 @@ impl Program {
             }
             Self::Walk(head, node) => {
                 for (row, (number, _)) in catalog.beginning(head).enumerate() {
-                    if row % 64 == 63 && !pulse() {
+                    if row % 16 == 15 && !pulse() {
                         return Err(Stop::Interrupted);
                     }
                     if walked(node, catalog.bytes(number))? {
