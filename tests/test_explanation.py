@@ -63,6 +63,27 @@ def test_a_likely_mistake_is_named(pattern: str, dialect: str, expected: str) ->
     assert any(expected in hint for hint in hints(pattern, dialect)), hints(pattern, dialect)
 
 
+def test_a_mistake_that_is_all_that_matches_is_named_too() -> None:
+    assert any("a beginning is enough" in hint for hint in hints("orders", "python", ["orders-1"]))
+    assert any("only because of that" in hint for hint in hints("a.b", "java", ["acb"]))
+
+
+def test_what_is_no_list_of_topics_is_refused() -> None:
+    with pytest.raises(errors.WrongTypeError, match="topics must be an iterable of topic names, not str"):
+        explain_pattern("a", topics="abc")
+    with pytest.raises(errors.WrongTypeError, match="topics must be an iterable of topic names, not int"):
+        explain_pattern("a", topics=5)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\Qa.b\E", r"\Qlogs-*\E", "[a[b.]-*]", r"\N{FULL STOP}", "(?sx)a b", r"\p{Alpha}+"]
+)
+def test_quotes_classes_names_and_blanks_between_are_no_mistakes(pattern: str) -> None:
+    found = explain_pattern(pattern, "java", ["x"]).hints
+
+    assert [] == [hint for hint in found if not hint.startswith("dialect")]
+
+
 @pytest.mark.parametrize("pattern", [r"orders\.v1", "orders|logs-", "[.]+x", r"(?i)orders\.v1", r"logs-(?:app|db)"])
 def test_a_pattern_that_says_what_it_means_has_no_hint_about_dots_and_globs(pattern: str) -> None:
     assert [] == [hint for hint in hints(pattern) if "stands for" in hint or "any number of" in hint]

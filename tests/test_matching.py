@@ -95,9 +95,30 @@ def test_groups_may_nest_deep_but_not_without_end(dialect: str, engine: Engine) 
     def nested(depth: int) -> str:
         return "^" + "(" * depth + "mail" + ")" * depth
 
-    assert ["mail"] == match_topics(nested(200), TOPICS, dialect=dialect, engine=engine)
-    with pytest.raises(errors.UnsupportedPatternError, match="more than 250 groups within each other"):
+    assert ["mail"] == match_topics(nested(100), TOPICS, dialect=dialect, engine=engine)
+    with pytest.raises(errors.UnsupportedPatternError, match="more than 100 groups within each other"):
         match_topics(nested(100_000), TOPICS, dialect=dialect, engine=engine)
+
+
+SMALL_STACK = """
+import sys, threading
+from assignor import match_topics
+begin, end, dialect = sys.argv[1:]
+def search():
+    print(match_topics("^" + begin * 100 + "a" + end * 100, ["a" * 249, "b"], dialect=dialect))
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=search)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("begin", "end"), [("(", ")"), ("(a|", ")*"), ("(?=", ")"), ("(?:a|", ")*+"), ("[a", "]")])
+def test_deep_patterns_do_with_a_small_stack(begin: str, end: str, dialect: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SMALL_STACK, begin, end, dialect], capture_output=True, check=False)
+
+    assert 0 == done.returncode
 
 
 def test_a_catastrophic_pattern_is_no_catastrophe(engine: Engine) -> None:
@@ -134,6 +155,7 @@ def test_a_name_that_kafka_could_not_have_is_refused(topic: str, engine: Engine)
         ("a", "abc", {}, errors.WrongTypeError, "topics must be an iterable of topic names, not str"),
         ("a", 7, {}, errors.WrongTypeError, "topics must be an iterable of topic names, not int"),
         ("a", [7], {}, errors.WrongTypeError, "a topic must be a str, not int: 7"),
+        ("a", [], {"include_internal": "no"}, errors.WrongTypeError, "include_internal must be a bool, not str: 'no'"),
         ("a", [], {"dialect": "perl"}, errors.IllegalArgumentError, "dialect must be one of 'java', 're2j', .* 'perl'"),
         ("a", [], {"dialect": None}, errors.IllegalArgumentError, "dialect must be one of .*, not None"),
     ],

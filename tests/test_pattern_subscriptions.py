@@ -87,7 +87,11 @@ def test_members_of_a_table_may_have_patterns(engine: Engine) -> None:
     [
         ({"topics": [["t"]], "pattern": ["t"]}, "topics or a pattern, not both"),
         ({"topics": [None], "pattern": ["("]}, r"member 'a': java pattern '\('"),
-        ({"topics": [None], "pattern": ["t"], "dialect": ["perl"]}, "dialect must be one of .*, not 'perl'"),
+        (
+            {"topics": [None], "pattern": ["t"], "dialect": ["perl"]},
+            "member 'a': dialect must be one of .*, not 'perl'",
+        ),
+        ({"topics": [None], "pattern": ["t"], "dialect": [""]}, "member 'a': dialect must be one of .*, not ''"),
     ],
 )
 def test_patterns_of_a_table_that_cannot_be_meant_are_refused(
@@ -97,9 +101,15 @@ def test_patterns_of_a_table_that_cannot_be_meant_are_refused(
         assign({"t": 1}, pa.table({"member_id": ["a"], **columns}), engine=engine)
 
 
-def test_a_table_without_topics_and_patterns_is_refused() -> None:
+def test_a_table_without_topics_and_patterns_is_refused(engine: Engine) -> None:
     with pytest.raises(errors.IllegalArgumentError, match="the columns member_id and topics or pattern"):
-        assign({"t": 1}, pa.table({"member_id": ["a"]}))
+        assign({"t": 1}, pa.table({"member_id": ["a"]}), engine=engine)
+
+
+def test_a_row_with_neither_topics_nor_a_pattern_has_no_topics_where_that_is_all_there_is(engine: Engine) -> None:
+    alone = pa.table({"member_id": ["a"], "pattern": pa.array([None], pa.string()), "dialect": ["perl"]})
+
+    assert {"a": []} == assign({"t": 1}, alone, engine=engine)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
+from collections.abc import Callable
+
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -136,7 +141,7 @@ def test_a_refused_change_changes_nothing() -> None:
         matcher.add_topics("b")
     with pytest.raises(errors.WrongTypeError, match="key 'k': pattern must be a str, not int: 7"):
         matcher.add_pattern("k", 7)  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(TypeError, match="unhashable"):
+    with pytest.raises(errors.WrongTypeError, match=r"key must be a hashable object, not list: \[\]"):
         matcher.add_pattern([], "a")  # type: ignore[arg-type]  # on purpose
 
     assert {"k": ["a" * 200]} == matcher.add_pattern("k", ".*")
@@ -156,3 +161,79 @@ def test_topics_that_a_pattern_cannot_be_tried_on_are_not_added() -> None:
 def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"dialect must be one of 'java', .*, not 'perl'"):
         TopicMatcher("perl")
+
+
+def test_a_key_that_fails_leaves_no_pattern_behind() -> None:
+    class Key:
+        """Fails when it is compared for the second time."""
+
+        compared = 0
+
+        def __hash__(self) -> int:
+            return 7
+
+        def __eq__(self, other: object) -> bool:
+            Key.compared += 1
+            if Key.compared > 1:
+                raise RuntimeError("no more")
+            return False
+
+    matcher = TopicMatcher()
+    first = Key()
+    matcher.add_pattern(first, "a.*")
+    with pytest.raises(RuntimeError, match="no more"):
+        matcher.add_pattern(Key(), "b.*")
+
+    assert {first: ["a1"]} == matcher.add_topics(["b1", "a1"])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda matcher: pickle.loads(pickle.dumps(matcher))])
+def test_a_copy_knows_the_same_and_goes_its_own_way(copied: Callable[[TopicMatcher], TopicMatcher]) -> None:
+    matcher = TopicMatcher("python", include_internal=True)
+    matcher.add_topics(["b", "__consumer_offsets", "a1", "a2"])
+    matcher.add_pattern(1, "a|_")
+    matcher.remove_topics(["a1"])
+
+    other = copied(matcher)
+    assert {1: ["a3"]} == matcher.add_topics(["a3"])
+    assert ["__consumer_offsets", "a2"] == other.matches(1)
+    assert {1: ["a1"]} == other.add_topics(["a1"])
+    assert repr(matcher) == repr(other)
+
+
+def test_topics_that_come_and_go_for_long_are_numbered_anew() -> None:
+    matcher = TopicMatcher()
+    matcher.add_pattern("all", ".*")
+    matcher.add_pattern("odd", ".*[13579]")
+    matcher.add_topics(["kept-1", "kept-2"])
+    for turn in range(10):
+        names = [f"t{turn}-{number}" for number in range(1000)]
+        assert names == matcher.add_topics(names)["all"]
+        assert names == matcher.remove_topics(names)["all"]
+        assert ["kept-1", "kept-2"] == matcher.matches("all")
+        assert ["kept-1"] == matcher.matches("odd")
+
+    assert {"all": ["kept-3"], "odd": ["kept-3"]} == matcher.add_topics(["kept-3"])
+    assert {"all": ["kept-1"], "odd": ["kept-1"]} == matcher.remove_topics(["kept-1"])
+    assert ["kept-2", "kept-3"] == matcher.matches("all")
+
+
+def test_other_threads_run_during_a_search() -> None:
+    ticks: list[int] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.001):
+            ticks.append(len(ticks))
+
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    matcher = TopicMatcher()
+    matcher.add_topics([f"{'a' * 40}{number}" for number in range(60)])
+    before = len(ticks)
+    matcher.add_pattern("hard", r"(a*)(a*)(a*)\1\2\3x")
+    during = len(ticks) - before
+    done.set()
+    ticking.join()
+
+    assert during > 5

@@ -12,6 +12,7 @@ __all__ = [
     "MissingDependencyError",
     "NoOffsetForPartitionError",
     "NullArgumentError",
+    "PatternError",
     "SparkStartError",
     "UnsupportedPatternError",
     "WireError",
@@ -72,8 +73,8 @@ class WireError(AssignorError, ValueError):
         return f"{self.reason} at offset {self.offset} while reading {self.field}"
 
 
-class _PatternError(AssignorError, ValueError):
-    """A topic pattern that cannot be used, and where the reason lies in it."""
+class PatternError(AssignorError, ValueError):
+    """A topic pattern that cannot be used, and where the reason lies in it: catching it catches both kinds."""
 
     def __init__(self, reason: str, pattern: str, dialect: str, position: int = 0, owner: str | None = None) -> None:
         """Keep the parts; the message is made of them."""
@@ -90,7 +91,7 @@ class _PatternError(AssignorError, ValueError):
         return f"{owner}{self.dialect} pattern {pattern}, position {self.position}"
 
 
-class InvalidPatternError(_PatternError):
+class InvalidPatternError(PatternError):
     """A topic pattern that its dialect refuses.
 
     Attributes:
@@ -105,7 +106,7 @@ class InvalidPatternError(_PatternError):
         return f"{self._where()}: {self.reason}"
 
 
-class UnsupportedPatternError(_PatternError):
+class UnsupportedPatternError(PatternError):
     """A topic pattern that its dialect accepts and this package cannot match exactly.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from assignor.matching import TopicPattern, match_topics
-from assignor.model import DIALECTS
+from assignor.model import DIALECTS, read_names
 from assignor.topic_names import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ _HOW = {
 _META = frozenset(r"\^$.|?*+()[]{}")
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _GROUP = re.compile(r"\(\?(?:#[^)]*\)|P?<\w+>|<?[=!]|P=\w+\)|[a-zA-Z-]*[:)]|>|\|)")
+_NAMED = re.compile(r"\\[NpPxk]\{[^}]*\}")
+_VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
 _SHOWN = 5
 
 
@@ -88,7 +90,7 @@ def explain_pattern(
         * whole names have to match: with '.*' at the end it would match 1 topic: logs-a as well.
         * dialect python also matches 1 topic: logs-a.
     """
-    names = None if topics is None else list(topics)
+    names = None if topics is None else read_names(topics, "explain_pattern")
     reading = _Reading(pattern, dialect, names, include_internal, engine)
     found = reading.matches(pattern) or ()
     return Explanation(
@@ -111,7 +113,7 @@ class _Reading:
     """A pattern, and how to find out what another in its place would match."""
 
     def __init__(
-        self, pattern: str, dialect: str, topics: list[str] | None, include_internal: bool, engine: Engine
+        self, pattern: str, dialect: str, topics: tuple[str, ...] | None, include_internal: bool, engine: Engine
     ) -> None:
         self.pattern = pattern
         self.dialect = dialect
@@ -130,12 +132,12 @@ class _Reading:
 
     def more(self, pattern: str, found: tuple[str, ...]) -> tuple[str, ...]:
         """What another pattern would match besides."""
-        return tuple(topic for topic in self.matches(pattern) or () if topic not in frozenset(found))
+        return _without(self.matches(pattern) or (), found)
 
     def without(self, pattern: str, found: tuple[str, ...]) -> tuple[str, ...]:
         """What another pattern would no longer match."""
-        kept = frozenset(self.matches(pattern) or found)
-        return tuple(topic for topic in found if topic not in kept)
+        kept = self.matches(pattern)
+        return () if kept is None else _without(found, kept)
 
 
 def _plain_name(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
@@ -158,11 +160,11 @@ def _dots(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
     if reading.is_name:
         return
     texts = [part.text for part in reading.parts] + [""]
-    bare = [
-        part.position
+    bare = {
+        part.position: None
         for part, after in zip(reading.parts, texts[1:], strict=True)
         if part.text == "." and after not in {*"*+?{"}
-    ]
+    }
     if bare:
         meant = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(reading.pattern))
         only = reading.without(meant, found)
@@ -191,7 +193,7 @@ def _prefixes(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
 
 def _impossible(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:  # noqa: ARG001 - all looks are alike
     for part in reading.parts:
-        if len(part.text) == 1 and part.text not in _LEGAL | _META and not reading.pattern.startswith("(?x"):
+        if len(part.text) == 1 and part.text not in _LEGAL | _META and not _VERBOSE.match(reading.pattern):
             yield f"no topic has {part.text!r} (position {part.position}); names are of [a-zA-Z0-9._-]."
 
 
@@ -218,8 +220,7 @@ def _other_dialects(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
         except UnsupportedPatternError:
             continue
         others = reading.matches(reading.pattern, dialect) or ()
-        more = tuple(topic for topic in others if topic not in frozenset(found))
-        fewer = tuple(topic for topic in found if topic not in frozenset(others))
+        more, fewer = _without(others, found), _without(found, others)
         differences = [f"also matches {_some(more)}"] * bool(more) + [f"does not match {_some(fewer)}"] * bool(fewer)
         if differences:
             yield f"dialect {dialect} {' and '.join(differences)}."
@@ -233,14 +234,41 @@ def _parts(pattern: str) -> Iterator[_Part]:
     place = 0
     while place < len(pattern):
         end = place + 1
-        if pattern[place] == "\\":
+        if pattern.startswith("\\Q", place):
+            end = pattern.find("\\E", place) + 2 if "\\E" in pattern[place:] else len(pattern)
+        elif named := _NAMED.match(pattern, place):
+            end = named.end()
+        elif pattern[place] == "\\":
             end = place + 2
         elif pattern[place] == "[":
-            end = pattern.find("]", place + 2) + 1 or len(pattern)
+            end = _end_of_class(pattern, place)
         elif group := _GROUP.match(pattern, place):
             end = group.end()
         yield _Part(pattern[place:end], place)
         place = end
+
+
+def _end_of_class(pattern: str, start: int) -> int:
+    """Where a class ends, which may have others in it."""
+    depth, place = 0, start
+    while place < len(pattern):
+        first = place == start + 1 or (place == start + 2 and pattern[start + 1] == "^")
+        if pattern[place] == "\\":
+            place += 1
+        elif pattern[place] == "[":
+            depth += 1
+        elif pattern[place] == "]" and not first:
+            depth -= 1
+            if depth == 0:
+                return place + 1
+        place += 1
+    return len(pattern)
+
+
+def _without(topics: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+    """The topics that are not among the others."""
+    known = frozenset(others)
+    return tuple(topic for topic in topics if topic not in known)
 
 
 def _some(topics: tuple[str, ...]) -> str:

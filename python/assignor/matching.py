@@ -14,7 +14,7 @@ out unless asked for, as clients do. The broker does not leave them out, and a n
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor import _core
 from assignor._core import TopicPattern
@@ -62,7 +62,7 @@ def match_topics(
         (['orders'], ['orders', 'orders-eu'])
     """
     verb = choose(engine, _core.match_topics, reference.match_topics)
-    return verb(pattern, _names(topics), dialect, include_internal)
+    return verb(pattern, _names(topics), dialect, _flag(include_internal))
 
 
 def resolve(
@@ -113,7 +113,7 @@ def resolve(
             wanted[member] = ()
     verb = choose(engine, _core.match_each, reference.match_each)
     each = [(pattern, dialect, owner) for (pattern, dialect), owner in owners.items()]
-    found = dict(zip(owners, verb(each, names, include_internal), strict=True))
+    found = dict(zip(owners, verb(each, names, _flag(include_internal)), strict=True))
     existing = frozenset(names)
     return {
         member: found[patterns[member]]
@@ -127,7 +127,8 @@ class TopicMatcher:
     """Which topics each of many patterns matches, while topics and patterns come and go.
 
     A new topic is tried on the patterns that could match it, a new pattern on the topics that it could match; nothing
-    else is looked at again. A method that fails changes nothing. One thread at a time may call.
+    else is looked at again. A method that fails changes nothing. One thread at a time may call; copies and pickles are
+    on their own.
 
     Args:
         dialect: Who reads the patterns: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
@@ -153,10 +154,11 @@ class TopicMatcher:
     """
 
     def __init__(self, dialect: str = "java", include_internal: bool = False) -> None:
-        self._core = _core.Matcher(dialect, include_internal)
+        self._core = _core.Matcher(dialect, _flag(include_internal))
         self._dialect = dialect
+        self._include_internal = include_internal
         self._numbers: dict[Hashable, int] = {}
-        self._keys: dict[int, Hashable] = {}
+        self._patterns: dict[int, tuple[Hashable, str]] = {}
 
     def add_topics(self, topics: Iterable[str]) -> dict[Hashable, list[str]]:
         """Add topics; those that are there already change nothing.
@@ -168,7 +170,7 @@ class TopicMatcher:
             IllegalArgumentError: A name that Kafka could not have.
             UnsupportedPatternError: A pattern takes too many steps on a name.
         """
-        return {self._keys[number]: found for number, found in self._core.add_topics(_names(topics))}
+        return self._gained(self._core.add_topics(_names(topics)))
 
     def remove_topics(self, topics: Iterable[str]) -> dict[Hashable, list[str]]:
         """Remove topics; those that are not there change nothing.
@@ -176,7 +178,7 @@ class TopicMatcher:
         Returns:
             Key to the topics that its pattern lost; only keys with any.
         """
-        return {self._keys[number]: lost for number, lost in self._core.remove_topics(_names(topics))}
+        return self._gained(self._core.remove_topics(_names(topics)))
 
     def add_pattern(self, key: Hashable, pattern: str) -> dict[Hashable, list[str]]:
         """Add a pattern under a key, which is any hashable object.
@@ -186,14 +188,20 @@ class TopicMatcher:
 
         Raises:
             IllegalArgumentError: The key has a pattern already.
+            WrongTypeError: The key is not hashable, or the pattern no `str`.
             InvalidPatternError: The dialect refuses the pattern.
             UnsupportedPatternError: The dialect accepts it, and it cannot be matched exactly here.
         """
-        if key in self._numbers:
+        if self._find(key) is not None:
             raise IllegalArgumentError(f"key {shown(key)} has a pattern already; remove it first")
         number, found = self._core.add_pattern(pattern, f"key {shown(key)}")
-        self._numbers[key] = number
-        self._keys[number] = key
+        try:
+            self._patterns[number] = key, pattern
+            self._numbers[key] = number
+        except BaseException:  # the key's own code, or Ctrl-C: without a key the pattern would be nobody's
+            self._core.remove_pattern(number)
+            self._patterns.pop(number, None)
+            raise
         return {key: found} if found else {}
 
     def remove_pattern(self, key: Hashable) -> dict[Hashable, list[str]]:
@@ -205,8 +213,10 @@ class TopicMatcher:
         Raises:
             IllegalArgumentError: The key has no pattern.
         """
-        lost = self._core.remove_pattern(self._number(key))
-        del self._keys[self._numbers.pop(key)]
+        number = self._number(key)
+        lost = self._core.remove_pattern(number)
+        own, _ = self._patterns.pop(number)
+        self._numbers.pop(own, None)
         return {key: lost} if lost else {}
 
     def matches(self, key: Hashable) -> list[str]:
@@ -218,13 +228,44 @@ class TopicMatcher:
         return self._core.matches(self._number(key))
 
     def _number(self, key: Hashable) -> int:
+        number = self._find(key)
+        if number is None:
+            raise IllegalArgumentError(f"key {shown(key)} has no pattern")
+        return number
+
+    def _find(self, key: Hashable) -> int | None:
         try:
-            return self._numbers[key]
-        except KeyError:
-            raise IllegalArgumentError(f"key {shown(key)} has no pattern") from None
+            return self._numbers.get(key)
+        except TypeError as error:
+            raise wrong_type("key", "a hashable object", key) from error
+
+    def _gained(self, changes: list[tuple[int, list[str]]]) -> dict[Hashable, list[str]]:
+        return {self._patterns[number][0]: topics for number, topics in changes}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and copies know the same patterns and topics, in the same order."""
+        patterns = list(self._patterns.values())
+        return _restored, (self._dialect, self._include_internal, patterns, self._core.topics())
 
     def __repr__(self) -> str:
         return f"<TopicMatcher: {self._dialect} dialect, {len(self._numbers)} patterns>"
+
+
+def _restored(
+    dialect: str, include_internal: bool, patterns: list[tuple[Hashable, str]], topics: list[str]
+) -> TopicMatcher:
+    """A matcher with these patterns and topics."""
+    matcher = TopicMatcher(dialect, include_internal)
+    matcher.add_topics(topics)
+    for key, pattern in patterns:
+        matcher.add_pattern(key, pattern)
+    return matcher
+
+
+def _flag(include_internal: object) -> bool:
+    if not isinstance(include_internal, bool):
+        raise wrong_type("include_internal", "a bool", include_internal)
+    return include_internal
 
 
 def _each_once(names: list[str]) -> list[str]:

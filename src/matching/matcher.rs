@@ -10,11 +10,15 @@ use crate::error::MatchError;
 /// So many new names are put in order first, and every pattern is tried on all of them together.
 const MANY: usize = 32;
 
+/// With fewer numbers there is nothing to gain by numbering topics anew.
+const MOSTLY_GONE: usize = 4096;
+
 /// Which topics each of many patterns matches, kept while both change.
 #[derive(Default)]
 pub struct Matcher {
     topics: Catalog,
-    patterns: Vec<Option<Entry>>,
+    patterns: BTreeMap<u32, Entry>,
+    given: u32,
     clues: Clues,
 }
 
@@ -52,7 +56,7 @@ impl Matcher {
             for number in 0..own.given() as u32 {
                 let name = String::from_utf8_lossy(own.bytes(number)).into_owned();
                 for pattern in self.clues.candidates(name.as_bytes()) {
-                    let Some(entry) = self.entry(pattern) else { continue };
+                    let Some(entry) = self.patterns.get(&pattern) else { continue };
                     let topics = gained.entry(pattern).or_default();
                     if topics.last() != Some(&(first + number)) && entry.pattern.matches(&name)? {
                         topics.push(first + number);
@@ -63,16 +67,14 @@ impl Matcher {
                 }
             }
         } else {
-            for (pattern, entry) in self.patterns.iter().enumerate() {
-                if let Some(entry) = entry {
-                    let found = entry.pattern.select(&own, pulse)?;
-                    gained.insert(pattern as u32, found.into_iter().map(|number| first + number).collect());
-                }
+            for (&pattern, entry) in &self.patterns {
+                let found = entry.pattern.select(&own, pulse)?;
+                gained.insert(pattern, found.into_iter().map(|number| first + number).collect());
             }
         }
         gained.retain(|_, topics| !topics.is_empty());
         for (&pattern, topics) in &gained {
-            if let Some(Some(entry)) = self.patterns.get_mut(pattern as usize) {
+            if let Some(entry) = self.patterns.get_mut(&pattern) {
                 entry.found.extend(topics);
             }
         }
@@ -88,7 +90,7 @@ impl Matcher {
         let mut lost = Changes::new();
         for &number in &numbers {
             for pattern in self.clues.candidates(self.topics.bytes(number)) {
-                if self.entry(pattern).is_some_and(|entry| entry.found.binary_search(&number).is_ok()) {
+                if self.found(pattern).binary_search(&number).is_ok() {
                     let topics = lost.entry(pattern).or_default();
                     if topics.last() != Some(&number) {
                         topics.push(number);
@@ -97,7 +99,7 @@ impl Matcher {
             }
         }
         for (&pattern, topics) in &lost {
-            if let Some(Some(entry)) = self.patterns.get_mut(pattern as usize) {
+            if let Some(entry) = self.patterns.get_mut(&pattern) {
                 entry.found.retain(|number| topics.binary_search(number).is_err());
             }
         }
@@ -112,15 +114,16 @@ impl Matcher {
     /// Where it takes too many steps on a name, or `pulse` says not to go on; nothing is changed then.
     pub fn add_pattern(&mut self, pattern: Pattern, pulse: &mut dyn FnMut() -> bool) -> Result<u32, MatchError> {
         let found = pattern.select(&self.topics, pulse)?;
-        let number = self.patterns.len() as u32;
+        let number = self.given;
+        self.given += 1;
         self.clues.add(number, pattern.clue().as_ref());
-        self.patterns.push(Some(Entry { pattern, found }));
+        self.patterns.insert(number, Entry { pattern, found });
         Ok(number)
     }
 
     /// Removes a pattern: the topics that it matched.
     pub fn remove_pattern(&mut self, number: u32) -> Vec<u32> {
-        let Some(entry) = self.patterns.get_mut(number as usize).and_then(Option::take) else { return Vec::new() };
+        let Some(entry) = self.patterns.remove(&number) else { return Vec::new() };
         self.clues.remove(number, entry.pattern.clue().as_ref());
         entry.found
     }
@@ -128,10 +131,23 @@ impl Matcher {
     /// The topics that a pattern matches, in ascending order of their numbers: as they were added.
     #[must_use]
     pub fn found(&self, pattern: u32) -> &[u32] {
-        self.entry(pattern).map_or(&[], |entry| &entry.found)
+        self.patterns.get(&pattern).map_or(&[], |entry| &entry.found)
     }
 
-    fn entry(&self, pattern: u32) -> Option<&Entry> {
-        self.patterns.get(pattern as usize)?.as_ref()
+    /// Numbers the topics anew, in the same order, once most numbers are of topics that were removed: the old number of each.
+    pub fn renumber(&mut self) -> Option<Vec<u32>> {
+        let standing: Vec<u32> = self.topics.standing().collect();
+        if self.topics.given() < MOSTLY_GONE || standing.len() * 4 > self.topics.given() {
+            return None;
+        }
+        let names = standing.iter().map(|&number| self.topics.bytes(number));
+        let (topics, _) = Catalog::new(names.map(|name| std::str::from_utf8(name).unwrap_or_default()));
+        for entry in self.patterns.values_mut() {
+            for number in &mut entry.found {
+                *number = standing.partition_point(|standing| standing < number) as u32;
+            }
+        }
+        self.topics = topics;
+        Some(standing)
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum Program {
     /// Whether all of these say yes, or no (true).
     All(Vec<(bool, Program)>),
     /// Whether it begins with the text, and the automaton says yes.
-    Search(Vec<u8>, Regular),
+    Search(Vec<u8>, Box<Regular>),
     /// Whether it begins with the text, and the tree matches.
     Walk(Vec<u8>, Node),
 }
@@ -43,17 +43,21 @@ pub(crate) enum Stop {
 
 impl Program {
     pub(crate) fn new(node: Node) -> Result<Self, TooLarge> {
-        let node = simplify(node);
-        Ok(match shape(&node) {
+        Self::of(simplify(node), true)
+    }
+
+    /// The program of a simplified tree; `split` is whether conditions in it may be looked at one by one.
+    fn of(node: Node, split: bool) -> Result<Self, TooLarge> {
+        Ok(match shape(&node, split) {
             Shape::Names(names) => Self::Names(names),
             Shape::Heads(heads, more) => Self::Heads(heads, more),
             Shape::Tails(tails, more) => Self::Tails(tails, more),
             Shape::All(conditions) => {
-                let all = conditions.into_iter().map(|(negated, node)| Ok((negated, Self::new(node)?)));
+                let all = conditions.into_iter().map(|(negated, node)| Ok((negated, Self::of(simplify(node), false)?)));
                 Self::All(all.collect::<Result<_, _>>()?)
             }
             Shape::Other(head) => match Regular::new(&node) {
-                Some(regular) => Self::Search(head, regular?),
+                Some(regular) => Self::Search(head, Box::new(regular?)),
                 None => Self::Walk(head, node),
             },
         })
@@ -122,7 +126,10 @@ impl Program {
             }
             Self::Search(head, regular) => {
                 let mut run = regular.run();
-                for (number, common) in catalog.beginning(head) {
+                for (row, (number, common)) in catalog.beginning(head).enumerate() {
+                    if row % 256 == 255 && !pulse() {
+                        return Err(Stop::Interrupted);
+                    }
                     if run.matches(catalog.bytes(number), common) {
                         found.push(number);
                     }

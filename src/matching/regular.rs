@@ -1,6 +1,6 @@
 //! The automaton of what needs no memory of groups and no look around: a pass over the name, whatever the pattern.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use regex_automata::dfa::{Automaton, StartKind, dense};
 use regex_automata::hybrid;
@@ -23,6 +23,8 @@ pub(crate) struct Regular {
     lazy: hybrid::dfa::DFA,
     /// The table, once a single name was asked for; None where it would be too large.
     dense: OnceLock<Option<Dense>>,
+    /// What is used where there is no table, with the states met so far.
+    forgetful: OnceLock<Option<(Mutex<hybrid::dfa::Cache>, hybrid::dfa::DFA)>>,
 }
 
 /// A table of all states, and the one to start in.
@@ -50,7 +52,7 @@ impl Regular {
             .skip_cache_capacity_check(true)
             .minimum_cache_clear_count(Some(0));
         let lazy = hybrid::dfa::Builder::new().configure(patient).build_from_nfa(nfa.clone()).ok()?;
-        Some(Self { nfa, lazy, dense: OnceLock::new() })
+        Some(Self { nfa, lazy, dense: OnceLock::new(), forgetful: OnceLock::new() })
     }
 
     /// Whether a name matches.
@@ -61,14 +63,17 @@ impl Regular {
         }
     }
 
-    /// Whether a name matches, by following all states at once.
+    /// Whether a name matches, by following states that are forgotten where they are too many.
     fn matches_slowly(&self, name: &[u8]) -> bool {
-        let forgetful = hybrid::dfa::Config::new().match_kind(MatchKind::All).skip_cache_capacity_check(true);
-        let Ok(lazy) = hybrid::dfa::Builder::new().configure(forgetful).build_from_nfa(self.nfa.clone()) else {
-            return false;
-        };
+        let forgetful = self.forgetful.get_or_init(|| {
+            let config = hybrid::dfa::Config::new().match_kind(MatchKind::All).skip_cache_capacity_check(true);
+            let lazy = hybrid::dfa::Builder::new().configure(config).build_from_nfa(self.nfa.clone()).ok()?;
+            Some((Mutex::new(lazy.create_cache()), lazy))
+        });
+        let Some((cache, lazy)) = forgetful else { return false };
         let input = Input::new(name).anchored(Anchored::Yes);
-        matches!(lazy.try_search_fwd(&mut lazy.create_cache(), &input), Ok(Some(_)))
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(lazy.try_search_fwd(&mut cache, &input), Ok(Some(_)))
     }
 
     /// Something that tells of one name after the other.

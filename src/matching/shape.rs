@@ -21,8 +21,8 @@ pub(crate) enum Shape {
     Other(Vec<u8>),
 }
 
-/// The shape of a simplified tree.
-pub(crate) fn shape(node: &Node) -> Shape {
+/// The shape of a simplified tree; `split` is whether it may be that of several conditions.
+pub(crate) fn shape(node: &Node, split: bool) -> Shape {
     if let Some(names) = texts(node) {
         return Shape::Names(names);
     }
@@ -38,7 +38,7 @@ pub(crate) fn shape(node: &Node) -> Shape {
         let tails = tails.into_iter().map(|tail| tail.into_iter().rev().collect()).collect();
         return Shape::Tails(shortest(tails), more);
     }
-    if let Some(both) = conditions(nodes) {
+    if split && let Some(both) = conditions(nodes) {
         return Shape::All(both);
     }
     Shape::Other(nodes.iter().map_while(|node| if let Node::Chars(set) = node { set.only() } else { None }).collect())
@@ -169,7 +169,7 @@ mod tests {
     fn one_more_character_is_not_anything() {
         let node = Node::Concat(vec![Node::text("t"), Node::Chars(Chars::ALL)]);
 
-        assert_eq!(Shape::Other(b"t".to_vec()), shape(&node));
+        assert_eq!(Shape::Other(b"t".to_vec()), shape(&node, true));
     }
 
     fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
@@ -181,7 +181,7 @@ mod tests {
         let region = Node::Either(vec![Node::text("us"), Node::text("eu"), Node::text("us")]);
         let node = Node::Concat(vec![region, Node::Chars(Chars::of("12"))]);
 
-        assert_eq!(Shape::Names(texts(&["eu1", "eu2", "us1", "us2"])), shape(&node));
+        assert_eq!(Shape::Names(texts(&["eu1", "eu2", "us1", "us2"])), shape(&node, true));
     }
 
     #[test]
@@ -196,13 +196,13 @@ mod tests {
             Node::text("l"),
         ]);
 
-        assert_eq!(Shape::Heads(texts(&["mail", "order"]), 0), shape(&heads));
-        assert_eq!(Shape::Tails(texts(&["ld-"]), 1), shape(&tail));
+        assert_eq!(Shape::Heads(texts(&["mail", "order"]), 0), shape(&heads, true));
+        assert_eq!(Shape::Tails(texts(&["ld-"]), 1), shape(&tail, true));
     }
 
     #[test]
     fn anything_is_the_empty_head() {
-        assert_eq!(Shape::Heads(texts(&[""]), 0), shape(&Node::anything()));
+        assert_eq!(Shape::Heads(texts(&[""]), 0), shape(&Node::anything(), true));
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         let all = Node::repeat(Node::Chars(Chars::ALL), 0, None, Greed::Possessive);
         let node = Node::Concat(vec![all, Node::text("a")]);
 
-        assert_eq!(Shape::Other(Vec::new()), shape(&node));
+        assert_eq!(Shape::Other(Vec::new()), shape(&node, true));
     }
 
     #[test]
@@ -220,7 +220,10 @@ mod tests {
 
         let letter = Node::Chars(Chars::one('_'));
         let internal = Node::Concat(vec![letter.clone(), letter, Node::anything()]);
-        assert_eq!(Shape::All(vec![(false, Node::Concat(vec![Node::anything()])), (true, internal)]), shape(&node));
+        assert_eq!(
+            Shape::All(vec![(false, Node::Concat(vec![Node::anything()])), (true, internal)]),
+            shape(&node, true)
+        );
     }
 
     #[test]
@@ -228,6 +231,6 @@ mod tests {
         let more = Node::repeat(Node::text("a"), 1, None, Greed::Lazy);
         let node = Node::Concat(vec![Node::text("t"), Node::text("-"), more]);
 
-        assert_eq!(Shape::Other(b"t-".to_vec()), shape(&node));
+        assert_eq!(Shape::Other(b"t-".to_vec()), shape(&node, true));
     }
 }

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use crate::error::PatternError;
 
 /// How deep groups and classes may nest. Every parser descends by recursion; this keeps its stack small.
-pub(crate) const DEEPEST: usize = 250;
+pub(crate) const DEEPEST: usize = 100;
 
 /// A pattern being read from left to right; a position counts characters.
 pub(crate) struct Text {

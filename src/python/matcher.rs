@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
 use super::error::IllegalStateError;
-use super::patterns::{self, Signal};
+use super::patterns;
 use super::read::with_name;
 use crate::matching::dialect::Dialect;
 use crate::matching::matcher::{Changes, Matcher};
@@ -42,10 +42,8 @@ impl PyMatcher {
         let given = patterns::topics(topics)?;
         let names = patterns::texts(&given)?;
         let state = &mut *self.state()?;
-        let mut signal = Signal::new(py);
-        let added = state.matcher.add_topics(&names, &mut || signal.pulse());
-        signal.raised()?;
-        let (new, gained) = added?;
+        let matcher = &mut state.matcher;
+        let (new, gained) = patterns::searching(py, |pulse| matcher.add_topics(&names, pulse))?;
         let mut new = new.into_iter().peekable();
         for (topic, name) in given.iter().zip(names) {
             if new.next_if(|number| state.matcher.topics().bytes(*number) == name.as_bytes()).is_some() {
@@ -66,7 +64,16 @@ impl PyMatcher {
         for number in numbers {
             state.topics[number as usize] = None;
         }
+        if let Some(standing) = state.matcher.renumber() {
+            let old = &mut state.topics;
+            state.topics = standing.into_iter().map(|number| old[number as usize].take()).collect();
+        }
         changes
+    }
+
+    /// The topics, as they were added.
+    fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.state()?.topics.iter().flatten())
     }
 
     /// Adds a pattern: its number, and the topics that it gained; `owner` says whose it is in errors.
@@ -76,10 +83,8 @@ impl PyMatcher {
         let pattern =
             with_name(pattern, what, |text| patterns::read(text, self.dialect, self.include_internal, Some(&owner)))??;
         let state = &mut *self.state()?;
-        let mut signal = Signal::new(py);
-        let added = state.matcher.add_pattern(pattern, &mut || signal.pulse());
-        signal.raised()?;
-        let number = added?;
+        let matcher = &mut state.matcher;
+        let number = patterns::searching(py, |pulse| matcher.add_pattern(pattern, pulse))?;
         Ok((number, state.names(py, state.matcher.found(number))?))
     }
 

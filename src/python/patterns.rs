@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::error::{IllegalArgumentError, InvalidPatternError, UnsupportedPatternError, shown, wrong_type};
 use super::read::{NamedTopics, is_text, iterate, with_name};
+use crate::error::MatchError;
 use crate::group::{Group, Topics};
 use crate::matching::catalog::{self, Catalog};
 use crate::matching::dialect::Dialect;
@@ -19,37 +20,18 @@ pub(super) fn read(text: &str, dialect: Dialect, include_internal: bool, owner: 
     })
 }
 
-/// The numbers of all names of a catalog that a pattern matches, ascending.
-fn select(py: Python<'_>, pattern: &Pattern, catalog: &Catalog) -> PyResult<Vec<u32>> {
-    let mut signal = Signal::new(py);
-    let found = pattern.select(catalog, &mut || signal.pulse());
-    signal.raised()?;
-    Ok(found?)
-}
-
-/// Looks now and then whether somebody pressed Ctrl-C.
-pub(super) struct Signal<'py> {
-    py: Python<'py>,
-    raised: Option<PyErr>,
-}
-
-impl<'py> Signal<'py> {
-    pub(super) fn new(py: Python<'py>) -> Self {
-        Self { py, raised: None }
-    }
-
-    /// Whether to go on.
-    pub(super) fn pulse(&mut self) -> bool {
-        if let Err(error) = self.py.check_signals() {
-            self.raised = Some(error);
-        }
-        self.raised.is_none()
-    }
-
-    /// The exception that the signal raised.
-    pub(super) fn raised(self) -> PyResult<()> {
-        self.raised.map_or(Ok(()), Err)
-    }
+/// Does work without the interpreter lock; what it is given to ask says whether to go on, which Ctrl-C ends.
+pub(super) fn searching<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, MatchError> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let mut pulse = || {
+        raised = Python::attach(|py| py.check_signals().err());
+        raised.is_none()
+    };
+    let found = py.detach(|| work(&mut pulse));
+    raised.map_or_else(|| Ok(found?), Err)
 }
 
 /// The dialect of a name.
@@ -108,16 +90,20 @@ pub(super) fn match_topics<'py>(
 
 /// The topics that a pattern matches, tried one by one.
 fn matching<'py>(py: Python<'py>, pattern: &Pattern, topics: &[Bound<'py, PyString>]) -> PyResult<Bound<'py, PyList>> {
-    let mut found = Vec::new();
-    for (row, topic) in topics.iter().enumerate() {
-        if row % 16 == 15 {
-            py.check_signals()?;
+    let names = texts(topics)?;
+    let found = searching(py, |pulse| {
+        let mut found = Vec::new();
+        for (row, name) in names.iter().enumerate() {
+            if row % 16 == 15 && !pulse() {
+                return Err(MatchError::Interrupted);
+            }
+            if pattern.matches(name)? {
+                found.push(row);
+            }
         }
-        if pattern.matches(topic.to_str()?)? {
-            found.push(topic);
-        }
-    }
-    PyList::new(py, found)
+        Ok(found)
+    })?;
+    PyList::new(py, found.into_iter().map(|row| &topics[row]))
 }
 
 /// So few patterns are tried on names one by one: putting them in a catalog would take longer.
@@ -138,14 +124,13 @@ pub(super) fn match_each<'py>(
     if patterns.len() <= FEW {
         return patterns.iter().map(|pattern| matching(py, pattern, &topics)).collect();
     }
-    let (catalog, _) = Catalog::new(texts(&topics)?);
-    let mut answers = Vec::with_capacity(patterns.len());
-    for pattern in &patterns {
-        py.check_signals()?;
-        let found = select(py, pattern, &catalog)?;
-        answers.push(PyList::new(py, found.into_iter().map(|number| &topics[number as usize]))?);
-    }
-    Ok(answers)
+    let names = texts(&topics)?;
+    let found = searching(py, |pulse| {
+        let (catalog, _) = Catalog::new(names);
+        patterns.iter().map(|pattern| pattern.select(&catalog, pulse)).collect::<Result<Vec<_>, _>>()
+    })?;
+    let list = |numbers: Vec<u32>| PyList::new(py, numbers.into_iter().map(|number| &topics[number as usize]));
+    found.into_iter().map(list).collect()
 }
 
 fn plain(
@@ -252,7 +237,8 @@ impl Resolved {
             return Ok(class);
         }
         let found = read(pattern, dialect, false, Some(owner))?;
-        let mut found = select(py, &found, topics.catalog(py)?)?;
+        let catalog = topics.catalog(py)?;
+        let mut found = searching(py, |pulse| found.select(catalog, pulse))?;
         let class = group.class(&mut found);
         self.classes.insert(key, class);
         Ok(class)

@@ -45,7 +45,8 @@ class AssignedPartitions:
     def move_partition_to_end(self, tp: TopicPartition) -> None:
         """Make it the last of the order, as after a fetch; nothing happens if it is not assigned."""
         if self._state_or_none(tp) is not None:
-            self._states[tp if type(tp) is TopicPartition else TopicPartition(*tp)] = self._states.pop(tp)
+            standing = read_partition(tp, "SubscriptionState")  # not an equal tuple with numbers of another kind
+            self._states[standing] = self._states.pop(standing)
 
     # ---- paused, about to go, just come
 

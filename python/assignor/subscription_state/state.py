@@ -8,6 +8,7 @@ from assignor.model import read_names, wrong_type
 from assignor.subscription_state.position import OffsetAndMetadata
 from assignor.subscription_state.subscribed import Subscribed
 from assignor.subscription_state.subscribing import SubscriptionType
+from assignor.topic_names import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
     from assignor.model import TopicPartition
@@ -84,17 +85,20 @@ class SubscriptionState(Subscribed):
     def assign_from_user(self, partitions: Partitions) -> bool:
         """Assign what the user picked, as `Subscribed.assign_from_user` says; no assignment is needed any more."""
         changed = super().assign_from_user(partitions)
+        self._arrived &= self._states.keys()
         self._needs_partition_assignment = False
         return changed
 
     def assign_from_subscribed(self, partitions: Partitions) -> None:
         """Assign what the group decided, as `Subscribed.assign_from_subscribed` says; no other is needed any more."""
         super().assign_from_subscribed(partitions)
+        self._arrived &= self._states.keys()
         self._needs_partition_assignment = False
 
     def unsubscribe(self) -> None:
         """Forget subscription and assignment; the listener stays."""
         super().unsubscribe()
+        self._arrived.clear()
         self._needs_partition_assignment = True
 
     def _change_subscription(self, topics: frozenset[str]) -> bool:
@@ -114,16 +118,25 @@ class SubscriptionState(Subscribed):
         """What the user assigned; nothing where a group decides."""
         return frozenset(self._states) if self._type is SubscriptionType.USER_ASSIGNED else frozenset()
 
-    def update_from_metadata(self, topic_names: Topics) -> bool:
+    def update_from_metadata(self, topic_names: Topics, *, include_internal: bool = False) -> bool:
         """Subscribe to those topics of the cluster that the pattern matches, as Metadata.Listener did.
+
+        Args:
+            topic_names: All topics of the cluster.
+            include_internal: Whether topics that the broker keeps for itself are matched too; consumers leave them out
+                by default (`exclude.internal.topics`).
 
         Returns:
             Whether the subscribed topics changed; never where no pattern is in use.
+
+        Raises:
+            IllegalArgumentError: A name that Kafka could not have.
         """
         names = read_names(topic_names, "update_from_metadata")
         if not self.has_pattern_subscription():
             return False
-        return self.subscribe_from_pattern(filter(self.matches_subscribed_pattern, names))
+        visible = names if include_internal else [name for name in names if name not in INTERNAL_TOPICS]
+        return self.subscribe_from_pattern(filter(self.matches_subscribed_pattern, visible))
 
     # ---- the older design: committed offsets
 
@@ -162,5 +175,5 @@ class SubscriptionState(Subscribed):
             raise wrong_type("a committed offset", "an OffsetAndMetadata", committed)
         self._state(tp).committed = committed
         self._arrived.add(tp)
-        if len(self._arrived) >= len(self._states) and self._arrived.issuperset(self._states):
+        if len(self._arrived) == len(self._states):  # all of them are assigned
             self.commits_refreshed()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from assignor.errors import IllegalArgumentError, IllegalStateError
 from assignor.matching import TopicPattern
-from assignor.model import TopicPartition, check_name, java_order, read_names
+from assignor.model import TopicPartition, check_name, java_order, read_names, wrong_type
 from assignor.subscription_state.assigned import read_partitions
 from assignor.subscription_state.hash_order import hash_order, presized_capacity
 from assignor.subscription_state.partition_state import PartitionState
@@ -185,7 +185,12 @@ class Subscribed(FetchPositions):
         self.mark_pending_on_assigned_callback(marked, True)
 
     def check_assignment_matched_subscription(self, partitions: Partitions) -> bool:
-        """Whether all are of topics that match the pattern or, where there is none, that are subscribed."""
+        """Whether all are of topics that match the pattern or, where there is none, that are subscribed.
+
+        Raises:
+            IllegalArgumentError: A pattern is in use, and Kafka could have no topic of such a name.
+            UnsupportedPatternError: The pattern takes too many steps on a name.
+        """
         topics = {topic for topic, _ in read_partitions(partitions, "check_assignment_matched_subscription")}
         if self._pattern is not None:
             return all(map(self._pattern.matches, topics))
@@ -196,8 +201,18 @@ class Subscribed(FetchPositions):
         return self._assignment_id
 
     def set_assigned_topic_ids(self, topic_ids: Iterable[object]) -> None:
-        """Say which topics the broker assigned, by id."""
-        self._topic_ids = frozenset(topic_ids)
+        """Say which topics the broker assigned, by id.
+
+        Raises:
+            WrongTypeError: No iterable of hashable ids.
+        """
+        wanted = "an iterable of hashable ids"
+        if isinstance(topic_ids, (str, bytes, bytearray)):
+            raise wrong_type("topic_ids", wanted, topic_ids)
+        try:
+            self._topic_ids = frozenset(topic_ids)
+        except TypeError as error:
+            raise wrong_type("topic_ids", wanted, topic_ids) from error
 
     def assigned_topic_ids(self) -> frozenset[object]:
         """The topics that the broker assigned, by id."""
@@ -240,7 +255,14 @@ class Subscribed(FetchPositions):
         return self._type in AUTO_TYPES
 
     def matches_subscribed_pattern(self, topic: str) -> bool:
-        """Whether the whole name matches the pattern, where one that is matched here is in use."""
+        """Whether the pattern matches the name as its dialect says, where one that is matched here is in use.
+
+        The consumer's own dialect is `java`: the whole name has to match.
+
+        Raises:
+            IllegalArgumentError: A pattern is in use, and Kafka could have no topic of that name.
+            UnsupportedPatternError: The pattern takes too many steps on the name.
+        """
         check_name(topic, "matches_subscribed_pattern: topic")
         return self._pattern is not None and self._pattern.matches(topic)
 

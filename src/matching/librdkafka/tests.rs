@@ -119,7 +119,7 @@ fn what_glibc_mixes_up_without_a_rule_is_left_out() {
         let reference = parse(pattern).expect_err(pattern);
         assert_eq!((false, position), (reference.invalid, reference.position), "{pattern}");
     }
-    let stars = format!("^{}$b{}", "(a".repeat(200), ")*".repeat(200));
+    let stars = format!("^{}$b{}", "(a".repeat(90), ")*".repeat(90));
     assert!(parse(&stars).is_ok());
     let deep = parse(&("^".to_owned() + &"(".repeat(100_000))).expect_err("deep");
     assert!(!deep.invalid);

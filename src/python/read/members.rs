@@ -81,11 +81,13 @@ impl Reader<'_> {
         }
         let owner = Owner::Member(id).to_string();
         let dialect = patterns::dialect(&subscription.getattr(intern!(py, "dialect"))?)?;
-        with_name(
+        let class = with_name(
             &pattern,
             || format!("{owner}: pattern"),
             |pattern| self.resolved.class(py, &mut self.group, self.topics, (pattern, dialect), &owner),
-        )?
+        )?;
+        self.resolver.forget(); // other threads may have run
+        class
     }
 
     fn subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<()> {

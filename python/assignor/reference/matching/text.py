@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-DEEPEST = 250
+DEEPEST = 100
 """How deep groups and classes may nest."""
 
 
