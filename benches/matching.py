@@ -196,7 +196,7 @@ def _new_topic(texts: list[str], topics: list[str]) -> dict[str, Callable[[], ob
     def ours() -> list[list[int]]:
         found = [sorted(matcher.add_topics([name])) for name in new]  # type: ignore[type-var]  # keys are numbers here
         matcher.remove_topics(new)
-        return found  # type: ignore[return-value]
+        return found  # type: ignore[return-value]  # keys are numbers here
 
     def theirs() -> list[list[int]]:
         return [[number for number, pattern in enumerate(compiled) if pattern.fullmatch(name)] for name in new]

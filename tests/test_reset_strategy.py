@@ -92,7 +92,7 @@ def test_what_is_no_strategy_is_refused_in_kafkas_words(text: str, message: str)
 
 def test_none_is_an_illegal_argument_as_null_is_in_kafka() -> None:
     with pytest.raises(IllegalArgumentError, match=r"^Auto offset reset strategy is null$"):
-        AutoOffsetResetStrategy.from_string(None)  # type: ignore[arg-type]
+        AutoOffsetResetStrategy.from_string(None)  # type: ignore[arg-type]  # on purpose
 
 
 def test_a_timestamp_says_what_to_look_up() -> None:
@@ -115,7 +115,7 @@ def test_equal_durations_are_equal_strategies() -> None:
 
 def test_a_strategy_made_by_hand_is_checked() -> None:
     with pytest.raises(WrongTypeError, match="type must be a StrategyType, not str"):
-        AutoOffsetResetStrategy("latest")  # type: ignore[arg-type]
+        AutoOffsetResetStrategy("latest")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(IllegalArgumentError, match="a duration goes with by_duration only: latest, 5"):
         AutoOffsetResetStrategy(StrategyType.LATEST, 5)
     with pytest.raises(IllegalArgumentError, match="a duration goes with by_duration only: by_duration, None"):
@@ -123,6 +123,6 @@ def test_a_strategy_made_by_hand_is_checked() -> None:
     with pytest.raises(IllegalArgumentError, match="a duration cannot be negative: -1"):
         AutoOffsetResetStrategy(StrategyType.BY_DURATION, -1)
     with pytest.raises(WrongTypeError, match="an int of nanoseconds, not float"):
-        AutoOffsetResetStrategy(StrategyType.BY_DURATION, 1.5)  # type: ignore[arg-type]
+        AutoOffsetResetStrategy(StrategyType.BY_DURATION, 1.5)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(WrongTypeError, match="must be a str, not int"):
-        AutoOffsetResetStrategy.from_string(7)  # type: ignore[arg-type]
+        AutoOffsetResetStrategy.from_string(7)  # type: ignore[arg-type]  # on purpose

@@ -134,11 +134,11 @@ def test_numbers_of_numpy_are_numbers() -> None:
     import numpy as np
 
     state = SubscriptionState("latest")
-    state.assign_from_user([("t", np.int64(3))])  # type: ignore[list-item]
+    state.assign_from_user([("t", np.int64(3))])  # type: ignore[list-item]  # on purpose
     state.seek(("t", np.int32(3)), np.int64(5))  # type: ignore[arg-type]
 
     (tp,) = state.assigned_partitions_list()
-    assert (int, int) == (type(tp.partition), type(state.position(tp).offset))  # type: ignore[union-attr]
+    assert (int, int) == (type(tp.partition), type(state.position(tp).offset))  # type: ignore[union-attr]  # on purpose
 
 
 def test_a_state_can_be_copied_and_pickled() -> None:

@@ -89,7 +89,7 @@ def test_positions_and_pauses_stay_with_partitions_that_stay() -> None:
     state.pause(T0)
 
     state.assign_from_subscribed([T0, U0])
-    assert (7, True) == (state.position(T0).offset, state.is_paused(T0))  # type: ignore[union-attr]
+    assert (7, True) == (state.position(T0).offset, state.is_paused(T0))  # type: ignore[union-attr]  # as users write it
 
     state.assign_from_subscribed([U0])
     state.assign_from_subscribed([T0])
@@ -102,7 +102,7 @@ def test_the_group_gives_the_order_and_topics_stay_together() -> None:
 
     state.move_partition_to_end(T1)
     assert [T0, U0, T1] == state.assigned_partitions_list()
-    state.move_partition_to_end(("t", 0))  # type: ignore[arg-type]
+    state.move_partition_to_end(("t", 0))  # type: ignore[arg-type]  # as users write it
     assert [U0, T1, T0] == state.assigned_partitions_list()
     assert all(isinstance(tp, TopicPartition) for tp in state.assigned_partitions())
 
@@ -205,7 +205,7 @@ def test_several_partitions_are_reset_at_once() -> None:
 
     assert {T0, T1} == state.partitions_needing_reset(0)
     with pytest.raises(NullArgumentError, match="several partitions need a strategy"):
-        state.request_offset_reset([T0, T1])  # type: ignore[call-overload]
+        state.request_offset_reset([T0, T1])  # type: ignore[call-overload]  # as users write it
 
 
 def test_without_a_strategy_the_partitions_without_an_offset_are_listed_as_java_lists_them() -> None:
