@@ -9,6 +9,7 @@ mod escape;
 mod look_behind;
 mod names;
 mod parser;
+mod part;
 mod properties;
 mod quantifier;
 mod references;

@@ -6,24 +6,13 @@ use super::brackets::class;
 use super::cursor::{Cursor, FAILURE};
 use super::escape::{Escape, escape, group_name};
 use super::look_behind::look_behind;
+use super::part::{Atom, Part};
 use super::properties::property;
 use super::quantifier::quantifier;
 use super::references;
 use super::width::{Step, Width};
 use crate::error::PatternError;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a part means, and how Java sees its length.
-struct Part {
-    node: Node,
-    steps: Vec<Step>,
-}
-
-/// A part that is no group, and whether Java repeats it by a loop over characters.
-struct Atom {
-    part: Part,
-    is_property: bool,
-}
 
 /// What a group is for.
 #[derive(PartialEq, Eq)]
@@ -383,22 +372,5 @@ impl Parser {
             (_, false) => vec![Step::Loop],
         };
         Ok(Part { node: quantifier.of(part.node), steps })
-    }
-}
-
-impl Part {
-    fn either(parts: Vec<Self>) -> Self {
-        let steps = vec![Step::Either(parts.iter().map(|part| Width::of(&part.steps)).collect())];
-        Self { node: Node::Either(parts.into_iter().map(|part| part.node).collect()), steps }
-    }
-}
-
-impl Atom {
-    fn of(node: Node, steps: Vec<Step>) -> Self {
-        Self { part: Part { node, steps }, is_property: false }
-    }
-
-    fn property(set: Chars) -> Self {
-        Self { part: Part { node: Node::Chars(set), steps: vec![Step::Add(1, 1)] }, is_property: true }
     }
 }
