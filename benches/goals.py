@@ -136,6 +136,13 @@ COLLECT = 0.3
 """How many times as long `gc.collect()` may take after `assign` as after the reference."""
 
 
+ALL_AT_ONCE = {"re": 10, "google-re2": 10, "google-re2 Set": 4}
+"""How many times as long a peer should take to compile and match all patterns."""
+
+NEW_PATTERN = 20
+"""How many times as long Python's re should take for a pattern that is new."""
+
+
 def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
     """JMH's points of ratio 10, but for the largest, which take Java minutes."""
     return [
@@ -158,6 +165,7 @@ class Selection:
         java: The groups on which Java is timed.
         encoded: The groups that are encoded.
         growing: By the size that doubles, the first group of the series.
+        matched: How many topics and how many patterns; the last are the most.
         partitions: Of the groups whose memory is measured.
         checked: The groups, and their shapes, on which the checks of input are timed.
     """
@@ -169,6 +177,7 @@ class Selection:
     java: list[Workload]
     encoded: list[Workload]
     growing: dict[Axis, Workload]
+    matched: Sequence[tuple[int, int]]
     partitions: int = 1_000_000
     checked: Sequence[tuple[Workload, Shape]] = ()
 
@@ -193,6 +202,7 @@ _DEFAULT = Selection(
         "topics": Workload(1000, 125, 50),
         "partitions": Workload(1000, 10, 6250),
     },
+    matched=[(10_000, 1), (10_000, 10), (10_000, 200), (10_000, 2000)],
     checked=[
         (TINY, "lists"),
         (SMALL, "lists"),
@@ -211,6 +221,7 @@ SELECTIONS = {
         java=[jmh(100, 10, 10), jmh(100, 10, 10, racks="two"), jmh(100, 10, 10, "HETEROGENEOUS", "two", "differ")],
         encoded=[jmh(100, 10, 10)],
         growing=dict.fromkeys(get_args(Axis), Workload(50, 10, 20)),
+        matched=[(200, 1), (200, 20)],
         partitions=100_000,
     ),
     "default": _DEFAULT,

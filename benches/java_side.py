@@ -1,7 +1,7 @@
-"""Java's own side: Kafka's RangeAssignor in a Java process that is built by Maven and called through a pipe.
+"""Java's own side: Kafka's RangeAssignor, and engines of patterns, each in a process called through a pipe.
 
-The process is there while ours is timed and makes its calls when its turn comes, in the same rounds. Its input is built
-and its code compiled before the first of them.
+Maven builds it. The process is there while ours is timed and makes its calls when its turn comes, in the same rounds.
+Its input is built and its code compiled before the first of them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -29,31 +31,29 @@ class JavaMissingError(Exception):
     """Java cannot be timed here, and why."""
 
 
-class JavaSide:
-    """The Java process, with one group at a time.
+class JavaProcess:
+    """A program of benches/java that answers each line with a line.
 
     Args:
-        warm: How many milliseconds each group is assigned for before it is timed.
+        program: The class with its `main`.
 
     Attributes:
-        version: Of Java and of kafka-clients.
+        version: Of Java.
 
     Raises:
         JavaMissingError: There is no Java or no Maven, or building failed.
     """
 
-    def __init__(self, warm: int) -> None:
-        self._warm = warm
+    def __init__(self, program: str) -> None:
         java = shutil.which("java")
         if java is None:
             raise JavaMissingError("java was not found")
         _build()
-        clients = next((BUILT / "jars").glob("kafka-clients-*.jar"))
         release = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True, check=True).stderr.split('"')[1]
-        self.version = f"{clients.stem}, Java {release}, {' '.join(OPTIONS)}"
+        self.version = f"Java {release}, {' '.join(OPTIONS)}"
         path = os.pathsep.join([str(BUILT / "classes"), str(BUILT / "jars" / "*")])
         self._process = subprocess.Popen(
-            [java, *OPTIONS, "-cp", path, "RangeTimer"],
+            [java, *OPTIONS, "-cp", path, program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -61,11 +61,41 @@ class JavaSide:
             bufsize=1,
         )
 
-    def __enter__(self) -> JavaSide:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the process."""
         self._process.communicate()
+
+    def _ask(self, line: str) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the Java side ended at {line[:60]!r}: {self._process.communicate()[1]}")
+        return answer.strip()
+
+
+class JavaSide(JavaProcess):
+    """Kafka's RangeAssignor, with one group at a time.
+
+    Args:
+        warm: How many milliseconds each group is assigned for before it is timed.
+
+    Attributes:
+        version: Of Java and of kafka-clients.
+    """
+
+    def __init__(self, warm: int) -> None:
+        super().__init__("RangeTimer")
+        self._warm = warm
+        self.version = f"{_jar('kafka-clients')}, {self.version}"
 
     def prepare(self, workload: Workload) -> tuple[int, int]:
         """Takes a group, and answers how many partitions Java assigns and the checksum of who has which."""
@@ -86,15 +116,39 @@ class JavaSide:
 
         return sample
 
-    def _ask(self, line: str) -> str:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"the Java side ended at {line[:60]!r}: {self._process.communicate()[1]}")
-        return answer.strip()
+
+class PatternSide(JavaProcess):
+    """java.util.regex and RE2/J, with one set of patterns and topics at a time.
+
+    Attributes:
+        version: Of Java and of RE2/J.
+        engines: What tables call the two.
+    """
+
+    engines: ClassVar = {"java.util.regex": "java", "RE2/J": "re2j"}
+
+    def __init__(self) -> None:
+        super().__init__("PatternTimer")
+        self.version = f"{_jar('re2j')}, {self.version}"
+
+    def prepare(self, engine: str, patterns: Iterable[str], topics: Iterable[str]) -> int:
+        """Takes patterns and topics, and answers how many matches there are."""
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
+            file.write("\n".join([*patterns, "", *topics]))
+            file.flush()
+            return int(self._ask(f"read {self.engines[engine]} {file.name}"))
+
+    def sampler(self, engine: str) -> Sampler:
+        """Samples calls of an engine on what was prepared last."""
+
+        def sample(calls: int) -> float:
+            return int(self._ask(f"time {self.engines[engine]} {calls}")) / calls / 1e9
+
+        return sample
+
+
+def _jar(name: str) -> str:
+    return next((BUILT / "jars").glob(f"{name}-*.jar")).stem
 
 
 def checksum(plan: Plan) -> tuple[int, int]:
@@ -118,7 +172,7 @@ def _crcs(names: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 def _build() -> None:
     """Has Maven fetch the jars and compile the timer, unless that was done since the sources changed."""
     sources = [HERE / "java" / "pom.xml", *(HERE / "java" / "src").rglob("*.java")]
-    made = BUILT / "classes" / "RangeTimer.class"
+    made = BUILT / "classes" / "PatternTimer.class"
     if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return
     maven = shutil.which("mvn")

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import assignor._core
 from goals import SELECTIONS
-from sections import SECTIONS, Raw
+from sections import SECTIONS
 from sides import SIDES, WrongAnswerError, require_release
-from tables import Section
+from tables import Raw, Section
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,25 +5,20 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from checks import timed as timed_checks
 from checks import trusting
 from goals import BEYOND, CHECKING, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, Goal, JavaGoal, Outcome, Selection
 from java_side import JavaMissingError, JavaSide, checksum
+from matching import matching
 from memory import measure
 from sides import SIDES, WrongAnswerError, encoders, right_answer
-from tables import Section, Table, milliseconds, shown
+from subscription_states import subscription_state
+from tables import Raw, Report, Section, Table, milliseconds, shown
 from timing import Pace, Sampler, Times, interleave, ratio, sampler
 from twins import TwinMissingError
 from workloads import PAIRS, Racks, Shape, Workload, doubling
-
-Report = Callable[[str], None]
-"""Is told what is about to be timed."""
-
-Raw = dict[str, Any]
-"""Everything that was measured, by section, for a file."""
 
 
 def timed(
@@ -241,5 +236,14 @@ def checks(selection: Selection, report: Report, raw: Raw) -> Section:
     return Section(title, note, Table(["call", "checked", "unchecked"], rows), outcomes)
 
 
-SECTIONS = {"peers": peers, "java": java, "encode": encode, "growth": growth, "memory": memory, "checks": checks}
+SECTIONS = {
+    "peers": peers,
+    "java": java,
+    "encode": encode,
+    "growth": growth,
+    "memory": memory,
+    "checks": checks,
+    "matching": matching,
+    "subscription-state": subscription_state,
+}
 """By the name under which one can ask for it alone."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from goals import Outcome
+
+Report = Callable[[str], None]
+"""Is told what is about to be timed."""
+
+Raw = dict[str, Any]
+"""Everything that was measured, by section, for a file."""
 
 
 @dataclass(frozen=True, slots=True)

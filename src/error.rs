@@ -56,3 +56,35 @@ pub struct PlanError {
     /// What was wrong.
     pub reason: String,
 }
+
+/// A topic pattern that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("position {position}: {reason}")]
+pub struct PatternError {
+    /// Whether the dialect itself refuses the pattern; else it is the engine that cannot match it exactly.
+    pub invalid: bool,
+    /// Index of the character at which the reason lies.
+    pub position: usize,
+    /// What was wrong, or the construct that is not supported.
+    pub reason: String,
+}
+
+/// A pattern that was not tried on all names.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MatchError {
+    /// One name takes too long: with back-references it may, and with loops many deep.
+    #[error("{dialect} pattern '{pattern}': a search of over {steps} steps on the topic '{topic}'")]
+    TooManySteps {
+        /// The pattern.
+        pattern: String,
+        /// Its dialect.
+        dialect: &'static str,
+        /// The name.
+        topic: String,
+        /// How many steps a name may take.
+        steps: usize,
+    },
+    /// Whoever asked does not want to know any more.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -12,6 +12,7 @@ pub mod error;
 pub mod group;
 pub mod history;
 pub mod join;
+pub mod matching;
 pub mod offsets;
 pub mod plan;
 mod rack;

@@ -7,12 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import matching
+import patterns
 import sections
+import subscription_states
 from assignor import PartitionInfo, plan
 from goals import OVER_JAVA, OVER_PEERS, SELECTIONS, Outcome
 from java_side import JavaMissingError, checksum
 from memory import Use
-from sides import SIDES
+from sides import SIDES, WrongAnswerError
 from tables import Section, Table, shown
 from timing import Pace, interleave, ratio
 from workloads import jmh
@@ -131,6 +134,24 @@ def test_memory_beyond_the_result_is_a_share_of_the_result() -> None:
     assert Use(before=None, alive=None, peak=None, collect=[]).beyond is None
 
 
+@pytest.mark.parametrize("side", subscription_states.installed())
+@pytest.mark.parametrize("operation", [*subscription_states.OPERATIONS, *subscription_states.ASSIGNMENTS])
+def test_a_subscription_state_is_timed_once_it_is_right(
+    side: str, operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not subscription_states.offers(side, operation):
+        return
+    subscription_states.prepare(side, operation, 3)()
+
+    wrong = {"is_assigned": [True], "is_fetchable": [True], "fetchable_partitions": [], "all_consumed": {}}
+    method = operation if operation in wrong else "position"
+    if operation in subscription_states.ASSIGNMENTS:
+        method, wrong = "assigned", {"assigned": set()}
+    monkeypatch.setattr(subscription_states.HOLDERS[side], method, lambda *_: wrong.get(method))
+    with pytest.raises(WrongAnswerError, match=f"{side} is wrong about {operation}"):
+        subscription_states.prepare(side, operation, 3)
+
+
 def test_racks_of_columns_are_those_of_the_partitions() -> None:
     workload = jmh(4, 2, 2, racks="two", sizes="differ")
     columns = workload.topic_columns()
@@ -145,3 +166,37 @@ def test_racks_of_columns_are_those_of_the_partitions() -> None:
 def _listed(partitions: object) -> list[PartitionInfo]:
     assert isinstance(partitions, list)
     return partitions
+
+
+def test_drawn_patterns_and_names_are_distinct_and_the_same_each_time() -> None:
+    names = patterns.names(500)
+    texts = patterns.patterns(200, names)
+
+    assert (500, 200) == (len(set(names)), len(set(texts)))
+    assert (names, texts) == (patterns.names(500), patterns.patterns(200, names))
+
+
+def test_all_sides_match_alike() -> None:
+    names = patterns.names(300)
+    texts = patterns.patterns(40, names)
+    right = matching.with_re(texts, names)()
+
+    assert {"resolve", "TopicMatcher", "re"} <= matching.available().keys()
+    assert sum(map(len, right)) > 40
+    for name, side in matching.available().items():
+        assert right == side(texts, names)(), name
+
+
+def test_a_side_that_matches_otherwise_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(texts: list[str], topics: list[str]) -> object:
+        return lambda: [[*topics] for _ in texts]
+
+    monkeypatch.setattr(matching, "available", lambda: {"resolve": wrong})
+    monkeypatch.setattr(matching, "PatternSide", _missing)
+
+    with pytest.raises(WrongAnswerError, match="resolve does not match what re matches"):
+        matching.matching(SELECTIONS["quick"], lambda _: None, {})
+
+
+def _missing() -> None:
+    raise JavaMissingError("mvn was not found")

@@ -6,17 +6,8 @@ from typing import Any
 
 import pytest
 
-from assignor import Subscription, errors
+from assignor import Subscription
 from refusals import ARGUMENT, LONE, NULL, TYPE, Interfering, refused_once
-
-
-def test_a_pattern_is_refused_as_long_as_it_cannot_be_resolved() -> None:
-    with pytest.raises(
-        errors.UnsupportedPatternError, match=r"Subscription: .* list the topics that 'orders\.\*' means"
-    ):
-        Subscription(pattern="orders.*")
-    with pytest.raises(ARGUMENT, match=r"topics or a pattern, not both: \('t',\) and 'orders\.\*'"):
-        Subscription(("t",), pattern="orders.*")
 
 
 @pytest.mark.parametrize("field", ["group_instance_id", "rack"])

@@ -1,6 +1,7 @@
 """Who gets which partition, exactly as Apache Kafka decides it.
 
-`assign` answers with lists, `plan` with a lazy mapping of spans, `check` says what is wrong with anybody's assignment.
+`assign` answers with lists, `plan` with a lazy mapping of spans, `check` says what is wrong with anybody's assignment;
+`match_topics` says which topics a pattern means.
 
 Example:
     >>> from assignor import assign
@@ -10,6 +11,7 @@ Example:
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from assignor import errors
@@ -26,9 +28,13 @@ from assignor.model import (
     TopicPartition,
 )
 from assignor.partition_assignor import PartitionAssignor, RangeAssignor
+from assignor.topic_names import validate_topic
 
 if TYPE_CHECKING:
     from assignor._core import Group, Plan, Topics, assign, plan
+    from assignor.explanation import explain_pattern
+    from assignor.matching import TopicMatcher, match_topics, resolve
+    from assignor.subscription_state import SubscriptionState
 
 __all__ = [
     "Balance",
@@ -44,28 +50,47 @@ __all__ = [
     "RebalanceProtocol",
     "Spans",
     "Subscription",
+    "SubscriptionState",
     "TopicColumns",
+    "TopicMatcher",
     "TopicPartition",
     "Topics",
     "assign",
     "check",
     "errors",
+    "explain_pattern",
+    "match_topics",
     "plan",
+    "resolve",
+    "validate_topic",
 ]
 
-_FROM_CORE = frozenset({"Group", "Plan", "Topics", "assign", "plan"})
+_LATER = {
+    "Group": "_core",
+    "Plan": "_core",
+    "SubscriptionState": "subscription_state",
+    "TopicMatcher": "matching",
+    "Topics": "_core",
+    "assign": "_core",
+    "explain_pattern": "explanation",
+    "match_topics": "matching",
+    "plan": "_core",
+    "resolve": "matching",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none."""
+    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none.
+
+    And the subscription state, which few ask for.
+    """
     if name == "__version__":
         from importlib.metadata import version
 
         return version("assignor")
-    if name in _FROM_CORE:
-        from assignor import _core
-
-        value = globals()[name] = getattr(_core, name)
+    if name in _LATER:
+        module = importlib.import_module(f"assignor.{_LATER[name]}")
+        value = globals()[name] = getattr(module, name)
         return value
     raise AttributeError(f"module 'assignor' has no attribute {name!r}")
 

@@ -12,7 +12,9 @@ from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, To
 
 __all__ = [
     "Group",
+    "Matcher",
     "Plan",
+    "TopicPattern",
     "Topics",
     "__build__",
     "__version__",
@@ -24,6 +26,8 @@ __all__ = [
     "decode_subscription",
     "encode_assignment",
     "encode_subscription",
+    "match_each",
+    "match_topics",
     "plan",
     "replay_groups",
 ]
@@ -113,6 +117,35 @@ class Plan(Mapping[str, list[TopicPartition]]):
     def __getitem__(self, member: str, /) -> list[TopicPartition]: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
+
+@final
+class TopicPattern:
+    def __new__(cls, pattern: str, dialect: str = "java") -> TopicPattern: ...
+    @property
+    def pattern(self) -> str: ...
+    @property
+    def dialect(self) -> str: ...
+    def matches(self, topic: str) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Matcher:
+    """Patterns by number, and the topics that they gained or lost, as they were added."""
+
+    def __new__(cls, dialect: str, include_internal: bool) -> Matcher: ...
+    def add_topics(self, topics: list[str]) -> list[tuple[int, list[str]]]: ...
+    def remove_topics(self, topics: list[str]) -> list[tuple[int, list[str]]]: ...
+    def topics(self) -> list[str]: ...
+    def add_pattern(self, pattern: str, owner: str) -> tuple[int, list[str]]: ...
+    def remove_pattern(self, number: int) -> list[str]: ...
+    def matches(self, number: int) -> list[str]: ...
+
+def match_topics(pattern: str, topics: list[str], dialect: str, include_internal: bool) -> list[str]:
+    """The topics that a pattern matches, in the order given."""
+
+def match_each(patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool) -> list[list[str]]:
+    """The topics that each of several patterns, with dialect and owner, matches; no topic is given twice."""
 
 def decode_subscription(
     data: bytes, tolerant: bool

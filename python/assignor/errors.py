@@ -12,6 +12,7 @@ __all__ = [
     "MissingDependencyError",
     "NoOffsetForPartitionError",
     "NullArgumentError",
+    "PatternError",
     "SparkStartError",
     "UnsupportedPatternError",
     "WireError",
@@ -40,7 +41,13 @@ class IllegalStateError(AssignorError, RuntimeError):
 
 
 class NoOffsetForPartitionError(AssignorError):
-    """No committed offset and no reset strategy (NoOffsetForPartitionException)."""
+    """No committed offset and no reset strategy (NoOffsetForPartitionException).
+
+    Attributes:
+        partitions: The (topic, partition) tuples that it is about.
+    """
+
+    partitions: frozenset[tuple[str, int]] = frozenset()
 
 
 class WireError(AssignorError, ValueError):
@@ -66,12 +73,57 @@ class WireError(AssignorError, ValueError):
         return f"{self.reason} at offset {self.offset} while reading {self.field}"
 
 
-class InvalidPatternError(AssignorError, ValueError):
-    """A topic pattern that its dialect refuses."""
+class PatternError(AssignorError, ValueError):
+    """A topic pattern that cannot be used, and where the reason lies in it: catching it catches both kinds."""
+
+    def __init__(self, reason: str, pattern: str, dialect: str, position: int = 0, owner: str | None = None) -> None:
+        """Keep the parts; the message is made of them."""
+        super().__init__(reason, pattern, dialect, position, owner)
+        self.reason = reason
+        self.pattern = pattern
+        self.dialect = dialect
+        self.position = position
+        self.owner = owner
+
+    def _where(self) -> str:
+        owner = "" if self.owner is None else f"{self.owner}: "
+        pattern = repr(self.pattern if len(self.pattern) <= 200 else self.pattern[:199] + "…")
+        return f"{owner}{self.dialect} pattern {pattern}, position {self.position}"
 
 
-class UnsupportedPatternError(AssignorError, ValueError):
-    """A topic pattern that its dialect accepts and this package cannot match exactly."""
+class InvalidPatternError(PatternError):
+    """A topic pattern that its dialect refuses.
+
+    Attributes:
+        reason: What is wrong with it.
+        pattern: The pattern.
+        dialect: Who refuses it: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+        position: Index of the character at which the reason lies.
+        owner: Whose pattern it is, such as `member 'a'`; None where it was asked about alone.
+    """
+
+    def __str__(self) -> str:
+        return f"{self._where()}: {self.reason}"
+
+
+class UnsupportedPatternError(PatternError):
+    """A topic pattern that its dialect accepts and this package cannot match exactly.
+
+    Attributes:
+        reason: The construct that is not supported; `construct` is the same.
+        pattern: The pattern.
+        dialect: Who accepts it.
+        position: Index of the character at which the construct begins.
+        owner: Whose pattern it is, such as `member 'a'`; None where it was asked about alone.
+    """
+
+    @property
+    def construct(self) -> str:
+        """The construct that is not supported."""
+        return self.reason
+
+    def __str__(self) -> str:
+        return f"{self._where()}: not supported: {self.reason}"
 
 
 class MissingDependencyError(AssignorError, ImportError):

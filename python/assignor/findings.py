@@ -65,7 +65,7 @@ def check(
     topics = {
         topic: [partition.id for partition in found] for topic, found in read_topics(partitions_per_topic).items()
     }
-    wanted = {member.info.member_id: member.topics for member in read_members(subscriptions)}
+    wanted = {member.info.member_id: member.topics for member in read_members(subscriptions, topics)}
     subscribed = frozenset[str]().union(*wanted.values())
     ids_of = {topic: frozenset(ids) for topic, ids in topics.items()}
     owners: Counter[TopicPartition] = Counter()

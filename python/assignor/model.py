@@ -11,7 +11,6 @@ from assignor.errors import (
     AssignorError,
     IllegalArgumentError,
     NullArgumentError,
-    UnsupportedPatternError,
     WrongTypeError,
 )
 
@@ -126,6 +125,10 @@ class RebalanceProtocol(enum.IntEnum):
             ) from None
 
 
+DIALECTS = ("java", "re2j", "librdkafka", "python")
+"""Who reads topic patterns, each in its own way."""
+
+
 def java_order(text: str) -> bytes:
     """A sort key that orders strings as Java's `String.compareTo` does: by UTF-16 code unit.
 
@@ -147,18 +150,20 @@ class Subscription:
         owned_partitions: What the member held before; the range assignor does not look at it.
         generation: The generation in which it held them.
         user_data: Bytes of the member's assignor; the range assignor has none.
-        pattern: Instead of topics; not yet supported.
-        dialect: The dialect of the pattern.
+        pattern: Instead of topics: those that the pattern matches among the topics that there are.
+        dialect: Who reads the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. Whether the dialect accepts
+            the pattern is found out when it is resolved.
 
     Raises:
         WrongTypeError: A `str` where an iterable of topics is meant, or a name that is no `str`.
         NullArgumentError: None as topics or as a name.
-        IllegalArgumentError: A name with a lone surrogate, or pattern and topics together.
-        UnsupportedPatternError: A pattern is given.
+        IllegalArgumentError: A name with a lone surrogate, an unknown dialect, or pattern and topics together.
 
     Example:
         >>> Subscription(["orders", "payments"], rack="r1").topics
         ('orders', 'payments')
+        >>> Subscription(pattern="orders-.*").dialect
+        'java'
     """
 
     topics: tuple[str, ...] = ()
@@ -173,19 +178,19 @@ class Subscription:
     def __post_init__(self) -> None:
         """Take any iterable as topics and owned partitions, and refuse what cannot be meant."""
         object.__setattr__(self, "topics", read_names(self.topics, "Subscription"))
-        check_name(self.dialect, "Subscription: dialect")
+        if check_name(self.dialect, "Subscription: dialect") not in DIALECTS:
+            known = ", ".join(map(repr, DIALECTS))
+            raise IllegalArgumentError(f"Subscription: dialect must be one of {known}, not {shown(self.dialect)}")
         for field in ("group_instance_id", "rack"):
             value = getattr(self, field)
             if value is not None:
                 check_name(value, f"Subscription: {field}")
         if self.pattern is not None:
+            check_name(self.pattern, "Subscription: pattern")
             if self.topics:
                 raise IllegalArgumentError(
                     f"Subscription: give topics or a pattern, not both: {shown(self.topics)} and {shown(self.pattern)}"
                 )
-            raise UnsupportedPatternError(
-                f"Subscription: patterns cannot be resolved yet; list the topics that {shown(self.pattern)} means"
-            )
         object.__setattr__(self, "owned_partitions", _read_owned(self.owned_partitions))
         if self.generation is not None and not is_int(self.generation):
             raise wrong_type("Subscription: generation", "an int", self.generation)

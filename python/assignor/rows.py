@@ -7,7 +7,7 @@ from typing import Any
 
 from assignor.columns import MemberColumns, TopicColumns
 from assignor.errors import IllegalArgumentError
-from assignor.model import PartitionInfo, Subscription
+from assignor.model import DIALECTS, PartitionInfo, Subscription
 
 
 def topics_as_mapping(given: object) -> object:
@@ -59,15 +59,42 @@ def members_as_mapping(given: object) -> object:
     rows = _rows(given)
     if rows is None:
         return given
+    if rows and not ("member_id" in rows[0] and rows[0].keys() & {"topics", "pattern"}):
+        raise IllegalArgumentError(
+            "members as a table need the columns member_id and topics or pattern, and may have dialect, "
+            f"group_instance_id and rack; found {', '.join(rows[0])}"
+        )
     return _unique(
         "member_id",
         (
             (
                 row["member_id"],
-                Subscription(row["topics"], group_instance_id=row.get("group_instance_id"), rack=row.get("rack")),
+                _subscription(row),
             )
             for row in rows
         ),
+    )
+
+
+def _subscription(row: dict[str, Any]) -> Subscription:
+    """The subscription of a row of an Arrow table, which has topics or a pattern."""
+    pattern, owner = row.get("pattern"), f"member '{row['member_id']}'"
+    topics = row.get("topics", ())
+    dialect = "java"
+    if pattern is not None:
+        topics = topics or ()
+        if topics:
+            raise IllegalArgumentError(f"{owner}: give topics or a pattern, not both: the pattern is '{pattern}'")
+        dialect = "java" if row.get("dialect") is None else row["dialect"]
+        if dialect not in DIALECTS:
+            known = ", ".join(map(repr, DIALECTS))
+            raise IllegalArgumentError(f"{owner}: dialect must be one of {known}, not '{dialect}'")
+    return Subscription(
+        topics,
+        group_instance_id=row.get("group_instance_id"),
+        rack=row.get("rack"),
+        pattern=pattern,
+        dialect=dialect,
     )
 
 

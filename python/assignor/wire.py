@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from assignor import _core
 from assignor._engine import as_bytes, choose
 from assignor.errors import IllegalArgumentError
-from assignor.model import Subscription, TopicPartition, check_name, read_int, wrong_type
+from assignor.model import Subscription, TopicPartition, check_name, read_int, shown, wrong_type
 from assignor.reference import wire as reference
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def encode_subscription(
 
     Raises:
         WireError: The version is negative, or a topic or the rack has more than 32,767 bytes in UTF-8.
-        IllegalArgumentError: A number that its field cannot carry, or a name with a lone surrogate.
+        IllegalArgumentError: A number that its field cannot carry, a name with a lone surrogate, or a pattern: a client
+            says which topics it means.
         WrongTypeError: `subscription` is no subscription, or `version` no int; NullArgumentError, which is one, for
             None.
 
@@ -160,6 +161,11 @@ def encode_subscription(
     verb = choose(engine, _core.encode_subscription, reference.encode_subscription)
     if not isinstance(subscription, Subscription | SubscriptionBytes):
         raise wrong_type("subscription", "a Subscription or SubscriptionBytes", subscription)
+    if isinstance(subscription, Subscription) and subscription.pattern is not None:
+        raise IllegalArgumentError(
+            f"subscription: the message has no place for a pattern {shown(subscription.pattern)} but for topics; "
+            "find out by `resolve` which ones it means"
+        )
     generation, rack = subscription.generation, subscription.rack
     if generation is not None:
         generation = read_int(generation, "subscription: generation", bits=32)

@@ -3,17 +3,32 @@
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
-use crate::error::{GroupError, WireError as CoreWireError};
+use crate::error::{GroupError, MatchError, WireError as CoreWireError};
 
 import_exception!(assignor.errors, IllegalArgumentError);
+import_exception!(assignor.errors, IllegalStateError);
+import_exception!(assignor.errors, InvalidPatternError);
 import_exception!(assignor.errors, MissingDependencyError);
 import_exception!(assignor.errors, NullArgumentError);
+import_exception!(assignor.errors, UnsupportedPatternError);
 import_exception!(assignor.errors, WireError);
 import_exception!(assignor.errors, WrongTypeError);
 
 impl From<GroupError> for PyErr {
     fn from(error: GroupError) -> Self {
         IllegalArgumentError::new_err(error.to_string())
+    }
+}
+
+impl From<MatchError> for PyErr {
+    fn from(error: MatchError) -> Self {
+        match error {
+            MatchError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+            MatchError::TooManySteps { pattern, dialect, topic, steps } => {
+                let construct = format!("a search of over {steps} steps on the topic '{topic}'");
+                UnsupportedPatternError::new_err((construct, pattern, dialect, 0))
+            }
+        }
     }
 }
 

@@ -13,6 +13,8 @@ mod fast;
 mod group;
 mod history;
 mod lists;
+mod matcher;
+mod patterns;
 mod plan;
 mod read;
 mod records;
@@ -34,6 +36,10 @@ mod _core {
 
     #[pymodule_export]
     use super::group::PyGroup;
+    #[pymodule_export]
+    use super::matcher::PyMatcher;
+    #[pymodule_export]
+    use super::patterns::{PyTopicPattern, match_each, match_topics};
     #[pymodule_export]
     use super::plan::PyPlan;
     #[pymodule_export]

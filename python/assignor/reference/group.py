@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from assignor.errors import IllegalArgumentError
@@ -19,6 +19,7 @@ from assignor.model import (
     shown,
     wrong_type,
 )
+from assignor.reference.matching.pattern import Pattern, check_topic
 from assignor.rows import members_as_mapping, topics_as_mapping
 
 LARGEST = 2**31 - 1
@@ -67,8 +68,8 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
     return {topic: topics[topic] for topic in sorted(topics, key=java_order)}
 
 
-def read_members(subscriptions: Mapping[str, object]) -> list[Member]:
-    """The members, in the order of the mapping."""
+def read_members(subscriptions: Mapping[str, object], existing: Collection[str]) -> list[Member]:
+    """The members, in the order of the mapping; a pattern means those of the existing topics that it matches."""
     members = []
     given = members_as_mapping(subscriptions)
     for name, subscription in _items(given, "subscriptions", "member ids to subscriptions"):
@@ -80,11 +81,20 @@ def read_members(subscriptions: Mapping[str, object]) -> list[Member]:
                 owned.setdefault(topic, []).append(id)
             owned_bytes = sum(2 + len(topic.encode()) + 4 + 4 * len(ids) for topic, ids in owned.items())
             user_data_bytes = len(subscription.user_data or b"")
-            members.append(Member(info, frozenset(subscription.topics), user_data_bytes, owned_bytes))
+            topics = _wanted(subscription, existing, f"member '{member_id}'")
+            members.append(Member(info, topics, user_data_bytes, owned_bytes))
         else:
             names = read_names(subscription, f"member '{member_id}'")
             members.append(Member(MemberInfo(member_id), frozenset(names)))
     return members
+
+
+def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> frozenset[str]:
+    """The topics of a subscription."""
+    if subscription.pattern is None:
+        return frozenset(subscription.topics)
+    pattern = Pattern(subscription.pattern, subscription.dialect, owner=owner)
+    return frozenset(topic for topic in map(check_topic, existing) if pattern.matches(topic))
 
 
 def kafka_order(members: list[Member]) -> list[Member]:

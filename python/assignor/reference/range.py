@@ -66,7 +66,7 @@ def _solve(
     partitions_per_topic: Mapping[str, object], subscriptions: Mapping[str, object], prefer_rack_aware: bool
 ) -> tuple[list[str], list[Member], dict[str, list[TopicPartition]]]:
     topics = read_topics(partitions_per_topic)
-    members = read_members(subscriptions)
+    members = read_members(subscriptions, topics)
     ordered = kafka_order(members)
     states = []
     for topic, partitions in topics.items():

@@ -278,16 +278,25 @@ fn list_of(item: DataType) -> DataType {
 }
 
 /// What `read` makes of every list of names.
-pub(super) fn names_in_lists(array: &ArrayRef, mut read: impl FnMut(&[&str]) -> u32) -> PyResult<Vec<u32>> {
+///
+/// A row that may be null has the class of no names then.
+pub(super) fn names_in_lists(
+    array: &ArrayRef,
+    may_be_null: &dyn Fn(usize) -> bool,
+    read: &mut dyn FnMut(&[&str]) -> u32,
+) -> PyResult<Vec<u32>> {
     if let Some(dictionary) = array.as_any_dictionary_opt() {
-        if let Some(row) = (0..dictionary.len()).find(|row| dictionary.is_null(*row)) {
+        let is_null = |row: usize| dictionary.is_null(row);
+        if let Some(row) = (0..dictionary.len()).find(|row| is_null(*row) && !may_be_null(*row)) {
             return Err(IllegalArgumentError::new_err(format!("topics[{row}] is null")));
         }
-        if dictionary.is_empty() {
-            return Ok(Vec::new());
+        let of_values = names_in_lists(dictionary.values(), &|_| false, read)?;
+        let none = read(&[]);
+        let class = |(row, key): (usize, usize)| if is_null(row) { none } else { of_values[key] };
+        if of_values.is_empty() {
+            return Ok(vec![none; dictionary.len()]);
         }
-        let of_values = names_in_lists(dictionary.values(), read)?;
-        return Ok(dictionary.normalized_keys().into_iter().map(|key| of_values[key]).collect());
+        return Ok(dictionary.normalized_keys().into_iter().enumerate().map(class).collect());
     }
     check_column(array, "topics", "lists of text", |kind| is_list_column(kind, is_text_column))?;
     let rows = array.len();
@@ -301,6 +310,10 @@ pub(super) fn names_in_lists(array: &ArrayRef, mut read: impl FnMut(&[&str]) -> 
     let mut names = Vec::new();
     for row in 0..lists.len() {
         let bounds = lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize;
+        if lists.is_null(row) && may_be_null(row) {
+            found.push(read(&[]));
+            continue;
+        }
         if lists.is_null(row) || bounds.clone().any(|place| texts.is_null(place)) {
             let what = if lists.is_null(row) { "is null" } else { "has a null" };
             return Err(IllegalArgumentError::new_err(format!("topics[{row}] {what}")));

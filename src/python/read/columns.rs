@@ -11,6 +11,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use super::super::error::{IllegalArgumentError, wrong_type};
+use super::super::patterns::{Resolved, unknown_dialect};
 use super::arrays::{Numbers, Texts, arrow_array, batches, names_in_lists, racks_in_lists};
 use super::members::{Owner, class_of};
 use super::names::Resolver;
@@ -19,6 +20,7 @@ use super::racks::Combinations;
 use super::topics::NamedTopics;
 use super::values::{iterate, unique};
 use crate::group::{Group, Ids, Names, Partitions};
+use crate::matching::dialect::Dialect;
 
 /// The topics of columns; None for what is none.
 pub(super) fn topics(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedTopics>> {
@@ -139,6 +141,7 @@ pub(super) fn members(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResul
     let py = given.py();
     let mut group = Group::new(Arc::clone(&topics.topics), 0);
     let mut resolver = Resolver::new(topics.as_they_came());
+    let mut patterns_met = Resolved::default();
     if given.get_type().is(MEMBER_COLUMNS.import(py, "assignor.columns", "MemberColumns")?) {
         let ids = Texts::read(&given.getattr("member_id")?, "member_id")?;
         let subscription = Numbers::read(&given.getattr("subscription")?, "subscription")?;
@@ -160,22 +163,37 @@ pub(super) fn members(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResul
     } else if let Some(batches) = batches(given)? {
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
-            let (Some(ids), Some(wanted)) = (column("member_id"), column("topics")) else {
+            let (ids, wanted) = (column("member_id"), column("topics"));
+            let (Some(ids), true) = (ids, wanted.is_some() || column("pattern").is_some()) else {
                 return Err(lacking(
                     &batch,
-                    "members as a table need the columns member_id and topics, and may have group_instance_id and rack",
+                    "members as a table need the columns member_id and topics or pattern, and may have dialect, \
+                     group_instance_id and rack",
                 ));
             };
-            let classes = names_in_lists(&wanted, |names| resolver.class_of_texts(&mut group, names.iter().copied()))?;
             let optional = |name: &str| column(name).map(|column| Texts::of(&column, name)).transpose();
+            let (patterns, dialects) = (optional("pattern")?, optional("dialect")?);
+            let pattern = |row: usize| patterns.as_ref().and_then(|patterns| patterns.get(row));
+            let mut read = |names: &[&str]| resolver.class_of_texts(&mut group, names.iter().copied());
+            let mut classes = match wanted {
+                Some(wanted) => names_in_lists(&wanted, &|row| pattern(row).is_some(), &mut read)?,
+                None => vec![read(&[]); ids.len()],
+            };
+            let ids = Texts::of(&ids, "member_id")?;
+            for (row, class) in classes.iter_mut().enumerate() {
+                let Some(pattern) = pattern(row) else { continue };
+                let owner = Owner::Member(ids.required(row, "member_id")?).to_string();
+                if !group.classes().get(*class).is_empty() {
+                    let reason = format!("{owner}: give topics or a pattern, not both: the pattern is '{pattern}'");
+                    return Err(IllegalArgumentError::new_err(reason));
+                }
+                let dialect = dialects.as_ref().and_then(|dialects| dialects.get(row)).unwrap_or("java");
+                let dialect = Dialect::named(dialect)
+                    .ok_or_else(|| unknown_dialect(&format!("{owner}: dialect"), &format!("'{dialect}'")))?;
+                *class = patterns_met.class(py, &mut group, topics, (pattern, dialect), &owner)?;
+            }
             let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
-            push(
-                &mut group,
-                &Texts::of(&ids, "member_id")?,
-                |row| Ok(classes[row]),
-                instance_ids.as_ref(),
-                racks.as_ref(),
-            )?;
+            push(&mut group, &ids, |row| Ok(classes[row]), instance_ids.as_ref(), racks.as_ref())?;
         }
     } else {
         return Ok(None);
@@ -187,7 +205,8 @@ pub(super) fn members(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResul
 /// The classes of the distinct subscriptions, which are lists of names in Python or an Arrow column of lists.
 fn subscriptions(group: &mut Group, resolver: &mut Resolver, given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if let Some(lists) = arrow_array(given)? {
-        return names_in_lists(&lists, |names| resolver.class_of_texts(group, names.iter().copied()));
+        let mut read = |names: &[&str]| resolver.class_of_texts(group, names.iter().copied());
+        return names_in_lists(&lists, &|_| false, &mut read);
     }
     let refused = || wrong_type("subscriptions", "an iterable of subscriptions", given);
     let mut classes = Vec::new();

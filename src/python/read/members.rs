@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::error::wrong_type;
 use super::super::fast;
+use super::super::patterns::{self, Resolved};
 use super::names::Resolver;
 use super::topics::NamedTopics;
 use super::values::{each_item, is_text, iterate, plain, with_name};
@@ -22,7 +23,9 @@ pub(super) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
     let py = subscriptions.py();
     let expected = subscriptions.len().unwrap_or(0);
     let mut reader = Reader {
+        topics,
         group: Group::new(Arc::clone(&topics.topics), expected),
+        resolved: Resolved::default(),
         resolver: Resolver::new(topics.as_they_came()),
         subscription: SUBSCRIPTION.import(py, "assignor.model", "Subscription")?,
     };
@@ -37,7 +40,9 @@ pub(super) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
 }
 
 struct Reader<'py> {
+    topics: &'py NamedTopics,
     group: Group,
+    resolved: Resolved,
     resolver: Resolver,
     subscription: &'py Bound<'py, PyType>,
 }
@@ -63,13 +68,35 @@ impl Reader<'_> {
         class_of(&mut self.group, &mut self.resolver, &Owner::Member(id), names)
     }
 
+    /// The class of the topics, or of the pattern, of a subscription.
+    fn wanted(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let py = subscription.py();
+        let names = subscription.getattr(intern!(py, "topics"))?;
+        if names.cast_exact::<PyTuple>().is_ok_and(|names| !names.is_empty()) {
+            return self.class(id, &names); // and no pattern, as the subscription made sure
+        }
+        let pattern = subscription.getattr(intern!(py, "pattern"))?;
+        if pattern.is_none() {
+            return self.class(id, &names);
+        }
+        let owner = Owner::Member(id).to_string();
+        let dialect = patterns::dialect(&subscription.getattr(intern!(py, "dialect"))?)?;
+        let class = with_name(
+            &pattern,
+            || format!("{owner}: pattern"),
+            |pattern| self.resolved.class(py, &mut self.group, self.topics, (pattern, dialect), &owner),
+        )?;
+        self.resolver.forget(); // other threads may have run
+        class
+    }
+
     fn subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = subscription.py();
         let instance_id = subscription.getattr(intern!(py, "group_instance_id"))?;
         let instance_id = optional(&instance_id, id, "group_instance_id")?;
         let rack = subscription.getattr(intern!(py, "rack"))?;
         let rack = optional(&rack, id, "rack")?;
-        let class = self.class(id, &subscription.getattr(intern!(py, "topics"))?)?;
+        let class = self.wanted(id, subscription)?;
         self.group.push(id, class, instance_id.as_deref(), rack.as_deref());
         let user_data = subscription.getattr(intern!(py, "user_data"))?;
         let owned = subscription.getattr(intern!(py, "owned_partitions"))?;

@@ -9,10 +9,12 @@ use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
 use super::super::error::wrong_type;
 use super::super::fast::{self, Class};
+use super::super::patterns::catalog_of;
 use super::objects::Objects;
 use super::racks::Combinations;
 use super::values::{each_item, int, is_int, is_text, iterate, plain, with_name};
 use crate::group::{Names, Partitions, Racks, Topics};
+use crate::matching::catalog::Catalog;
 
 /// The topics of a cluster, with their names as Python has them.
 pub(in crate::python) struct NamedTopics {
@@ -23,6 +25,8 @@ pub(in crate::python) struct NamedTopics {
     pub(in crate::python) order: Option<Vec<u32>>,
     /// Objects for partitions that answers share: per topic, by position; None where every answer has objects of its own.
     pub(in crate::python) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
+    /// The names for patterns, once there is one.
+    catalog: OnceLock<Catalog>,
 }
 
 impl NamedTopics {
@@ -30,18 +34,28 @@ impl NamedTopics {
     pub(super) fn new(objects: Objects, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
         let (topics, sorted) = Topics::sorted(names, partitions, racks);
         let Some(sorted) = sorted else {
-            return Self { topics: Arc::new(topics), objects, order: None, shared: None };
+            return Self { topics: Arc::new(topics), objects, order: None, shared: None, catalog: OnceLock::new() };
         };
         let mut order = vec![0; sorted.len()];
         for (number, place) in (0..).zip(&sorted) {
             order[*place as usize] = number;
         }
-        Self { topics: Arc::new(topics), objects: objects.permuted(&sorted), order: Some(order), shared: None }
+        let objects = objects.permuted(&sorted);
+        Self { topics: Arc::new(topics), objects, order: Some(order), shared: None, catalog: OnceLock::new() }
     }
 
     /// The names, by number.
     pub(in crate::python) fn objects(&self, py: Python<'_>) -> &[Py<PyString>] {
         self.objects.get(py, self.topics.names())
+    }
+
+    /// The names, by number, for patterns to be tried on.
+    pub(in crate::python) fn catalog(&self, py: Python<'_>) -> PyResult<&Catalog> {
+        if self.catalog.get().is_none() {
+            let made = catalog_of(py, &self.topics)?;
+            let _ = self.catalog.set(made); // another thread may have been faster, with the same
+        }
+        Ok(self.catalog.get_or_init(Catalog::default))
     }
 
     /// The numbers in the order in which the topics came, and the address of each name where one is known, else 0.

@@ -1,0 +1,21 @@
+"""The subscription states one at a time under pytest-benchmark, to compare a change with what was before it."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from goals import SELECTIONS
+from subscription_states import ASSIGNMENTS, FEW, OPERATIONS, installed, offers, prepare
+
+CASES = [(side, each) for each in (*OPERATIONS, *ASSIGNMENTS) for side in installed() if offers(side, each)]
+
+
+@pytest.mark.parametrize(("side", "operation"), CASES)
+def test_subscription_state(
+    benchmark: BenchmarkFixture, side: str, operation: str, pytestconfig: pytest.Config
+) -> None:
+    many = SELECTIONS[pytestconfig.getoption("--selection")].partitions // 10
+    call = prepare(side, operation, many if operation in ASSIGNMENTS else FEW)
+    benchmark.group = operation
+    benchmark(call)

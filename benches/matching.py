@@ -1,0 +1,206 @@
+"""Matching topics by patterns: many patterns at once, and one that is new, beside what else Python and Java have."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+from collections.abc import Callable
+
+import patterns
+from assignor import Subscription, TopicMatcher, resolve
+from goals import ALL_AT_ONCE, NEW_PATTERN, Outcome, Selection
+from java_side import JavaMissingError, PatternSide
+from sides import WrongAnswerError
+from tables import Raw, Report, Section, Table, milliseconds
+from timing import Sampler, Times, interleave, ratio, sampler
+
+Found = list[list[str]]
+"""By pattern, the topics that it matches."""
+
+
+def with_resolve(texts: list[str], topics: list[str]) -> Callable[[], Found]:
+    """Ours: a group with a member for each pattern."""
+    group = {str(number): Subscription(pattern=text) for number, text in enumerate(texts)}
+    return lambda: list(resolve(group, topics).values())
+
+
+def with_matcher(texts: list[str], topics: list[str]) -> Callable[[], Found]:
+    """Ours: patterns and topics that can change afterwards."""
+
+    def call() -> Found:
+        matcher = TopicMatcher()
+        matcher.add_topics(topics)
+        return [matcher.add_pattern(number, text).get(number, []) for number, text in enumerate(texts)]
+
+    return call
+
+
+def with_re(texts: list[str], topics: list[str]) -> Callable[[], Found]:
+    """Python's re, as its users write it; it is made to forget what it compiled before."""
+
+    def call() -> Found:
+        re.purge()
+        return [list(filter(re.compile(text).fullmatch, topics)) for text in texts]
+
+    return call
+
+
+def with_re2(texts: list[str], topics: list[str]) -> Callable[[], Found]:
+    """google-re2, pattern by pattern."""
+    import re2
+
+    def call() -> Found:
+        re2.purge()
+        return [list(filter(re2.compile(text).fullmatch, topics)) for text in texts]
+
+    return call
+
+
+def with_re2_set(texts: list[str], topics: list[str]) -> Callable[[], Found]:
+    """google-re2's Set, which tells of each name which patterns it matches."""
+    import re2
+
+    def call() -> Found:
+        together = re2.Set.FullMatchSet()
+        for text in texts:
+            together.Add(text)
+        together.Compile()
+        found: Found = [[] for _ in texts]
+        for topic in topics:
+            for number in together.Match(topic) or ():
+                found[number].append(topic)
+        return found
+
+    return call
+
+
+Prepare = Callable[[list[str], list[str]], Callable[[], Found]]
+"""Makes the call that is timed, of patterns and topics."""
+
+OURS: dict[str, Prepare] = {"resolve": with_resolve, "TopicMatcher": with_matcher}
+THEIRS: dict[str, Prepare] = {"re": with_re, "google-re2": with_re2, "google-re2 Set": with_re2_set}
+
+
+def available() -> dict[str, Prepare]:
+    """The sides that are installed."""
+    has_re2 = importlib.util.find_spec("re2") is not None
+    return OURS | {name: side for name, side in THEIRS.items() if has_re2 or name == "re"}
+
+
+def matching(selection: Selection, report: Report, raw: Raw) -> Section:
+    """Compiling and matching many patterns, and what one pattern or one topic more costs."""
+    rows, outcomes = [], []
+    sides = available()
+    java: PatternSide | None
+    try:
+        java = PatternSide()
+        notes = [java.version]
+    except JavaMissingError as why:
+        java = None
+        notes = [f"Java is not timed: {why}"]
+    if "google-re2" in sides:
+        notes.insert(0, f"google-re2 {importlib.metadata.version('google-re2')}")
+    engines = [] if java is None else list(java.engines)
+    for topic_count, pattern_count in selection.matched:
+        topics = patterns.names(topic_count)
+        texts = patterns.patterns(pattern_count, topics)
+        case = f"{topic_count:,} x {pattern_count:,}"
+        report(f"matching {case}")
+        times = raw[f"all, {case}"] = _all_at_once(texts, topics, sides, java, selection)
+        columns = [*sides, *engines]
+        rows.append([case, *(milliseconds(times[name]) for name in columns)])
+        if pattern_count == max(count for _, count in selection.matched):
+            outcomes += [
+                Outcome(f"resolve over {peer}, {case}", ratio(times, peer, "resolve"), wanted)
+                for peer, wanted in ALL_AT_ONCE.items()
+                if peer in times
+            ]
+    topics = patterns.names(selection.matched[-1][0])
+    texts = patterns.patterns(selection.matched[-1][1], topics)
+    for what, one_more in (("a new pattern", _new_pattern), ("a new topic", _new_topic)):
+        report(f"matching {what}")
+        calls = {name: _each(sampler(call)) for name, call in one_more(texts, topics).items()}
+        times = raw[what] = interleave(calls, selection.own_pace)
+        cells = [milliseconds(times[name]) if name in times else "-" for name in [*sides, *engines]]
+        rows.append([what, *cells])
+        if what == "a new pattern":
+            outcomes.append(Outcome(f"{what} over re", ratio(times, "re", "TopicMatcher"), NEW_PATTERN))
+    if java is not None:
+        java.close()
+    note = (
+        "Milliseconds, min / median, for compiling all patterns and listing by pattern the topics that match it whole; "
+        "topics x patterns, all lists equal. Below, one pattern more for all those topics, and one topic more for all "
+        f"those patterns, which are compiled; 50 of them, and the time is of one. {'; '.join(notes)}."
+    )
+    return Section("Matching topics by patterns", note, Table(["", *sides, *engines], rows), outcomes)
+
+
+def _all_at_once(
+    texts: list[str], topics: list[str], sides: dict[str, Prepare], java: PatternSide | None, selection: Selection
+) -> Times:
+    calls = {name: side(texts, topics) for name, side in sides.items()}
+    right = with_re(texts, topics)()
+    for name, call in calls.items():
+        if call() != right:
+            raise WrongAnswerError(f"{name} does not match what re matches")
+    samplers = {name: sampler(call) for name, call in calls.items()}
+    if java is not None:
+        hits = sum(map(len, right))
+        for engine in java.engines:
+            if java.prepare(engine, texts, topics) != hits:
+                raise WrongAnswerError(f"{engine} does not match what re matches")
+            samplers[engine] = java.sampler(engine)
+    return interleave(samplers, selection.pace)
+
+
+ROUNDS = 50
+"""How many new patterns, or topics, there are in a call."""
+
+
+def _each(sample: Sampler) -> Sampler:
+    """The seconds of one of them."""
+    return lambda calls: sample(calls) / ROUNDS
+
+
+def _new_pattern(texts: list[str], topics: list[str]) -> dict[str, Callable[[], object]]:
+    """A pattern that was not there, for all topics; compiled and matched."""
+    new = [text for text in patterns.patterns(len(texts) + ROUNDS, topics, seed=13) if text not in set(texts)][:ROUNDS]
+    matcher = TopicMatcher()
+    matcher.add_topics(topics)
+    for number, text in enumerate(texts):
+        matcher.add_pattern(number, text)
+
+    def ours() -> Found:
+        found = [matcher.add_pattern(text, text).get(text, []) for text in new]
+        for text in new:
+            matcher.remove_pattern(text)
+        return found
+
+    theirs = with_re(new, topics)
+    if ours() != theirs():
+        raise WrongAnswerError("TopicMatcher does not match what re matches")
+    return {"TopicMatcher": ours, "re": theirs}
+
+
+def _new_topic(texts: list[str], topics: list[str]) -> dict[str, Callable[[], object]]:
+    """A topic that was not there, for all patterns, which are compiled."""
+    known = set(topics)
+    new = [name for name in patterns.names(len(topics) + 2 * ROUNDS, seed=17) if name not in known][:ROUNDS]
+    matcher = TopicMatcher()
+    matcher.add_topics(topics)
+    for number, text in enumerate(texts):
+        matcher.add_pattern(number, text)
+    compiled = [re.compile(text) for text in texts]
+
+    def ours() -> list[list[int]]:
+        found = [sorted(matcher.add_topics([name])) for name in new]  # type: ignore[type-var]  # keys are numbers here
+        matcher.remove_topics(new)
+        return found  # type: ignore[return-value]  # keys are numbers here
+
+    def theirs() -> list[list[int]]:
+        return [[number for number, pattern in enumerate(compiled) if pattern.fullmatch(name)] for name in new]
+
+    if ours() != theirs():
+        raise WrongAnswerError("TopicMatcher does not match what re matches")
+    return {"TopicMatcher": ours, "re": theirs}

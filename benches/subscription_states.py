@@ -1,0 +1,344 @@
+# ruff: noqa: D102 - `Holder` says what the methods are
+"""The consumer's subscription state beside the classes that kafka-python and aiokafka have for it.
+
+What all of them offer is timed, over a thousand partitions in a row, and what only some offer for those. kafka-python
+takes a lock in each call; aiokafka makes a future for each partition that is assigned or paused, inside of its event
+loop; ours validates what it is given. That is part of what each call costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import functools
+import importlib.metadata
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import assignor._core
+from assignor import SubscriptionState, TopicPartition
+from goals import Selection
+from sides import WrongAnswerError
+from tables import Section, Table, milliseconds, shown
+from timing import interleave, ratio, sampler
+
+FEW = 1_000
+"""Partitions on which single operations are timed."""
+
+OFFSET = 42
+
+Partitions = Sequence[TopicPartition]
+
+
+class Holder(Protocol):
+    """One of the classes, with partitions assigned; each method does one operation on many partitions.
+
+    What a class does not offer is no attribute of its holder.
+    """
+
+    @classmethod
+    def by_group(cls, topics: list[str], partitions: Partitions) -> Any:
+        """Assign partitions of subscribed topics."""
+
+    @classmethod
+    def by_user(cls, partitions: Partitions) -> Any:
+        """Assign partitions that the user picked."""
+
+    def assigned(self) -> set[TopicPartition]:
+        """What is assigned."""
+
+    def paused(self) -> set[TopicPartition]:
+        """What is paused."""
+
+    def seek(self, partitions: Partitions) -> None:
+        """Seek each to `OFFSET`."""
+
+    def position(self, partitions: Partitions) -> list[int]:
+        """The offset of each."""
+
+    def pause(self, partitions: Partitions) -> None:
+        """Pause each."""
+
+    def resume(self, partitions: Partitions) -> None:
+        """Resume each."""
+
+    def is_assigned(self, partitions: Partitions) -> list[bool]:
+        """Whether each is assigned."""
+
+
+class Ours:
+    """assignor's class."""
+
+    package = "assignor"
+
+    def __init__(self) -> None:
+        self.state = SubscriptionState("latest")
+
+    @classmethod
+    def by_group(cls, topics: list[str], partitions: Partitions) -> Ours:
+        holder = cls()
+        holder.state.subscribe(topics)
+        holder.state.assign_from_subscribed(partitions)
+        return holder
+
+    @classmethod
+    def by_user(cls, partitions: Partitions) -> Ours:
+        holder = cls()
+        holder.state.assign_from_user(partitions)
+        return holder
+
+    def assigned(self) -> set[TopicPartition]:
+        return self.state.assigned_partitions()
+
+    def paused(self) -> set[TopicPartition]:
+        return self.state.paused_partitions()
+
+    def seek(self, partitions: Partitions) -> None:
+        state = self.state
+        for tp in partitions:
+            state.seek(tp, OFFSET)
+
+    def position(self, partitions: Partitions) -> list[int]:
+        state = self.state
+        return [state.position(tp).offset for tp in partitions]  # type: ignore[union-attr]  # all have positions
+
+    def pause(self, partitions: Partitions) -> None:
+        state = self.state
+        for tp in partitions:
+            state.pause(tp)
+
+    def resume(self, partitions: Partitions) -> None:
+        state = self.state
+        for tp in partitions:
+            state.resume(tp)
+
+    def is_assigned(self, partitions: Partitions) -> list[bool]:
+        state = self.state
+        return [state.is_assigned(tp) for tp in partitions]
+
+    def is_fetchable(self, partitions: Partitions) -> list[bool]:
+        state = self.state
+        return [state.is_fetchable(tp) for tp in partitions]
+
+    def fetchable_partitions(self, _: Partitions) -> list[TopicPartition]:
+        return self.state.fetchable_partitions()
+
+    def all_consumed(self, _: Partitions) -> dict[TopicPartition, Any]:
+        return self.state.all_consumed()
+
+
+class KafkaPython(Ours):
+    """kafka-python's class; what it names and takes as ours does is called by the same code."""
+
+    package = "kafka-python"
+    state: Any
+
+    def __init__(self) -> None:
+        from kafka.consumer.subscription_state import SubscriptionState as Theirs
+
+        self.state = Theirs("latest")
+
+    def all_consumed(self, _: Partitions) -> dict[TopicPartition, Any]:
+        return self.state.all_consumed_offsets()  # type: ignore[no-any-return]  # it ships no types
+
+
+_LOOP: list[asyncio.AbstractEventLoop] = []
+
+
+def _in_loop(work: Callable[..., Any]) -> Callable[..., Any]:
+    """The same inside of an event loop, which aiokafka's futures need."""
+
+    async def run(*arguments: Any) -> Any:
+        return work(*arguments)
+
+    @functools.wraps(work)
+    def call(*arguments: Any) -> Any:
+        if not _LOOP:
+            _LOOP.append(asyncio.new_event_loop())
+            atexit.register(_LOOP[0].close)
+        return _LOOP[0].run_until_complete(run(*arguments))
+
+    return call
+
+
+class Aiokafka:
+    """aiokafka's class."""
+
+    package = "aiokafka"
+
+    def __init__(self) -> None:
+        from aiokafka.consumer.subscription_state import SubscriptionState as Theirs
+
+        self.state = Theirs()
+
+    @classmethod
+    @_in_loop
+    def by_group(cls, topics: list[str], partitions: Partitions) -> Aiokafka:
+        holder = cls()
+        holder.state.subscribe(set(topics))
+        holder.state.assign_from_subscribed(partitions)
+        return holder
+
+    @classmethod
+    @_in_loop
+    def by_user(cls, partitions: Partitions) -> Aiokafka:
+        holder = cls()
+        holder.state.assign_from_user(partitions)
+        return holder
+
+    def assigned(self) -> set[TopicPartition]:
+        return set(self.state.assigned_partitions())
+
+    def paused(self) -> set[TopicPartition]:
+        return set(self.state.paused_partitions())
+
+    @_in_loop
+    def seek(self, partitions: Partitions) -> None:
+        state = self.state
+        for tp in partitions:
+            state.seek(tp, OFFSET)
+
+    @_in_loop
+    def position(self, partitions: Partitions) -> list[int]:
+        state = self.state
+        return [state._assigned_state(tp).position for tp in partitions]
+
+    @_in_loop
+    def pause(self, partitions: Partitions) -> None:
+        state = self.state
+        for tp in partitions:
+            state.pause(tp)
+
+    @_in_loop
+    def resume(self, partitions: Partitions) -> None:
+        state = self.state
+        for tp in partitions:
+            state.resume(tp)
+
+    @_in_loop
+    def is_assigned(self, partitions: Partitions) -> list[bool]:
+        state = self.state
+        return [state.is_assigned(tp) for tp in partitions]
+
+    @_in_loop
+    def all_consumed(self, _: Partitions) -> dict[TopicPartition, Any]:
+        return self.state.subscription.assignment.all_consumed_offsets()  # type: ignore[no-any-return]  # it ships no types
+
+
+HOLDERS: dict[str, type[Any]] = {"assignor": Ours, "kafka-python": KafkaPython, "aiokafka": Aiokafka}
+"""By the name that tables have for them; ours first."""
+
+OPERATIONS = (
+    "seek",
+    "position",
+    "pause, resume",
+    "is_assigned",
+    "is_fetchable",
+    "fetchable_partitions",
+    "all_consumed",
+)
+"""What is timed on partitions that are assigned and have a position."""
+
+ASSIGNMENTS = ("assign_from_subscribed", "assign_from_user")
+"""What is timed on many partitions."""
+
+
+def installed() -> list[str]:
+    """The sides that can be timed."""
+    return [name for name, holder in HOLDERS.items() if _version(holder.package) is not None]
+
+
+def _version(package: str) -> str | None:
+    if package == "assignor":
+        return assignor._core.__version__
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def partitions_of(count: int) -> Partitions:
+    """So many partitions, a hundred to a topic, as a leader hands them out."""
+    return [TopicPartition(f"topic-{id // 100:04d}", id % 100) for id in range(count)]
+
+
+def offers(side: str, operation: str) -> bool:
+    """Whether the class has it."""
+    return operation in (*ASSIGNMENTS, "pause, resume") or hasattr(HOLDERS[side], operation)
+
+
+def prepare(side: str, operation: str, count: int) -> Callable[[], Any]:
+    """The call that is timed, of which the answer is known to be right.
+
+    Raises:
+        WrongAnswerError: It is not right.
+    """
+    kind, partitions = HOLDERS[side], partitions_of(count)
+    if operation in ASSIGNMENTS:
+        calls = {
+            "assign_from_subscribed": functools.partial(kind.by_group, _topics(partitions), partitions),
+            "assign_from_user": functools.partial(kind.by_user, partitions),
+        }
+        _assert(calls[operation]().assigned() == set(partitions), side, operation)
+        return calls[operation]
+    holder = kind.by_group(_topics(partitions), partitions)
+    holder.seek(partitions)
+    _assert(holder.position(partitions) == [OFFSET] * count, side, operation)
+    if operation == "pause, resume":
+        holder.pause(partitions)
+        _assert(holder.paused() == set(partitions), side, operation)
+        holder.resume(partitions)
+        _assert(not holder.paused(), side, operation)
+        return lambda: (holder.pause(partitions), holder.resume(partitions))
+    call = functools.partial(getattr(holder, operation), partitions)
+    answer = call()
+    if operation.startswith("is_"):
+        _assert(answer == [True] * count, side, operation)
+    elif operation == "fetchable_partitions":
+        _assert(set(answer) == set(partitions) and len(answer) == count, side, operation)
+    elif operation == "all_consumed":
+        _assert(
+            {tp: found.offset for tp, found in answer.items()} == dict.fromkeys(partitions, OFFSET), side, operation
+        )
+    return call
+
+
+def _topics(partitions: Partitions) -> list[str]:
+    return list(dict.fromkeys(tp.topic for tp in partitions))
+
+
+def _assert(right: bool, side: str, operation: str) -> None:
+    if not right:
+        raise WrongAnswerError(f"{side} is wrong about {operation}")
+
+
+def subscription_state(selection: Selection, report: Callable[[str], None], raw: dict[str, Any]) -> Section:
+    """What the operations of the classes cost."""
+    names, many = installed(), selection.partitions // 10
+    rows = []
+    for operation, count in [*((each, FEW) for each in OPERATIONS), *((each, many) for each in ASSIGNMENTS)]:
+        report(f"{operation}: {', '.join(names)}")
+        calls = {name: prepare(name, operation, count) for name in names if offers(name, operation)}
+        times = interleave({name: sampler(call) for name, call in calls.items()}, selection.own_pace)
+        raw[f"{operation}, {count:,} partitions"] = times
+        rows.append([f"{operation}, {count:,}", *_cells(times, names), *_ratios(times, names)])
+    note = (
+        "Milliseconds, min / median, for an operation on so many partitions, one after the other (with 1,000 that is "
+        "microseconds for one), and how many times as long the others take. kafka-python takes a lock in each call; "
+        "aiokafka makes a future for each partition that is assigned or paused; ours validates its arguments, keeps "
+        "Kafka's order, and has epochs."
+    )
+    missing = [name for name in HOLDERS if name not in names]
+    if missing:
+        note += f" Not installed and so not timed: {', '.join(missing)}."
+    head = ["operation, partitions", *names, *(f"{name} / ours" for name in names[1:])]
+    return Section("Subscription state", note, Table(head, rows))
+
+
+def _cells(times: dict[str, list[float]], names: Iterable[str]) -> list[str]:
+    return [milliseconds(times[name]) if name in times else "-" for name in names]
+
+
+def _ratios(times: dict[str, list[float]], names: Sequence[str]) -> list[str]:
+    ours, *others = names
+    return [f"{shown(ratio(times, name, ours))}x" if name in times else "-" for name in others]

@@ -1,0 +1,1 @@
+"""Which topics a pattern means, in the dialect of who wrote it: the specification of `src/matching`."""

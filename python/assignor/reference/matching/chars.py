@@ -1,0 +1,44 @@
+"""Sets of the characters that a topic name can have.
+
+Kafka's names are of `[a-zA-Z0-9._-]`. The sets span all printable ASCII, which lets a pattern be tried on a name
+that is not legal; what lies outside cannot occur in a name, and so is in no set.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Chars: TypeAlias = frozenset[str]
+
+NONE: Chars = frozenset()
+ALL: Chars = frozenset(map(chr, range(ord(" "), ord("~") + 1)))
+DIGITS: Chars = frozenset("0123456789")
+LOWER: Chars = frozenset("abcdefghijklmnopqrstuvwxyz")
+UPPER: Chars = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+LETTERS: Chars = LOWER | UPPER
+WORD: Chars = LETTERS | DIGITS | {"_"}
+
+
+def between(first: str, last: str) -> Chars:
+    """The characters from the first to the last, both included, as far as a name can have them.
+
+    Example:
+        >>> sorted(between("x", "é"))
+        ['x', 'y', 'z', '{', '|', '}', '~']
+    """
+    return frozenset(char for char in ALL if first <= char <= last)
+
+
+def among(text: str) -> Chars:
+    """The characters of a text, as far as a name can have them."""
+    return ALL & set(text)
+
+
+def both_cases(chars: Chars) -> Chars:
+    """The set with the other case of each of its letters.
+
+    Example:
+        >>> sorted(both_cases(among("a-Z")))
+        ['-', 'A', 'Z', 'a', 'z']
+    """
+    return chars | {char.swapcase() for char in chars}

@@ -1,0 +1,137 @@
+"""Classes in brackets, with Java's ways of joining and intersecting their parts."""
+
+from __future__ import annotations
+
+from assignor.reference.matching.chars import ALL, NONE, Chars, between, both_cases
+from assignor.reference.matching.java.cursor import FAILURE, Cursor
+from assignor.reference.matching.java.escape import escape
+from assignor.reference.matching.java.properties import property_at
+
+_FOLDED_APART = {0x49, 0x4B, 0x53, 0x69, 0x6B, 0x73, 0xB5, 0xC5, 0xE5, 0xFF}
+"""Java keeps these apart from the other single characters as it cannot fold them with those."""
+
+
+class _Singles:
+    """An operand: the single characters of the class, all of them wherever they stand."""
+
+
+_SINGLES = _Singles()
+
+
+def character_class(cursor: Cursor, closed: bool) -> Chars:
+    """A class, the cursor at its bracket.
+
+    If it is not `closed`, it is what stands to the right of `&&` without brackets, the cursor one character before it.
+    """
+    cursor.enter()
+    found = _members(cursor, closed)
+    cursor.leave()
+    return found
+
+
+def _members(cursor: Cursor, closed: bool) -> Chars:
+    start = cursor.at
+    # The single characters are joined when the class is at its end, so those behind `&&` get to its left side too.
+    singles: set[str] = set()
+    pending = False
+    terms: list[tuple[bool, Chars | _Singles]] = []
+    # What was put last; none after a single character, which Java then takes for the right side of `&&` all the same.
+    last: Chars | _Singles | None = None
+    char = cursor.next()
+    negated = char == "^" and cursor.raw(cursor.at - 1) == "["
+    if negated:
+        char = cursor.next()
+    while True:
+        if char == "[":
+            last = character_class(cursor, True)
+            terms.append((False, last))
+            char = cursor.peek()
+            continue
+        if char == "&":
+            behind = cursor.at
+            if cursor.next() == "&":
+                right = _right_side(cursor)
+                if pending:
+                    if not terms:
+                        last = _SINGLES
+                    terms.append((False, _SINGLES))
+                    pending = False
+                if right is not None:
+                    last = right
+                elif not terms:
+                    raise cursor.refuse(behind, "nothing on either side of the intersection")
+                if last is None:
+                    # Java throws where the left side matches.
+                    cursor.doubt(behind, FAILURE)
+                else:
+                    terms.append((bool(terms), last))
+                char = cursor.peek()
+                continue
+            cursor.back()
+        elif char == "\0" and cursor.ended():
+            raise cursor.refuse(start, "the character class is not closed")
+        elif char == "]" and (pending or terms):
+            if closed:
+                cursor.next()
+            break
+        last = _item(cursor, singles)
+        if last is None:
+            pending = True
+        else:
+            terms.append((False, last))
+        char = cursor.peek()
+    if pending:
+        terms.append((False, _SINGLES))
+    found = NONE
+    for both, operand in terms:
+        chars = frozenset(singles) if isinstance(operand, _Singles) else operand
+        found = found & chars if both else found | chars
+    return ALL - found if negated else found
+
+
+def _right_side(cursor: Cursor) -> Chars | None:
+    """What follows `&&`, the cursor at the second `&`; None if nothing does."""
+    right: Chars | None = None
+    char = cursor.next()
+    while char not in "]&":
+        if char == "[":
+            chars = character_class(cursor, True)
+        else:
+            cursor.back()
+            chars = character_class(cursor, False)
+        right = chars if right is None else right | chars
+        char = cursor.peek()
+    return right
+
+
+def _item(cursor: Cursor, singles: set[str]) -> Chars | None:
+    """A character, a range, or an escape. A single character is put to the others; all else is a set of its own."""
+    start = cursor.at
+    first: object
+    if cursor.peek() == "\\":
+        if cursor.raw(cursor.at + 1) in "pP":
+            return property_at(cursor)
+        first = escape(cursor, True, cursor.raw(cursor.at + 2) == "-")
+        if isinstance(first, frozenset):
+            return first
+    else:
+        first = ord(cursor.peek())
+        cursor.next()
+    if not isinstance(first, int):
+        raise cursor.refuse(start, "an escape that is no character")
+    if cursor.peek() == "-" and cursor.raw(cursor.at + 1) not in "[]":
+        last: object
+        if cursor.next() == "\\":
+            last = escape(cursor, True, True)
+        else:
+            last = ord(cursor.peek())
+            cursor.next()
+        if not isinstance(last, int) or last < first:
+            raise cursor.refuse(start, "the character range ends before it begins")
+        chars = between(chr(first), chr(last))
+        return both_cases(chars) if cursor.flags.fold else chars
+    chars = cursor.folded(first)
+    if first < 256 and not (cursor.flags.fold and cursor.flags.unicode and first in _FOLDED_APART):
+        singles |= chars
+        return None
+    return chars

@@ -1,0 +1,216 @@
+"""Escapes, within classes and outside of them."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from assignor.reference.matching.chars import ALL, DIGITS, NONE, WORD, Chars
+from assignor.reference.matching.java.cursor import Cursor
+from assignor.reference.matching.java.names import ASCII_NAMES
+from assignor.reference.matching.syntax import EMPTY, At, Node, One, Place
+from assignor.reference.matching.text import unsupported
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_OCTAL = "01234567"
+_HEXADECIMAL = "0123456789abcdefABCDEF"
+
+
+class Special(enum.Enum):
+    """An escape of no character: a boundary between graphemes, a line break, a grapheme.
+
+    Names have no combining characters and no line breaks.
+    """
+
+    ANYWHERE = r"\b{g}"
+    LINE_BREAK = r"\R"
+    GRAPHEME = r"\X"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    r"""`\1`, with the first digit."""
+
+    digit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    r"""`\k<name>`."""
+
+    name: str
+
+
+Escape: TypeAlias = int | Chars | Place | Special | Number | Name
+"""What an escape means: the code of a character, perhaps a surrogate; one of a set; a place; or what is above."""
+
+_CONTROLS = {"a": 0x07, "e": 0x1B, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09}
+
+_SETS: dict[str, Chars] = {
+    "d": DIGITS,
+    "D": ALL - DIGITS,
+    "h": frozenset(" "),
+    "H": ALL - {" "},
+    "s": frozenset(" "),
+    "S": ALL - {" "},
+    "v": NONE,
+    "V": ALL,
+    "w": WORD,
+    "W": ALL - WORD,
+}
+
+_PLACES: dict[str, Place | Special] = {
+    "A": Place.START,
+    "G": Place.START,
+    "Z": Place.END,
+    "z": Place.END,
+    "B": Place.INSIDE,
+    "R": Special.LINE_BREAK,
+    "X": Special.GRAPHEME,
+}
+
+
+def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
+    r"""The escape at the cursor; `\v` is a single character at the ends of a range."""
+    start = cursor.at
+    char = cursor.raw(cursor.at + 1)
+    cursor.at += 2
+    if char in "0xuN":
+        return {"0": _octal, "x": _hexadecimal, "u": _utf16, "N": _named}[char](cursor, start)
+    if char == "c":
+        if cursor.ended():
+            raise cursor.refuse(start, "a control character without its letter")
+        return ord(cursor.read()) ^ 64
+    if char in _CONTROLS:
+        return _CONTROLS[char]
+    if char == "v" and in_range:
+        return 0x0B
+    if char in _SETS:
+        return _SETS[char]
+    if not in_class:
+        if char in "123456789":
+            return Number(int(char))
+        if char in _PLACES:
+            return _PLACES[char]
+        if char == "b":
+            return _boundary(cursor, start)
+        if char == "k":
+            if cursor.read() != "<":
+                raise cursor.refuse(start, "a reference without a name")
+            return Name(group_name(cursor, start))
+    if char in _LETTERS or char in "123456789":
+        raise cursor.refuse(start, "no such escape")
+    return ord(char)
+
+
+def node_of(found: Escape) -> Node:
+    """The node of what is neither a character nor a reference."""
+    if isinstance(found, frozenset):
+        return One(found)
+    if isinstance(found, Place):
+        return At(found)
+    if found is Special.ANYWHERE:
+        return EMPTY
+    return One(ALL if found is Special.GRAPHEME else NONE)
+
+
+def _boundary(cursor: Cursor, start: int) -> Place | Special:
+    # Anything but a `g` is left to be a quantifier, which it cannot be.
+    if cursor.peek() != "{" or cursor.raw(cursor.at + 1) != "g":
+        return Place.BOUNDARY
+    cursor.at += 2
+    if cursor.read() != "}":
+        raise cursor.refuse(start, "no such boundary")
+    return Special.ANYWHERE
+
+
+def group_name(cursor: Cursor, start: int) -> str:
+    """The name of a group up to `>`, the cursor at its first character."""
+    name = ""
+    char = cursor.read()
+    if char not in _LETTERS:
+        raise cursor.refuse(start, "the name of the group does not start with a letter")
+    while char in _LETTERS or char in "0123456789":
+        name += char
+        char = cursor.read()
+    if char != ">":
+        raise cursor.refuse(start, "the name of the group is not closed")
+    return name
+
+
+def _octal(cursor: Cursor, start: int) -> int:
+    char = cursor.read()
+    if char not in _OCTAL:
+        raise cursor.refuse(start, "an octal escape without digits")
+    code = int(char)
+    for _ in range(2 if code <= 3 else 1):
+        char = cursor.read()
+        if char not in _OCTAL:
+            cursor.back()
+            break
+        code = code * 8 + int(char)
+    return code
+
+
+def _hexadecimal(cursor: Cursor, start: int) -> int:
+    malformed = "a malformed hexadecimal escape"
+    first = cursor.read()
+    if first in _HEXADECIMAL:
+        second = cursor.read()
+        if second not in _HEXADECIMAL:
+            raise cursor.refuse(start, malformed)
+        return int(first + second, 16)
+    if first != "{" or cursor.peek() not in _HEXADECIMAL:
+        raise cursor.refuse(start, malformed)
+    code = 0
+    while True:
+        char = cursor.read()
+        if char == "}":
+            return code
+        if char not in _HEXADECIMAL:
+            raise cursor.refuse(start, malformed)
+        code = code * 16 + int(char, 16)
+        if code > 0x10FFFF:
+            raise cursor.refuse(start, "no such character")
+
+
+def _utf16(cursor: Cursor, start: int) -> int:
+    r"""Four hexadecimal digits, and four more behind another `\u` if the two are one character."""
+    high = _four_digits(cursor, start)
+    if 0xD800 <= high < 0xDC00:
+        behind = cursor.at
+        if cursor.read() == "\\" and cursor.read() == "u":
+            low = _four_digits(cursor, start)
+            if 0xDC00 <= low < 0xE000:
+                return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+        cursor.at = behind
+    return high
+
+
+def _four_digits(cursor: Cursor, start: int) -> int:
+    code = 0
+    for _ in range(4):
+        char = cursor.read()
+        if char not in _HEXADECIMAL:
+            raise cursor.refuse(start, "a malformed Unicode escape")
+        code = code * 16 + int(char, 16)
+    return code
+
+
+def _named(cursor: Cursor, start: int) -> int:
+    """The character of a name in braces."""
+    if cursor.read() != "{":
+        raise cursor.refuse(start, "a character name without braces")
+    first = cursor.at
+    while cursor.read() != "}":
+        if cursor.ended():
+            raise cursor.refuse(start, "the character name is not closed")
+    name = cursor.between(first, cursor.at - 1).strip("".join(map(chr, range(33)))).upper()
+    known = ASCII_NAMES.split(";")
+    if name in known:
+        return known.index(name)
+    if not name or not set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -()"):
+        raise cursor.refuse(start, "no such character name")
+    # Whether there is such a character at all is for Java to know.
+    raise unsupported(cursor.origin(start), "the name of a character outside of ASCII")

@@ -1,0 +1,34 @@
+"""Look-behinds, which go as far back as Java thinks that they are long."""
+
+from __future__ import annotations
+
+from assignor.reference.matching.chars import ALL
+from assignor.reference.matching.java.cursor import Cursor
+from assignor.reference.matching.java.width import GREATEST, Width, wrapped
+from assignor.reference.matching.syntax import EMPTY, Around, Concat, Either, Node, One, Repeat, least, most
+
+_LONGEST = 249
+"""No name is longer."""
+
+_NOTHING = One(frozenset())
+
+
+def look_behind(cursor: Cursor, body: Node, width: Width, negated: bool, start: int) -> Node:
+    """A look-behind, which looks no further back than Java believes to be necessary."""
+    if not width.bounded:
+        raise cursor.refuse(start, "a look-behind without an obvious maximum length")
+    fewest = min(least(body), GREATEST)
+    found = most(body)
+    longest = GREATEST if found is None else min(found, GREATEST)
+    # If the most has become negative, Java looks from a place behind, unless that overflows in turn.
+    needed = wrapped(GREATEST + width.most + 1) if width.most < 0 else 0
+    if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > _LONGEST:
+        return EMPTY if negated else _NOTHING
+    if 0 <= width.most < min(longest, _LONGEST):
+        cursor.doubt(start, "a look-behind that is longer than its maximum length in Java")
+        return _NOTHING
+    around = Around(False, negated, body)
+    if needed <= fewest:
+        return around
+    room = Around(False, negated, Repeat(One(ALL), needed, needed))
+    return Either((room, around)) if negated else Concat((room, around))

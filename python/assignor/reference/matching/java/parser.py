@@ -1,0 +1,351 @@
+"""Alternatives, sequences, groups and repetitions: the frame of a pattern."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+from assignor.reference.matching.chars import ALL, Chars
+from assignor.reference.matching.java import references
+from assignor.reference.matching.java.brackets import character_class
+from assignor.reference.matching.java.cursor import FAILURE, Cursor
+from assignor.reference.matching.java.escape import Escape, Name, Number, Special, escape, group_name, node_of
+from assignor.reference.matching.java.look_behind import look_behind
+from assignor.reference.matching.java.properties import property_at
+from assignor.reference.matching.java.quantifier import quantifier_at
+from assignor.reference.matching.java.width import (
+    Add,
+    Cluster,
+    EitherOf,
+    Inner,
+    Loop,
+    Many,
+    Reference,
+    Step,
+    Width,
+    width_of,
+)
+from assignor.reference.matching.syntax import (
+    EMPTY,
+    Around,
+    At,
+    Atomic,
+    Concat,
+    Either,
+    Greed,
+    Group,
+    Node,
+    One,
+    Place,
+    Same,
+    concat,
+    least,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a part means, how Java sees its length, and whether Java repeats it by a loop over characters."""
+
+    node: Node
+    steps: list[Step]
+    is_property: bool = False
+
+
+class _Kind(enum.Enum):
+    """What a group is for."""
+
+    FLAGS = ")"
+    PLAIN = ":"
+    CAPTURING = ""
+    ATOMIC = ">"
+    AHEAD = "="
+    NOT_AHEAD = "!"
+    BEHIND = "<="
+    NOT_BEHIND = "<!"
+
+
+class Parser:
+    """Reads a pattern into a tree."""
+
+    def __init__(self, pattern: str) -> None:
+        self._cursor = Cursor(pattern)
+        self._names: dict[str, int] = {}
+        # How many groups have been opened.
+        self._groups = 0
+        # The groups whose text Java keeps where it takes back the way that led there.
+        self._kept: set[int] = set()
+        self._references: list[tuple[int, int]] = []
+        # Where `\b{g}` stands first.
+        self._boundary: int | None = None
+        # Whether Java moves the place that `\b{g}` counts from, which should be that before it.
+        self._is_moved = False
+
+    def pattern(self) -> Node:
+        """All of the pattern."""
+        cursor = self._cursor
+        node = self._alternatives().node
+        if cursor.peek() == ")" and not cursor.ended():
+            raise cursor.refuse(cursor.at, "a closing parenthesis without an opening one")
+        if not cursor.at_end():
+            raise cursor.refuse(cursor.at, "the pattern ends in the middle of an escape")
+        unsure = [position for group, position in self._references if group in self._kept]
+        if unsure and not references.are_exact(node, self._kept):
+            cursor.doubt(unsure[0], "a back-reference to a group that may have been taken on a way that failed")
+        if self._boundary is not None and self._is_moved:
+            cursor.doubt(self._boundary, FAILURE)
+        cursor.settle()
+        return node
+
+    def _alternatives(self) -> _Part:
+        parts = [self._sequence()]
+        while self._cursor.peek() == "|":
+            self._cursor.next()
+            parts.append(self._sequence())
+        if len(parts) == 1:
+            return parts[0]
+        widths = tuple(width_of(part.steps) for part in parts)
+        return _Part(Either(tuple(part.node for part in parts)), [EitherOf(widths)])
+
+    def _sequence(self) -> _Part:
+        cursor = self._cursor
+        nodes: list[Node] = []
+        steps: list[Step] = []
+        while True:
+            start = cursor.at
+            char = cursor.peek()
+            if char == "(":
+                group = self._group()
+                if group is None:
+                    continue
+                part = group
+            elif char in "|)" or (char == "\0" and cursor.ended()):
+                break
+            elif char in "*+?":
+                raise cursor.refuse(start, "nothing to repeat")
+            else:
+                part = self._repeated(self._single(char))
+            if part.node != EMPTY:
+                nodes.append(part.node)
+            steps.extend(part.steps)
+        return _Part(concat(nodes), steps)
+
+    def _single(self, char: str) -> _Part:
+        cursor = self._cursor
+        if char == "[":
+            return self._of_class(character_class(cursor, True))
+        if char == "\\" and cursor.raw(cursor.at + 1) in "pP":
+            return self._of_class(property_at(cursor))
+        if char in "^$":
+            cursor.next()
+            return _Part(At(Place.START if char == "^" else Place.END), [])
+        if char == ".":
+            cursor.next()
+            return _property(ALL)
+        return self._literal()
+
+    def _of_class(self, chars: Chars) -> _Part:
+        return _Part(One(chars), [Cluster()]) if self._cursor.flags.canonical else _property(chars)
+
+    def _literal(self) -> _Part:
+        """Characters that stand for themselves, or one escape that is none."""
+        cursor = self._cursor
+        sets: list[Chars] = []
+        # Where the last of the characters begins.
+        last = cursor.at
+        while True:
+            char = cursor.peek()
+            if char in "*+?{":
+                # It is about the last character only.
+                if len(sets) > 1:
+                    cursor.at = last
+                    sets.pop()
+                break
+            if char in "$.^([|)" or (char == "\0" and cursor.ended()):
+                break
+            if char == "\\":
+                if cursor.raw(cursor.at + 1) in "pP":
+                    break
+                start = cursor.at
+                found = escape(cursor, False, False)
+                if not isinstance(found, int):
+                    if not sets:
+                        return self._of_escape(found, start)
+                    if isinstance(found, Name):
+                        self._group_named(found.name, start)
+                    cursor.at = start
+                    break
+                last = start
+                code = found
+            else:
+                last = cursor.at
+                cursor.next()
+                code = ord(char)
+            sets.append(cursor.folded(code))
+        if len(sets) == 1:
+            return _property(sets[0])
+        return _Part(Concat(tuple(map(One, sets))), [Add(len(sets), len(sets))])
+
+    def _of_escape(self, found: Escape, start: int) -> _Part:
+        if isinstance(found, frozenset):
+            return _property(found)
+        if found is Special.GRAPHEME:
+            return _Part(node_of(found), [Cluster()])
+        if found is Special.LINE_BREAK:
+            return _Part(node_of(found), [Add(1, 2)])
+        if isinstance(found, Number):
+            return self._reference(self._group_number(found.digit), start)
+        if isinstance(found, Name):
+            return self._reference(self._group_named(found.name, start), start)
+        if found is Special.ANYWHERE and self._boundary is None:
+            self._boundary = start
+        return _Part(node_of(found), [])
+
+    def _reference(self, group: int, start: int) -> _Part:
+        self._references.append((group, start))
+        return _Part(Same(group, self._cursor.flags.fold), [Reference()])
+
+    def _group_named(self, name: str, start: int) -> int:
+        if name not in self._names:
+            raise self._cursor.refuse(start, "no group of that name")
+        return self._names[name]
+
+    def _group_number(self, first: int) -> int:
+        """The number of a group from its first digit: more digits belong to it as long as there is such a group."""
+        group = first
+        while self._cursor.peek() in "0123456789":
+            longer = group * 10 + int(self._cursor.peek())
+            if longer > self._groups:
+                break
+            group = longer
+            self._cursor.read()
+        return group
+
+    def _group(self) -> _Part | None:
+        """A group with what repeats it; None where it only sets flags."""
+        cursor = self._cursor
+        start, flags, first = cursor.at, cursor.flags, self._groups + 1
+        cursor.enter()
+        kind = self._kind(start)
+        if kind is _Kind.FLAGS:
+            cursor.leave()
+            return None
+        body = self._alternatives()
+        cursor.leave()
+        if cursor.read() != ")":
+            raise cursor.refuse(start, "the group is not closed")
+        cursor.flags = flags
+        return self._whole(kind, body, first, start)
+
+    def _kind(self, start: int) -> _Kind:
+        """The kind of a group, the cursor at its parenthesis and then behind what tells the kind."""
+        cursor = self._cursor
+        if cursor.next() != "?":
+            self._groups += 1
+            return _Kind.CAPTURING
+        kind = cursor.raw(cursor.at + 1)
+        cursor.at += 2
+        if kind in ":=!>":
+            return _Kind(kind)
+        if kind == "<":
+            sign = cursor.read()
+            if sign in "=!":
+                return _Kind(kind + sign)
+            cursor.back()
+            name = group_name(cursor, start)
+            self._groups += 1
+            if name in self._names:
+                raise cursor.refuse(start, "a second group of the same name")
+            self._names[name] = self._groups
+            return _Kind.CAPTURING
+        cursor.back()
+        self._set_flags()
+        sign = cursor.read()
+        if sign == ")":
+            return _Kind.FLAGS
+        if sign != ":":
+            raise cursor.refuse(start, "no such kind of group")
+        return _Kind.PLAIN
+
+    def _whole(self, kind: _Kind, body: _Part, first: int, start: int) -> _Part:
+        """A group from its parts, with what repeats it; `first` is the first group within it, or itself."""
+        match kind:
+            case _Kind.CAPTURING:
+                return self._repeated_group(_Part(Group(first, body.node), body.steps), first, True)
+            case _Kind.AHEAD | _Kind.NOT_AHEAD:
+                whole = _Part(Around(True, kind is _Kind.NOT_AHEAD, body.node), [])
+            case _Kind.BEHIND | _Kind.NOT_BEHIND:
+                negated = kind is _Kind.NOT_BEHIND
+                whole = _Part(look_behind(self._cursor, body.node, width_of(body.steps), negated, start), [])
+            case _Kind.ATOMIC:
+                whole = _Part(Atomic(body.node), [Inner(tuple(body.steps), False)])
+            case _:
+                return self._repeated_group(body, first, False)
+        self._kept.update(range(first, self._groups + 1))
+        self._is_moved = True
+        return self._repeated(whole)
+
+    def _set_flags(self) -> None:
+        cursor = self._cursor
+        on = True
+        while True:
+            char = cursor.peek()
+            if char == "i":
+                cursor.flags = replace(cursor.flags, fold=on)
+            elif char == "u":
+                cursor.flags = replace(cursor.flags, unicode=on)
+            elif char == "x":
+                cursor.flags = replace(cursor.flags, comments=on)
+            elif char == "d":
+                cursor.flags = replace(cursor.flags, unix_lines=on)
+            elif char == "U":
+                cursor.flags = replace(cursor.flags, classes=on, unicode=on)
+            elif char == "c":
+                cursor.flags = replace(cursor.flags, canonical=on)
+            elif char == "-" and on:
+                on = False
+            elif char not in "ms":
+                return
+            cursor.next()
+
+    def _repeated(self, part: _Part) -> _Part:
+        """A part that is no group, with what repeats it."""
+        quantifier = quantifier_at(self._cursor)
+        if quantifier is None:
+            return part
+        steps: list[Step]
+        is_loop = part.is_property and quantifier.most is None and quantifier.greed is Greed.GREEDY
+        self._is_moved = self._is_moved or not is_loop
+        if is_loop:
+            steps = [Many(quantifier.least)]
+        elif quantifier.is_optional():
+            steps = [Inner(tuple(part.steps), True)]
+        else:
+            steps = [quantifier.times(part.steps)]
+        return _Part(quantifier.of(part.node), steps)
+
+    def _repeated_group(self, part: _Part, first: int, capturing: bool) -> _Part:
+        """A group with what repeats it, `first` being the first group within it, or itself if `capturing`."""
+        quantifier = quantifier_at(self._cursor)
+        if quantifier is None:
+            return part
+        width = width_of(part.steps)
+        within = range(first, self._groups + 1)
+        steps: list[Step]
+        if quantifier.greed is Greed.POSSESSIVE or (width.one_way and not quantifier.is_optional()):
+            self._is_moved = True
+        if quantifier.greed is Greed.POSSESSIVE:
+            self._kept.update(within)
+            steps = [Inner(tuple(part.steps), True) if quantifier.is_optional() else quantifier.times(part.steps)]
+        elif quantifier.is_optional():
+            steps = [EitherOf((width, Width()))]
+        elif width.one_way:
+            self._kept.update(group for group in within if not capturing or group != first or least(part.node) == 0)
+            steps = [quantifier.times(part.steps)]
+        else:
+            steps = [Loop()]
+        return _Part(quantifier.of(part.node), steps)
+
+
+def _property(chars: Chars) -> _Part:
+    return _Part(One(chars), [Add(1, 1)], True)

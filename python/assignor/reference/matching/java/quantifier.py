@@ -1,0 +1,85 @@
+"""How often something is repeated: `?`, `*`, `+`, and counts in braces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assignor.reference.matching.java.cursor import Cursor
+from assignor.reference.matching.java.width import GREATEST, Step, Times, width_of
+from assignor.reference.matching.syntax import EMPTY, Greed, Node, Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Quantifier:
+    """How often something is repeated.
+
+    Attributes:
+        least: How often at least.
+        most: How often at most; None is without bound.
+        greed: Which ways come first.
+    """
+
+    least: int
+    most: int | None
+    greed: Greed
+
+    def is_optional(self) -> bool:
+        """Whether it is `?`, however written."""
+        return (self.least, self.most) == (0, 1)
+
+    def times(self, steps: list[Step]) -> Step:
+        """How long Java thinks that the repeated part is."""
+        return Times(width_of(steps), self.least, GREATEST if self.most is None else self.most)
+
+    def of(self, node: Node) -> Node:
+        """The node, repeated."""
+        return node if node == EMPTY else Repeat(node, self.least, self.most, self.greed)
+
+
+def quantifier_at(cursor: Cursor) -> Quantifier | None:
+    """The quantifier at the cursor, if there is one."""
+    start = cursor.at
+    fewest: int
+    longest: int | None
+    match cursor.peek():
+        case "?":
+            fewest, longest = 0, 1
+        case "*":
+            fewest, longest = 0, None
+        case "+":
+            fewest, longest = 1, None
+        case "{":
+            fewest, longest = _counts(cursor)
+        case _:
+            return None
+    if longest is not None and longest < fewest:
+        raise cursor.refuse(start, "the repetition ends before it begins")
+    greed = {"?": Greed.LAZY, "+": Greed.POSSESSIVE}.get(cursor.next(), Greed.GREEDY)
+    if greed is not Greed.GREEDY:
+        cursor.next()
+    return Quantifier(fewest, longest, greed)
+
+
+def _counts(cursor: Cursor) -> tuple[int, int | None]:
+    """The numbers in braces; the cursor is left at the closing one."""
+    start = cursor.at
+    if cursor.raw(start + 1) not in "0123456789":
+        raise cursor.refuse(start, "a repetition without a number")
+    cursor.at += 1
+    fewest = _count(cursor, start)
+    longest: int | None = fewest
+    if cursor.peek() == ",":
+        longest = None if cursor.next() == "}" else _count(cursor, start)
+    if cursor.peek() != "}":
+        raise cursor.refuse(start, "the repetition is not closed")
+    return fewest, longest
+
+
+def _count(cursor: Cursor, start: int) -> int:
+    count = 0
+    while cursor.peek() in "0123456789":
+        count = count * 10 + int(cursor.peek())
+        if count > GREATEST:
+            raise cursor.refuse(start, "a repetition of too many times")
+        cursor.next()
+    return count

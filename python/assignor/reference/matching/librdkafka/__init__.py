@@ -1,0 +1,210 @@
+"""The dialect of librdkafka: a name, or behind a `^` a POSIX extended pattern, anywhere in a name.
+
+The pattern is what glibc's `regcomp` reads, in the locale of a process with UTF-8 characters and the C locale's
+collation, as Python and most services have it. glibc says only whether a name matches, so which ways come first is left
+out of the tree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.reference.matching.chars import ALL, WORD, among
+from assignor.reference.matching.librdkafka import brackets
+from assignor.reference.matching.librdkafka.copies import (
+    NOTHING,
+    Branches,
+    Grouped,
+    Reference,
+    Row,
+    Times,
+    is_nothing,
+    tree,
+)
+from assignor.reference.matching.syntax import ANYTHING, At, Concat, Either, Group, Place, Repeat, concat, literal, most
+from assignor.reference.matching.text import Text, invalid
+
+if TYPE_CHECKING:
+    from assignor.reference.matching.librdkafka.copies import Part
+    from assignor.reference.matching.syntax import Node
+
+MOST = 0x7FFF
+"""The highest count of a repetition (`RE_DUP_MAX`)."""
+
+PLACES = {
+    "<": Place.WORD_START,
+    ">": Place.WORD_END,
+    "b": Place.BOUNDARY,
+    "B": Place.INSIDE,
+    "`": Place.START,
+    "'": Place.END,
+}
+
+CLASSES = {"w": WORD, "W": ALL - WORD, "s": among(" "), "S": ALL - {" "}}
+
+
+def parse(pattern: str) -> Node:
+    """What the pattern means, over whole names."""
+    if "\0" in pattern:
+        raise invalid(pattern.index("\0"), "a NUL character, where C ends the pattern")
+    if not pattern.startswith("^"):
+        return literal(pattern)
+    parser = _Parser(pattern)
+    while not parser.text.done():
+        parser.read(parser.text.look())
+    if len(parser.groups) > 1:
+        raise invalid(parser.groups[-1].position, "a group that is not closed")
+    found = tree(parser.groups[0].close(parser))
+    return concat([found, ANYTHING] if _starts(found) else [ANYTHING, found, ANYTHING])
+
+
+def _starts(node: Node) -> bool:
+    """Whether every way begins at the start of the name."""
+    match node:
+        case At(place):
+            return place is Place.START
+        case Concat(nodes):
+            return next((_starts(inner) for inner in nodes if most(inner) != 0 or _starts(inner)), False)
+        case Either(nodes):
+            return all(map(_starts, nodes))
+        case Group(_, inner):
+            return _starts(inner)
+        case Repeat(inner, least):
+            return least > 0 and _starts(inner)
+    return False
+
+
+class _Open:
+    """A group that is open, or the whole pattern.
+
+    Attributes:
+        position: Where its parenthesis stands.
+        group: Its number.
+        parts: The branch that is being read.
+    """
+
+    def __init__(self, position: int, group: int, closed: frozenset[int]) -> None:
+        self.position = position
+        self.group = group
+        self.parts: list[Part] = []
+        self._branches: list[Part] = []
+        self._before = closed  # a branch may not refer to a group of another one
+        self._within = closed
+
+    def branch(self, parser: _Parser) -> None:
+        self._branches.append(Row(tuple(self.parts)))
+        self.parts = []
+        self._within |= parser.closed
+        parser.closed = self._before
+
+    def close(self, parser: _Parser) -> Part:
+        self.branch(parser)
+        parser.closed |= self._within
+        return self._branches[0] if len(self._branches) == 1 else Branches(tuple(self._branches))
+
+
+class _Parser:
+    def __init__(self, pattern: str) -> None:
+        self.text = Text(pattern)
+        self.count = 0  # how many groups were opened
+        self.closed: frozenset[int] = frozenset()  # of the groups 1 to 9, those that may be referred to
+        self.groups = [_Open(0, 0, self.closed)]
+
+    def read(self, char: str) -> None:
+        """Reads what begins with the next character."""
+        if char == "(":
+            self.open()
+        elif char == "|":
+            self.text.take()
+            self.groups[-1].branch(self)
+        # Out of any group, a closing parenthesis is a character.
+        elif char == ")" and len(self.groups) > 1:
+            self.repeated(self.close())
+        else:
+            self.repeated(self.item())
+
+    def open(self) -> None:
+        position = self.text.at
+        self.text.take()
+        self.text.enter()
+        self.count += 1
+        self.groups.append(_Open(position, self.count, self.closed))
+
+    def close(self) -> Part:
+        group = self.groups.pop()
+        self.text.take()
+        self.text.leave()
+        part = group.close(self)
+        if group.group <= 9:
+            self.closed |= {group.group}
+        return Grouped(group.group, part)
+
+    def repeated(self, part: Part) -> None:
+        """Takes a part with the repetitions that follow it."""
+        piled = False
+        # What stands behind a place is no repetition of it.
+        while not isinstance(part, Place) and self.text.look() in ("*", "+", "?", "{"):
+            position = self.text.at
+            operator = self.text.take()
+            if operator == "{":
+                least, most = self.counts(position)
+            else:
+                least, most = int(operator == "+"), 1 if operator == "?" else None
+            # `a**` makes the tree deeper, but no group does.
+            if piled:
+                self.text.enter()
+            piled = True
+            if most == 0:
+                part = NOTHING
+            elif not is_nothing(part):
+                part = Times(part, least, most, position)
+        self.groups[-1].parts.append(part)
+
+    def item(self) -> Part:
+        position = self.text.at
+        if self.text.look() == "[":
+            return brackets.bracket(self.text)
+        char = self.text.take()
+        if char in ("^", "$"):
+            return Place.START if char == "^" else Place.END
+        if char == ".":
+            return ALL
+        if char == "\\":
+            return self.escape(position)
+        if char in ("*", "+", "?", "{"):
+            raise invalid(position, "a repetition of nothing")
+        return among(char)
+
+    def escape(self, position: int) -> Part:
+        char = self.text.take()
+        if not char:
+            raise invalid(position, "a backslash at the end")
+        if char in "123456789":
+            if int(char) not in self.closed:
+                raise invalid(position, "a reference to a group that is not closed before it")
+            return Reference(int(char), position)
+        return PLACES.get(char) or CLASSES.get(char, among(char))
+
+    def counts(self, position: int) -> tuple[int, int | None]:
+        """The counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, behind the brace."""
+        least = most = self.number(position)
+        if self.text.eat(",") or self.text.eat("\\,"):
+            least, most = least or 0, self.number(position)
+        if least is None or not self.text.eat("}"):
+            raise invalid(position, "a brace that opens no count")
+        if least > MOST or (most is not None and (most > MOST or most < least)):
+            raise invalid(position, "a count that is too high or below the one before")
+        return least, most
+
+    def number(self, position: int) -> int | None:
+        """A number or nothing in front of a comma or the closing brace."""
+        number = None
+        while self.text.look() not in ("}", ",") and self.text.look() + self.text.look(1) != "\\,":
+            # An escaped zero is a zero, while other escaped digits are back-references.
+            if self.text.look(1) == "0":
+                self.text.eat("\\")
+            digit = self.text.take()
+            if digit == "" or digit not in "0123456789":
+                raise invalid(position, "a brace that opens no count")
+            number = min((number or 0) * 10 + int(digit), MOST + 1)
+        return number

@@ -1,0 +1,78 @@
+"""Bracket expressions of POSIX, as glibc reads them where collation is that of the C locale."""
+
+from __future__ import annotations
+
+from assignor.reference.matching.chars import ALL, DIGITS, LETTERS, LOWER, NONE, UPPER, Chars, among, between
+from assignor.reference.matching.text import PatternFault, Text, invalid
+
+CLASSES = {
+    "alnum": LETTERS | DIGITS,
+    "alpha": LETTERS,
+    "blank": among(" "),
+    "cntrl": NONE,
+    "digit": DIGITS,
+    "graph": ALL - {" "},
+    "lower": LOWER,
+    "print": ALL,
+    "punct": ALL - LETTERS - DIGITS - {" "},
+    "space": among(" "),
+    "upper": UPPER,
+    "xdigit": DIGITS | among("abcdefABCDEF"),
+}
+
+
+def bracket(text: Text) -> Chars:
+    """A bracket expression from its bracket to the one that ends it."""
+    start = text.at
+    text.take()
+    negated = text.eat("^")
+    chars = NONE
+    first = True
+    while first or text.look() != "]":
+        position = text.at
+        element = _element(text, start, first)
+        # A hyphen before the end is one of the characters.
+        if isinstance(element, str) and text.look() == "-" and text.look(1) != "]":
+            text.take()
+            last = _element(text, start, True)
+            # Beyond ASCII the C locale has no order.
+            if not isinstance(last, str) or not element <= last or not last.isascii():
+                raise invalid(position, "a range that collation does not have")
+            chars |= between(element, last)
+        else:
+            chars |= among(element) if isinstance(element, str) else element
+        first = False
+    text.take()
+    return ALL - chars if negated else chars
+
+
+def _element(text: Text, start: int, hyphen: bool) -> str | Chars:
+    """What stands in brackets: a character, which a range may start or end with, or a class."""
+    position = text.at
+    char = text.take()
+    if not char:
+        raise _open(start)
+    if char == "[" and text.look() in (".", "=", ":"):
+        return _symbol(text, start, position)
+    if char == "-" and not hyphen and text.look() != "]":
+        raise invalid(position, "a hyphen that neither makes a range nor stands at an end")
+    return char
+
+
+def _symbol(text: Text, start: int, position: int) -> str | Chars:
+    """`[.a.]`, `[=a=]` or `[:alpha:]`, from its second character on."""
+    kind = text.take()
+    name = ""
+    while not text.eat(kind + "]"):
+        if text.done():
+            raise _open(start)
+        name += text.take()
+    if kind == ":" and name in CLASSES:
+        return CLASSES[name]
+    if kind == ":" or len(name) != 1 or not name.isascii():
+        raise invalid(position, "a class or a collating element that the C locale does not have")
+    return name if kind == "." else among(name)
+
+
+def _open(start: int) -> PatternFault:
+    return invalid(start, "a bracket expression that is not closed")

@@ -1,0 +1,81 @@
+"""A pattern that is ready to be tried on topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
+from assignor.model import check_name, shown
+from assignor.reference.matching.chars import ALL
+from assignor.reference.matching.dialect import PARSERS
+from assignor.reference.matching.syntax import LONGEST, parts
+from assignor.reference.matching.text import PatternFault, unsupported
+from assignor.reference.matching.walk import STEPS, TooManySteps, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+INTERNAL = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
+"""Topics that the broker keeps for itself; clients leave them out unless told otherwise (Topic.INTERNAL_TOPICS)."""
+
+MOST_PARTS = 20_000
+"""How many parts a pattern may have once its repetitions are spelled out."""
+
+
+class Pattern:
+    """Which topics someone subscribes to, in the words of a dialect; `owner` says whose it is in errors.
+
+    `include_internal` is whether it may match topics that the broker keeps for itself. The broker's own dialect matches
+    them anyway, and so does a plain name.
+    """
+
+    def __init__(self, pattern: str, dialect: str, include_internal: bool = False, owner: str | None = None) -> None:
+        check_dialect(dialect)
+        self._details = (check_name(pattern, f"{owner}: pattern" if owner else "a pattern"), dialect)
+        try:
+            self._node = PARSERS[dialect](pattern)
+            if parts(self._node) > MOST_PARTS:
+                raise unsupported(0, f"repetitions with over {MOST_PARTS} parts in all")
+        except PatternFault as fault:
+            kind = InvalidPatternError if fault.invalid else UnsupportedPatternError
+            raise kind(fault.reason, *self._details, fault.position, owner) from None
+        hides = dialect in ("java", "python") or (dialect == "librdkafka" and pattern.startswith("^"))
+        self._shows_internal = include_internal or not hides
+
+    def matches(self, topic: str) -> bool:
+        """Whether the pattern matches the name."""
+        try:
+            found = matches(self._node, topic)
+        except TooManySteps:
+            construct = f"a search of over {STEPS} steps on the topic '{topic}'"
+            raise UnsupportedPatternError(construct, *self._details) from None
+        return found and (self._shows_internal or topic not in INTERNAL)
+
+
+def check_dialect(dialect: object) -> None:
+    """Refuses what is no dialect."""
+    if not isinstance(dialect, str) or dialect not in PARSERS:
+        known = ", ".join(map(repr, PARSERS))
+        raise IllegalArgumentError(f"dialect must be one of {known}, not {shown(dialect)}")
+
+
+def check_topic(topic: object) -> str:
+    """The name, if patterns can be tried on it: printable ASCII and not too long, as every name that Kafka allows."""
+    name = check_name(topic, "a topic")
+    if len(name) > LONGEST or not ALL.issuperset(name):
+        kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]"
+        raise IllegalArgumentError(f"no pattern can be tried on the topic {shown(name)}: {kafka}")
+    return name
+
+
+def match_topics(pattern: str, topics: Iterable[str], dialect: str, include_internal: bool) -> list[str]:
+    """The topics that a pattern matches, in the order given."""
+    found = Pattern(pattern, dialect, include_internal)
+    return [topic for topic in map(check_topic, topics) if found.matches(topic)]
+
+
+def match_each(patterns: list[tuple[str, str, str]], topics: Iterable[str], include_internal: bool) -> list[list[str]]:
+    """The topics that each of several patterns, with dialect and owner, matches; no topic is given twice."""
+    each = [check_topic(topic) for topic in topics]
+    found = [Pattern(pattern, dialect, include_internal, owner) for pattern, dialect, owner in patterns]
+    return [[topic for topic in each if pattern.matches(topic)] for pattern in found]

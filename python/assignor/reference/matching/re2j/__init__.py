@@ -1,0 +1,227 @@
+"""The dialect of the broker: RE2/J 1.8 without flags, over whole names.
+
+RE2/J answers as an automaton does, so which ways come first and what groups take is left out of the tree. Of its flags
+only `i` says anything about names, which have no line breaks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.reference.matching.chars import ALL
+from assignor.reference.matching.iterations import repeat
+from assignor.reference.matching.re2j import classes
+from assignor.reference.matching.syntax import At, One, Place, concat, either
+from assignor.reference.matching.text import Text, invalid
+
+if TYPE_CHECKING:
+    from assignor.reference.matching.syntax import Node
+
+MOST = 1000
+"""The highest count of a repetition."""
+
+PLACES = {"A": Place.START, "z": Place.END, "b": Place.BOUNDARY, "B": Place.INSIDE}
+
+
+def parse(pattern: str) -> Node:
+    """What the pattern means, over whole names."""
+    parser = _Parser(pattern)
+    while not parser.text.done():
+        parser.repeated = parser.read(parser.text.look())
+    if len(parser.groups) > 1:
+        raise invalid(parser.groups[-1].position, "a group that is not closed")
+    return parser.groups[0].close()
+
+
+class _Open:
+    """A group that is open, or the whole pattern.
+
+    Attributes:
+        position: Where its parenthesis stands.
+        folded: Whether case is ignored again behind it.
+        items: The branch that is being read.
+    """
+
+    def __init__(self, position: int, folded: bool) -> None:
+        self.position = position
+        self.folded = folded
+        self.items: list[Node] = []
+        self._branches: list[Node] = []
+
+    def branch(self) -> None:
+        self._branches.append(concat(self.items))
+        self.items = []
+
+    def close(self) -> Node:
+        self.branch()
+        return either(self._branches)
+
+
+class _Parser:
+    def __init__(self, pattern: str) -> None:
+        self.text = Text(pattern)
+        self.folded = False
+        self.names: set[str] = set()
+        self.groups = [_Open(0, False)]
+        self.piled = 0  # how often the last item is repeated already
+        self.repeated = False  # whether what was read last is a repetition
+
+    def read(self, char: str) -> bool:
+        """Reads what begins with the next character; says whether that was a repetition."""
+        position = self.text.at
+        if char in "*+?":
+            self.text.take()
+            self.repeat(position, int(char == "+"), 1 if char == "?" else None)
+            return True
+        if char == "{":
+            counts = self.counts()
+            if counts is None:
+                self.literal()
+            else:
+                self.repeat(position, *counts)
+            # RE2/J takes a literal brace for a repetition too when it looks for one behind another: `a{*` is refused.
+            return True
+        if char == "(":
+            self.open()
+        elif char == ")":
+            self.close()
+        elif char == "[":
+            self.push(One(classes.bracketed(self.text, self.folded)))
+        elif char == "\\":
+            self.escape()
+        elif char == "|":
+            self.text.take()
+            self.groups[-1].branch()
+        elif char in "^$":
+            self.place(1, Place.START if char == "^" else Place.END)
+        elif char == ".":
+            self.text.take()
+            self.push(One(ALL))
+        else:
+            self.literal()
+        return False
+
+    def push(self, node: Node) -> None:
+        self.piled = 0
+        self.groups[-1].items.append(node)
+
+    def place(self, length: int, place: Place) -> None:
+        self.text.at += length
+        self.push(At(place))
+
+    def literal(self) -> None:
+        """The next character, whatever it is, for itself."""
+        position = self.text.at
+        code = ord(self.text.take())
+        self.push(One(classes.between(code, code, self.folded, position)))
+
+    def escape(self) -> None:
+        position = self.text.at
+        letter = self.text.look(1)
+        if letter in PLACES:
+            self.place(2, PLACES[letter])
+        elif letter == "Q":
+            self.text.at += 2
+            while not self.text.done() and not self.text.eat("\\E"):
+                self.literal()
+        else:
+            chars = classes.escaped(self.text, self.folded)
+            if chars is None:
+                code = classes.character(self.text)
+                chars = classes.between(code, code, self.folded, position)
+            self.push(One(chars))
+
+    def repeat(self, position: int, least: int, most: int | None) -> None:
+        """Repeats the last item; the operator is read, but for the `?` of a lazy one."""
+        self.text.eat("?")
+        if self.repeated:
+            raise invalid(position, "a repetition of a repetition")
+        items = self.groups[-1].items
+        if not items:
+            raise invalid(position, "a repetition of nothing")
+        # Something that is no item stood in between, as in `a*(?i)*`: it makes the tree deeper, but no group does.
+        if self.piled > 0:
+            self.text.enter()
+        items[-1] = repeat(items[-1], least, most, position)
+        self.piled += 1
+
+    def counts(self) -> tuple[int, int | None] | None:
+        """The counts of `{2}`, `{2,}` or `{2,3}`; nothing is read where it is none of these: the brace is literal."""
+        position = self.text.at
+        self.text.take()
+        counts = self.bounds()
+        if counts is None or not self.text.eat("}"):
+            self.text.at = position
+            return None
+        least, most = counts
+        if least > MOST or (most is not None and (most > MOST or most < least)):
+            raise invalid(position, "a count that is too high or below the one before")
+        return counts
+
+    def bounds(self) -> tuple[int, int | None] | None:
+        least = self.number()
+        if least is None:
+            return None
+        if not self.text.eat(","):
+            return least, least
+        if self.text.look() == "}":
+            return least, None
+        most = self.number()
+        return None if most is None else (least, most)
+
+    def number(self) -> int | None:
+        """A number without leading zeros, as far as its size matters."""
+        digits = self.text.take_while(lambda char: char in "0123456789")
+        if not digits or (len(digits) > 1 and digits[0] == "0"):
+            return None
+        return int(digits) if len(digits) <= len(str(MOST)) else MOST + 1
+
+    def open(self) -> None:
+        position = self.text.at
+        before = self.folded
+        if self.text.eat("(?P<") or self.text.eat("(?<"):
+            self.name(position)
+        elif self.text.eat("(?"):
+            if not self.flags(position):
+                return
+        else:
+            self.text.take()
+        self.text.enter()
+        self.groups.append(_Open(position, before))
+
+    def name(self, position: int) -> None:
+        start = self.text.at
+        name = self.text.take_while(lambda char: char != ">")
+        if not self.text.eat(">"):
+            raise invalid(position, "a group name that does not end")
+        if not name or not all(char.isascii() and (char.isalnum() or char == "_") for char in name):
+            raise invalid(start, "a group name of other characters than letters, digits and _")
+        if name in self.names:
+            raise invalid(start, "a group name used twice")
+        self.names.add(name)
+
+    def flags(self, position: int) -> bool:
+        """Reads flags; says whether they open a group, or else hold for the rest of this one."""
+        folded, negated, found = self.folded, False, False
+        while True:
+            char = self.text.take()
+            if char == "i":
+                folded, found = not negated, True
+            elif char in ("m", "s", "U"):
+                found = True
+            elif char == "-" and not negated:
+                negated, found = True, False
+            elif char in (":", ")") and (found or not negated):
+                self.folded = folded
+                return char == ":"
+            else:
+                raise invalid(position, "a kind of group or a flag that RE2/J does not have")
+
+    def close(self) -> None:
+        if len(self.groups) == 1:
+            raise invalid(self.text.at, "a parenthesis that closes no group")
+        group = self.groups.pop()
+        self.text.take()
+        self.text.leave()
+        self.folded = group.folded
+        self.push(group.close())

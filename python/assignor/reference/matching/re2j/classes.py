@@ -1,0 +1,229 @@
+"""Classes and escapes of RE2/J: what set of characters they mean."""
+
+from __future__ import annotations
+
+from assignor.reference.matching.chars import ALL, DIGITS, LETTERS, LOWER, NONE, UPPER, WORD, Chars, among
+from assignor.reference.matching.text import Text, invalid, unsupported
+
+LAST = 0x10FFFF
+FOLDED = (0x41, 0x1044F)
+"""Case is folded between these two; a range over all of them is not folded, as it has every case already."""
+ENDLESS = (0x1C80, 0x1C88)
+"""Cyrillic letters that RE2/J 1.8 does not know but Java does: it asks for their next case and never comes back."""
+ONE_CASE = {0x17F: "sS", 0x212A: "kK"}
+"""The long s and the sign of Kelvin are of one case with an s and a k."""
+
+POSIX = {
+    "alnum": LETTERS | DIGITS,
+    "alpha": LETTERS,
+    "ascii": ALL,
+    "blank": among(" "),
+    "cntrl": NONE,
+    "digit": DIGITS,
+    "graph": ALL - {" "},
+    "lower": LOWER,
+    "print": ALL,
+    "punct": ALL - LETTERS - DIGITS - {" "},
+    "space": among(" "),
+    "upper": UPPER,
+    "word": WORD,
+    "xdigit": DIGITS | among("abcdefABCDEF"),
+}
+
+PERL = {"d": DIGITS, "D": ALL - DIGITS, "s": among(" "), "S": ALL - {" "}, "w": WORD, "W": ALL - WORD}
+
+SCRIPTS = """
+Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal
+Carian Cham Cherokee Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Egyptian_Hieroglyphs Ethiopic Georgian
+Glagolitic Gothic Greek Gujarati Gurmukhi Han Hangul Hanunoo Hebrew Hiragana Imperial_Aramaic Inherited
+Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada Katakana Kayah_Li Kharoshthi Khmer Lao
+Lepcha Limbu Linear_B Lisu Lycian Lydian Malayalam Mandaic Meetei_Mayek Mongolian Myanmar New_Tai_Lue Nko Ogham
+Ol_Chiki Old_Italic Old_Persian Old_South_Arabian Old_Turkic Oriya Osmanya Phags_Pa Phoenician Rejang Runic
+Samaritan Saurashtra Shavian Sinhala Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet
+Tamil Telugu Thaana Thai Tibetan Tifinagh Ugaritic Unknown Vai Yi
+"""
+"""The scripts that RE2/J 1.8 knows, and that have no ASCII character in either case."""
+
+BARE = "C Cc Cf Co Cs Lm Lo Lt M Mc Me Mn Nl No Pf Pi So Zl Zp"
+"""The general categories of which that is true."""
+
+CATEGORIES = {
+    **dict.fromkeys(BARE.split(), NONE),
+    **dict.fromkeys(SCRIPTS.split(), NONE),
+    "Any": ALL,
+    "L": LETTERS,
+    "Latin": LETTERS,
+    "Lu": UPPER,
+    "Ll": LOWER,
+    "N": DIGITS,
+    "Nd": DIGITS,
+    "P": among("!\"#%&'()*,-./:;?@[\\]_{}"),
+    "Pc": among("_"),
+    "Pd": among("-"),
+    "Pe": among(")]}"),
+    "Po": among("!\"#%&'*,./:;?@\\"),
+    "Ps": among("([{"),
+    "S": among("$+<=>^`|~"),
+    "Sc": among("$"),
+    "Sk": among("^`"),
+    "Sm": among("+<=>|~"),
+    "Z": among(" "),
+    "Zs": among(" "),
+    "Common": ALL - LETTERS,
+}
+"""The ASCII characters of the general categories and the scripts."""
+
+# The table for lower case has only what is neither upper nor lower case of a lone pair.
+CATEGORIES_FOLDED = CATEGORIES | {"Lu": LETTERS, "Ll": LOWER | among("KS")}
+
+ESCAPES = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
+
+
+def between(first: int, last: int, folded: bool, position: int) -> Chars:
+    """The characters from one code point to another; with the other cases of each of them if case is ignored."""
+    chars = frozenset(char for char in ALL if first <= ord(char) <= last)
+    if not folded or (first <= FOLDED[0] and FOLDED[1] <= last):
+        return chars
+    if first <= ENDLESS[1] and ENDLESS[0] <= last:
+        raise unsupported(position, "a letter from U+1C80 to U+1C88 without its case, where RE2/J never ends")
+    for code, letters in ONE_CASE.items():
+        if first <= code <= last:
+            chars |= among(letters)
+    return _both_cases(chars)
+
+
+def bracketed(text: Text, folded: bool) -> Chars:
+    """A class from its bracket to the one that ends it."""
+    start = text.at
+    text.take()
+    negated = text.eat("^")
+    chars = NONE
+    first = True
+    while first or text.look() != "]":
+        first = False
+        found = _named(text, folded)
+        if found is None:
+            found = escaped(text, folded)
+        chars |= _members(text, start, folded) if found is None else found
+    text.take()
+    return ALL - chars if negated else chars
+
+
+def _members(text: Text, start: int, folded: bool) -> Chars:
+    """A character or a range of the class that starts at the given place."""
+    position = text.at
+    first = last = _member(text, start)
+    # A hyphen before the end is one of the characters.
+    if text.look() == "-" and text.look(1) != "]":
+        text.take()
+        last = _member(text, start)
+        if last < first:
+            raise invalid(position, "a range whose end comes before its start")
+    return between(first, last, folded, position)
+
+
+def _member(text: Text, start: int) -> int:
+    if text.look() == "\\":
+        return character(text)
+    if text.done():
+        raise invalid(start, "a class that is not closed")
+    return ord(text.take())
+
+
+def _named(text: Text, folded: bool) -> Chars | None:
+    """`[:alpha:]`, `[:^alpha:]`, if one comes next."""
+    start = text.at
+    if text.look() + text.look(1) != "[:":
+        return None
+    text.take()
+    # The colon belongs to the name, for that of `[:]` ends it as well.
+    name = ""
+    while not text.eat(":]"):
+        if text.done():
+            text.at = start
+            return None
+        name += text.take()
+    name = name.removeprefix(":")
+    chars = POSIX.get(name.removeprefix("^"))
+    if chars is None:
+        raise invalid(start, "a class that RE2/J does not know")
+    if folded:
+        chars = _both_cases(chars)
+    return ALL - chars if name.startswith("^") else chars
+
+
+def escaped(text: Text, folded: bool) -> Chars | None:
+    r"""`\d`, `\pL` and the like, if one comes next."""
+    letter = text.look(1)
+    if text.look() != "\\" or not letter:
+        return None
+    if letter in "pP":
+        return _unicode(text, folded)
+    chars = PERL.get(letter)
+    if chars is not None:
+        text.at += 2
+    return chars
+
+
+def _unicode(text: Text, folded: bool) -> Chars:
+    r"""`\pL`, `\p{Greek}`, `\P{^Lu}`."""
+    start = text.at
+    negated = text.look(1) == "P"
+    text.at += 2
+    if text.eat("{"):
+        name = text.take_while(lambda char: char != "}")
+        if not text.eat("}"):
+            raise invalid(start, "a class name that does not end")
+    else:
+        name = text.take()
+    if name.startswith("^"):
+        negated = not negated
+    chars = (CATEGORIES_FOLDED if folded else CATEGORIES).get(name.removeprefix("^"))
+    if chars is None:
+        raise invalid(start, "a class that RE2/J does not know")
+    return ALL - chars if negated else chars
+
+
+def character(text: Text) -> int:
+    """The character that an escape means, in a class or out of one."""
+    start = text.at
+    text.take()
+    char = text.take()
+    if not char:
+        raise invalid(start, "a backslash at the end")
+    if _is_digit(char, 8):
+        code = _octal(text, char)
+    elif char == "x":
+        code = _hexadecimal(text)
+    elif char in ESCAPES:
+        code = ESCAPES[char]
+    else:
+        code = None if char.isascii() and char.isalnum() else ord(char)
+    if code is None:
+        raise invalid(start, "an escape that RE2/J does not have")
+    return code
+
+
+def _octal(text: Text, digits: str) -> int | None:
+    # A single digit other than 0 would be a back-reference.
+    if digits != "0" and not _is_digit(text.look(), 8):
+        return None
+    while len(digits) < 3 and _is_digit(text.look(), 8):
+        digits += text.take()
+    return int(digits, 8)
+
+
+def _hexadecimal(text: Text) -> int | None:
+    if text.eat("{"):
+        digits = text.take_while(lambda char: _is_digit(char, 16))
+        return int(digits, 16) if digits and text.eat("}") and int(digits, 16) <= LAST else None
+    digits = text.take() + text.take()
+    return int(digits, 16) if len(digits) == 2 and all(_is_digit(char, 16) for char in digits) else None
+
+
+def _is_digit(char: str, base: int) -> bool:
+    return char != "" and char in "0123456789abcdefABCDEF"[: 8 if base == 8 else None]
+
+
+def _both_cases(chars: Chars) -> Chars:
+    return chars | {char.swapcase() for char in chars}

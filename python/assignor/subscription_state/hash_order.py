@@ -1,0 +1,105 @@
+"""The order in which a java.util.HashMap lists partitions that were put into it one after the other.
+
+Kafka keeps what a user assigned, and what a reset has no strategy for, in hash tables, and their order is seen: in the
+order of fetching and in a message. A table of java.util.HashMap (seen on OpenJDK 17) has a power of two of buckets.
+A key's bucket is told by the low bits of its hash code, of which the high half was folded into the low one. The table
+doubles when more than three quarters as many keys as buckets are in it. Growing keeps the order within a bucket, and
+a new key goes to its end, so the order of a whole table is: by bucket, and in a bucket as they came. One more rule
+matters for small tables: where a ninth key comes to a bucket and there are fewer than 64 buckets, the table doubles at
+once.
+
+Not told: with 64 buckets or more, a bucket with a ninth key becomes a tree, and does not find back to the order in
+which its keys came when the table grows. Where hash codes in a tree are equal, its order goes by identity hash codes,
+which nothing outside of the running Java can know. Here such a bucket keeps the order in which its keys came. It takes
+nine partitions whose folded hash codes agree in the bits that count: topics such as `t00`, `t10`, ... `t90` with ten
+partitions each have them, since a step of the last digit but one weighs as much as a step of the partition.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from assignor.model import TopicPartition
+
+DEFAULT_CAPACITY = 16
+"""Buckets of a table that was made without saying how many."""
+
+_CHAIN = 8
+"""A bucket with so many keys takes no more of them as a chain."""
+
+_TREES = 64
+"""With so many buckets or more a long chain becomes a tree, with fewer the table doubles."""
+
+_INT = 0xFFFFFFFF
+
+
+def string_hash(text: str) -> int:
+    """What `String.hashCode()` is, as an unsigned number of 32 bits.
+
+    Example:
+        >>> string_hash("Aa") == string_hash("BB") == 2112
+        True
+    """
+    code = 0
+    for unit in array("H", text.encode("utf-16-le", "surrogatepass")):
+        code = 31 * code + unit & _INT
+    return code
+
+
+def presized_capacity(count: int) -> int:
+    """How many buckets `new HashSet<>(collection)` starts with for a collection of so many.
+
+    Example:
+        >>> presized_capacity(0), presized_capacity(12), presized_capacity(13), presized_capacity(24)
+        (16, 32, 32, 64)
+    """
+    wanted = max(int(count / 0.75) + 1, DEFAULT_CAPACITY)
+    return 1 << (wanted - 1).bit_length()
+
+
+def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_CAPACITY) -> list[TopicPartition]:
+    """The partitions in the order in which the table lists them.
+
+    Args:
+        partitions: Distinct, in the order in which they are put.
+        capacity: How many buckets the table starts with.
+
+    Example:
+        >>> from assignor import TopicPartition
+        >>> [topic for topic, _ in hash_order([TopicPartition("b", 0), TopicPartition("a", 0)])]
+        ['a', 'b']
+    """
+    topics = {topic: string_hash(topic) + 31 * 31 for topic in {topic for topic, _ in partitions}}
+    codes = [topics[topic] + 31 * partition & _INT for topic, partition in partitions]
+    folded = [code ^ code >> 16 for code in codes]
+    last = _buckets(folded, capacity) - 1
+    buckets = [code & last for code in folded]
+    placed = list(partitions)
+    return [placed[index] for index in sorted(range(len(placed)), key=buckets.__getitem__)]
+
+
+def _buckets(folded: Sequence[int], capacity: int) -> int:
+    """How many buckets the table has in the end."""
+    buckets = capacity
+    chains: Counter[int] = Counter()
+    for count, code in enumerate(folded, start=1):
+        if buckets >= _TREES:
+            break
+        before = buckets
+        chain = chains[code & buckets - 1]
+        if chain >= _CHAIN:
+            buckets *= 2
+        if 4 * count > 3 * buckets:
+            buckets *= 2
+        if buckets == before:
+            chains[code & buckets - 1] = chain + 1
+        else:
+            chains = Counter(each & buckets - 1 for each in folded[:count])
+    while 4 * len(folded) > 3 * buckets:
+        buckets *= 2
+    return buckets

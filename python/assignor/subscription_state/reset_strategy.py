@@ -1,0 +1,156 @@
+"""What a consumer does about a partition for which it has no offset: the setting `auto.offset.reset`.
+
+Source: org.apache.kafka.clients.consumer.internals.AutoOffsetResetStrategy, kafka-clients 4.4.0.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assignor.errors import IllegalArgumentError
+from assignor.model import shown, wrong_type
+from assignor.subscription_state.position import read_long
+
+__all__ = ["AutoOffsetResetStrategy", "StrategyType"]
+
+_SECOND = 1_000_000_000
+_LONG = 2**63
+
+# java.time.Duration.parse: days, then hours, minutes and seconds after a T; each may have a sign, and so may the whole.
+_DURATION = re.compile(
+    r"([-+]?)P(?:([-+]?[0-9]+)D)?(?:(T)(?:([-+]?[0-9]+)H)?(?:([-+]?[0-9]+)M)?(?:([-+]?[0-9]+)(?:[.,]([0-9]{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+class StrategyType(enum.StrEnum):
+    """The kinds of strategy, by the names that the setting has for them."""
+
+    LATEST = "latest"
+    EARLIEST = "earliest"
+    NONE = "none"
+    BY_DURATION = "by_duration"
+
+
+@dataclass(frozen=True, slots=True)
+class AutoOffsetResetStrategy:
+    """A reset strategy; `LATEST`, `EARLIEST` and `NONE` are there, others come from `from_string`.
+
+    Attributes:
+        type: Which kind it is.
+        duration: With `BY_DURATION`, how far back from now, in nanoseconds; else None.
+
+    Raises:
+        WrongTypeError: The type is no `StrategyType`, or the duration no int.
+        IllegalArgumentError: A duration without `BY_DURATION` or the other way round, or a negative one.
+
+    Example:
+        >>> AutoOffsetResetStrategy.from_string("by_duration:PT1H30M").timestamp(now=10_000_000)
+        4600000
+    """
+
+    type: StrategyType
+    duration: int | None = None
+
+    LATEST: ClassVar[AutoOffsetResetStrategy]
+    EARLIEST: ClassVar[AutoOffsetResetStrategy]
+    NONE: ClassVar[AutoOffsetResetStrategy]
+
+    def __post_init__(self) -> None:
+        """Refuse what no strategy is."""
+        if not isinstance(self.type, StrategyType):
+            raise wrong_type("AutoOffsetResetStrategy: type", "a StrategyType", self.type)
+        if (self.duration is None) != (self.type is not StrategyType.BY_DURATION):
+            raise IllegalArgumentError(
+                f"AutoOffsetResetStrategy: a duration goes with by_duration only: {self.type}, {shown(self.duration)}"
+            )
+        if self.duration is not None:
+            if type(self.duration) is not int:
+                raise wrong_type("AutoOffsetResetStrategy: duration", "an int of nanoseconds", self.duration)
+            if self.duration < 0:
+                raise IllegalArgumentError(
+                    f"AutoOffsetResetStrategy: a duration cannot be negative: {shown(self.duration)}"
+                )
+
+    @classmethod
+    def from_string(cls, text: str) -> AutoOffsetResetStrategy:
+        """The strategy that the setting says: `latest`, `earliest`, `none`, or `by_duration:` and an ISO-8601 duration.
+
+        Raises:
+            IllegalArgumentError: Anything else, in Kafka's words.
+            WrongTypeError: No str.
+
+        Example:
+            >>> AutoOffsetResetStrategy.from_string("latest") is AutoOffsetResetStrategy.LATEST
+            True
+        """
+        if text is None:
+            raise IllegalArgumentError("Auto offset reset strategy is null")
+        if not isinstance(text, str):
+            raise wrong_type("auto offset reset strategy", "a str", text)
+        if text == StrategyType.BY_DURATION:
+            raise IllegalArgumentError("<:duration> part is missing in by_duration auto offset reset strategy.")
+        if text in _BY_NAME:
+            return _BY_NAME[text]
+        name, colon, duration = text.partition(":")
+        if name != StrategyType.BY_DURATION or not colon:
+            raise IllegalArgumentError(f"Unknown auto offset reset strategy: {text}")
+        nanoseconds = _parse_duration(duration)
+        if nanoseconds is None or nanoseconds < 0:  # Kafka has words of their own for negative ones, and hides them
+            raise IllegalArgumentError("Unable to parse duration string in by_duration offset reset strategy.")
+        return cls(StrategyType.BY_DURATION, nanoseconds)
+
+    @property
+    def name(self) -> str:
+        """The kind's name, without the duration."""
+        return self.type.value
+
+    def timestamp(self, now: int) -> int | None:
+        """What a ListOffsets request asks for: -1 the end, -2 the start, or a time; None where nothing is asked.
+
+        Args:
+            now: Milliseconds since 1970.
+        """
+        if self.duration is not None:
+            return read_long(now, "timestamp: now") + -self.duration // 1_000_000
+        return {StrategyType.LATEST: -1, StrategyType.EARLIEST: -2}.get(self.type)
+
+    def __str__(self) -> str:
+        return self.type.value
+
+
+def _parse_duration(text: str) -> int | None:
+    """The nanoseconds of an ISO-8601 duration as java.time.Duration reads it; None where it does not."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    sign, days, time, hours, minutes, seconds, fraction = found.groups()
+    if (time and not (hours or minutes or seconds)) or not (days or time):
+        return None
+    if max(len(amount or "") for amount in (days, hours, minutes, seconds)) > 1000:
+        return None  # Python refuses to read thousands of digits, and Java over 19 that count
+    total = 0
+    for amount, each in ((seconds, 1), (minutes, 60), (hours, 3_600), (days, 86_400)):
+        value = int(amount or 0) * each
+        total += value
+        if not (-_LONG <= value < _LONG and -_LONG <= total < _LONG):
+            return None
+    nanoseconds = int((fraction or "").ljust(9, "0"))
+    if seconds and seconds.startswith("-"):
+        nanoseconds = -nanoseconds
+    nanoseconds += total * _SECOND
+    if sign == "-":
+        nanoseconds = -nanoseconds
+    return nanoseconds if -_LONG <= nanoseconds // _SECOND < _LONG else None
+
+
+AutoOffsetResetStrategy.LATEST = AutoOffsetResetStrategy(StrategyType.LATEST)
+AutoOffsetResetStrategy.EARLIEST = AutoOffsetResetStrategy(StrategyType.EARLIEST)
+AutoOffsetResetStrategy.NONE = AutoOffsetResetStrategy(StrategyType.NONE)
+_BY_NAME: dict[str, AutoOffsetResetStrategy] = {
+    strategy.name: strategy
+    for strategy in (AutoOffsetResetStrategy.LATEST, AutoOffsetResetStrategy.EARLIEST, AutoOffsetResetStrategy.NONE)
+}

@@ -1,0 +1,161 @@
+//! Sets of the characters that a topic name can have, as bits.
+//!
+//! Kafka's names are of `[a-zA-Z0-9._-]`. The sets span all printable ASCII characters, which costs nothing and lets a
+//! pattern be tried on a name that is not legal; what lies outside cannot occur in a name, and so is in no set.
+
+use std::ops::{BitAnd, BitOr, Not, Sub};
+
+/// A set of printable ASCII characters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Chars(u128);
+
+impl Chars {
+    /// No character: what can never match.
+    pub const NONE: Self = Self(0);
+    /// Every character that a name can have.
+    pub const ALL: Self = Self::between(b' ', b'~');
+    /// `[0-9]`
+    pub const DIGITS: Self = Self::between(b'0', b'9');
+    /// `[a-z]`
+    pub const LOWER: Self = Self::between(b'a', b'z');
+    /// `[A-Z]`
+    pub const UPPER: Self = Self::between(b'A', b'Z');
+    /// `[a-zA-Z]`
+    pub const LETTERS: Self = Self(Self::LOWER.0 | Self::UPPER.0);
+    /// `[a-zA-Z0-9_]`
+    pub const WORD: Self = Self(Self::LETTERS.0 | Self::DIGITS.0 | 1 << b'_');
+
+    const fn between(first: u8, last: u8) -> Self {
+        Self((u128::MAX >> (127 - last)) & (u128::MAX << first))
+    }
+
+    /// The set of one character; empty where no name can have it.
+    #[must_use]
+    pub fn one(char: char) -> Self {
+        Self::range(char, char)
+    }
+
+    /// The characters from the first to the last, both included, as far as a name can have them.
+    #[must_use]
+    pub fn range(first: char, last: char) -> Self {
+        let (first, last) = (u32::from(first).max(u32::from(b' ')), u32::from(last).min(u32::from(b'~')));
+        if first > last { Self::NONE } else { Self::between(first as u8, last as u8) }
+    }
+
+    /// The set of all characters of a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        text.chars().fold(Self::NONE, |set, char| set | Self::one(char))
+    }
+
+    /// Whether a byte of a name is in the set.
+    #[must_use]
+    pub fn has(self, byte: u8) -> bool {
+        byte < 128 && self.0 >> byte & 1 == 1
+    }
+
+    /// Whether no character is in the set.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The set with the other case of each of its ASCII letters.
+    #[must_use]
+    pub fn both_cases(self) -> Self {
+        let (upper, lower) = (self.0 & Self::UPPER.0, self.0 & Self::LOWER.0);
+        Self(self.0 | upper << 32 | lower >> 32)
+    }
+
+    /// The only character of the set; none where there are more or fewer.
+    #[must_use]
+    pub fn only(self) -> Option<u8> {
+        self.0.is_power_of_two().then(|| self.0.trailing_zeros() as u8)
+    }
+
+    /// The runs of characters that follow each other, first and last, in ascending order.
+    pub fn runs(self) -> impl Iterator<Item = (u8, u8)> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let first = (rest != 0).then(|| rest.trailing_zeros())?;
+            let length = (rest >> first).trailing_ones();
+            rest &= !(((1 << length) - 1) << first);
+            Some((first as u8, (first + length - 1) as u8))
+        })
+    }
+
+    /// The characters, in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        self.runs().flat_map(|(first, last)| first..=last)
+    }
+}
+
+impl BitOr for Chars {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitAnd for Chars {
+    type Output = Self;
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl Sub for Chars {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl Not for Chars {
+    type Output = Self;
+    fn not(self) -> Self {
+        Self::ALL - self
+    }
+}
+
+impl std::fmt::Debug for Chars {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "[{}]", self.iter().map(char::from).collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_it_was_made_of() {
+        let set = Chars::range('a', 'c') | Chars::one('_');
+
+        assert_eq!("[_abc]", format!("{set:?}"));
+        assert_eq!(95, Chars::ALL.iter().count());
+        assert_eq!(95 - 4, (!set).iter().count());
+    }
+
+    #[test]
+    fn runs_are_as_long_as_they_can_be() {
+        let set = Chars::WORD | Chars::one('^');
+
+        assert_eq!(vec![(b'0', b'9'), (b'A', b'Z'), (b'^', b'_'), (b'a', b'z')], set.runs().collect::<Vec<_>>());
+        assert_eq!(vec![(b' ', b'~')], Chars::ALL.runs().collect::<Vec<_>>());
+        assert_eq!(0, Chars::NONE.runs().count());
+    }
+
+    #[test]
+    fn characters_that_no_name_can_have_are_in_no_set() {
+        assert_eq!(Chars::NONE, Chars::range('\0', '\x1f') | Chars::one('\x7f') | Chars::range('é', 'ſ'));
+        assert_eq!(Chars::ALL, Chars::range('\0', char::MAX));
+    }
+
+    #[test]
+    fn both_cases_are_those_of_letters_only() {
+        assert_eq!(Chars::of("aAzZ@[_"), Chars::of("aZ@[_").both_cases());
+        assert_eq!(Chars::of("kK"), Chars::one('K').both_cases());
+        assert_eq!(Some(b'k'), Chars::one('k').only());
+    }
+}

@@ -1,0 +1,175 @@
+//! Classes in brackets, with Java's ways of joining and intersecting their parts.
+
+use super::super::chars::Chars;
+use super::cursor::{Cursor, FAILURE};
+use super::escape::{Escape, escape};
+use super::properties::property;
+use crate::error::PatternError;
+
+/// An operand: the single characters of the class, all of them wherever they stand, or a set of its own.
+#[derive(Clone, Copy)]
+enum Operand {
+    Singles,
+    Set(Chars),
+}
+
+/// A class, the cursor at its bracket; or, if not `closed`, what stands to the right of `&&` without brackets, the cursor
+/// one character before it.
+pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
+    cursor.enter()?;
+    let found = members(cursor, closed);
+    cursor.leave();
+    found
+}
+
+fn members(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
+    let start = cursor.at;
+    // The single characters are joined when the class is at its end, so those behind `&&` get to its left side too.
+    let (mut singles, mut pending) = (Chars::NONE, false);
+    let mut terms: Vec<(bool, Operand)> = Vec::new();
+    // What was put last; none after a single character, which Java then takes for the right side of `&&` all the same.
+    let mut last = None;
+    let mut char = cursor.next();
+    let negated = char == '^' && cursor.raw(cursor.at - 1) == '[';
+    if negated {
+        char = cursor.next();
+    }
+    loop {
+        match char {
+            '[' => {
+                let set = Operand::Set(class(cursor, true)?);
+                last = Some(set);
+                terms.push((false, set));
+                char = cursor.peek();
+                continue;
+            }
+            '&' => {
+                let behind = cursor.at;
+                if cursor.next() == '&' {
+                    let right = right_side(cursor)?;
+                    if pending {
+                        if terms.is_empty() {
+                            last = Some(Operand::Singles);
+                        }
+                        terms.push((false, Operand::Singles));
+                        pending = false;
+                    }
+                    if let Some(right) = right {
+                        last = Some(Operand::Set(right));
+                    } else if terms.is_empty() {
+                        return Err(cursor.refuse(behind, "nothing on either side of the intersection"));
+                    }
+                    match last {
+                        Some(last) => terms.push((!terms.is_empty(), last)),
+                        // Java throws where the left side matches.
+                        None => cursor.doubt(behind, FAILURE),
+                    }
+                    char = cursor.peek();
+                    continue;
+                }
+                cursor.back();
+            }
+            '\0' if cursor.ended() => return Err(cursor.refuse(start, "the character class is not closed")),
+            ']' if pending || !terms.is_empty() => {
+                if closed {
+                    cursor.next();
+                }
+                break;
+            }
+            _ => {}
+        }
+        if let Some(set) = item(cursor, &mut singles)? {
+            last = Some(Operand::Set(set));
+            terms.push((false, Operand::Set(set)));
+        } else {
+            last = None;
+            pending = true;
+        }
+        char = cursor.peek();
+    }
+    if pending {
+        terms.push((false, Operand::Singles));
+    }
+    let set = terms.into_iter().fold(Chars::NONE, |set, (both, operand)| {
+        let operand = match operand {
+            Operand::Singles => singles,
+            Operand::Set(set) => set,
+        };
+        if both { set & operand } else { set | operand }
+    });
+    Ok(if negated { !set } else { set })
+}
+
+/// What follows `&&`, the cursor at the second `&`; none if nothing does.
+fn right_side(cursor: &mut Cursor) -> Result<Option<Chars>, PatternError> {
+    let mut right: Option<Chars> = None;
+    let mut char = cursor.next();
+    while char != ']' && char != '&' {
+        let set = if char == '[' {
+            class(cursor, true)?
+        } else {
+            cursor.back();
+            class(cursor, false)?
+        };
+        right = Some(right.unwrap_or(Chars::NONE) | set);
+        char = cursor.peek();
+    }
+    Ok(right)
+}
+
+/// A character, a range, or an escape. A single character is put to the others; all else is a set of its own.
+fn item(cursor: &mut Cursor, singles: &mut Chars) -> Result<Option<Chars>, PatternError> {
+    let start = cursor.at;
+    let first = if cursor.peek() == '\\' {
+        if matches!(cursor.raw(cursor.at + 1), 'p' | 'P') {
+            return property(cursor).map(Some);
+        }
+        let in_range = cursor.raw(cursor.at + 2) == '-';
+        match escape(cursor, true, in_range)? {
+            Escape::Char(code) => code,
+            Escape::Set(set) => return Ok(Some(set)),
+            _ => return Err(cursor.refuse(start, "an escape that is no character")),
+        }
+    } else {
+        let char = cursor.peek();
+        cursor.next();
+        u32::from(char)
+    };
+    if cursor.peek() == '-' && !matches!(cursor.raw(cursor.at + 1), '[' | ']') {
+        let last = if cursor.next() == '\\' {
+            match escape(cursor, true, true)? {
+                Escape::Char(code) => Some(code),
+                _ => None,
+            }
+        } else {
+            let char = cursor.peek();
+            cursor.next();
+            Some(u32::from(char))
+        };
+        let Some(last) = last.filter(|&last| first <= last) else {
+            return Err(cursor.refuse(start, "the character range ends before it begins"));
+        };
+        let range = range(first, last);
+        return Ok(Some(if cursor.flags.fold { range.both_cases() } else { range }));
+    }
+    let set = cursor.folded(first);
+    // Java keeps these apart as it cannot fold them with the others.
+    let apart = cursor.flags.fold && cursor.flags.unicode && is_folded_apart(first);
+    if first < 256 && !apart {
+        *singles = *singles | set;
+        return Ok(None);
+    }
+    Ok(Some(set))
+}
+
+fn is_folded_apart(code: u32) -> bool {
+    matches!(code, 0x49 | 0x4b | 0x53 | 0x69 | 0x6b | 0x73 | 0xb5 | 0xc5 | 0xe5 | 0xff)
+}
+
+/// The characters between two codes, which may be surrogates.
+fn range(first: u32, last: u32) -> Chars {
+    match (char::from_u32(first), char::from_u32(last.min(0x7f))) {
+        (Some(first), Some(last)) => Chars::range(first, last),
+        _ => Chars::NONE,
+    }
+}

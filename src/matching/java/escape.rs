@@ -1,0 +1,203 @@
+//! Escapes, within classes and outside of them.
+
+use super::super::chars::Chars;
+use super::super::syntax::{Node, Place};
+use super::super::text::unsupported;
+use super::cursor::Cursor;
+use super::names::ASCII_NAMES;
+use crate::error::PatternError;
+
+/// What an escape means.
+pub(super) enum Escape {
+    /// The character of a code, perhaps a surrogate.
+    Char(u32),
+    /// One of a set.
+    Set(Chars),
+    /// A place.
+    At(Place),
+    /// `\b{g}`: between any two characters, as names have no combining ones.
+    Anywhere,
+    /// `\R`: no name has a line break.
+    LineBreak,
+    /// `\X`: one character, as names have no combining ones.
+    Grapheme,
+    /// `\1`, with the first digit.
+    Number(u32),
+    /// `\k<name>`.
+    Name(String),
+}
+
+/// The escape at the cursor; `\v` is a single character at the ends of a range.
+pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Result<Escape, PatternError> {
+    let start = cursor.at;
+    let char = cursor.raw(cursor.at + 1);
+    cursor.at += 2;
+    Ok(match char {
+        '0' => Escape::Char(octal(cursor, start)?),
+        'x' => Escape::Char(hexadecimal(cursor, start)?),
+        'u' => Escape::Char(utf16(cursor, start)?),
+        'N' => Escape::Char(named(cursor, start)?),
+        'c' if cursor.ended() => return Err(cursor.refuse(start, "a control character without its letter")),
+        'c' => Escape::Char(u32::from(cursor.read()) ^ 64),
+        'a' => Escape::Char(0x07),
+        'e' => Escape::Char(0x1b),
+        'f' => Escape::Char(0x0c),
+        'n' => Escape::Char(0x0a),
+        'r' => Escape::Char(0x0d),
+        't' => Escape::Char(0x09),
+        'v' if in_range => Escape::Char(0x0b),
+        'd' => Escape::Set(Chars::DIGITS),
+        'D' => Escape::Set(!Chars::DIGITS),
+        'h' | 's' => Escape::Set(Chars::one(' ')),
+        'H' | 'S' => Escape::Set(!Chars::one(' ')),
+        'v' => Escape::Set(Chars::NONE),
+        'V' => Escape::Set(Chars::ALL),
+        'w' => Escape::Set(Chars::WORD),
+        'W' => Escape::Set(!Chars::WORD),
+        '1'..='9' if !in_class => Escape::Number(u32::from(char) - u32::from('0')),
+        'A' | 'G' if !in_class => Escape::At(Place::Start),
+        'Z' | 'z' if !in_class => Escape::At(Place::End),
+        'B' if !in_class => Escape::At(Place::Inside),
+        'R' if !in_class => Escape::LineBreak,
+        'X' if !in_class => Escape::Grapheme,
+        'b' if !in_class => boundary(cursor, start)?,
+        'k' if !in_class => {
+            if cursor.read() != '<' {
+                return Err(cursor.refuse(start, "a reference without a name"));
+            }
+            Escape::Name(group_name(cursor, start)?)
+        }
+        'a'..='z' | 'A'..='Z' | '1'..='9' => return Err(cursor.refuse(start, "no such escape")),
+        _ => Escape::Char(u32::from(char)),
+    })
+}
+
+impl Escape {
+    /// The node of what is neither a character nor a reference.
+    pub(super) fn node(&self) -> Node {
+        match self {
+            Self::Set(set) => Node::Chars(*set),
+            Self::At(place) => Node::At(*place),
+            Self::Grapheme => Node::Chars(Chars::ALL),
+            Self::Anywhere => Node::EMPTY,
+            _ => Node::NOTHING,
+        }
+    }
+}
+
+fn boundary(cursor: &mut Cursor, start: usize) -> Result<Escape, PatternError> {
+    if cursor.peek() != '{' {
+        return Ok(Escape::At(Place::Boundary));
+    }
+    // Anything but a `g` is left to be a quantifier, which it cannot be.
+    if cursor.raw(cursor.at + 1) != 'g' {
+        return Ok(Escape::At(Place::Boundary));
+    }
+    cursor.at += 2;
+    if cursor.read() == '}' { Ok(Escape::Anywhere) } else { Err(cursor.refuse(start, "no such boundary")) }
+}
+
+/// The name of a group up to `>`, the cursor at its first character.
+pub(super) fn group_name(cursor: &mut Cursor, start: usize) -> Result<String, PatternError> {
+    let mut name = String::new();
+    let mut char = cursor.read();
+    if !char.is_ascii_alphabetic() {
+        return Err(cursor.refuse(start, "the name of the group does not start with a letter"));
+    }
+    while char.is_ascii_alphanumeric() {
+        name.push(char);
+        char = cursor.read();
+    }
+    if char == '>' { Ok(name) } else { Err(cursor.refuse(start, "the name of the group is not closed")) }
+}
+
+fn octal(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
+    let Some(first) = cursor.read().to_digit(8) else {
+        return Err(cursor.refuse(start, "an octal escape without digits"));
+    };
+    let mut code = first;
+    for _ in 0..if first <= 3 { 2 } else { 1 } {
+        let Some(digit) = cursor.read().to_digit(8) else {
+            cursor.back();
+            break;
+        };
+        code = code * 8 + digit;
+    }
+    Ok(code)
+}
+
+fn hexadecimal(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
+    let malformed = "a malformed hexadecimal escape";
+    let first = cursor.read();
+    if let Some(first) = first.to_digit(16) {
+        let second = cursor.read().to_digit(16);
+        return second.map(|second| first * 16 + second).ok_or_else(|| cursor.refuse(start, malformed));
+    }
+    if first != '{' || !cursor.peek().is_ascii_hexdigit() {
+        return Err(cursor.refuse(start, malformed));
+    }
+    let mut code = 0;
+    loop {
+        match cursor.read() {
+            '}' => return Ok(code),
+            char => match char.to_digit(16) {
+                Some(digit) => code = code * 16 + digit,
+                None => return Err(cursor.refuse(start, malformed)),
+            },
+        }
+        if code > 0x0010_ffff {
+            return Err(cursor.refuse(start, "no such character"));
+        }
+    }
+}
+
+/// Four hexadecimal digits, and four more behind another `\u` if the two are one character.
+fn utf16(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
+    let high = four_digits(cursor, start)?;
+    if (0xd800..0xdc00).contains(&high) {
+        let behind = cursor.at;
+        if cursor.read() == '\\' && cursor.read() == 'u' {
+            let low = four_digits(cursor, start)?;
+            if (0xdc00..0xe000).contains(&low) {
+                return Ok(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+            }
+        }
+        cursor.at = behind;
+    }
+    Ok(high)
+}
+
+fn four_digits(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
+    let mut code = 0;
+    for _ in 0..4 {
+        match cursor.read().to_digit(16) {
+            Some(digit) => code = code * 16 + digit,
+            None => return Err(cursor.refuse(start, "a malformed Unicode escape")),
+        }
+    }
+    Ok(code)
+}
+
+/// The character of a name in braces.
+fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
+    if cursor.read() != '{' {
+        return Err(cursor.refuse(start, "a character name without braces"));
+    }
+    let first = cursor.at;
+    while cursor.read() != '}' {
+        if cursor.ended() {
+            return Err(cursor.refuse(start, "the character name is not closed"));
+        }
+    }
+    let name = cursor.between(first, cursor.at - 1);
+    let name = name.trim_matches(|char| char <= ' ').to_uppercase();
+    if let Some(code) = ASCII_NAMES.split(';').position(|known| known == name) {
+        return Ok(u32::try_from(code).unwrap_or(0));
+    }
+    let well_formed = name.chars().all(|char| matches!(char, 'A'..='Z' | '0'..='9' | ' ' | '-' | '(' | ')'));
+    if name.is_empty() || !well_formed {
+        return Err(cursor.refuse(start, "no such character name"));
+    }
+    // Whether there is such a character at all is for Java to know.
+    Err(unsupported(cursor.origin(start), "the name of a character outside of ASCII"))
+}

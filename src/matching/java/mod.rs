@@ -1,0 +1,125 @@
+//! The dialect java: `java.util.regex` of Java 17, over the whole name.
+//!
+//! Java reads a pattern in one pass, with effects that its documentation does not tell: where comments may stand, what
+//! a nested class takes of the one around it, which look-behinds have a maximum length. The parser goes the same way.
+
+mod brackets;
+mod cursor;
+mod escape;
+mod look_behind;
+mod names;
+mod parser;
+mod part;
+mod properties;
+mod quantifier;
+mod references;
+mod width;
+
+use super::syntax::Node;
+use crate::error::PatternError;
+
+/// What the pattern means, over whole names.
+pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
+    parser::Parser::new(pattern).pattern()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::walk;
+    use super::*;
+
+    fn matching<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
+        let node = parse(pattern).unwrap();
+        names.iter().copied().filter(|name| walk::matches(&node, name.as_bytes()).unwrap()).collect()
+    }
+
+    fn fault(pattern: &str) -> (bool, usize, String) {
+        let error = parse(pattern).unwrap_err();
+        (error.invalid, error.position, error.reason)
+    }
+
+    #[test]
+    fn intersections_are_those_of_java() {
+        assert_eq!(vec!["b"], matching("[a-z&&[^ac-z]]", &["a", "b", "c"]));
+        assert_eq!(vec!["a"], matching("[a&&]", &["a", "&"]));
+        assert_eq!(vec!["a"], matching("[&&a]", &["a", "&"]));
+        assert_eq!(vec!["b"], matching("[^a&&a]", &["a", "b"]));
+        assert_eq!((true, 1, "nothing on either side of the intersection".to_owned()), fault("[&&]"));
+    }
+
+    #[test]
+    fn single_characters_behind_an_intersection_belong_to_its_left_side() {
+        assert_eq!(vec!["a", "b", "&"], matching("[a&&[b]&b]", &["a", "b", "&", "c"]));
+    }
+
+    #[test]
+    fn an_intersection_with_nothing_can_fail_in_java() {
+        assert_eq!((false, 5, cursor::FAILURE.to_owned()), fault("[a-cd&&&]"));
+    }
+
+    #[test]
+    fn a_second_count_repeats_the_empty_text() {
+        assert_eq!(vec!["aa"], matching("a{2}{3}", &["aa", "aaaaaa"]));
+        assert_eq!((true, 2, "nothing to repeat".to_owned()), fault("a**"));
+    }
+
+    #[test]
+    fn quotes_are_literal_even_if_they_do_not_end() {
+        assert_eq!(vec!["a.b"], matching(r"a\Q.b", &["a.b", "axb"]));
+        assert_eq!(vec!["?"], matching(r"(\Q?\E)", &["?", ""]));
+        assert_eq!(vec!["."], matching(r"[\Q.]\E]", &[".", "a"]));
+    }
+
+    #[test]
+    fn comments_may_stand_within_classes_and_escapes() {
+        assert_eq!(vec!["ab"], matching("(?x) [ a ] # first\n \\x6 2", &["ab", " ab"]));
+    }
+
+    #[test]
+    fn folding_reaches_letters_whose_partners_are_in_ascii() {
+        assert_eq!(vec!["k", "K"], matching("(?iu)\u{212a}", &["k", "K"]));
+        assert_eq!(vec!["s"], matching("(?iu)[ſ]", &["s", "t"]));
+        assert!(matching("(?i)\u{212a}", &["k", "K"]).is_empty());
+    }
+
+    #[test]
+    fn properties_are_known_by_all_of_their_names() {
+        assert_eq!(vec!["a"], matching(r"\p{IsLatin}", &["a", "1"]));
+        assert_eq!(vec!["1"], matching(r"\p{general_category=Nd}", &["a", "1"]));
+        assert_eq!(vec!["a", "1"], matching(r"\p{InBasic_Latin}", &["a", "1"]));
+        assert_eq!(vec!["$"], matching(r"(?U)\P{Punct}", &["$", "."]));
+        assert_eq!((true, 0, "no such property".to_owned()), fault(r"\p{Latin}"));
+    }
+
+    #[test]
+    fn a_reference_to_no_group_never_matches() {
+        assert!(matching(r"(a)\2", &["a", "aa", "a2"]).is_empty());
+        assert_eq!(vec!["aa1"], matching(r"(a)\11", &["a", "aa1"]));
+    }
+
+    #[test]
+    fn a_reference_that_java_follows_wrongly_is_not_supported() {
+        let construct = "a back-reference to a group that may have been taken on a way that failed";
+        assert_eq!((false, 8, construct.to_owned()), fault(r"(?:(.))*\1"));
+        assert_eq!(vec!["aaab"], matching(r"(?=(a+))\1b", &["aaab", "aab_"]));
+    }
+
+    #[test]
+    fn a_look_behind_needs_a_maximum_length_as_java_sees_it() {
+        assert_eq!(vec!["baax"], matching(".*(?<=ba*)x", &["baax", "aax"]));
+        assert!(matching(".*(?<=a*b*)x", &["abx", "x"]).is_empty());
+        assert_eq!((true, 0, "a look-behind without an obvious maximum length".to_owned()), fault("(?<=(a|b){2})x"));
+    }
+
+    #[test]
+    fn what_java_refuses_goes_before_what_is_not_supported() {
+        assert_eq!((true, 10, "the group is not closed".to_owned()), fault(r"(?:(.))*\1("));
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        assert!(!fault(&"(".repeat(100_000)).0);
+        assert!(!fault(&"[".repeat(100_000)).0);
+        assert!(!fault(&"[a&&b".repeat(1000)).0);
+    }
+}

@@ -1,0 +1,376 @@
+//! Alternatives, sequences, groups and repetitions: the frame of a pattern.
+
+use super::super::chars::Chars;
+use super::super::syntax::{Greed, Node, Place};
+use super::brackets::class;
+use super::cursor::{Cursor, FAILURE};
+use super::escape::{Escape, escape, group_name};
+use super::look_behind::look_behind;
+use super::part::{Atom, Part};
+use super::properties::property;
+use super::quantifier::quantifier;
+use super::references;
+use super::width::{Step, Width};
+use crate::error::PatternError;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a group is for.
+#[derive(PartialEq, Eq)]
+enum Kind {
+    /// Only setting flags.
+    Flags,
+    Plain,
+    Capturing,
+    Atomic,
+    Around {
+        ahead: bool,
+        negated: bool,
+    },
+}
+
+/// Reads a pattern into a tree.
+pub(super) struct Parser {
+    cursor: Cursor,
+    names: BTreeMap<String, u32>,
+    /// How many groups have been opened.
+    groups: u32,
+    /// The groups whose text Java keeps where it takes back the way that led there.
+    kept: BTreeSet<u32>,
+    references: Vec<(u32, usize)>,
+    /// Where `\b{g}` stands first.
+    boundary: Option<usize>,
+    /// Whether Java moves the place that `\b{g}` counts from, which should be that before it.
+    is_moved: bool,
+}
+
+impl Parser {
+    pub(super) fn new(pattern: &str) -> Self {
+        Self {
+            cursor: Cursor::new(pattern),
+            names: BTreeMap::new(),
+            groups: 0,
+            kept: BTreeSet::new(),
+            references: Vec::new(),
+            boundary: None,
+            is_moved: false,
+        }
+    }
+
+    /// All of the pattern.
+    pub(super) fn pattern(mut self) -> Result<Node, PatternError> {
+        let node = self.alternatives()?.node;
+        if self.cursor.peek() == ')' && !self.cursor.ended() {
+            return Err(self.cursor.refuse(self.cursor.at, "a closing parenthesis without an opening one"));
+        }
+        if !self.cursor.at_end() {
+            return Err(self.cursor.refuse(self.cursor.at, "the pattern ends in the middle of an escape"));
+        }
+        let unsure = self.references.iter().find(|(group, _)| self.kept.contains(group));
+        if let Some((_, position)) = unsure
+            && !references::are_exact(&node, &self.kept)
+        {
+            let construct = "a back-reference to a group that may have been taken on a way that failed";
+            self.cursor.doubt(*position, construct);
+        }
+        if let (Some(position), true) = (self.boundary, self.is_moved) {
+            self.cursor.doubt(position, FAILURE);
+        }
+        self.cursor.settle()?;
+        Ok(node)
+    }
+
+    fn alternatives(&mut self) -> Result<Part, PatternError> {
+        let mut parts = vec![self.sequence()?];
+        while self.cursor.peek() == '|' {
+            self.cursor.next();
+            parts.push(self.sequence()?);
+        }
+        Ok(if parts.len() == 1 { parts.remove(0) } else { Part::either(parts) })
+    }
+
+    fn sequence(&mut self) -> Result<Part, PatternError> {
+        let (mut nodes, mut steps) = (Vec::new(), Vec::new());
+        loop {
+            let start = self.cursor.at;
+            let part = match self.cursor.peek() {
+                '(' => match self.group()? {
+                    Some(part) => part,
+                    None => continue,
+                },
+                '|' | ')' => break,
+                '\0' if self.cursor.ended() => break,
+                '*' | '+' | '?' => return Err(self.cursor.refuse(start, "nothing to repeat")),
+                char => self.single(char)?,
+            };
+            if part.node != Node::EMPTY {
+                nodes.push(part.node);
+            }
+            steps.extend(part.steps);
+        }
+        Ok(Part { node: Node::concat(nodes), steps })
+    }
+
+    /// What begins with the character and is no group, with what repeats it.
+    fn single(&mut self, char: char) -> Result<Part, PatternError> {
+        let atom = match char {
+            '[' => {
+                let set = class(&mut self.cursor, true)?;
+                self.of_class(set)
+            }
+            '\\' if matches!(self.cursor.raw(self.cursor.at + 1), 'p' | 'P') => {
+                let set = property(&mut self.cursor)?;
+                self.of_class(set)
+            }
+            '^' | '$' => {
+                self.cursor.next();
+                Atom::of(Node::At(if char == '^' { Place::Start } else { Place::End }), Vec::new())
+            }
+            '.' => {
+                self.cursor.next();
+                Atom::property(Chars::ALL)
+            }
+            _ => self.literal()?,
+        };
+        self.repeated(atom)
+    }
+
+    fn of_class(&self, set: Chars) -> Atom {
+        if self.cursor.flags.canonical { Atom::of(Node::Chars(set), vec![Step::Cluster]) } else { Atom::property(set) }
+    }
+
+    /// Characters that stand for themselves, or one escape that is none.
+    fn literal(&mut self) -> Result<Atom, PatternError> {
+        let mut sets = Vec::new();
+        // Where the last of the characters begins.
+        let mut last = self.cursor.at;
+        loop {
+            let char = self.cursor.peek();
+            let code = match char {
+                '*' | '+' | '?' | '{' => {
+                    // It is about the last character only.
+                    if sets.len() > 1 {
+                        self.cursor.at = last;
+                        sets.pop();
+                    }
+                    break;
+                }
+                '$' | '.' | '^' | '(' | '[' | '|' | ')' => break,
+                '\0' if self.cursor.ended() => break,
+                '\\' => {
+                    if matches!(self.cursor.raw(self.cursor.at + 1), 'p' | 'P') {
+                        break;
+                    }
+                    let start = self.cursor.at;
+                    match escape(&mut self.cursor, false, false)? {
+                        Escape::Char(code) => {
+                            last = start;
+                            code
+                        }
+                        escape if sets.is_empty() => return self.of_escape(&escape, start),
+                        Escape::Name(name) => {
+                            self.group_named(&name, start)?;
+                            self.cursor.at = start;
+                            break;
+                        }
+                        _ => {
+                            self.cursor.at = start;
+                            break;
+                        }
+                    }
+                }
+                _ => {
+                    last = self.cursor.at;
+                    self.cursor.next();
+                    u32::from(char)
+                }
+            };
+            sets.push(self.cursor.folded(code));
+        }
+        if let [set] = sets[..] {
+            return Ok(Atom::property(set));
+        }
+        let length = i32::try_from(sets.len()).unwrap_or(i32::MAX);
+        Ok(Atom::of(Node::Concat(sets.into_iter().map(Node::Chars).collect()), vec![Step::Add(length, length)]))
+    }
+
+    fn of_escape(&mut self, escape: &Escape, start: usize) -> Result<Atom, PatternError> {
+        Ok(match escape {
+            Escape::Set(set) => Atom::property(*set),
+            Escape::Grapheme => Atom::of(escape.node(), vec![Step::Cluster]),
+            Escape::LineBreak => Atom::of(escape.node(), vec![Step::Add(1, 2)]),
+            Escape::Number(digit) => {
+                let group = self.group_number(*digit);
+                self.reference(group, start)
+            }
+            Escape::Name(name) => {
+                let group = self.group_named(name, start)?;
+                self.reference(group, start)
+            }
+            Escape::Anywhere => {
+                self.boundary.get_or_insert(start);
+                Atom::of(escape.node(), Vec::new())
+            }
+            _ => Atom::of(escape.node(), Vec::new()),
+        })
+    }
+
+    fn reference(&mut self, group: u32, start: usize) -> Atom {
+        self.references.push((group, start));
+        Atom::of(Node::Same { group, folded: self.cursor.flags.fold }, vec![Step::Reference])
+    }
+
+    fn group_named(&self, name: &str, start: usize) -> Result<u32, PatternError> {
+        self.names.get(name).copied().ok_or_else(|| self.cursor.refuse(start, "no group of that name"))
+    }
+
+    /// The number of a group from its first digit on: more digits belong to it as long as there is such a group.
+    fn group_number(&mut self, first: u32) -> u32 {
+        let mut group = first;
+        while let Some(digit) = self.cursor.peek().to_digit(10) {
+            if group * 10 + digit > self.groups {
+                break;
+            }
+            group = group * 10 + digit;
+            self.cursor.read();
+        }
+        group
+    }
+
+    /// A group with what repeats it; none where it only sets flags. What calls itself is kept apart, for a small stack.
+    fn group(&mut self) -> Result<Option<Part>, PatternError> {
+        let (start, flags, first) = (self.cursor.at, self.cursor.flags, self.groups + 1);
+        self.cursor.enter()?;
+        let kind = self.kind(start)?;
+        if kind == Kind::Flags {
+            self.cursor.leave();
+            return Ok(None);
+        }
+        let body = self.alternatives()?;
+        self.cursor.leave();
+        if self.cursor.read() != ')' {
+            return Err(self.cursor.refuse(start, "the group is not closed"));
+        }
+        self.cursor.flags = flags;
+        self.whole(&kind, body, first, start).map(Some)
+    }
+
+    /// The kind of a group, the cursor at its parenthesis and then behind what tells the kind.
+    fn kind(&mut self, start: usize) -> Result<Kind, PatternError> {
+        if self.cursor.next() != '?' {
+            self.groups += 1;
+            return Ok(Kind::Capturing);
+        }
+        let kind = self.cursor.raw(self.cursor.at + 1);
+        self.cursor.at += 2;
+        Ok(match kind {
+            ':' => Kind::Plain,
+            '=' | '!' => Kind::Around { ahead: true, negated: kind == '!' },
+            '>' => Kind::Atomic,
+            '<' => {
+                let sign = self.cursor.read();
+                if matches!(sign, '=' | '!') {
+                    return Ok(Kind::Around { ahead: false, negated: sign == '!' });
+                }
+                self.cursor.back();
+                let name = group_name(&mut self.cursor, start)?;
+                self.groups += 1;
+                if self.names.insert(name, self.groups).is_some() {
+                    return Err(self.cursor.refuse(start, "a second group of the same name"));
+                }
+                Kind::Capturing
+            }
+            _ => {
+                self.cursor.back();
+                self.set_flags();
+                match self.cursor.read() {
+                    ')' => Kind::Flags,
+                    ':' => Kind::Plain,
+                    _ => return Err(self.cursor.refuse(start, "no such kind of group")),
+                }
+            }
+        })
+    }
+
+    /// A group from its parts, with what repeats it; `first` is the first group within it, or itself.
+    fn whole(&mut self, kind: &Kind, body: Part, first: u32, start: usize) -> Result<Part, PatternError> {
+        let part = match *kind {
+            Kind::Flags | Kind::Plain => return self.repeated_group(body, first, false),
+            Kind::Capturing => {
+                let part = Part { node: Node::Group(first, Box::new(body.node)), steps: body.steps };
+                return self.repeated_group(part, first, true);
+            }
+            Kind::Around { ahead: true, negated } => {
+                let node = Box::new(body.node);
+                Part { node: Node::Around { ahead: true, negated, node }, steps: Vec::new() }
+            }
+            Kind::Around { ahead: false, negated } => Part {
+                node: look_behind(&mut self.cursor, body.node, Width::of(&body.steps), negated, start)?,
+                steps: Vec::new(),
+            },
+            Kind::Atomic => {
+                Part { node: Node::Atomic(Box::new(body.node)), steps: vec![Step::Inner(body.steps, false)] }
+            }
+        };
+        self.kept.extend(first..=self.groups);
+        self.is_moved = true;
+        self.repeated(Atom { part, is_property: false })
+    }
+
+    fn set_flags(&mut self) {
+        let mut on = true;
+        loop {
+            let char = self.cursor.peek();
+            let flags = &mut self.cursor.flags;
+            match char {
+                'i' => flags.fold = on,
+                'u' => flags.unicode = on,
+                'x' => flags.comments = on,
+                'd' => flags.unix_lines = on,
+                'U' => (flags.classes, flags.unicode) = (on, on),
+                'c' => flags.canonical = on,
+                'm' | 's' => {}
+                '-' if on => on = false,
+                _ => return,
+            }
+            self.cursor.next();
+        }
+    }
+
+    /// An atom with what repeats it.
+    fn repeated(&mut self, atom: Atom) -> Result<Part, PatternError> {
+        let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(atom.part) };
+        let Part { node, steps } = atom.part;
+        let is_loop = atom.is_property && quantifier.most.is_none() && quantifier.greed == Greed::Greedy;
+        self.is_moved |= !is_loop;
+        let steps = if is_loop {
+            vec![Step::Many(quantifier.least)]
+        } else if quantifier.is_optional() {
+            vec![Step::Inner(steps, true)]
+        } else {
+            vec![quantifier.times(&steps)]
+        };
+        Ok(Part { node: quantifier.of(node), steps })
+    }
+
+    /// A group with what repeats it, `first` being the first group within it, or itself if it is `capturing`.
+    fn repeated_group(&mut self, part: Part, first: u32, capturing: bool) -> Result<Part, PatternError> {
+        let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(part) };
+        let width = Width::of(&part.steps);
+        let within = first..=self.groups;
+        self.is_moved |= quantifier.greed == Greed::Possessive || !quantifier.is_optional() && width.one_way;
+        let steps = match (quantifier.greed, quantifier.is_optional()) {
+            (Greed::Possessive, is_optional) => {
+                self.kept.extend(within);
+                vec![if is_optional { Step::Inner(part.steps, true) } else { quantifier.times(&part.steps) }]
+            }
+            (_, true) => vec![Step::Either(vec![width, Width::EMPTY])],
+            (_, false) if width.one_way => {
+                let is_kept = |group: &u32| !capturing || *group != first || part.node.least() == 0;
+                self.kept.extend(within.filter(is_kept));
+                vec![quantifier.times(&part.steps)]
+            }
+            (_, false) => vec![Step::Loop],
+        };
+        Ok(Part { node: quantifier.of(part.node), steps })
+    }
+}

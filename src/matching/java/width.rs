@@ -1,0 +1,113 @@
+//! How long Java thinks that a part of a pattern is: what it demands of a look-behind, and how it runs repeated groups.
+//!
+//! Its numbers are ints that overflow, and some parts count as less than they take; so the tree does not tell them.
+
+/// What Java knows about the length of a part.
+#[derive(Clone, Copy)]
+pub(super) struct Width {
+    pub(super) least: i32,
+    pub(super) most: i32,
+    /// Whether there is a most.
+    pub(super) bounded: bool,
+    /// Whether there is but one way to match the part at a place.
+    pub(super) one_way: bool,
+}
+
+/// A step of a sequence; a group that is not repeated is no step, but those within it are.
+#[derive(Clone)]
+pub(super) enum Step {
+    /// So many characters.
+    Add(i32, i32),
+    /// So many characters of a set and more, which Java counts as if there were a most.
+    Many(i32),
+    /// A character with those that combine with it, which Java does not count.
+    Cluster,
+    /// A part so many times.
+    Times(Width, i32, i32),
+    /// One of several parts.
+    Either(Vec<Width>),
+    /// A part for itself, perhaps left out.
+    Inner(Vec<Step>, bool),
+    /// A repeated group that can match in several ways: Java looks no further.
+    Loop,
+    /// A back-reference.
+    Reference,
+}
+
+impl Width {
+    pub(super) const EMPTY: Self = Self { least: 0, most: 0, bounded: true, one_way: true };
+
+    /// The width of a sequence.
+    pub(super) fn of(steps: &[Step]) -> Self {
+        Self::EMPTY.with(steps)
+    }
+
+    fn with(self, steps: &[Step]) -> Self {
+        let mut width = self;
+        // What stands before an alternative is added only in the end.
+        let mut before = Vec::new();
+        for step in steps {
+            match step {
+                Step::Add(least, most) => {
+                    width.least = width.least.wrapping_add(*least);
+                    width.most = width.most.wrapping_add(*most);
+                }
+                Step::Many(least) => {
+                    width.least = width.least.wrapping_add(*least);
+                    width.most = width.most.wrapping_add(i32::MAX);
+                    width.one_way = false;
+                }
+                Step::Cluster => width.one_way = false,
+                Step::Times(part, least, most) => width = width.with_repeated(*part, *least, *most),
+                Step::Either(parts) => {
+                    let least = parts.iter().map(|part| part.least).min().unwrap_or(0);
+                    let most = parts.iter().map(|part| part.most).max().unwrap_or(0).max(-1);
+                    before.push(Self {
+                        least: width.least.wrapping_add(least),
+                        most: width.most.wrapping_add(most),
+                        bounded: width.bounded && parts.iter().all(|part| part.bounded),
+                        one_way: false,
+                    });
+                    width = Self::EMPTY;
+                }
+                Step::Inner(steps, optional) => {
+                    let least = width.least;
+                    width = width.with(steps);
+                    if *optional {
+                        width.least = least;
+                        width.one_way = false;
+                    }
+                }
+                Step::Loop => {
+                    width.bounded = false;
+                    width.one_way = false;
+                    break;
+                }
+                Step::Reference => width.bounded = false,
+            }
+        }
+        for part in before {
+            width.least = width.least.wrapping_add(part.least);
+            width.most = width.most.wrapping_add(part.most);
+            width.bounded &= part.bounded;
+            width.one_way = false;
+        }
+        width
+    }
+
+    fn with_repeated(self, part: Self, least: i32, most: i32) -> Self {
+        let mut width = self;
+        width.least = part.least.wrapping_mul(least).wrapping_add(self.least);
+        if width.least < self.least {
+            width.least = 0x0fff_ffff;
+        }
+        width.bounded = self.bounded && part.bounded;
+        width.most = part.most;
+        if width.bounded {
+            width.most = part.most.wrapping_mul(most).wrapping_add(self.most);
+            width.bounded = width.most >= self.most;
+        }
+        width.one_way = part.one_way && least == most && self.one_way;
+        width
+    }
+}

@@ -1,0 +1,101 @@
+//! Bracket expressions of POSIX, as glibc reads them where collation is that of the C locale.
+
+use super::super::chars::Chars;
+use super::super::text::{Text, invalid};
+use crate::error::PatternError;
+
+const OPEN: &str = "a bracket expression that is not closed";
+
+/// What stands in brackets: a character, which a range may start or end with, or a class.
+enum Element {
+    One(char),
+    Class(Chars),
+}
+
+/// A bracket expression from its bracket to the one that ends it.
+pub(super) fn bracket(text: &mut Text) -> Result<Chars, PatternError> {
+    let start = text.at;
+    text.take();
+    let negated = text.eat("^");
+    let mut set = Chars::NONE;
+    let mut first = true;
+    while first || text.peek() != Some(']') {
+        let position = text.at;
+        set = set
+            | match element(text, start, first)? {
+                Element::Class(class) => class,
+                // A hyphen before the end is one of the characters.
+                Element::One(from) if text.peek() == Some('-') && text.look(1) != Some(']') => {
+                    text.take();
+                    range(from, &element(text, start, true)?)
+                        .ok_or_else(|| invalid(position, "a range that collation does not have"))?
+                }
+                Element::One(char) => Chars::one(char),
+            };
+        first = false;
+    }
+    text.take();
+    Ok(if negated { !set } else { set })
+}
+
+/// The characters from one to another. Beyond ASCII the C locale has no order.
+fn range(from: char, to: &Element) -> Option<Chars> {
+    match *to {
+        Element::One(to) if from <= to && to.is_ascii() => Some(Chars::range(from, to)),
+        _ => None,
+    }
+}
+
+fn element(text: &mut Text, start: usize, hyphen: bool) -> Result<Element, PatternError> {
+    let position = text.at;
+    let Some(char) = text.take() else {
+        return Err(invalid(start, OPEN));
+    };
+    match (char, text.peek()) {
+        ('[', Some(kind @ ('.' | '=' | ':'))) => {
+            text.take();
+            symbol(text, start, position, kind)
+        }
+        ('-', next) if !hyphen && next != Some(']') => {
+            Err(invalid(position, "a hyphen that neither makes a range nor stands at an end"))
+        }
+        _ => Ok(Element::One(char)),
+    }
+}
+
+/// `[.a.]`, `[=a=]` or `[:alpha:]`, behind what opens it.
+fn symbol(text: &mut Text, start: usize, position: usize, kind: char) -> Result<Element, PatternError> {
+    let mut name = String::new();
+    loop {
+        match text.take() {
+            Some(char) if char == kind && text.peek() == Some(']') => break,
+            Some(char) => name.push(char),
+            None => return Err(invalid(start, OPEN)),
+        }
+    }
+    text.take();
+    let one = name.chars().next().filter(|char| char.is_ascii() && name.len() == 1);
+    let found = match kind {
+        '.' => one.map(Element::One),
+        '=' => one.map(|char| Element::Class(Chars::one(char))),
+        _ => class(&name).map(Element::Class),
+    };
+    found.ok_or_else(|| invalid(position, "a class or a collating element that the C locale does not have"))
+}
+
+fn class(name: &str) -> Option<Chars> {
+    Some(match name {
+        "alnum" => Chars::LETTERS | Chars::DIGITS,
+        "alpha" => Chars::LETTERS,
+        "blank" | "space" => Chars::one(' '),
+        "cntrl" => Chars::NONE,
+        "digit" => Chars::DIGITS,
+        "graph" => Chars::range('!', '~'),
+        "lower" => Chars::LOWER,
+        "print" => Chars::ALL,
+        "punct" => Chars::range('!', '~') - Chars::LETTERS - Chars::DIGITS,
+        "upper" => Chars::UPPER,
+        "xdigit" => Chars::DIGITS | Chars::of("abcdefABCDEF"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,253 @@
+//! The dialect of librdkafka: a name, or behind a `^` what glibc's `regcomp` reads as a POSIX extended pattern, anywhere in a name.
+//!
+//! The locale is that of a process with UTF-8 characters and the C locale's collation, as Python and most services have it.
+//! glibc says only whether a name matches, so which ways come first is left out of the tree.
+
+mod brackets;
+mod copies;
+
+use super::chars::Chars;
+use super::syntax::{Node, Place};
+use super::text::{Text, invalid};
+use crate::error::PatternError;
+use copies::Part;
+
+/// The highest count of a repetition (`RE_DUP_MAX`).
+const MOST: u32 = 0x7FFF;
+
+/// The groups 1 to 9 that are closed and may be referred to, as bits.
+type Closed = u16;
+
+/// A group that is open, or the whole pattern.
+struct Open {
+    /// Where its parenthesis stands.
+    position: usize,
+    group: u32,
+    branches: Vec<Part>,
+    /// The branch that is being read.
+    parts: Vec<Part>,
+    /// What was closed before it. A branch may not refer to a group of another one.
+    before: Closed,
+    /// What was closed in the branches that are read.
+    within: Closed,
+}
+
+struct Parser {
+    text: Text,
+    /// How many groups were opened.
+    count: u32,
+    closed: Closed,
+    whole: Open,
+    groups: Vec<Open>,
+}
+
+/// What the pattern means, over whole names.
+pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
+    if let Some(position) = pattern.chars().position(|char| char == '\0') {
+        return Err(invalid(position, "a NUL character, where C ends the pattern"));
+    }
+    if !pattern.starts_with('^') {
+        return Ok(Node::text(pattern));
+    }
+    let mut parser =
+        Parser { text: Text::new(pattern), count: 0, closed: 0, whole: Open::at(0, 0, 0), groups: Vec::new() };
+    while let Some(next) = parser.text.peek() {
+        parser.read(next)?;
+    }
+    if let Some(open) = parser.groups.last() {
+        return Err(invalid(open.position, "a group that is not closed"));
+    }
+    let part = parser.whole.close(&mut parser.closed);
+    let found = copies::tree(&part)?;
+    let mut parts = vec![found, Node::anything()];
+    if !starts(&parts[0]) {
+        parts.insert(0, Node::anything());
+    }
+    Ok(Node::concat(parts))
+}
+
+/// Whether every way begins at the start of the name.
+fn starts(node: &Node) -> bool {
+    match node {
+        Node::At(place) => *place == Place::Start,
+        Node::Concat(nodes) => nodes.iter().find(|node| node.most() != Some(0) || starts(node)).is_some_and(starts),
+        Node::Either(nodes) => nodes.iter().all(starts),
+        Node::Group(_, node) => starts(node),
+        Node::Repeat { node, least, .. } => *least > 0 && starts(node),
+        _ => false,
+    }
+}
+
+impl Open {
+    fn at(position: usize, group: u32, before: Closed) -> Self {
+        Self { position, group, branches: Vec::new(), parts: Vec::new(), before, within: 0 }
+    }
+
+    fn branch(&mut self, closed: &mut Closed) {
+        self.branches.push(Part::Concat(std::mem::take(&mut self.parts)));
+        self.within |= *closed;
+        *closed = self.before;
+    }
+
+    fn close(mut self, closed: &mut Closed) -> Part {
+        self.branch(closed);
+        *closed |= self.within;
+        if self.branches.len() == 1 { self.branches.remove(0) } else { Part::Either(self.branches) }
+    }
+}
+
+impl Parser {
+    /// Reads what begins with the next character.
+    fn read(&mut self, next: char) -> Result<(), PatternError> {
+        match next {
+            '(' => self.open()?,
+            '|' => {
+                self.text.take();
+                self.groups.last_mut().unwrap_or(&mut self.whole).branch(&mut self.closed);
+            }
+            // Out of any group, a closing parenthesis is a character.
+            ')' if !self.groups.is_empty() => {
+                if let Some(part) = self.close() {
+                    self.repeated(part)?;
+                }
+            }
+            _ => {
+                let part = self.item(next)?;
+                self.repeated(part)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self) -> Result<(), PatternError> {
+        let position = self.text.at;
+        self.text.take();
+        self.text.enter()?;
+        self.count += 1;
+        self.groups.push(Open::at(position, self.count, self.closed));
+        Ok(())
+    }
+
+    fn close(&mut self) -> Option<Part> {
+        let open = self.groups.pop()?;
+        self.text.take();
+        self.text.leave();
+        let group = open.group;
+        let part = open.close(&mut self.closed);
+        if group <= 9 {
+            self.closed |= 1 << group;
+        }
+        Some(Part::Group(group, Box::new(part)))
+    }
+
+    /// Takes a part with the repetitions that follow it.
+    fn repeated(&mut self, mut part: Part) -> Result<(), PatternError> {
+        let mut piled = false;
+        // What stands behind a place is no repetition of it.
+        while !matches!(part, Part::Place(_)) {
+            let position = self.text.at;
+            let Some(operator @ ('*' | '+' | '?' | '{')) = self.text.peek() else { break };
+            self.text.take();
+            let (least, most) = match operator {
+                '*' => (0, None),
+                '+' => (1, None),
+                '?' => (0, Some(1)),
+                _ => self.counts(position)?,
+            };
+            // `a**` makes the tree deeper, but no group does.
+            if piled {
+                self.text.enter()?;
+            }
+            piled = true;
+            part = match (part, most) {
+                (_, Some(0)) => Part::Concat(Vec::new()),
+                (part, _) if part.is_nothing() => part,
+                (part, _) => Part::Times { part: Box::new(part), least, most, position },
+            };
+        }
+        self.groups.last_mut().unwrap_or(&mut self.whole).parts.push(part);
+        Ok(())
+    }
+
+    fn item(&mut self, next: char) -> Result<Part, PatternError> {
+        let position = self.text.at;
+        if next == '[' {
+            return Ok(Part::Chars(brackets::bracket(&mut self.text)?));
+        }
+        self.text.take();
+        Ok(match next {
+            '^' => Part::Place(Place::Start),
+            '$' => Part::Place(Place::End),
+            '.' => Part::Chars(Chars::ALL),
+            '\\' => self.escape(position)?,
+            '*' | '+' | '?' | '{' => return Err(invalid(position, "a repetition of nothing")),
+            _ => Part::Chars(Chars::one(next)),
+        })
+    }
+
+    fn escape(&mut self, position: usize) -> Result<Part, PatternError> {
+        let Some(char) = self.text.take() else {
+            return Err(invalid(position, "a backslash at the end"));
+        };
+        Ok(match char {
+            '1'..='9' => {
+                let group = u32::from(char) - u32::from('0');
+                if self.closed >> group & 1 == 0 {
+                    return Err(invalid(position, "a reference to a group that is not closed before it"));
+                }
+                Part::Same(group, position)
+            }
+            '<' => Part::Place(Place::WordStart),
+            '>' => Part::Place(Place::WordEnd),
+            'b' => Part::Place(Place::Boundary),
+            'B' => Part::Place(Place::Inside),
+            '`' => Part::Place(Place::Start),
+            '\'' => Part::Place(Place::End),
+            'w' => Part::Chars(Chars::WORD),
+            'W' => Part::Chars(!Chars::WORD),
+            's' => Part::Chars(Chars::one(' ')),
+            'S' => Part::Chars(!Chars::one(' ')),
+            _ => Part::Chars(Chars::one(char)),
+        })
+    }
+
+    /// The counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, behind the brace.
+    fn counts(&mut self, position: usize) -> Result<(u32, Option<u32>), PatternError> {
+        let mut least = self.number(position)?;
+        let mut most = least;
+        if self.text.eat(",") || self.text.eat("\\,") {
+            least = least.or(Some(0));
+            most = self.number(position)?;
+        }
+        let Some(least) = least.filter(|_| self.text.eat("}")) else {
+            return Err(invalid(position, "a brace that opens no count"));
+        };
+        if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
+            return Err(invalid(position, "a count that is too high or below the one before"));
+        }
+        Ok((least, most))
+    }
+
+    /// A number or nothing in front of a comma or the closing brace.
+    fn number(&mut self, position: usize) -> Result<Option<u32>, PatternError> {
+        let mut number = None;
+        while self.text.peek() != Some('}') && !self.at_comma() {
+            // An escaped zero is a zero, while other escaped digits are back-references.
+            if self.text.look(1) == Some('0') {
+                self.text.eat("\\");
+            }
+            let Some(digit) = self.text.take().and_then(|digit| digit.to_digit(10)) else {
+                return Err(invalid(position, "a brace that opens no count"));
+            };
+            number = Some((number.unwrap_or(0) * 10 + digit).min(MOST + 1));
+        }
+        Ok(number)
+    }
+
+    fn at_comma(&self) -> bool {
+        self.text.peek() == Some(',') || self.text.peek() == Some('\\') && self.text.look(1) == Some(',')
+    }
+}
+
+#[cfg(test)]
+mod tests;

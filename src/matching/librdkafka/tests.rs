@@ -1,0 +1,128 @@
+use super::super::walk;
+use super::*;
+
+fn matches(pattern: &str, names: &[&str]) -> Vec<bool> {
+    let node = parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+    names.iter().map(|name| walk::matches(&node, name.as_bytes()).expect("few steps")).collect()
+}
+
+fn refusal(pattern: &str) -> (usize, String) {
+    let error = parse(pattern).expect_err(pattern);
+    assert!(error.invalid, "{error:?}");
+    (error.position, error.reason)
+}
+
+#[test]
+fn without_a_caret_it_is_a_name() {
+    assert_eq!([true, false], matches("a.*", &["a.*", "ab"])[..]);
+    assert_eq!([true, false], matches("", &["", "a"])[..]);
+    assert_eq!((1, "a NUL character, where C ends the pattern".to_owned()), refusal("a\0"));
+}
+
+#[test]
+fn a_pattern_is_looked_for_anywhere() {
+    assert_eq!([true, true, false], matches("^order", &["order", "orders", "my.order"])[..]);
+    assert_eq!([true, true, false], matches("^a|b", &["ac", "cb", "ca"])[..]);
+    assert_eq!([true, true], matches("^", &["", "a"])[..]);
+}
+
+#[test]
+fn only_a_pattern_that_may_start_anywhere_has_anything_before_it() {
+    for pattern in ["^a", "^(^a|\\`b)", "^^", "^\\b^a", "^(a)"] {
+        let node = parse(pattern).expect(pattern);
+        assert!(starts(&node), "{pattern}: {node:?}");
+    }
+    assert!(!starts(&parse("^a|b").expect("a pattern")));
+}
+
+#[test]
+fn a_repetition_may_be_repeated_but_a_place_may_not() {
+    assert_eq!([true, true], matches("^a**$", &["", "aa"])[..]);
+    assert_eq!([true, false], matches("^a{2}{3}$", &["aaaaaa", "aaaaa"])[..]);
+    for (pattern, position) in [("^*", 1), ("^a|*b", 3), ("^(+a)", 2), ("^\\b{2}", 3), ("^a$?", 3), ("^{1}", 1)] {
+        assert_eq!((position, "a repetition of nothing".to_owned()), refusal(pattern));
+    }
+}
+
+#[test]
+fn a_count_may_lack_its_numbers_but_not_its_brace() {
+    assert_eq!([true, true, false], matches("^a{,2}$", &["", "aa", "aaa"])[..]);
+    assert_eq!([true, true], matches("^a{,}$", &["", "aaa"])[..]);
+    assert_eq!([true, false], matches("^a{\\02}$", &["aa", "a"])[..]);
+    for pattern in ["^a{", "^a{}", "^a{1", "^a{x}", "^a{1,2,3}", "^a{\\1}"] {
+        assert_eq!((2, "a brace that opens no count".to_owned()), refusal(pattern), "{pattern}");
+    }
+    assert!(parse("^a{32767}").is_ok());
+    assert_eq!((2, "a count that is too high or below the one before".to_owned()), refusal("^a{32768}"));
+}
+
+#[test]
+fn a_closing_parenthesis_is_a_character_out_of_groups() {
+    assert_eq!([true, false], matches("^a)$", &["a)", "a"])[..]);
+    assert_eq!([true, true], matches("^(|a)$", &["", "a"])[..]);
+    assert_eq!((1, "a group that is not closed".to_owned()), refusal("^(a"));
+}
+
+#[test]
+fn what_is_in_brackets_follows_its_own_rules() {
+    assert_eq!([true, true, false], matches("^[]a]$", &["]", "a", "b"])[..]);
+    assert_eq!([true, true, false], matches("^[\\w]$", &["\\", "w", "a"])[..]);
+    assert_eq!([true, true], matches("^[[.-.][=a=]]$", &["-", "a"])[..]);
+    assert_eq!([true, true], matches("^[[:alpha:]-]$", &["a", "-"])[..]);
+    assert_eq!([true, true], matches("^[^é]é?$", &["a", "-"])[..]);
+    for pattern in ["^[[:alpha:]-z]", "^[a-c-e]"] {
+        assert_eq!("a hyphen that neither makes a range nor stands at an end", refusal(pattern).1, "{pattern}");
+    }
+    for pattern in ["^[b-a]", "^[a-é]", "^[a-[=b=]]"] {
+        assert_eq!("a range that collation does not have", refusal(pattern).1, "{pattern}");
+    }
+    for pattern in ["^[[:word:]]", "^[[.hyphen.]]", "^[[=é=]]"] {
+        let reason = "a class or a collating element that the C locale does not have";
+        assert_eq!((2, reason.to_owned()), refusal(pattern), "{pattern}");
+    }
+}
+
+#[test]
+fn escapes_are_those_of_gnu() {
+    assert_eq!([true, true, false], matches("^\\w\\W$", &["a-", "_.", "ab"])[..]);
+    assert_eq!([true, false], matches("^.*\\<b\\>", &["a.b", "ab"])[..]);
+    assert_eq!([true], matches("^\\n\\d\\{$", &["nd{"])[..]);
+    assert_eq!((1, "a backslash at the end".to_owned()), refusal("^\\"));
+}
+
+#[test]
+fn references_are_to_groups_that_are_closed_on_the_same_way() {
+    assert_eq!([true, false], matches("^(a|b)*-\\1$", &["ab-b", "ab-a"])[..]);
+    assert_eq!([false], matches("^(a){0}\\1", &["a"])[..]);
+    for pattern in ["^(a\\1)", "^(a)|\\1", "^\\2(a)(b)", "^(a)\\2"] {
+        assert_eq!("a reference to a group that is not closed before it", refusal(pattern).1, "{pattern}");
+    }
+}
+
+#[test]
+fn glibc_forgets_places_in_front_of_copies() {
+    assert_eq!([true, true, false], matches("^(b|$a){2}$", &["bb", "ba", "ab"])[..]);
+    assert_eq!([true, false], matches("^(\\<ab)+$", &["abab", "b"])[..]);
+    // On the way from the first \b the others are asked for.
+    assert_eq!([true, false], matches("^(\\b){3}a", &["a", "-a"])[..]);
+}
+
+#[test]
+fn what_glibc_mixes_up_without_a_rule_is_left_out() {
+    let place = parse("^(a|\\b|b){3}").expect_err("a place");
+    assert_eq!((false, 9), (place.invalid, place.position));
+    let high = parse("^(\\ba){9999}").expect_err("a count");
+    assert_eq!((false, 6), (high.invalid, high.position));
+    for (pattern, position) in
+        [("^(a)+\\1", 4), ("^(a)(b|\\1)*", 10), ("^((a)|b){2}\\2", 8), ("^(a)\\1\\1", 6), ("^(a$)\\1", 5)]
+    {
+        let reference = parse(pattern).expect_err(pattern);
+        assert_eq!((false, position), (reference.invalid, reference.position), "{pattern}");
+    }
+    let stars = format!("^{}$b{}", "(a".repeat(90), ")*".repeat(90));
+    assert!(parse(&stars).is_ok());
+    let deep = parse(&("^".to_owned() + &"(".repeat(100_000))).expect_err("deep");
+    assert!(!deep.invalid);
+    let piled = parse(&("^a".to_owned() + &"*".repeat(100_000))).expect_err("piled");
+    assert!(!piled.invalid);
+}

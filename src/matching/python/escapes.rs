@@ -1,0 +1,115 @@
+//! What a backslash means to `re`, in a set and outside of one.
+
+use super::names::character_named;
+use super::tokens::Tokens;
+use crate::error::PatternError;
+use crate::matching::chars::Chars;
+use crate::matching::syntax::Place;
+use crate::matching::text::invalid;
+
+/// The decimal digits.
+pub(super) const DECIMAL: &str = "0123456789";
+const OCTAL: &str = "01234567";
+const HEXADECIMAL: &str = "0123456789abcdefABCDEF";
+
+/// What an escape outside of a set stands for.
+pub(super) enum Escape {
+    /// A character.
+    Code(u32),
+    /// What a group took.
+    Group(u32),
+    /// A character whose name is not known.
+    Unknown,
+}
+
+/// A class of characters, as far as names go: Unicode and ASCII are the same there.
+pub(super) fn class(char: char) -> Option<Chars> {
+    Some(match char {
+        'd' => Chars::DIGITS,
+        'D' => !Chars::DIGITS,
+        's' => Chars::one(' '),
+        'S' => !Chars::one(' '),
+        'w' => Chars::WORD,
+        'W' => !Chars::WORD,
+        _ => return None,
+    })
+}
+
+/// The place that an escape stands for.
+pub(super) fn place(char: char) -> Option<Place> {
+    Some(match char {
+        'A' => Place::Start,
+        'Z' => Place::End,
+        'b' => Place::Boundary,
+        'B' => Place::Inside,
+        _ => return None,
+    })
+}
+
+/// The code that an escape stands for in a set; the escape's first token is taken. None for an unknown name.
+pub(super) fn code_in_class(tokens: &mut Tokens, char: char, start: usize) -> Result<Option<u32>, PatternError> {
+    if OCTAL.contains(char) {
+        let digits = tokens.take_some(2, OCTAL)?;
+        return octal(&format!("{char}{digits}"), start).map(Some);
+    }
+    if char.is_ascii_digit() {
+        return Err(invalid(start, "an unknown escape"));
+    }
+    if char == 'b' { Ok(Some(8)) } else { code(tokens, char, start) }
+}
+
+/// What an escape outside of a set stands for, if it is no class and no place.
+pub(super) fn code_or_group(tokens: &mut Tokens, char: char, start: usize) -> Result<Escape, PatternError> {
+    if char == '0' {
+        let digits = tokens.take_some(2, OCTAL)?;
+        return octal(&digits, start).map(Escape::Code);
+    }
+    if char.is_ascii_digit() {
+        let digits = format!("{char}{}", tokens.take_some(1, DECIMAL)?);
+        if digits.len() == 2 && digits.chars().all(|digit| OCTAL.contains(digit)) {
+            let third = tokens.take_some(1, OCTAL)?;
+            if !third.is_empty() {
+                return octal(&format!("{digits}{third}"), start).map(Escape::Code);
+            }
+        }
+        return Ok(Escape::Group(number(&digits, 10)));
+    }
+    Ok(code(tokens, char, start)?.map_or(Escape::Unknown, Escape::Code))
+}
+
+fn code(tokens: &mut Tokens, char: char, start: usize) -> Result<Option<u32>, PatternError> {
+    let length = match char {
+        'a' => return Ok(Some(7)),
+        't' => return Ok(Some(9)),
+        'n' => return Ok(Some(10)),
+        'v' => return Ok(Some(11)),
+        'f' => return Ok(Some(12)),
+        'r' => return Ok(Some(13)),
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        'N' if tokens.eat('{')? => return Ok(character_named(&tokens.name('}', "character name")?)),
+        'N' => return Err(invalid(tokens.at(), "no { behind \\N")),
+        char if char.is_ascii_alphabetic() => return Err(invalid(start, "an unknown escape")),
+        char => return Ok(Some(u32::from(char))),
+    };
+    let digits = tokens.take_some(length, HEXADECIMAL)?;
+    if digits.len() < length {
+        return Err(invalid(start, "an incomplete escape"));
+    }
+    let code = number(&digits, 16);
+    if code > u32::from(char::MAX) {
+        return Err(invalid(start, "an escape beyond Unicode"));
+    }
+    Ok(Some(code))
+}
+
+fn octal(digits: &str, start: usize) -> Result<u32, PatternError> {
+    let code = number(digits, 8);
+    if code > 0o377 { Err(invalid(start, "an octal escape above 377")) } else { Ok(code) }
+}
+
+/// The number that at most eight digits are.
+fn number(digits: &str, radix: u32) -> u32 {
+    digits.chars().filter_map(|digit| digit.to_digit(radix)).fold(0, |sum, digit| sum * radix + digit)
+}

@@ -1,0 +1,106 @@
+//! The flags of `re`, and what each makes of a set of characters.
+
+use super::tokens::{Token, Tokens};
+use crate::error::PatternError;
+use crate::matching::chars::Chars;
+use crate::matching::text::invalid;
+
+/// Every flag that `re` knows.
+pub(super) const KNOWN: &str = "aiLmstux";
+const KINDS: &str = "auL";
+
+/// Characters beyond ASCII that are a case of an ASCII letter: İ, ı, ſ and the Kelvin sign.
+const BEYOND: [(u32, &str); 4] = [(0x130, "iI"), (0x131, "iI"), (0x17f, "sS"), (0x212a, "kK")];
+
+/// The flags that change what a pattern means: `m` and `s` speak of line breaks, which no name has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mode {
+    pub(super) ignore: bool,
+    pub(super) ascii: bool,
+    pub(super) verbose: bool,
+}
+
+impl Mode {
+    /// The mode within a group that turns flags on and off.
+    pub(super) fn with_flags(self, on: &str, off: &str) -> Self {
+        Self {
+            ignore: (self.ignore || on.contains('i')) && !off.contains('i'),
+            ascii: if on.contains(['a', 'u']) { on.contains('a') } else { self.ascii },
+            verbose: (self.verbose || on.contains('x')) && !off.contains('x'),
+        }
+    }
+
+    /// What characters of names match one of the codes.
+    pub(super) fn span(self, first: u32, last: u32) -> Chars {
+        // All that is beyond ASCII is in no name; a `char` cannot be a surrogate, but a code can.
+        let ascii = |code: u32| char::from(code.min(0x7f) as u8);
+        let chars = Chars::range(ascii(first), ascii(last));
+        if !self.ignore {
+            return chars;
+        }
+        let partners = BEYOND.iter().filter(|(code, _)| !self.ascii && (first..=last).contains(code));
+        partners.fold(chars.both_cases(), |chars, (_, partners)| chars | Chars::of(partners))
+    }
+}
+
+/// The flags of a group.
+pub(super) struct GroupFlags {
+    pub(super) on: String,
+    pub(super) off: String,
+    /// Whether they are for the whole pattern.
+    pub(super) for_all: bool,
+}
+
+/// Reads inline flags, of which the first token is taken.
+pub(super) fn group_flags(tokens: &mut Tokens, mut flag: char) -> Result<GroupFlags, PatternError> {
+    let mut found = GroupFlags { on: String::new(), off: String::new(), for_all: false };
+    while flag != '-' {
+        found.on.push(flag);
+        if flag == 'L' {
+            return Err(invalid(tokens.at(), "the flag L, which is for bytes"));
+        }
+        if KINDS.contains(flag) && found.on.chars().any(|other| other != flag && KINDS.contains(other)) {
+            return Err(invalid(tokens.at(), "flags that exclude each other"));
+        }
+        flag = next_flag(tokens, ")-:")?;
+        if flag == ')' {
+            found.for_all = true;
+            return Ok(found);
+        }
+        if flag == ':' {
+            refuse_template(tokens, &found.on)?;
+            return Ok(found);
+        }
+    }
+    refuse_template(tokens, &found.on)?;
+    flag = next_flag(tokens, "")?;
+    while flag != ':' {
+        if KINDS.contains(flag) {
+            return Err(invalid(tokens.at(), "a flag that cannot be turned off"));
+        }
+        found.off.push(flag);
+        flag = next_flag(tokens, ":")?;
+    }
+    refuse_template(tokens, &found.off)?;
+    if found.off.chars().any(|flag| found.on.contains(flag)) {
+        return Err(invalid(tokens.at() - 1, "a flag turned on and off"));
+    }
+    Ok(found)
+}
+
+/// The next flag or one of the characters that may end flags.
+fn next_flag(tokens: &mut Tokens, ends: &str) -> Result<char, PatternError> {
+    let at = tokens.at();
+    match tokens.take()? {
+        Token::Char(char) if KNOWN.contains(char) || ends.contains(char) => Ok(char),
+        Token::Char(char) if char.is_ascii_alphabetic() => Err(invalid(at, "an unknown flag")),
+        _ => Err(invalid(at, "flags without an end")),
+    }
+}
+
+fn refuse_template(tokens: &Tokens, flags: &str) -> Result<(), PatternError> {
+    if flags.contains('t') {
+        return Err(invalid(tokens.at() - 1, "a flag that is for the whole pattern only"));
+    }
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! The dialect of Python's `re`, as version 3.11 has it: a prefix of the name has to match, as in `re.match`.
+
+mod escapes;
+mod flags;
+mod groups;
+mod names;
+mod repeats;
+mod sets;
+mod state;
+mod tokens;
+
+use self::escapes::{Escape, class, code_or_group, place};
+use self::flags::Mode;
+use self::repeats::{Times, bounds, greed, spelled_out};
+use self::state::{Kind, Part, State, Width};
+use self::tokens::Token;
+use super::chars::Chars;
+use super::syntax::{Greed, Node, Place};
+use super::text::invalid;
+use crate::error::PatternError;
+
+/// What the pattern means, over whole names.
+pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
+    let mut state = State::new(pattern)?;
+    let node = state.either(None)?.node;
+    state.finish()?;
+    Ok(Node::concat(vec![spelled_out(node, &state.asked)?, Node::anything()]))
+}
+
+impl State {
+    /// Reads alternatives up to the end or a `)`; no mode is that of the whole pattern.
+    fn either(&mut self, mode: Option<Mode>) -> Result<Part, PatternError> {
+        let first = self.sequence(mode, mode.is_none())?;
+        let (mut nodes, mut width) = (vec![first.node], first.width);
+        while self.tokens.eat('|')? {
+            let next = self.sequence(mode, false)?;
+            nodes.push(next.node);
+            width = width | next.width;
+        }
+        Ok(Part::new(Node::either(nodes), width))
+    }
+
+    /// Reads what is one after the other up to the end, a `|` or a `)`.
+    fn sequence(&mut self, within: Option<Mode>, leads: bool) -> Result<Part, PatternError> {
+        let mut parts: Vec<Part> = Vec::new();
+        // The first group that can be within the last part.
+        let mut groups = self.groups();
+        while self.tokens.next != Token::End && !self.tokens.next.is_of("|)") {
+            let mode = within.unwrap_or(self.mode);
+            let (start, before) = (self.tokens.at(), self.groups());
+            let part = if self.tokens.eat('(')? {
+                self.group(mode, start, leads && parts.is_empty())?
+            } else {
+                self.item(mode, &mut parts, groups)?
+            };
+            if let Some(part) = part {
+                parts.push(part);
+                groups = before;
+            }
+        }
+        let width = parts.iter().fold(Width::default(), |sum, part| sum + part.width);
+        Ok(Part::new(Node::concat(parts.into_iter().map(|part| part.node).collect()), width))
+    }
+
+    /// Reads what is no group: none for a quantifier, which repeats the last part, and for what is skipped.
+    fn item(&mut self, mode: Mode, parts: &mut Vec<Part>, groups: u32) -> Result<Option<Part>, PatternError> {
+        let (start, token) = (self.tokens.at(), self.tokens.take()?);
+        if mode.verbose && token.is_of(" \t\n\r\x0b\x0c") {
+            return Ok(None);
+        }
+        if mode.verbose && token == Token::Char('#') {
+            while !matches!(self.tokens.take()?, Token::End | Token::Char('\n')) {}
+            return Ok(None);
+        }
+        if let Some(times) = bounds(&mut self.tokens, token)? {
+            return self.repeat(parts, times, start, groups).map(|()| None);
+        }
+        self.one(mode, token, start).map(Some)
+    }
+
+    /// A character, a set, a place or an escape.
+    fn one(&mut self, mode: Mode, token: Token, start: usize) -> Result<Part, PatternError> {
+        let char = match token {
+            Token::Char('.') => return Ok(chars(Chars::ALL)),
+            Token::Char('^') => return Ok(at(Place::Start)),
+            Token::Char('$') => return Ok(at(Place::End)),
+            Token::Char('[') => return self.set(mode, start).map(chars),
+            Token::Char(char) => return Ok(chars(mode.span(u32::from(char), u32::from(char)))),
+            Token::End => return Ok(Part::new(Node::EMPTY, Width::default())),
+            Token::Escape(char) => char,
+        };
+        if let Some(set) = class(char) {
+            return Ok(chars(set));
+        }
+        if let Some(place) = place(char) {
+            return Ok(at(place));
+        }
+        match code_or_group(&mut self.tokens, char, start)? {
+            Escape::Code(code) => Ok(chars(mode.span(code, code))),
+            Escape::Group(group) if group >= self.groups() => Err(invalid(start + 1, "an unknown group")),
+            Escape::Group(group) => self.same(group, mode, start),
+            Escape::Unknown => {
+                self.doubt(start, "a character name beyond ASCII");
+                Ok(chars(Chars::NONE))
+            }
+        }
+    }
+
+    /// Repeats the last part, in which the groups from that one on are.
+    fn repeat(
+        &mut self,
+        parts: &mut Vec<Part>,
+        (least, most): Times,
+        start: usize,
+        groups: u32,
+    ) -> Result<(), PatternError> {
+        let Some(part) = parts.pop_if(|part| part.kind != Kind::Place) else {
+            return Err(invalid(start, "nothing to repeat"));
+        };
+        if part.kind == Kind::Repeat {
+            return Err(invalid(start, "a repetition of a repetition"));
+        }
+        let greed = greed(&mut self.tokens)?;
+        if greed == Greed::Possessive {
+            self.kept.push((groups..self.groups(), start));
+        }
+        if self.template {
+            self.fault(start, "a repetition under the flag t");
+        }
+        let node = Node::repeat(part.node, least, most, greed);
+        parts.push(Part { node, width: part.width.times(least, most), kind: Kind::Repeat });
+        Ok(())
+    }
+}
+
+fn chars(set: Chars) -> Part {
+    Part::new(Node::Chars(set), Width::ONE)
+}
+
+fn at(place: Place) -> Part {
+    Part { node: Node::At(place), width: Width::default(), kind: Kind::Place }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matching::walk::matches;
+
+    /// Whether the pattern matches each of the names.
+    fn found(pattern: &str, names: &[&str]) -> Vec<bool> {
+        let node = parse(pattern).unwrap();
+        names.iter().map(|name| matches(&node, name.as_bytes()).unwrap()).collect()
+    }
+
+    fn refused(pattern: &str) -> (usize, String) {
+        let fault = parse(pattern).unwrap_err();
+        assert!(fault.invalid, "{pattern}: {fault:?}");
+        (fault.position, fault.reason)
+    }
+
+    fn unsupported(pattern: &str) -> String {
+        let fault = parse(pattern).unwrap_err();
+        assert!(!fault.invalid, "{pattern}: {fault:?}");
+        fault.reason
+    }
+
+    #[test]
+    fn a_prefix_of_the_name_is_enough_unless_the_pattern_asks_for_the_end() {
+        assert_eq!(vec![true, true, false], found("ab", &["ab", "abc", "cab"]));
+        assert_eq!(vec![true, false], found("ab$", &["ab", "abc"]));
+        assert_eq!(vec![true, false], found(r"ab\Z", &["ab", "abc"]));
+        assert_eq!(vec![true], found("", &["a"]));
+    }
+
+    #[test]
+    fn what_no_name_can_have_matches_nothing_and_its_absence_everything() {
+        assert_eq!(vec![false], found("a\n", &["a"]));
+        assert_eq!(vec![true], found("[^é\n]$", &["a"]));
+        assert_eq!(vec![true], found("𐐀|a", &["a"]));
+    }
+
+    #[test]
+    fn characters_beyond_ascii_have_cases_in_ascii_unless_the_flag_a_is_on() {
+        assert_eq!(vec![true, true], found("(?i)ſ", &["s", "S"]));
+        assert_eq!(vec![true, true], found("(?i)[\u{212a}]", &["k", "K"]));
+        assert_eq!(vec![false, true], found("(?i)[^ı-ĵ]", &["I", "s"]));
+        assert_eq!(vec![false, false], found("(?ai)ſ", &["s", "S"]));
+        assert_eq!(vec![true, false], found("(?i:a)(?a-i:b)", &["Ab", "AB"]));
+    }
+
+    #[test]
+    fn a_backslash_and_digits_are_a_group_or_an_octal_number() {
+        assert_eq!(vec![true, false], found(r"(a|b)\1", &["aa", "ab"]));
+        assert_eq!(vec![true], found(r"\141\x61\u0061\N{latin small letter a}\0?", &["aaaa"]));
+        assert_eq!((1, "an unknown group".to_owned()), refused(r"\1"));
+        assert_eq!((2, "an open group".to_owned()), refused(r"(a\1)"));
+        assert_eq!((0, "an octal escape above 377".to_owned()), refused(r"\400"));
+    }
+
+    #[test]
+    fn sets_have_no_operators() {
+        assert_eq!(vec![true, true, false], found("[[a&&b]$", &["[", "&", "c"]));
+        assert_eq!(vec![true, true, false], found("[]-_]$", &["]", "_", "-"]));
+        assert_eq!((3, "a bad range".to_owned()), refused(r"[\x61-\d]"));
+        assert_eq!((0, "a set without an end".to_owned()), refused("[]"));
+    }
+
+    #[test]
+    fn a_brace_that_begins_no_repetition_is_a_character() {
+        assert_eq!(vec![true, false], found("a{,2}$", &["aa", "aaa"]));
+        assert_eq!(vec![true], found("a{,}$", &["aaa"]));
+        assert_eq!(vec![true, true], found("a({}|{x}|{1 })", &["a{}", "a{x}"]));
+        assert_eq!((4, "a repetition of a repetition".to_owned()), refused("a{1}{2}"));
+        assert_eq!((1, "nothing to repeat".to_owned()), refused("^*"));
+        assert_eq!((2, "a least number above the most".to_owned()), refused("a{2,1}"));
+        assert_eq!((2, "a number of repetitions too large".to_owned()), refused("a{4294967295}"));
+    }
+
+    #[test]
+    fn the_least_number_of_iterations_may_take_no_character() {
+        assert_eq!(vec![true], found("(?:^|a){2}$", &["a"]));
+        assert_eq!(vec![true, false], found(r"(?:()|b\1){2}$", &["b", "bb"]));
+        assert_eq!(vec![true], found(r"(?:()|\1b)+$", &["b"]));
+    }
+
+    #[test]
+    fn possessive_and_atomic_parts_give_nothing_back() {
+        assert_eq!(vec![false, true], found("a*+a|b", &["aa", "b"]));
+        assert_eq!(vec![false], found("(?>a|ab)c", &["abc"]));
+        assert_eq!("a reference into a possessive repetition", unsupported(r"(?:(a)|b)*+\1"));
+        assert_eq!(vec![true], found("((a)|b)*+$", &["aba"]));
+    }
+
+    #[test]
+    fn conditions_ask_what_a_group_took() {
+        assert_eq!(vec![true, true, false], found("(<)?a(?(1)>|$)", &["<a>", "a", "<a"]));
+        assert_eq!(vec![true, false], found("(?P<q>-)?a(?(q)-)$", &["-a-", "-a"]));
+        assert_eq!((3, "an unknown group".to_owned()), refused("(?(9)a)"));
+        assert_eq!("a condition on a group within itself", unsupported("((?(1)a|b))"));
+    }
+
+    #[test]
+    fn a_look_behind_needs_a_fixed_width() {
+        assert_eq!(vec![true, false], found("..(?<=ab|cd)x", &["abx", "acx"]));
+        assert_eq!((1, "a look-behind without a fixed width".to_owned()), refused("a(?<=a|bc)"));
+        assert_eq!((6, "an open group".to_owned()), refused(r"(?<=(a\1))"));
+        assert_eq!((9, "a group within the same look-behind".to_owned()), refused(r"(?<=(a)\1)"));
+    }
+
+    #[test]
+    fn flags_for_all_are_at_the_start() {
+        assert_eq!(vec![true], found("(?x) (?i) a # b\n b $", &["AB"]));
+        assert_eq!((1, "flags for all that are not at the start".to_owned()), refused("a(?i)"));
+        assert_eq!((4, "flags that exclude each other".to_owned()), refused("(?a)(?u)"));
+        assert_eq!((3, "the flag L, which is for bytes".to_owned()), refused("(?L)"));
+    }
+
+    #[test]
+    fn a_backslash_takes_the_next_character_even_in_comments_and_names() {
+        assert_eq!(vec![true], found(r"(?#\))a", &["a"]));
+        assert_eq!((1, "a backslash at the end".to_owned()), refused(r"*\"));
+    }
+
+    #[test]
+    fn nesting_is_limited() {
+        for begin in ["(", "(?:", "(?=", "(?<!", "(?>", "(?i-s:", "(?P<n>", "(?(1)"] {
+            let nested = |levels: usize| {
+                let begins: String = (0..levels).map(|level| begin.replace('n', &format!("n{level}"))).collect();
+                format!("(a)|{begins}a{}", ")".repeat(levels))
+            };
+
+            assert_eq!(vec![true], found(&nested(100), &["a"]), "{begin}");
+            assert_eq!("more than 100 groups within each other", unsupported(&nested(101)));
+        }
+    }
+
+    #[test]
+    fn a_pattern_can_be_long() {
+        assert_eq!(vec![true], found(&"a|".repeat(10_000), &["b"]));
+        assert_eq!(vec![false], found(&"a?b*".repeat(10_000).replace("b*", "b"), &["ab"]));
+        assert_eq!((0, "a set without an end".to_owned()), refused(&format!("[{}", "[^a".repeat(10_000))));
+        assert_eq!("so many repetitions of what may be empty", unsupported("(?:^|a){20000}"));
+    }
+}

@@ -1,0 +1,236 @@
+//! Classes and escapes of RE2/J: what set of characters they mean.
+
+use super::super::chars::Chars;
+use super::super::text::{Text, invalid, unsupported};
+use crate::error::PatternError;
+
+const LAST: u32 = 0x0010_FFFF;
+/// Case is folded between these two; a range over all of them is not folded, as it has every case already.
+const FOLDED: (u32, u32) = (0x41, 0x1044F);
+/// Cyrillic letters that RE2/J 1.8 does not know but Java does: it asks for their next case and never comes back to them.
+const ENDLESS: (u32, u32) = (0x1C80, 0x1C88);
+/// The long s and the sign of Kelvin are of one case with an s and a k.
+const LONG_S: u32 = 0x17F;
+const KELVIN: u32 = 0x212A;
+
+/// The scripts that RE2/J 1.8 knows, and that have no ASCII character in either case.
+const SCRIPTS: &str = "\
+    Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian \
+    Cham Cherokee Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Egyptian_Hieroglyphs Ethiopic Georgian Glagolitic \
+    Gothic Greek Gujarati Gurmukhi Han Hangul Hanunoo Hebrew Hiragana Imperial_Aramaic Inherited Inscriptional_Pahlavi \
+    Inscriptional_Parthian Javanese Kaithi Kannada Katakana Kayah_Li Kharoshthi Khmer Lao Lepcha Limbu Linear_B Lisu Lycian \
+    Lydian Malayalam Mandaic Meetei_Mayek Mongolian Myanmar New_Tai_Lue Nko Ogham Ol_Chiki Old_Italic Old_Persian \
+    Old_South_Arabian Old_Turkic Oriya Osmanya Phags_Pa Phoenician Rejang Runic Samaritan Saurashtra Shavian Sinhala \
+    Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Tamil Telugu Thaana Thai Tibetan Tifinagh \
+    Ugaritic Unknown Vai Yi";
+
+/// The characters from one code point to another; with the other cases of each of them if case is ignored.
+pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Result<Chars, PatternError> {
+    // No name has a character beyond ASCII, so it does not matter which one stands for all of these.
+    let ascii = |code: u32| char::from_u32(code.min(0x80)).unwrap_or('\u{80}');
+    let set = Chars::range(ascii(first), ascii(last));
+    if !folded || first <= FOLDED.0 && FOLDED.1 <= last {
+        return Ok(set);
+    }
+    if first <= ENDLESS.1 && ENDLESS.0 <= last {
+        return Err(unsupported(position, "a letter from U+1C80 to U+1C88 without its case, where RE2/J never ends"));
+    }
+    let with = |code: u32, letters: &str| {
+        if first <= code && code <= last { Chars::of(letters) } else { Chars::NONE }
+    };
+    Ok(set.both_cases() | with(LONG_S, "sS") | with(KELVIN, "kK"))
+}
+
+/// A class from its bracket to the one that ends it.
+pub(super) fn class(text: &mut Text, folded: bool) -> Result<Chars, PatternError> {
+    let start = text.at;
+    text.take();
+    let negated = text.eat("^");
+    let mut set = Chars::NONE;
+    let mut first = true;
+    while first || text.peek() != Some(']') {
+        first = false;
+        if let Some(found) = named(text, folded)? {
+            set = set | found;
+        } else if let Some(found) = escaped(text, folded)? {
+            set = set | found;
+        } else {
+            let position = text.at;
+            let from = member(text, start)?;
+            let mut to = from;
+            // A hyphen before the end is one of the characters.
+            if text.peek() == Some('-') && text.look(1) != Some(']') {
+                text.take();
+                to = member(text, start)?;
+                if to < from {
+                    return Err(invalid(position, "a range whose end comes before its start"));
+                }
+            }
+            set = set | range(from, to, folded, position)?;
+        }
+    }
+    text.take();
+    Ok(if negated { !set } else { set })
+}
+
+/// One character of a class, which starts at the given place.
+fn member(text: &mut Text, start: usize) -> Result<u32, PatternError> {
+    if text.peek() == Some('\\') {
+        return character(text);
+    }
+    text.take().map(u32::from).ok_or_else(|| invalid(start, "a class that is not closed"))
+}
+
+/// `[:alpha:]`, `[:^alpha:]`, if one comes next.
+fn named(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
+    let start = text.at;
+    if (text.peek(), text.look(1)) != (Some('['), Some(':')) {
+        return Ok(None);
+    }
+    text.take();
+    if !text.has_name_end() {
+        text.at = start;
+        return Ok(None);
+    }
+    // The colon belongs to the name, for that of `[:]` ends it as well.
+    let mut name = String::new();
+    while !text.eat(":]") {
+        name.extend(text.take());
+    }
+    let name = name.strip_prefix(':').unwrap_or_default();
+    let negated = name.starts_with('^');
+    let set = match name.strip_prefix('^').unwrap_or(name) {
+        "alnum" => Chars::LETTERS | Chars::DIGITS,
+        "alpha" => Chars::LETTERS,
+        "ascii" | "print" => Chars::ALL,
+        "blank" | "space" => Chars::one(' '),
+        "cntrl" => Chars::NONE,
+        "digit" => Chars::DIGITS,
+        "graph" => Chars::range('!', '~'),
+        "lower" => Chars::LOWER,
+        "punct" => Chars::range('!', '~') - Chars::LETTERS - Chars::DIGITS,
+        "upper" => Chars::UPPER,
+        "word" => Chars::WORD,
+        "xdigit" => Chars::DIGITS | Chars::of("abcdefABCDEF"),
+        _ => return Err(invalid(start, "a class that RE2/J does not know")),
+    };
+    let set = if folded { set.both_cases() } else { set };
+    Ok(Some(if negated { !set } else { set }))
+}
+
+/// `\d`, `\pL` and the like, if one comes next.
+pub(super) fn escaped(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
+    if text.peek() != Some('\\') {
+        return Ok(None);
+    }
+    let set = match text.look(1) {
+        Some('p' | 'P') => return unicode(text, folded).map(Some),
+        Some('d') => Chars::DIGITS,
+        Some('D') => !Chars::DIGITS,
+        Some('s') => Chars::one(' '),
+        Some('S') => !Chars::one(' '),
+        Some('w') => Chars::WORD,
+        Some('W') => !Chars::WORD,
+        _ => return Ok(None),
+    };
+    text.at += 2;
+    Ok(Some(set))
+}
+
+/// `\pL`, `\p{Greek}`, `\P{^Lu}`.
+fn unicode(text: &mut Text, folded: bool) -> Result<Chars, PatternError> {
+    let start = text.at;
+    let mut negated = text.look(1) == Some('P');
+    text.at += 2;
+    let mut name = if text.eat("{") {
+        let name = text.take_while(|char| char != '}');
+        if !text.eat("}") {
+            return Err(invalid(start, "a class name that does not end"));
+        }
+        name
+    } else {
+        text.take().map(String::from).unwrap_or_default()
+    };
+    if let Some(rest) = name.strip_prefix('^') {
+        negated = !negated;
+        name = rest.to_owned();
+    }
+    let set = category(&name, folded).ok_or_else(|| invalid(start, "a class that RE2/J does not know"))?;
+    Ok(if negated { !set } else { set })
+}
+
+/// The ASCII characters of a general category or a script.
+fn category(name: &str, folded: bool) -> Option<Chars> {
+    Some(match name {
+        "Any" => Chars::ALL,
+        "L" | "Latin" => Chars::LETTERS,
+        "Lu" if folded => Chars::LETTERS,
+        "Lu" => Chars::UPPER,
+        // Its table of cases has only what is neither upper nor lower case of a lone pair.
+        "Ll" if folded => Chars::LOWER | Chars::of("KS"),
+        "Ll" => Chars::LOWER,
+        "N" | "Nd" => Chars::DIGITS,
+        "P" => Chars::of("!\"#%&'()*,-./:;?@[\\]_{}"),
+        "Pc" => Chars::one('_'),
+        "Pd" => Chars::one('-'),
+        "Pe" => Chars::of(")]}"),
+        "Po" => Chars::of("!\"#%&'*,./:;?@\\"),
+        "Ps" => Chars::of("([{"),
+        "S" => Chars::of("$+<=>^`|~"),
+        "Sc" => Chars::one('$'),
+        "Sk" => Chars::of("^`"),
+        "Sm" => Chars::of("+<=>|~"),
+        "Z" | "Zs" => Chars::one(' '),
+        "Common" => !Chars::LETTERS,
+        "C" | "Cc" | "Cf" | "Co" | "Cs" | "Lm" | "Lo" | "Lt" | "M" | "Mc" | "Me" | "Mn" | "Nl" | "No" | "Pf" | "Pi"
+        | "So" | "Zl" | "Zp" => Chars::NONE,
+        _ if SCRIPTS.split(' ').any(|script| script == name) => Chars::NONE,
+        _ => return None,
+    })
+}
+
+/// The character that an escape means, in a class or out of one.
+pub(super) fn character(text: &mut Text) -> Result<u32, PatternError> {
+    let start = text.at;
+    text.take();
+    let unknown = || invalid(start, "an escape that RE2/J does not have");
+    let Some(char) = text.take() else {
+        return Err(invalid(start, "a backslash at the end"));
+    };
+    match char {
+        '0'..='7' => {
+            // A single digit other than 0 would be a back-reference.
+            if char != '0' && !matches!(text.peek(), Some('0'..='7')) {
+                return Err(unknown());
+            }
+            let mut code = char.to_digit(8).unwrap_or(0);
+            for _ in 0..2 {
+                let Some(digit) = text.peek().and_then(|digit| digit.to_digit(8)) else { break };
+                text.take();
+                code = code * 8 + digit;
+            }
+            Ok(code)
+        }
+        'x' if text.eat("{") => {
+            let digits = text.take_while(|char| char.is_ascii_hexdigit());
+            let code = digits.chars().filter_map(|digit| digit.to_digit(16)).try_fold(0, |code, digit| {
+                let code = code * 16 + digit;
+                (code <= LAST).then_some(code)
+            });
+            code.filter(|_| !digits.is_empty() && text.eat("}")).ok_or_else(unknown)
+        }
+        'x' => {
+            let mut digit = || text.take().and_then(|digit| digit.to_digit(16));
+            let (high, low) = (digit(), digit());
+            high.zip(low).map(|(high, low)| high * 16 + low).ok_or_else(unknown)
+        }
+        'a' => Ok(0x07),
+        'f' => Ok(0x0C),
+        'n' => Ok(0x0A),
+        'r' => Ok(0x0D),
+        't' => Ok(0x09),
+        'v' => Ok(0x0B),
+        _ if char.is_ascii_alphanumeric() => Err(unknown()),
+        _ => Ok(u32::from(char)),
+    }
+}

@@ -1,0 +1,283 @@
+//! The dialect of the broker: RE2/J 1.8 without flags, over whole names.
+//!
+//! RE2/J answers as an automaton does, so which ways come first and what groups take is left out of the tree. Of its flags only
+//! `i` says anything about names, which have no line breaks.
+
+mod classes;
+
+use std::collections::HashSet;
+
+use super::chars::Chars;
+use super::iterations::repeat;
+use super::syntax::{Node, Place};
+use super::text::{Text, invalid};
+use crate::error::PatternError;
+
+/// The highest count of a repetition.
+const MOST: u32 = 1000;
+
+/// A group that is open, or the whole pattern.
+struct Open {
+    /// Where its parenthesis stands.
+    position: usize,
+    /// Whether case is ignored again behind it.
+    folded: bool,
+    branches: Vec<Node>,
+    /// The branch that is being read.
+    items: Vec<Node>,
+}
+
+struct Parser {
+    text: Text,
+    folded: bool,
+    names: HashSet<String>,
+    whole: Open,
+    groups: Vec<Open>,
+    /// How often the last item is repeated already.
+    piled: u32,
+    /// Whether what was read last is a repetition.
+    repeated: bool,
+}
+
+/// What the pattern means, over whole names.
+pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
+    let mut parser = Parser {
+        text: Text::new(pattern),
+        folded: false,
+        names: HashSet::new(),
+        whole: Open::at(0, false),
+        groups: Vec::new(),
+        piled: 0,
+        repeated: false,
+    };
+    while let Some(next) = parser.text.peek() {
+        let repeated = parser.read(next)?;
+        parser.repeated = repeated;
+    }
+    match parser.groups.last() {
+        Some(open) => Err(invalid(open.position, "a group that is not closed")),
+        None => Ok(parser.whole.close()),
+    }
+}
+
+impl Open {
+    fn at(position: usize, folded: bool) -> Self {
+        Self { position, folded, branches: Vec::new(), items: Vec::new() }
+    }
+
+    fn branch(&mut self) {
+        self.branches.push(Node::concat(std::mem::take(&mut self.items)));
+    }
+
+    fn close(mut self) -> Node {
+        self.branch();
+        Node::either(self.branches)
+    }
+}
+
+impl Parser {
+    /// Reads what begins with the next character; says whether that was a repetition.
+    fn read(&mut self, next: char) -> Result<bool, PatternError> {
+        let position = self.text.at;
+        match next {
+            '*' | '+' | '?' => {
+                self.text.take();
+                let (least, most) = (u32::from(next == '+'), (next == '?').then_some(1));
+                self.repeat(position, least, most)?;
+                return Ok(true);
+            }
+            '{' => {
+                match self.counts()? {
+                    Some((least, most)) => self.repeat(position, least, most)?,
+                    None => self.literal()?,
+                }
+                // RE2/J takes a literal brace for a repetition too when it looks for one behind another: `a{*` is refused.
+                return Ok(true);
+            }
+            '(' => self.open()?,
+            ')' => self.close()?,
+            '[' => {
+                let class = classes::class(&mut self.text, self.folded)?;
+                self.push(Node::Chars(class));
+            }
+            '\\' => self.escape()?,
+            '|' => {
+                self.text.take();
+                self.innermost().branch();
+            }
+            '^' => self.place(1, Place::Start),
+            '$' => self.place(1, Place::End),
+            '.' => {
+                self.text.take();
+                self.push(Node::Chars(Chars::ALL));
+            }
+            _ => self.literal()?,
+        }
+        Ok(false)
+    }
+
+    fn innermost(&mut self) -> &mut Open {
+        self.groups.last_mut().unwrap_or(&mut self.whole)
+    }
+
+    fn push(&mut self, node: Node) {
+        self.piled = 0;
+        self.innermost().items.push(node);
+    }
+
+    fn place(&mut self, length: usize, place: Place) {
+        self.text.at += length;
+        self.push(Node::At(place));
+    }
+
+    /// The next character, whatever it is, for itself.
+    fn literal(&mut self) -> Result<(), PatternError> {
+        let position = self.text.at;
+        if let Some(char) = self.text.take() {
+            let code = u32::from(char);
+            self.push(Node::Chars(classes::range(code, code, self.folded, position)?));
+        }
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), PatternError> {
+        let position = self.text.at;
+        match self.text.look(1) {
+            Some('A') => self.place(2, Place::Start),
+            Some('z') => self.place(2, Place::End),
+            Some('b') => self.place(2, Place::Boundary),
+            Some('B') => self.place(2, Place::Inside),
+            Some('Q') => {
+                self.text.at += 2;
+                while !self.text.done() && !self.text.eat("\\E") {
+                    self.literal()?;
+                }
+            }
+            _ => {
+                let class = if let Some(class) = classes::escaped(&mut self.text, self.folded)? {
+                    class
+                } else {
+                    let code = classes::character(&mut self.text)?;
+                    classes::range(code, code, self.folded, position)?
+                };
+                self.push(Node::Chars(class));
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats the last item; the operator is read, but for the `?` of a lazy one.
+    fn repeat(&mut self, position: usize, least: u32, most: Option<u32>) -> Result<(), PatternError> {
+        self.text.eat("?");
+        if self.repeated {
+            return Err(invalid(position, "a repetition of a repetition"));
+        }
+        let Some(node) = self.innermost().items.pop() else {
+            return Err(invalid(position, "a repetition of nothing"));
+        };
+        // Something that is no item stood in between, as in `a*(?i)*`: it makes the tree deeper, but no group does.
+        if self.piled > 0 {
+            self.text.enter()?;
+        }
+        let node = repeat(node, least, most, position)?;
+        self.innermost().items.push(node);
+        self.piled += 1;
+        Ok(())
+    }
+
+    /// The counts of `{2}`, `{2,}` or `{2,3}`; nothing is read where it is none of these and the brace is literal.
+    fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, PatternError> {
+        let position = self.text.at;
+        self.text.take();
+        let counts = self.bounds();
+        let Some((least, most)) = counts.filter(|_| self.text.eat("}")) else {
+            self.text.at = position;
+            return Ok(None);
+        };
+        if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
+            return Err(invalid(position, "a count that is too high or below the one before"));
+        }
+        Ok(Some((least, most)))
+    }
+
+    fn bounds(&mut self) -> Option<(u32, Option<u32>)> {
+        let least = self.number()?;
+        if !self.text.eat(",") {
+            return Some((least, Some(least)));
+        }
+        if self.text.peek() == Some('}') {
+            return Some((least, None));
+        }
+        Some((least, Some(self.number()?)))
+    }
+
+    /// A number without leading zeros, as far as its size matters.
+    fn number(&mut self) -> Option<u32> {
+        let digits = self.text.take_while(|char| char.is_ascii_digit());
+        let plain = !digits.is_empty() && (digits.len() == 1 || !digits.starts_with('0'));
+        plain.then(|| digits.parse().map_or(MOST + 1, |number: u32| number.min(MOST + 1)))
+    }
+
+    fn open(&mut self) -> Result<(), PatternError> {
+        let position = self.text.at;
+        let before = self.folded;
+        if self.text.eat("(?P<") || self.text.eat("(?<") {
+            self.name(position)?;
+        } else if self.text.eat("(?") {
+            if !self.flags(position)? {
+                return Ok(());
+            }
+        } else {
+            self.text.take();
+        }
+        self.text.enter()?;
+        self.groups.push(Open::at(position, before));
+        Ok(())
+    }
+
+    fn name(&mut self, position: usize) -> Result<(), PatternError> {
+        let start = self.text.at;
+        let name = self.text.take_while(|char| char != '>');
+        if !self.text.eat(">") {
+            return Err(invalid(position, "a group name that does not end"));
+        }
+        if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_') {
+            return Err(invalid(start, "a group name of other characters than letters, digits and _"));
+        }
+        if !self.names.insert(name) {
+            return Err(invalid(start, "a group name used twice"));
+        }
+        Ok(())
+    }
+
+    /// Reads flags; says whether they open a group, or else hold for the rest of this one.
+    fn flags(&mut self, position: usize) -> Result<bool, PatternError> {
+        let (mut folded, mut negated, mut any) = (self.folded, false, false);
+        loop {
+            match self.text.take() {
+                Some('i') => (folded, any) = (!negated, true),
+                Some('m' | 's' | 'U') => any = true,
+                Some('-') if !negated => (negated, any) = (true, false),
+                Some(end @ (':' | ')')) if any || !negated => {
+                    self.folded = folded;
+                    return Ok(end == ':');
+                }
+                _ => return Err(invalid(position, "a kind of group or a flag that RE2/J does not have")),
+            }
+        }
+    }
+
+    fn close(&mut self) -> Result<(), PatternError> {
+        let Some(open) = self.groups.pop() else {
+            return Err(invalid(self.text.at, "a parenthesis that closes no group"));
+        };
+        self.text.take();
+        self.text.leave();
+        self.folded = open.folded;
+        self.push(open.close());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

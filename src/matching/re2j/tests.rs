@@ -1,0 +1,107 @@
+use super::super::walk;
+use super::*;
+
+fn matches(pattern: &str, names: &[&str]) -> Vec<bool> {
+    let node = parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+    names.iter().map(|name| walk::matches(&node, name.as_bytes()).expect("few steps")).collect()
+}
+
+fn refusal(pattern: &str) -> (usize, String) {
+    let error = parse(pattern).expect_err(pattern);
+    assert!(error.invalid, "{error:?}");
+    (error.position, error.reason)
+}
+
+#[test]
+fn the_whole_name_is_meant() {
+    assert_eq!([true, false, false], matches("orders|a", &["orders", "orders.eu", "my.orders"])[..]);
+    assert_eq!([true, false], matches("", &["", "a"])[..]);
+    assert_eq!([true, true, false], matches("a|", &["a", "", "b"])[..]);
+}
+
+#[test]
+fn a_brace_that_is_no_count_is_a_brace() {
+    assert_eq!([true, false], matches("a{,3}", &["a{,3}", "aa"])[..]);
+    assert_eq!([true, false], matches("a{02}", &["a{02}", "aa"])[..]);
+    assert_eq!([true, false, true], matches("a{2,}", &["aa", "a", "aaa"])[..]);
+}
+
+#[test]
+fn counts_go_up_to_a_thousand() {
+    assert!(parse("(?:a{1000}){1000}").is_ok());
+    assert_eq!((1, "a count that is too high or below the one before".to_owned()), refusal("a{1001}"));
+    assert_eq!((1, "a count that is too high or below the one before".to_owned()), refusal("a{3,2}"));
+}
+
+#[test]
+fn repetitions_do_not_follow_each_other_unless_something_stands_between() {
+    for pattern in ["a**", "a*+", "a{2}{3}", "a???", "a++", "a{*", "{{2}"] {
+        assert_eq!("a repetition of a repetition", refusal(pattern).1, "{pattern}");
+    }
+    assert_eq!([true, true], matches("a*(?i)*", &["", "aa"])[..]);
+    assert_eq!([true, false], matches("ab\\Q\\E{2}", &["abb", "abab"])[..]);
+}
+
+#[test]
+fn an_operator_needs_something_to_repeat() {
+    for (pattern, position) in [("*a", 0), ("a|*b", 2), ("(+)", 1), ("{2}", 0), ("(?i)?", 4)] {
+        assert_eq!((position, "a repetition of nothing".to_owned()), refusal(pattern));
+    }
+}
+
+#[test]
+fn case_is_ignored_up_to_the_end_of_the_group() {
+    assert_eq!([true, true, false], matches("(a(?i)b)c", &["abc", "aBc", "abC"])[..]);
+    assert_eq!([true, false], matches("(?i:a)b", &["Ab", "aB"])[..]);
+    assert_eq!([true, false], matches("(?i)a(?-i)b", &["Ab", "AB"])[..]);
+}
+
+#[test]
+fn two_letters_beyond_ascii_are_of_one_case_with_ascii_letters() {
+    assert_eq!([true, true, false], matches("(?i)\u{17F}", &["s", "S", "f"])[..]);
+    assert_eq!([true, true, false], matches("(?i)[\u{2100}-\u{2200}]", &["k", "K", "s"])[..]);
+    assert_eq!([false, false], matches("\u{17F}", &["s", "S"])[..]);
+}
+
+#[test]
+fn the_table_of_lower_case_letters_folds_as_it_is() {
+    assert_eq!([true, true, false], matches("(?i)\\p{Ll}", &["a", "K", "A"])[..]);
+    assert_eq!([true, true], matches("(?i)\\p{Lu}", &["a", "A"])[..]);
+    assert_eq!([false, true], matches("\\P{^Lu}", &["a", "A"])[..]);
+}
+
+#[test]
+fn what_is_in_brackets_follows_its_own_rules() {
+    assert_eq!([true, true, false], matches("[]a]", &["]", "a", "b"])[..]);
+    assert_eq!([true, true, true], matches("[a&&b]", &["a", "&", "b"])[..]);
+    assert_eq!([true, false], matches("[a-z[0-9]]", &["[]", "a"])[..]);
+    assert_eq!([true, true, false], matches("[\\d-z]", &["1", "-", "y"])[..]);
+    assert_eq!((1, "a class that RE2/J does not know".to_owned()), refusal("[[:]a]"));
+    assert_eq!((0, "a class that is not closed".to_owned()), refusal("[]"));
+}
+
+#[test]
+fn escapes_are_octal_or_hexadecimal_or_of_punctuation() {
+    assert_eq!([true], matches("\\141\\x62\\x{00063}\\<\\_", &["abc<_"])[..]);
+    assert_eq!([false], matches("\\0141", &["a"])[..]);
+    for pattern in ["\\1", "\\8", "\\Z", "\\C", "\\x{}", "\\x{110000}", "\\q", "[\\b]"] {
+        assert_eq!("an escape that RE2/J does not have", refusal(pattern).1, "{pattern}");
+    }
+}
+
+#[test]
+fn names_of_groups_may_begin_with_a_digit_and_not_come_twice() {
+    assert_eq!([true], matches("(?P<1a>a)(?<_>b)", &["ab"])[..]);
+    assert_eq!((12, "a group name used twice".to_owned()), refusal("(?P<n>a)(?P<n>b)"));
+    assert!(parse("(?<=a)b").is_err());
+}
+
+#[test]
+fn endless_folding_and_deep_nesting_are_left_out() {
+    let endless = parse("(?i)a\u{1C80}").expect_err("endless");
+    assert_eq!((false, 5), (endless.invalid, endless.position));
+    let deep = parse(&"(".repeat(100_000)).expect_err("deep");
+    assert_eq!((false, 101), (deep.invalid, deep.position));
+    let piled = parse(&("a".to_owned() + &"*(?i)".repeat(100_000))).expect_err("piled");
+    assert!(!piled.invalid);
+}

@@ -1,0 +1,70 @@
+"""What this machine's libc says about POSIX extended patterns: the oracle of the dialect `librdkafka`.
+
+librdkafka hands patterns to regcomp and regexec as they are. They read them in the locale of the process; here it is
+that of a Python process on Linux: characters are UTF-8, everything else is as in the C locale.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Iterable
+
+REG_EXTENDED = 1
+REG_NOSUB = 8
+REG_NOMATCH = 1
+LC_CTYPE_MASK = 1
+REGEX_T_BYTES = 1024
+"""More than regex_t takes, which is 64 bytes on 64-bit Linux."""
+
+IS_GLIBC = platform.libc_ver()[0] == "glibc"
+
+
+class Refused(Exception):  # noqa: N818  # what is wrong lies in the pattern
+    """The pattern does not compile; the message is libc's."""
+
+
+def _load(locale: str) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
+    libc = ctypes.CDLL(None)
+    libc.newlocale.restype = ctypes.c_void_p
+    libc.newlocale.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p]
+    libc.uselocale.restype = ctypes.c_void_p
+    libc.uselocale.argtypes = [ctypes.c_void_p]
+    libc.regerror.restype = ctypes.c_size_t
+    found = libc.newlocale(LC_CTYPE_MASK, locale.encode(), None)
+    if not found:
+        raise OSError(f"libc has no locale {locale}")
+    return libc, ctypes.c_void_p(found)
+
+
+def answer(pattern: str, names: Iterable[str], locale: str = "C.UTF-8") -> list[str]:
+    """The names in which libc finds the pattern anywhere.
+
+    Raises:
+        Refused: libc does not compile the pattern.
+    """
+    libc, using = _load(locale)
+    before = ctypes.c_void_p(libc.uselocale(using))
+    compiled = ctypes.create_string_buffer(REGEX_T_BYTES)
+    try:
+        error = libc.regcomp(compiled, pattern.encode(), REG_EXTENDED | REG_NOSUB)
+        if error:
+            text = ctypes.create_string_buffer(200)
+            libc.regerror(error, compiled, text, ctypes.c_size_t(len(text)))
+            raise Refused(text.value.decode())
+        found = [
+            name for name in names if libc.regexec(compiled, name.encode(), ctypes.c_size_t(0), None, 0) != REG_NOMATCH
+        ]
+        libc.regfree(compiled)
+        return found
+    finally:
+        libc.uselocale(before)
+        libc.freelocale(using)
+
+
+def search(pattern: str, names: Iterable[str]) -> list[str] | None:
+    """The names in which libc finds the pattern anywhere; None where it refuses the pattern."""
+    try:
+        return answer(pattern, names)
+    except Refused:
+        return None
