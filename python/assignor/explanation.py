@@ -92,7 +92,7 @@ def explain_pattern(
     """
     names = None if topics is None else read_names(topics, "explain_pattern")
     reading = _Reading(pattern, dialect, names, include_internal, engine)
-    found = reading.matches(pattern) or ()
+    found = reading.found
     return Explanation(
         pattern,
         dialect,
@@ -119,7 +119,9 @@ class _Reading:
         self.dialect = dialect
         self.topics = topics
         self._options = {"include_internal": include_internal, "engine": engine}
-        match_topics(pattern, topics or (), dialect=dialect, include_internal=include_internal, engine=engine)
+        self.found = tuple(
+            match_topics(pattern, topics or (), dialect=dialect, include_internal=include_internal, engine=engine)
+        )
         self.is_name = dialect == "librdkafka" and not pattern.startswith("^")
         self.parts = list(_parts(pattern))
 

@@ -178,9 +178,7 @@ class Subscription:
     def __post_init__(self) -> None:
         """Take any iterable as topics and owned partitions, and refuse what cannot be meant."""
         object.__setattr__(self, "topics", read_names(self.topics, "Subscription"))
-        if check_name(self.dialect, "Subscription: dialect") not in DIALECTS:
-            known = ", ".join(map(repr, DIALECTS))
-            raise IllegalArgumentError(f"Subscription: dialect must be one of {known}, not {shown(self.dialect)}")
+        check_dialect(check_name(self.dialect, "Subscription: dialect"), "Subscription: dialect")
         for field in ("group_instance_id", "rack"):
             value = getattr(self, field)
             if value is not None:
@@ -272,6 +270,12 @@ def check_name(value: object, what: str) -> str:
     except UnicodeEncodeError:
         raise IllegalArgumentError(f"{what} has a lone surrogate, which UTF-8 cannot carry: {shown(value)}") from None
     return value
+
+
+def check_dialect(value: object, what: str) -> None:
+    """Refuses what is no dialect."""
+    if not isinstance(value, str) or value not in DIALECTS:
+        raise IllegalArgumentError(f"{what} must be one of {', '.join(map(repr, DIALECTS))}, not {shown(value)}")
 
 
 def read_names(names: object, owner: str) -> tuple[str, ...]:

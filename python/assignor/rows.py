@@ -7,7 +7,7 @@ from typing import Any
 
 from assignor.columns import MemberColumns, TopicColumns
 from assignor.errors import IllegalArgumentError
-from assignor.model import DIALECTS, PartitionInfo, Subscription
+from assignor.model import PartitionInfo, Subscription, check_dialect
 
 
 def topics_as_mapping(given: object) -> object:
@@ -86,9 +86,7 @@ def _subscription(row: dict[str, Any]) -> Subscription:
         if topics:
             raise IllegalArgumentError(f"{owner}: give topics or a pattern, not both: the pattern is '{pattern}'")
         dialect = "java" if row.get("dialect") is None else row["dialect"]
-        if dialect not in DIALECTS:
-            known = ", ".join(map(repr, DIALECTS))
-            raise IllegalArgumentError(f"{owner}: dialect must be one of {known}, not '{dialect}'")
+        check_dialect(dialect, f"{owner}: dialect")
     return Subscription(
         topics,
         group_instance_id=row.get("group_instance_id"),

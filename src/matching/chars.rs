@@ -48,6 +48,25 @@ impl Chars {
         text.chars().fold(Self::NONE, |set, char| set | Self::one(char))
     }
 
+    /// The class of POSIX with that name, such as `alpha`.
+    #[must_use]
+    pub fn posix(name: &str) -> Option<Self> {
+        Some(match name {
+            "alnum" => Self::LETTERS | Self::DIGITS,
+            "alpha" => Self::LETTERS,
+            "blank" | "space" => Self::one(' '),
+            "cntrl" => Self::NONE,
+            "digit" => Self::DIGITS,
+            "graph" => Self::range('!', '~'),
+            "lower" => Self::LOWER,
+            "print" => Self::ALL,
+            "punct" => Self::range('!', '~') - Self::LETTERS - Self::DIGITS,
+            "upper" => Self::UPPER,
+            "xdigit" => Self::DIGITS | Self::of("abcdefABCDEF"),
+            _ => return None,
+        })
+    }
+
     /// Whether a byte of a name is in the set.
     #[must_use]
     pub fn has(self, byte: u8) -> bool {

@@ -49,7 +49,7 @@ impl Matcher {
         pulse: &mut dyn FnMut() -> bool,
     ) -> Result<(Vec<u32>, Changes), MatchError> {
         let new: Vec<&str> = names.iter().copied().filter(|name| self.topics.find(name.as_bytes()).is_none()).collect();
-        let (own, _) = Catalog::new(new.iter().copied());
+        let own = Catalog::new(new.iter().copied());
         let first = self.topics.given() as u32;
         let mut gained = Changes::new();
         if own.given() < MANY {
@@ -136,12 +136,12 @@ impl Matcher {
 
     /// Numbers the topics anew, in the same order, once most numbers are of topics that were removed: the old number of each.
     pub fn renumber(&mut self) -> Option<Vec<u32>> {
-        let standing: Vec<u32> = self.topics.standing().collect();
-        if self.topics.given() < MOSTLY_GONE || standing.len() * 4 > self.topics.given() {
+        if self.topics.given() < MOSTLY_GONE || self.topics.len() * 4 > self.topics.given() {
             return None;
         }
+        let standing: Vec<u32> = self.topics.standing().collect();
         let names = standing.iter().map(|&number| self.topics.bytes(number));
-        let (topics, _) = Catalog::new(names.map(|name| std::str::from_utf8(name).unwrap_or_default()));
+        let topics = Catalog::new(names.map(|name| std::str::from_utf8(name).unwrap_or_default()));
         for entry in self.patterns.values_mut() {
             for number in &mut entry.found {
                 *number = standing.partition_point(|standing| standing < number) as u32;

@@ -3,6 +3,8 @@
 //! A dialect's parser makes a tree of what the pattern means (`syntax`), with the dialect's own rules and none of another's.
 //! Topic names have few characters, so the tree holds plain sets of them and can be exact where no two engines agree on text.
 
+#[cfg(test)]
+mod asked;
 pub mod catalog;
 pub mod chars;
 mod clues;

@@ -47,11 +47,7 @@ impl Regular {
         let plain = thompson::Config::new().utf8(false).which_captures(thompson::WhichCaptures::None);
         let nfa = thompson::Compiler::new().configure(plain).build_from_hir(hir).ok()?;
         // What is kept of the last name are states: where there are too many, it gives up instead of forgetting them.
-        let patient = hybrid::dfa::Config::new()
-            .match_kind(MatchKind::All)
-            .skip_cache_capacity_check(true)
-            .minimum_cache_clear_count(Some(0));
-        let lazy = hybrid::dfa::Builder::new().configure(patient).build_from_nfa(nfa.clone()).ok()?;
+        let lazy = lazy(&nfa, Some(0))?;
         Some(Self { nfa, lazy, dense: OnceLock::new(), forgetful: OnceLock::new() })
     }
 
@@ -66,8 +62,7 @@ impl Regular {
     /// Whether a name matches, by following states that are forgotten where they are too many.
     fn matches_slowly(&self, name: &[u8]) -> bool {
         let forgetful = self.forgetful.get_or_init(|| {
-            let config = hybrid::dfa::Config::new().match_kind(MatchKind::All).skip_cache_capacity_check(true);
-            let lazy = hybrid::dfa::Builder::new().configure(config).build_from_nfa(self.nfa.clone()).ok()?;
+            let lazy = lazy(&self.nfa, None)?;
             Some((Mutex::new(lazy.create_cache()), lazy))
         });
         let Some((cache, lazy)) = forgetful else { return false };
@@ -80,6 +75,15 @@ impl Regular {
     pub(crate) fn run(&self) -> Run<'_> {
         Run { regular: self, cache: self.lazy.create_cache(), states: Vec::new(), dead_at: usize::MAX }
     }
+}
+
+/// States that are made as they are met; it gives up after forgetting them so many times, or never.
+fn lazy(nfa: &NFA, forgets: Option<usize>) -> Option<hybrid::dfa::DFA> {
+    let config = hybrid::dfa::Config::new()
+        .match_kind(MatchKind::All)
+        .skip_cache_capacity_check(true)
+        .minimum_cache_clear_count(forgets);
+    hybrid::dfa::Builder::new().configure(config).build_from_nfa(nfa.clone()).ok()
 }
 
 impl Dense {

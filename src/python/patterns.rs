@@ -126,7 +126,7 @@ pub(super) fn match_each<'py>(
     }
     let names = texts(&topics)?;
     let found = searching(py, |pulse| {
-        let (catalog, _) = Catalog::new(names);
+        let catalog = Catalog::new(names);
         patterns.iter().map(|pattern| pattern.select(&catalog, pulse)).collect::<Result<Vec<_>, _>>()
     })?;
     let list = |numbers: Vec<u32>| PyList::new(py, numbers.into_iter().map(|number| &topics[number as usize]));
@@ -250,5 +250,5 @@ pub(super) fn catalog_of(py: Python<'_>, topics: &Topics) -> PyResult<Catalog> {
     for name in topics.names().iter() {
         can_be_tried(py, name)?;
     }
-    Ok(Catalog::new(topics.names().iter()).0)
+    Ok(Catalog::new(topics.names().iter()))
 }

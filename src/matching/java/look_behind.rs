@@ -7,7 +7,7 @@ use super::width::Width;
 use crate::error::PatternError;
 
 /// No name is longer.
-const LONGEST: i32 = 249;
+const LONGEST: i32 = super::super::syntax::LONGEST as i32;
 
 /// A look-behind, which looks no further back than Java believes to be necessary.
 pub(super) fn look_behind(

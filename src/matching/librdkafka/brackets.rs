@@ -78,24 +78,7 @@ fn symbol(text: &mut Text, start: usize, position: usize, kind: char) -> Result<
     let found = match kind {
         '.' => one.map(Element::One),
         '=' => one.map(|char| Element::Class(Chars::one(char))),
-        _ => class(&name).map(Element::Class),
+        _ => Chars::posix(&name).map(Element::Class),
     };
     found.ok_or_else(|| invalid(position, "a class or a collating element that the C locale does not have"))
-}
-
-fn class(name: &str) -> Option<Chars> {
-    Some(match name {
-        "alnum" => Chars::LETTERS | Chars::DIGITS,
-        "alpha" => Chars::LETTERS,
-        "blank" | "space" => Chars::one(' '),
-        "cntrl" => Chars::NONE,
-        "digit" => Chars::DIGITS,
-        "graph" => Chars::range('!', '~'),
-        "lower" => Chars::LOWER,
-        "print" => Chars::ALL,
-        "punct" => Chars::range('!', '~') - Chars::LETTERS - Chars::DIGITS,
-        "upper" => Chars::UPPER,
-        "xdigit" => Chars::DIGITS | Chars::of("abcdefABCDEF"),
-        _ => return None,
-    })
 }

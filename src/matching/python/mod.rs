@@ -144,18 +144,15 @@ fn at(place: Place) -> Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matching::walk::matches;
+    use crate::matching::asked;
+    use crate::matching::dialect::Dialect;
 
-    /// Whether the pattern matches each of the names.
     fn found(pattern: &str, names: &[&str]) -> Vec<bool> {
-        let node = parse(pattern).unwrap();
-        names.iter().map(|name| matches(&node, name.as_bytes()).unwrap()).collect()
+        asked::matches(Dialect::Python, pattern, names)
     }
 
     fn refused(pattern: &str) -> (usize, String) {
-        let fault = parse(pattern).unwrap_err();
-        assert!(fault.invalid, "{pattern}: {fault:?}");
-        (fault.position, fault.reason)
+        asked::refusal(Dialect::Python, pattern)
     }
 
     fn unsupported(pattern: &str) -> String {

@@ -100,20 +100,11 @@ fn named(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
     let name = name.strip_prefix(':').unwrap_or_default();
     let negated = name.starts_with('^');
     let set = match name.strip_prefix('^').unwrap_or(name) {
-        "alnum" => Chars::LETTERS | Chars::DIGITS,
-        "alpha" => Chars::LETTERS,
-        "ascii" | "print" => Chars::ALL,
-        "blank" | "space" => Chars::one(' '),
-        "cntrl" => Chars::NONE,
-        "digit" => Chars::DIGITS,
-        "graph" => Chars::range('!', '~'),
-        "lower" => Chars::LOWER,
-        "punct" => Chars::range('!', '~') - Chars::LETTERS - Chars::DIGITS,
-        "upper" => Chars::UPPER,
-        "word" => Chars::WORD,
-        "xdigit" => Chars::DIGITS | Chars::of("abcdefABCDEF"),
-        _ => return Err(invalid(start, "a class that RE2/J does not know")),
+        "ascii" => Some(Chars::ALL),
+        "word" => Some(Chars::WORD),
+        name => Chars::posix(name),
     };
+    let set = set.ok_or_else(|| invalid(start, "a class that RE2/J does not know"))?;
     let set = if folded { set.both_cases() } else { set };
     Ok(Some(if negated { !set } else { set }))
 }

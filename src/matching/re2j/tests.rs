@@ -1,15 +1,13 @@
-use super::super::walk;
+use super::super::asked;
+use super::super::dialect::Dialect;
 use super::*;
 
 fn matches(pattern: &str, names: &[&str]) -> Vec<bool> {
-    let node = parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
-    names.iter().map(|name| walk::matches(&node, name.as_bytes()).expect("few steps")).collect()
+    asked::matches(Dialect::Re2j, pattern, names)
 }
 
 fn refusal(pattern: &str) -> (usize, String) {
-    let error = parse(pattern).expect_err(pattern);
-    assert!(error.invalid, "{error:?}");
-    (error.position, error.reason)
+    asked::refusal(Dialect::Re2j, pattern)
 }
 
 #[test]

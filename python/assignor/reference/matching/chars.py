@@ -18,6 +18,22 @@ UPPER: Chars = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 LETTERS: Chars = LOWER | UPPER
 WORD: Chars = LETTERS | DIGITS | {"_"}
 
+POSIX: dict[str, Chars] = {
+    "alnum": LETTERS | DIGITS,
+    "alpha": LETTERS,
+    "blank": frozenset(" "),
+    "cntrl": NONE,
+    "digit": DIGITS,
+    "graph": ALL - {" "},
+    "lower": LOWER,
+    "print": ALL,
+    "punct": ALL - LETTERS - DIGITS - {" "},
+    "space": frozenset(" "),
+    "upper": UPPER,
+    "xdigit": DIGITS | set("abcdefABCDEF"),
+}
+"""The classes of POSIX."""
+
 
 def between(first: str, last: str) -> Chars:
     """The characters from the first to the last, both included, as far as a name can have them.

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
-from assignor.model import check_name, shown
+from assignor.model import check_dialect, check_name, shown
 from assignor.reference.matching.chars import ALL
 from assignor.reference.matching.dialect import PARSERS
-from assignor.reference.matching.syntax import LONGEST, parts
+from assignor.reference.matching.syntax import parts
 from assignor.reference.matching.text import PatternFault, unsupported
 from assignor.reference.matching.walk import STEPS, TooManySteps, matches
+from assignor.topic_names import INTERNAL_TOPICS, LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-INTERNAL = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
-"""Topics that the broker keeps for itself; clients leave them out unless told otherwise (Topic.INTERNAL_TOPICS)."""
 
 MOST_PARTS = 20_000
 """How many parts a pattern may have once its repetitions are spelled out."""
@@ -30,7 +28,7 @@ class Pattern:
     """
 
     def __init__(self, pattern: str, dialect: str, include_internal: bool = False, owner: str | None = None) -> None:
-        check_dialect(dialect)
+        check_dialect(dialect, "dialect")
         self._details = (check_name(pattern, f"{owner}: pattern" if owner else "a pattern"), dialect)
         try:
             self._node = PARSERS[dialect](pattern)
@@ -49,14 +47,7 @@ class Pattern:
         except TooManySteps:
             construct = f"a search of over {STEPS} steps on the topic '{topic}'"
             raise UnsupportedPatternError(construct, *self._details) from None
-        return found and (self._shows_internal or topic not in INTERNAL)
-
-
-def check_dialect(dialect: object) -> None:
-    """Refuses what is no dialect."""
-    if not isinstance(dialect, str) or dialect not in PARSERS:
-        known = ", ".join(map(repr, PARSERS))
-        raise IllegalArgumentError(f"dialect must be one of {known}, not {shown(dialect)}")
+        return found and (self._shows_internal or topic not in INTERNAL_TOPICS)
 
 
 def check_topic(topic: object) -> str:

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from assignor.reference.matching.chars import ALL, Chars
-
-LONGEST = 249
-"""The longest name that Kafka allows; no other can be asked about."""
+from assignor.topic_names import LONGEST
 
 
 class Greed(enum.Enum):

@@ -6,9 +6,7 @@ from assignor.reference.matching.chars import ALL
 from assignor.reference.matching.java.cursor import Cursor
 from assignor.reference.matching.java.width import GREATEST, Width, wrapped
 from assignor.reference.matching.syntax import EMPTY, Around, Concat, Either, Node, One, Repeat, least, most
-
-_LONGEST = 249
-"""No name is longer."""
+from assignor.topic_names import LONGEST
 
 _NOTHING = One(frozenset())
 
@@ -22,9 +20,9 @@ def look_behind(cursor: Cursor, body: Node, width: Width, negated: bool, start: 
     longest = GREATEST if found is None else min(found, GREATEST)
     # If the most has become negative, Java looks from a place behind, unless that overflows in turn.
     needed = wrapped(GREATEST + width.most + 1) if width.most < 0 else 0
-    if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > _LONGEST:
+    if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > LONGEST:
         return EMPTY if negated else _NOTHING
-    if 0 <= width.most < min(longest, _LONGEST):
+    if 0 <= width.most < min(longest, LONGEST):
         cursor.doubt(start, "a look-behind that is longer than its maximum length in Java")
         return _NOTHING
     around = Around(False, negated, body)

@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from assignor.reference.matching.chars import ALL, DIGITS, LETTERS, LOWER, NONE, UPPER, Chars, among, between
+from assignor.reference.matching.chars import ALL, NONE, POSIX, Chars, among, between
 from assignor.reference.matching.text import PatternFault, Text, invalid
-
-CLASSES = {
-    "alnum": LETTERS | DIGITS,
-    "alpha": LETTERS,
-    "blank": among(" "),
-    "cntrl": NONE,
-    "digit": DIGITS,
-    "graph": ALL - {" "},
-    "lower": LOWER,
-    "print": ALL,
-    "punct": ALL - LETTERS - DIGITS - {" "},
-    "space": among(" "),
-    "upper": UPPER,
-    "xdigit": DIGITS | among("abcdefABCDEF"),
-}
 
 
 def bracket(text: Text) -> Chars:
@@ -67,8 +52,8 @@ def _symbol(text: Text, start: int, position: int) -> str | Chars:
         if text.done():
             raise _open(start)
         name += text.take()
-    if kind == ":" and name in CLASSES:
-        return CLASSES[name]
+    if kind == ":" and name in POSIX:
+        return POSIX[name]
     if kind == ":" or len(name) != 1 or not name.isascii():
         raise invalid(position, "a class or a collating element that the C locale does not have")
     return name if kind == "." else among(name)

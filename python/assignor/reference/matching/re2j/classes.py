@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assignor.reference.matching.chars import ALL, DIGITS, LETTERS, LOWER, NONE, UPPER, WORD, Chars, among
+from assignor.reference.matching.chars import ALL, DIGITS, LETTERS, LOWER, NONE, POSIX, UPPER, WORD, Chars, among
 from assignor.reference.matching.text import Text, invalid, unsupported
 
 LAST = 0x10FFFF
@@ -13,22 +13,7 @@ ENDLESS = (0x1C80, 0x1C88)
 ONE_CASE = {0x17F: "sS", 0x212A: "kK"}
 """The long s and the sign of Kelvin are of one case with an s and a k."""
 
-POSIX = {
-    "alnum": LETTERS | DIGITS,
-    "alpha": LETTERS,
-    "ascii": ALL,
-    "blank": among(" "),
-    "cntrl": NONE,
-    "digit": DIGITS,
-    "graph": ALL - {" "},
-    "lower": LOWER,
-    "print": ALL,
-    "punct": ALL - LETTERS - DIGITS - {" "},
-    "space": among(" "),
-    "upper": UPPER,
-    "word": WORD,
-    "xdigit": DIGITS | among("abcdefABCDEF"),
-}
+CLASSES = {**POSIX, "ascii": ALL, "word": WORD}
 
 PERL = {"d": DIGITS, "D": ALL - DIGITS, "s": among(" "), "S": ALL - {" "}, "w": WORD, "W": ALL - WORD}
 
@@ -144,7 +129,7 @@ def _named(text: Text, folded: bool) -> Chars | None:
             return None
         name += text.take()
     name = name.removeprefix(":")
-    chars = POSIX.get(name.removeprefix("^"))
+    chars = CLASSES.get(name.removeprefix("^"))
     if chars is None:
         raise invalid(start, "a class that RE2/J does not know")
     if folded:
