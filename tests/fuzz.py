@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import vector_files
 import wire_vectors
 from assignor.errors import WireError
 from assignor.offsets import decode_record
@@ -49,7 +50,7 @@ class Decoder(NamedTuple):
 @cache
 def decoders() -> dict[str, Decoder]:
     """All there are: both of ConsumerProtocol, one of them in two ways, and one for each type of record."""
-    cases = [case for path in wire_vectors.files(wire_vectors.OWN_FOLDER) for case in wire_vectors.read(path)]
+    cases = [case for path in wire_vectors.files(vector_files.OWN_FOLDER) for case in wire_vectors.read(path)]
     messages: dict[str, list[Message]] = {"subscription": [], "assignment": []}
     for case in cases:
         if case.data and case.decoded and len(case.data) <= LONGEST_SAMPLE:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-OWN_FOLDER = Path(__file__).parent / "vectors"
+from vector_files import of_kind
 
 DIALECT_OF = {"java": "java", "re2j": "re2j", "python_match": "python", "librdkafka": "librdkafka"}
 """The dialect that each field has the answer of."""
@@ -41,17 +40,9 @@ class Case:
     matches: tuple[str, ...] | None
 
 
-def folder() -> Path:
-    """Where the vectors are."""
-    return Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)
-
-
 def files(place: Path) -> list[Path]:
     """The files of the kind `patterns`; none at all is an error."""
-    found = sorted(place.glob("patterns_*.json.gz"))
-    if not found:
-        raise FileNotFoundError(f"no vectors of the kind patterns in {place}")
-    return found
+    return of_kind("patterns", place, ".json.gz")
 
 
 @cache

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -22,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from assignor import PartitionInfo, Subscription
-
-OWN_FOLDER = Path(__file__).parent / "vectors"
+from vector_files import of_kind
 
 _COMPARED = {"prefer_rack_aware", "via", "linked_subscriptions", "topics", "members", "rack_mode", "expected"}
 _UPSTREAM = {"prefer_rack_aware", "topics", "members", "actual"}
@@ -60,17 +58,9 @@ class Case:
     rack_mismatches: int | None = None
 
 
-def folder() -> Path:
-    """Where the vectors are."""
-    return Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)
-
-
 def files(place: Path) -> list[Path]:
     """The files of the kind `range`; none at all is an error."""
-    found = sorted(place.glob("range_*"))
-    if not found:
-        raise FileNotFoundError(f"no vectors of the kind range in {place}")
-    return found
+    return of_kind("range", place)
 
 
 def is_upstream(path: Path) -> bool:

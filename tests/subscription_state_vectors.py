@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +34,7 @@ from assignor.subscription_state import (
     Node,
     SubscriptionPattern,
 )
-
-OWN_FOLDER = Path(__file__).parent / "vectors"
+from vector_files import of_kind
 
 NOT_COMPARED = {"name", "api"}
 
@@ -361,17 +359,9 @@ OPERATIONS = {
 # ---- files and traces
 
 
-def folder() -> Path:
-    """Where the vectors are."""
-    return Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)
-
-
 def files(place: Path) -> list[Path]:
     """The files of the kind `subscription_state`; none at all is an error."""
-    found = sorted(place.glob("subscription_state_*.jsonl.gz"))
-    if not found:
-        raise FileNotFoundError(f"no vectors of the kind subscription_state in {place}")
-    return found
+    return of_kind("subscription_state", place, ".jsonl.gz")
 
 
 def read(path: Path) -> Iterator[Json]:

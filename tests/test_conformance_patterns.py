@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pattern_vectors
+import vector_files
 from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
-from pattern_vectors import OWN_FOLDER, Case
+from pattern_vectors import Case
+from vector_files import OWN_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +86,7 @@ def compare_all(folder: Path, engine: Engine) -> tuple[int, list[str]]:
 
 
 def test_patterns_match_what_they_match_in_their_own_dialect(engine: Engine) -> None:
-    folder = pattern_vectors.folder()
+    folder = vector_files.folder()
 
     count, refused = compare_all(folder, engine)
 

@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 import range_vectors
+import vector_files
 from assignor import TopicPartition, assign, check, errors, plan
 from engines import Engine
-from range_vectors import OWN_FOLDER, Case
+from range_vectors import Case
+from vector_files import OWN_FOLDER
 
 pytestmark = pytest.mark.conformance
 
@@ -117,7 +119,7 @@ def rack_mismatches(case: Case, answer: Answer) -> int:
 
 def test_range_vectors_are_answered_as_kafka_answered_them(engine: Engine) -> None:
     checked = not_applicable = total = 0
-    for path in range_vectors.files(range_vectors.folder()):
+    for path in range_vectors.files(vector_files.folder()):
         if range_vectors.is_upstream(path) or range_vectors.is_bug(path):
             continue
         applying, apart = cases_of(path)
@@ -133,7 +135,7 @@ def test_range_vectors_are_answered_as_kafka_answered_them(engine: Engine) -> No
 
 def test_range_cases_of_kafkas_own_unit_test_are_answered_as_kafka_answers_them(engine: Engine) -> None:
     checked, apart = 0, []
-    paths = [path for path in range_vectors.files(range_vectors.folder()) if range_vectors.is_upstream(path)]
+    paths = [path for path in range_vectors.files(vector_files.folder()) if range_vectors.is_upstream(path)]
     for case in [case for path in paths for case in range_vectors.read(path)]:
         if case.name in EXTRAS_APART:
             apart.append(case.name)
@@ -152,7 +154,7 @@ def test_range_cases_of_kafkas_own_unit_test_are_answered_as_kafka_answers_them(
 
 
 def test_range_cases_of_kafkas_bug_are_answered_without_any_finding(engine: Engine) -> None:
-    for path in range_vectors.files(range_vectors.folder()):
+    for path in range_vectors.files(vector_files.folder()):
         if not range_vectors.is_bug(path):
             continue
         cases_of(path)

@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 import subscription_state_vectors as vectors
-from subscription_state_vectors import OPERATIONS, OWN_FOLDER, Json
+import vector_files
+from subscription_state_vectors import OPERATIONS, Json
+from vector_files import OWN_FOLDER
 
 pytestmark = pytest.mark.conformance
 
@@ -34,10 +36,10 @@ def compare_all(folder: Path) -> Counter[str]:
 
 
 def test_subscription_state_traces_are_answered_as_kafka_answered_them() -> None:
-    counts = compare_all(vectors.folder())
+    counts = compare_all(vector_files.folder())
 
     assert counts["steps"] > 0
-    if vectors.folder() == OWN_FOLDER:
+    if vector_files.folder() == OWN_FOLDER:
         assert {"traces": 1000, "steps": 25175} == counts
 
 

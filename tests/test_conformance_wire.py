@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import vector_files
 import wire_vectors
 from assignor import Subscription, TopicPartition
 from assignor.errors import WireError
@@ -27,7 +28,8 @@ from assignor.wire import (
     encode_assignment,
     encode_subscription,
 )
-from wire_vectors import OWN_FOLDER, Case
+from vector_files import OWN_FOLDER
+from wire_vectors import Case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +116,7 @@ def compare_all(folder: Path, engine: Engine) -> int:
 
 
 def test_wire_vectors_are_answered_as_kafka_answered_them(engine: Engine) -> None:
-    assert compare_all(wire_vectors.folder(), engine) > 0
+    assert compare_all(vector_files.folder(), engine) > 0
 
 
 def test_wire_vectors_of_our_own_folder_are_all_there() -> None:

@@ -25,7 +25,7 @@ from assignor.wire import (
 from mutation import mutated
 from refusals import LONE
 from strategies import names
-from wire_vectors import OWN_FOLDER
+from vector_files import OWN_FOLDER
 
 if TYPE_CHECKING:
     from assignor._engine import Engine

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-OWN_FOLDER = Path(__file__).parent / "vectors"
+from vector_files import of_kind
 
 _NOT_COMPARED = {"name", "id", "why", "seed", "tags", "category", "profile", "about", "in_3.7.0"}
 _SAID = {
@@ -48,17 +47,9 @@ class Case:
     version: int | None = None
 
 
-def folder() -> Path:
-    """Where the vectors are."""
-    return Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)
-
-
 def files(place: Path) -> list[Path]:
     """The files of the kind `wire`; none at all is an error."""
-    found = sorted(place.glob("wire_*.jsonl.gz"))
-    if not found:
-        raise FileNotFoundError(f"no vectors of the kind wire in {place}")
-    return found
+    return of_kind("wire", place, ".jsonl.gz")
 
 
 @cache
