@@ -28,15 +28,12 @@ from assignor import TopicPartition
 from broker.connection import Connection, milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 _NOT_YET = {
     ErrorCode.coordinator_not_available,
     ErrorCode.coordinator_load_in_progress,
     ErrorCode.not_coordinator,
-    ErrorCode.unknown_topic_or_partition,
-    ErrorCode.unknown_topic_id,
-    ErrorCode.leader_not_available,
 }
 _WAIT = milliseconds(10_000)
 
@@ -128,16 +125,16 @@ class Admin:
         answer = self._connection.ask(names_request(names), MetadataResponse)
         return {name: topic_id for topic_id, name in names_by_id(answer).items()}
 
-    def find_coordinator(self, group_id: str, timeout: float = 20) -> tuple[str, int]:
-        """Give the host and the port of the group's coordinator, waiting for there to be one."""
-        end = time.monotonic() + timeout
-        while True:
-            answer = self._connection.ask(coordinator_request(group_id), FindCoordinatorResponse).coordinators[0]
-            if answer.error_code == ErrorCode.none:
-                return answer.host, int(answer.port)
-            if answer.error_code not in _NOT_YET or time.monotonic() > end:
-                raise RefusedError(answer.error_code, answer.error_message)
-            time.sleep(0.05)
+    def await_coordinator(self, group_id: str, timeout: float = 20) -> None:
+        """Wait until the group has a coordinator that has loaded what it must know."""
+        self._until_coordinated(lambda: self.find_coordinator(group_id), timeout)
+        self._until_coordinated(lambda: self.describe(group_id), timeout)
+
+    def find_coordinator(self, group_id: str) -> tuple[str, int]:
+        """Give the host and the port of the group's coordinator."""
+        answer = self._connection.ask(coordinator_request(group_id), FindCoordinatorResponse).coordinators[0]
+        _check(answer.error_code, answer.error_message)
+        return answer.host, int(answer.port)
 
     def describe(self, group_id: str) -> DescribedGroup:
         """Say what the coordinator thinks of a group."""
@@ -161,6 +158,20 @@ class Admin:
         """Commit offsets by topic id and partition, and give the error codes of the answer."""
         answer = self._connection.ask(commit_request(group_id, offsets, member_id, epoch), OffsetCommitResponse)
         return {partition.error_code for topic in answer.topics for partition in topic.partitions}
+
+    def _until_coordinated(self, question: Callable[[], object], timeout: float) -> None:
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                question()
+            except RefusedError as error:
+                if error.code == ErrorCode.group_id_not_found:
+                    return
+                if error.code not in _NOT_YET or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+            else:
+                return
 
     def _until_known(self, counts: Mapping[str, int], timeout: float = 20) -> None:
         end = time.monotonic() + timeout
