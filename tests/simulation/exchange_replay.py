@@ -1,14 +1,10 @@
 """Plays what a real broker was asked, and what it answered, through the model of its coordinator.
 
-A recording is a file of stories, one JSON object a line, gzip: `group`, the broker's `settings`, and `events` in the
-order in which the broker saw them: `topics` that changed, a `request` with its `response`, or how the group was
-`described`.
+What a recording holds is told in `broker/recording.py`.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -18,12 +14,11 @@ from simulation.server_assignors import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from assignor.member.messages import HeartbeatResponse
     from simulation.group_member import Partitions
 
-__all__ = ["Difference", "differences", "read_stories"]
+__all__ = ["Difference", "differences"]
 
 Story = dict[str, Any]
 
@@ -35,12 +30,6 @@ class Difference(NamedTuple):
     event: int
     broker: object
     model: object
-
-
-def read_stories(path: Path) -> list[Story]:
-    """The stories of a recording."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def differences(story: Story) -> Iterator[Difference]:
