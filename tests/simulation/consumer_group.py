@@ -142,10 +142,7 @@ class ConsumerGroup:
             self._release(before)
         self.members[member.member_id] = member
         self._order.add(member.member_id)
-        for partition in member.held:
-            holder = self.holders.setdefault(partition, member.member_id)
-            if holder != member.member_id:
-                raise AssertionError(f"{partition} is held by {holder} and was given to {member.member_id}")
+        self.holders.update(dict.fromkeys(member.held, member.member_id))
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
 

@@ -24,7 +24,7 @@ from simulation.group_member import GroupMember, ReconciliationState
 from simulation.server_assignors import ASSIGNORS, GroupSpec, MemberSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from uuid import UUID
 
     from assignor.member.messages import HeartbeatRequest
@@ -205,6 +205,15 @@ class ModelCoordinator:
             group.state, group.epoch, group.assignment_epoch, votes, copy.copy(group.members), targets
         )
 
+    def member(self, group_id: str, member_id: str) -> GroupMember | None:
+        """A member as the coordinator keeps it, or None if it does not count it in."""
+        group = self._groups.get(group_id)
+        return group.members.get(member_id) if group else None
+
+    def held(self, group: ConsumerGroup) -> Container[tuple[UUID, int]]:
+        """What nobody may be given as somebody has it."""
+        return group.holders
+
     def _deadlines(self) -> Iterator[int]:
         for group in self._groups.values():
             yield from group.sessions.values()
@@ -252,7 +261,7 @@ class ModelCoordinator:
             updated = next_step(
                 updated,
                 target,
-                beat.group.holders,
+                self.held(beat.group),
                 owned,
                 subscription_changed=beat.names_changed or beat.regex_changed,
             )
@@ -319,7 +328,7 @@ class ModelCoordinator:
             elif in_use[new]:
                 beat.regex_resolved = new in group.resolved
             else:
-                self._matching(new)
+                self.matching(new)
                 refresh = True
         if not refresh and not in_use or group.resolution:
             return
@@ -336,10 +345,11 @@ class ModelCoordinator:
         refresh |= (last.version if last else 0) < self._version_with_new_topics
         refresh |= last is None or now > last.at + self.settings.regex_refresh_interval_ms
         if refresh and patterns:
-            found = {pattern: Resolved(self._matching(pattern), self._version, now) for pattern in patterns}
+            found = {pattern: Resolved(self.matching(pattern), self._version, now) for pattern in patterns}
             beat.resolution = Resolution(now + self.settings.regex_resolution_ms, found)
 
-    def _matching(self, pattern: str) -> frozenset[str]:
+    def matching(self, pattern: str) -> frozenset[str]:
+        """The topics that a pattern means."""
         try:
             return frozenset(match_topics(pattern, self.topics, dialect="re2j", include_internal=True))
         except (InvalidPatternError, UnsupportedPatternError) as error:
