@@ -142,6 +142,7 @@ class HeartbeatFields:
         topics: tuple[str, ...],
         pattern: str | None,
         current: LocalAssignment,
+        in_effect: LocalAssignment,
         *,
         joining: bool,
     ) -> HeartbeatRequest:
@@ -162,7 +163,7 @@ class HeartbeatFields:
             subscribed_topic_names=topics if joining or topics != self._sent_topics else None,
             subscribed_topic_regex=(pattern or "") if says_pattern else None,
             server_assignor=self._server_assignor if constants else None,
-            topic_partitions=current.partitions if joining or current != self._sent_assignment else None,
+            topic_partitions=in_effect.partitions if joining or current != self._sent_assignment else None,
         )
         self._sent_constants = True
         self._sent_topics = topics

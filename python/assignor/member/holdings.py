@@ -49,6 +49,7 @@ class Holdings:
     Attributes:
         target: What the coordinator wants the member to own.
         current: What of it was reconciled last; it may be less than the target as long as names are missing.
+        in_effect: What the application has, by topic id: the same, or ahead of it while the callback is under way.
         owned: The partitions by name that the application has.
         untold: Those of them for which the application's callback failed.
         unresolved: The topics of the target without a known name, ids ascending, as of the last look.
@@ -62,8 +63,12 @@ class Holdings:
     def clear(self) -> None:
         """Nothing was given, nothing is owned."""
         self.owned = self.untold = frozenset[TopicPartition]()
-        self.current = NO_ASSIGNMENT
+        self.forget_current()
         self.forget_target()
+
+    def forget_current(self) -> None:
+        """Nothing was reconciled in this life yet."""
+        self.current = self.in_effect = NO_ASSIGNMENT
 
     def forget_target(self) -> None:
         """Nothing was given in this life yet."""
@@ -96,3 +101,23 @@ class Holdings:
         )
         added = wanted - (self.owned - self.untold)
         return Reconciliation(life, result, wanted, in_order(added), in_order(self.owned - wanted))
+
+    def still_given(self, way: Reconciliation) -> Reconciliation:
+        """The way without what the coordinator has taken back meanwhile, as far as it is not owned yet.
+
+        While a commit or a callback takes its time another target may come. What it does not have any more may be
+        somebody else's by now: the coordinator was told that the member does not own it.
+        """
+        given, had = self.target.partitions, self.in_effect.partitions
+        partitions = {
+            topic_id: tuple(id for id in ids if id in given.get(topic_id, ()) or id in had.get(topic_id, ()))
+            for topic_id, ids in way.result.partitions.items()
+        }
+        if partitions == way.result.partitions:
+            return way
+        result = LocalAssignment(way.result.epoch, {topic_id: ids for topic_id, ids in partitions.items() if ids})
+        owned = frozenset(
+            TopicPartition(self._names[topic_id], id) for topic_id, ids in result.partitions.items() for id in ids
+        )
+        added = tuple(partition for partition in way.added if partition in owned)
+        return Reconciliation(way.life, result, owned, added, way.revoked)
