@@ -70,6 +70,10 @@ class Client:
     def __repr__(self) -> str:
         return f"client {self.index} ({self.member!r})"
 
+    def option(self, name: str) -> Any:
+        """An argument of its member, None where it is not given."""
+        return dict(self.plan.options).get(name)
+
     # ---- what is done to it
 
     def start(self) -> None:
@@ -104,18 +108,18 @@ class Client:
         """The application unsubscribes."""
         self.subscription = None
         if self.member is not None:
-            self.awaits_leave = True
             self.handle(events.Leave())
 
     def handle(self, event: events.Event) -> None:
         """Something happened to the member; while the process is frozen, or busy with another event, that waits."""
-        if self.member is None:
-            return
-        if self.world.now < self.frozen_until:
-            self.world.schedule(self.frozen_until, self._if_running, self.process, self.handle, event)
-            return
         self._inbox.append(event)
-        if self._handles:
+        if self.world.now < self.frozen_until:
+            self.world.schedule(self.frozen_until, self._if_running, self.process, self._take_all)
+        else:
+            self._take_all()
+
+    def _take_all(self) -> None:
+        if self._handles or self.world.now < self.frozen_until:
             return
         self._handles = True
         while self._inbox and self.member is not None:
@@ -125,6 +129,8 @@ class Client:
     def _take(self, event: events.Event) -> None:
         assert self.member is not None
         member = self.member
+        if isinstance(event, events.Leave):
+            self.awaits_leave = True
         self.world.watch.before(self, event)
         found = member.handle(event, self.world.now)
         self.world.watch.after(self, event, found)
@@ -146,7 +152,7 @@ class Client:
                 if at is not None:
                     self.world.schedule(max(at, self.world.now), self._if_running, self.process, self._tick, self._wake)
             case effects.FindCoordinator():
-                self._later(2 + self.dice.up_to("search", self.weather.delay_ms), self.handle, events.CoordinatorFound())
+                self._later(40 + self.dice.up_to("search", self.weather.delay_ms), self.handle, events.CoordinatorFound())
             case effects.RequestMetadata(ids):
                 self._later(1 + self.dice.up_to("metadata", self.habits.metadata_ms), self._tell_names, ids)
             case effects.Commit(number):

@@ -2,7 +2,8 @@
 
 No partition has two owners by the members' own view, unless the coordinator has removed one of them from the group: a
 member whose session ended, or that did not revoke in time, cannot know it at once, in Kafka neither, and KIP-848
-guarantees no more.
+guarantees no more. Nor is one counted that has said goodbye and is still releasing, which happens to a member whose
+application did not poll in time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
 from assignor.member import MemberState, effects, events
+from assignor.member.messages import LEAVE_STATIC_EPOCH
 
 if TYPE_CHECKING:
     from assignor.member import Member
@@ -142,5 +144,18 @@ class Watch:
         world = self._world
         if partition.topic in world.reborn:
             return  # two topics of one name, one after the other: who owns which cannot be seen by name
-        if all(world.coordinator.member(world.group_id, client.member_id) for client in (one, two)):
+        if self._counts(one) and self._counts(two):
             raise self.violated(f"{partition.topic}-{partition.partition} is owned by {one} and by {two}")
+        world.count("two owners, one of them removed")
+
+    def _counts(self, client: Client) -> bool:
+        """Whether the coordinator counts a member in, and the member may rely on that."""
+        known = self._world.coordinator.member(self._world.group_id, client.member_id)
+        if known is None or known.epoch == LEAVE_STATIC_EPOCH:
+            return False
+        assert client.member is not None
+        if client.member.state is MemberState.FENCED and client.option("heartbeat_while_fenced"):
+            # As in Kafka 3.7: it asks to be let in again, owning nothing, while it still releases what it had.
+            self._world.count("two owners, as heartbeats go on in FENCED")
+            return False
+        return True

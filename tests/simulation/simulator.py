@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from assignor.member import Member, MemberState
+from assignor.member import Member, MemberState, events
 from assignor.member.messages import HeartbeatResponse
 from simulation.client import Client, Habits
 from simulation.coordinator import ModelCoordinator
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from simulation.program import ClientPlan, Program, Step
 
 __all__ = ["Outcome", "Simulator", "Violation", "run"]
+
+_OUTSIDE = (MemberState.UNSUBSCRIBED, MemberState.STALE)
+"""Where a member that left may end; one that had not polled for too long stays STALE, as in Kafka's table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,7 @@ class Simulator:
             if client.awaits_leave:
                 return f"{client} has not completed its leave"
             if not client.subscription:
-                if client.member.state is not MemberState.UNSUBSCRIBED or client.member.assignment:
+                if client.member.state not in _OUTSIDE or client.member.assignment:
                     return f"{client} has left and is not outside"
                 continue
             if client.member.state is not MemberState.STABLE:
@@ -268,10 +271,9 @@ class Simulator:
         client.habits = dataclasses.replace(client.habits, metadata_ms=slow, metadata_gaps=gaps)
 
     def _do_disconnect(self, client: Client, _: None) -> None:
-        from assignor.member import events
-
-        self.count("coordinator lost")
-        client.handle(events.CoordinatorLost())
+        if client.member is not None:
+            self.count("coordinator lost")
+            client.handle(events.CoordinatorLost())
 
     def _do_error(self, client: Client, value: tuple[int, bool]) -> None:
         client.error_faults.append(value)
