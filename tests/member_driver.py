@@ -47,23 +47,28 @@ class Driver:
     Attributes:
         member: The member.
         now: The time.
-        effects: What came out since `take` looked last, `WakeAt` left out.
+        effects: What came out, `WakeAt` left out; a test may clear it.
+        heartbeat: The last heartbeat that came out.
     """
 
     def __init__(self, member: Member, now: int = 1_000_000) -> None:
         self.member = member
         self.now = now
         self.effects: list[Effect] = []
+        self.heartbeat = SendHeartbeat(0, HeartbeatRequest("", "", 0))
 
     def hand(self, *events: Event) -> list[Effect]:
         """Hand in events, and give what came out of them."""
-        found = [
+        found: list[Effect] = [
             effect
             for event in events
             for effect in self.member.handle(event, self.now)
             if not isinstance(effect, WakeAt)
         ]
         self.effects += found
+        for effect in found:
+            if isinstance(effect, SendHeartbeat):
+                self.heartbeat = effect
         return found
 
     def wait(self, milliseconds: int) -> list[Effect]:
@@ -80,13 +85,18 @@ class Driver:
         return sum(isinstance(effect, kind) for effect in self.effects)
 
     @property
+    def state(self) -> str:
+        """The name of the state that the member is in."""
+        return self.member.state.name
+
+    @property
     def request(self) -> HeartbeatRequest:
         """What the last heartbeat says."""
-        return self.last(SendHeartbeat).request
+        return self.heartbeat.request
 
     def send(self) -> list[Effect]:
         """Say that the last heartbeat is sent."""
-        return self.hand(HeartbeatSent(self.last(SendHeartbeat).number))
+        return self.hand(HeartbeatSent(self.heartbeat.number))
 
     def respond(self, epoch: int = 0, assignment: dict[UUID, list[int]] | None = None, error: int = 0) -> list[Effect]:
         """Answer the last heartbeat."""
@@ -98,7 +108,7 @@ class Driver:
             heartbeat_interval_ms=INTERVAL,
             assignment=assignment,
         )
-        return self.hand(ResponseReceived(self.last(SendHeartbeat).number, response))
+        return self.hand(ResponseReceived(self.heartbeat.number, response))
 
     def call_back(self) -> list[Effect]:
         """The last callback comes back."""
