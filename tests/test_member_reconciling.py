@@ -140,6 +140,7 @@ def test_an_assignment_that_comes_meanwhile_is_reconciled_next() -> None:
     driver.call_back()
     assert {ORDERS: (0, 1)} == driver.request.topic_partitions
     driver.send()
+    driver.respond(2)
 
     assert "RECONCILING" == driver.state
     assert partitions("orders", 2) == driver.last(CallPartitionsAssigned).partitions
