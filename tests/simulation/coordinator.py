@@ -36,6 +36,8 @@ __all__ = ["CoordinatorSettings", "GroupDescription", "ModelCoordinator", "Remov
 REFRESH_AT_MOST_EVERY = 10_000
 """Patterns are not resolved anew before so many milliseconds have passed, unless the group has none yet."""
 
+_NEVER = 1 << 62
+
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorSettings:
@@ -132,10 +134,12 @@ class ModelCoordinator:
     _groups: dict[str, ConsumerGroup] = field(default_factory=dict)
     _version: int = 0
     _version_with_new_topics: int = 0
+    _nothing_before: int = 0
 
     def heartbeat(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         """The answer to a heartbeat."""
         self.expire(now)
+        self._nothing_before = 0
         try:
             self._validate(request)
             if request.member_epoch in (LEAVE_EPOCH, LEAVE_STATIC_EPOCH):
@@ -146,6 +150,12 @@ class ModelCoordinator:
 
     def expire(self, now: int) -> None:
         """Does what is due by now: patterns that were resolved, and members whose time is up."""
+        if now < self._nothing_before:
+            return
+        self._expire(now)
+        self._nothing_before = min(self._deadlines(), default=_NEVER)
+
+    def _expire(self, now: int) -> None:
         for group_id, group in self._groups.items():
             if group.resolution and group.resolution.at <= now:
                 self._resolved(group, group.resolution)
@@ -180,6 +190,7 @@ class ModelCoordinator:
 
     def fail_over(self, now: int) -> None:
         """Becomes another broker's coordinator, which has read what is in the log: timers start anew."""
+        self._nothing_before = 0
         for group in self._groups.values():
             group.resolution = None
             group.metadata_expired = True
