@@ -32,13 +32,17 @@ class Driven:
 
     def take(self, event: events.Event, *, at: int = 0) -> list[effects.Effect]:
         self.now = max(self.now, at)
-        found = [each for each in self.member.handle(event, self.now) if not isinstance(each, effects.WakeAt)]
+        found: list[effects.Effect] = list(self.member.handle(event, self.now))
+        found = [each for each in found if not isinstance(each, effects.WakeAt)]
         self.asked += found
         for each in found:
             if isinstance(each, effects.SendHeartbeat):
                 self.sent.append(each)
                 found += self.take(events.HeartbeatSent(each.number))
         return found
+
+    def owned(self) -> list[TopicPartition]:
+        return list(self.member.assignment)
 
     def answer(self, epoch: int, *partitions: int, changed: bool = True) -> list[effects.Effect]:
         assignment = {TOPIC: partitions} if changed else None
@@ -57,9 +61,9 @@ def test_what_it_said_it_does_not_own_is_taken_only_after_the_answer() -> None:
     group.called_back()
     assert {} == group.sent[-1].request.topic_partitions
     assert [] == group.take(events.MetadataArrived({TOPIC: "t"}))
-    assert () == group.member.assignment
+    assert [] == group.owned()
     group.answer(2, 0)
-    assert (FIRST,) == group.member.assignment
+    assert [FIRST] == group.owned()
 
 
 def test_an_answer_that_never_comes_is_as_good_as_one_under_way() -> None:
@@ -68,17 +72,17 @@ def test_an_answer_that_never_comes_is_as_good_as_one_under_way() -> None:
     group.called_back()
     group.take(events.TransportFailed(group.sent[-1].number, retriable=True))
     group.take(events.MetadataArrived({TOPIC: "t"}))
-    assert () == group.member.assignment
+    assert [] == group.owned()
     group.take(events.Tick(), at=5000)
     assert {} == group.sent[-1].request.topic_partitions
     group.answer(1, 0, 1)
-    assert (FIRST, SECOND) == group.member.assignment
+    assert [FIRST, SECOND] == group.owned()
 
 
 def test_a_full_heartbeat_says_what_the_application_has_while_its_callback_runs() -> None:
     group = Driven(names={TOPIC: "t"})
     group.answer(1, 0, 1)
-    assert (FIRST, SECOND) == group.member.assignment
+    assert [FIRST, SECOND] == group.owned()
     group.take(events.Tick(), at=1000)
     group.take(events.TransportFailed(group.sent[-1].number, retriable=True))
     group.take(events.Tick(), at=5000)
@@ -97,7 +101,7 @@ def test_a_full_heartbeat_before_that_keeps_what_is_to_be_added_waiting_for_its_
     assert {} == group.sent[-1].request.topic_partitions
     assert [] == group.take(events.CommitDone(commit.number))
     group.answer(1, 0, 1)
-    assert (FIRST, SECOND) == group.member.assignment
+    assert [FIRST, SECOND] == group.owned()
 
 
 def test_what_was_taken_back_during_the_commit_is_not_taken() -> None:
@@ -114,7 +118,7 @@ def test_what_was_taken_back_during_the_commit_is_not_taken() -> None:
         for each in group.take(events.CommitDone(commit.number))
         if isinstance(each, effects.CallPartitionsAssigned)
     ]
-    assert (SECOND,) == group.member.assignment
+    assert [SECOND] == group.owned()
     group.called_back()
     assert {TOPIC: (1,)} == group.sent[-1].request.topic_partitions
 
@@ -130,7 +134,7 @@ def test_what_is_revoked_and_taken_back_meanwhile_is_told_once() -> None:
     assert isinstance(revoked, effects.CallPartitionsRevoked)
     group.take(events.Tick(), at=4000)
     group.answer(3)
-    assert (FIRST,) == group.member.assignment
+    assert [FIRST] == group.owned()
     told = group.called_back()
     assert [()] == [each.partitions for each in told if isinstance(each, effects.CallPartitionsAssigned)]
-    assert () == group.member.assignment
+    assert [] == group.owned()

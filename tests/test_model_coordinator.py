@@ -1,4 +1,4 @@
-"""The model of the coordinator: what it answers is what a real broker answered, and its timers and limits are Kafka's."""
+"""The model of the coordinator: it answers as a real broker did, and its timers and limits are Kafka's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 import vector_files
 from assignor.member.messages import HeartbeatRequest
 from broker import recording
-from simulation.coordinator import CoordinatorSettings, ModelCoordinator, Removal
+from simulation.coordinator import ModelCoordinator, Removal
+from simulation.coordinator_settings import CoordinatorSettings
 from simulation.error_codes import ErrorCode
 from simulation.exchange_replay import differences
 from simulation.group_member import ReconciliationState
@@ -87,7 +88,7 @@ def test_a_member_gets_nothing_that_another_has_not_given_up() -> None:
     assert {} == second.assignment
     asked = group.beat("a", first.member_epoch)
     assert asked.assignment is not None
-    kept = asked.assignment[ORDERS]
+    kept = tuple(asked.assignment[ORDERS])
     assert 2 == len(kept)
     assert group.beat("b", second.member_epoch).assignment is None
     assert second.member_epoch == group.beat("a", first.member_epoch, topic_partitions={ORDERS: kept}).member_epoch
@@ -150,7 +151,9 @@ def test_a_pattern_is_resolved_a_little_later_and_a_new_topic_joins_in_after_ten
     group.now = 5
     resolved = group.beat("a", first.member_epoch)
     assert {ORDERS: (0, 1, 2, 3)} == resolved.assignment
-    group.coordinator.change_topics({"orders": Topic(ORDERS, 4), "mail": Topic(MAIL, 1), "inbox": Topic(UUID(int=3), 1)})
+    group.coordinator.change_topics(
+        {"orders": Topic(ORDERS, 4), "mail": Topic(MAIL, 1), "inbox": Topic(UUID(int=3), 1)}
+    )
     group.now = 10_000
     assert group.beat("a", resolved.member_epoch).assignment is None
     group.now = 10_001

@@ -15,7 +15,7 @@ from assignor.member import Member
 from simulation.broken import COORDINATORS, MEMBERS, TakesAtOnce
 from simulation.program import Program, draw_program
 from simulation.shrinking import as_python, run_seed
-from simulation.simulator import Outcome, Violation, run
+from simulation.simulator import InvariantError, Outcome, run
 from simulation.totals import Totals
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_a_coordinator_with_a_mistake_is_found_out(coordinator: type[ModelCoordi
 def test_a_seed_that_fails_shows_a_short_program_that_fails_too() -> None:
     broken = MEMBERS[0]
     seed = next(seed for seed in range(20) if _fails(draw_program(seed), member=broken))
-    with pytest.raises(Violation) as found:
+    with pytest.raises(InvariantError) as found:
         run_seed(seed, member=broken)
     shown = str(found.value)
     source = shown[shown.index("from simulation") : shown.index("run(program)")]
@@ -106,7 +106,7 @@ def _fails(
 ) -> bool:
     try:
         outcome = run(program, member=member, coordinator=coordinator) if coordinator else run(program, member=member)
-    except Violation:
+    except InvariantError:
         return True
     assert isinstance(outcome, Outcome)
     return False

@@ -152,7 +152,9 @@ class Client:
                 if at is not None:
                     self.world.schedule(max(at, self.world.now), self._if_running, self.process, self._tick, self._wake)
             case effects.FindCoordinator():
-                self._later(40 + self.dice.up_to("search", self.weather.delay_ms), self.handle, events.CoordinatorFound())
+                self._later(
+                    40 + self.dice.up_to("search", self.weather.delay_ms), self.handle, events.CoordinatorFound()
+                )
             case effects.RequestMetadata(ids):
                 self._later(1 + self.dice.up_to("metadata", self.habits.metadata_ms), self._tell_names, ids)
             case effects.Commit(number):

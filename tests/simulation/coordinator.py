@@ -4,7 +4,7 @@ It answers heartbeats as a broker does: same errors, epochs and assignments. Top
 nothing happens by itself: sessions, the time to revoke and the resolving of patterns end when `expire` is called, which
 each heartbeat does first. Groups of the classic protocol, authorization and the log are left out.
 
-Source: org.apache.kafka.coordinator.group.GroupMetadataManager and GroupCoordinatorService (validation), Kafka 4.3.1.
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager, Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH, HeartbeatResponse
+from simulation.admission import (
+    RefusalError,
+    check_epoch,
+    check_instance,
+    static_member,
+    unknown_member,
+    validate,
+)
 from simulation.consumer_group import ConsumerGroup, Membership, Resolution, Resolved
+from simulation.coordinator_settings import CoordinatorSettings
 from simulation.current_assignment import Target, next_step
 from simulation.error_codes import ErrorCode
 from simulation.group_member import GroupMember, ReconciliationState
@@ -31,35 +40,12 @@ if TYPE_CHECKING:
     from simulation.group_member import Partitions
     from simulation.server_assignors import Topic
 
-__all__ = ["CoordinatorSettings", "GroupDescription", "ModelCoordinator", "Removal"]
+__all__ = ["GroupDescription", "ModelCoordinator", "Removal"]
 
 REFRESH_AT_MOST_EVERY = 10_000
 """Patterns are not resolved anew before so many milliseconds have passed, unless the group has none yet."""
 
 _NEVER = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class CoordinatorSettings:
-    """The broker's settings that the answers depend on, with the broker's defaults; times in milliseconds.
-
-    Attributes:
-        heartbeat_interval_ms: `group.consumer.heartbeat.interval.ms`.
-        session_timeout_ms: `group.consumer.session.timeout.ms`.
-        max_size: `group.consumer.max.size`.
-        assignors: `group.consumer.assignors`; the first is the default.
-        assignment_interval_ms: `group.consumer.assignment.interval.ms`.
-        regex_refresh_interval_ms: `group.consumer.regex.refresh.interval.ms`.
-        regex_resolution_ms: How long it takes to find out what patterns mean; no setting, but the broker's work.
-    """
-
-    heartbeat_interval_ms: int = 5000
-    session_timeout_ms: int = 45_000
-    max_size: int = 2**31 - 1
-    assignors: tuple[str, ...] = ("uniform", "range")
-    assignment_interval_ms: int = 1000
-    regex_refresh_interval_ms: int = 600_000
-    regex_resolution_ms: int = 5
 
 
 class Removal(NamedTuple):
@@ -81,14 +67,6 @@ class GroupDescription(NamedTuple):
     assignor: str
     members: Mapping[str, GroupMember]
     targets: Mapping[str, Partitions]
-
-
-class _Refusal(Exception):
-    """Ends a heartbeat with an error."""
-
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(slots=True)
@@ -141,11 +119,11 @@ class ModelCoordinator:
         self.expire(now)
         self._nothing_before = 0
         try:
-            self._validate(request)
+            validate(request, self.settings.assignors)
             if request.member_epoch in (LEAVE_EPOCH, LEAVE_STATIC_EPOCH):
                 return self._leave(request, now)
             return self._regular(request, now)
-        except _Refusal as refusal:
+        except RefusalError as refusal:
             return HeartbeatResponse(error_code=refusal.code, error_message=str(refusal))
 
     def expire(self, now: int) -> None:
@@ -194,7 +172,7 @@ class ModelCoordinator:
         for group in self._groups.values():
             group.resolution = None
             group.metadata_expired = True
-            group.sessions = {member_id: now + self.settings.session_timeout_ms for member_id in group.members}
+            group.sessions = dict.fromkeys(group.members, now + self.settings.session_timeout_ms)
             group.revocations = {
                 member.member_id: (now + member.rebalance_timeout_ms, member.epoch)
                 for member in group.members.values()
@@ -231,28 +209,6 @@ class ModelCoordinator:
             yield from (at for at, _ in group.revocations.values())
             if group.resolution:
                 yield group.resolution.at
-
-    def _validate(self, request: HeartbeatRequest) -> None:
-        def need(condition: object, message: str, code: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
-            if not condition:
-                raise _Refusal(code, message)
-
-        need(request.member_id.strip(), "MemberId can't be empty.")
-        need(request.group_id.strip(), "GroupId can't be empty.")
-        need(request.instance_id is None or request.instance_id.strip(), "InstanceId can't be empty.")
-        need(request.rack_id is None or request.rack_id.strip(), "RackId can't be empty.")
-        if request.member_epoch == JOIN_EPOCH:
-            need(request.rebalance_timeout_ms != -1, "RebalanceTimeoutMs must be provided in first request.")
-            owned = request.topic_partitions
-            need(owned is not None and not owned, "TopicPartitions must be empty when (re-)joining.")
-            subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
-            need(subscribes, "SubscribedTopicNames or SubscribedTopicRegex must be given when (re-)joining.")
-        elif request.member_epoch == LEAVE_STATIC_EPOCH:
-            need(request.instance_id is not None, "InstanceId can't be null.")
-        else:
-            need(request.member_epoch >= LEAVE_EPOCH, "MemberEpoch is invalid.")
-        known = request.server_assignor is None or request.server_assignor in self.settings.assignors
-        need(known, f"ServerAssignor {request.server_assignor} is not supported.", ErrorCode.UNSUPPORTED_ASSIGNOR)
 
     def _regular(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         owned = _owned(request)
@@ -298,28 +254,28 @@ class ModelCoordinator:
         group = self._groups.get(request.group_id)
         if group is None:
             if not joins:
-                raise _Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
+                raise RefusalError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
             group = ConsumerGroup()
         if len(group.members) >= self.settings.max_size and request.member_id not in group.members:
-            raise _Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum capacity.")
+            raise RefusalError(ErrorCode.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum capacity.")
         replaced = None
         if request.instance_id is None or (joins and request.instance_id not in group.static_members):
             found = group.members.get(request.member_id)
             if found is None and not joins:
-                raise _unknown(request)
+                raise unknown_member(request)
             member = found or GroupMember(request.member_id)
             if request.instance_id is None:
-                _check_epoch(member, request.member_epoch, owned)
+                check_epoch(member, request.member_epoch, owned)
         else:
-            member = _static_member(group, request)
+            member = static_member(group, request)
             if joins:
                 if member.epoch != LEAVE_STATIC_EPOCH:
-                    raise _Refusal(ErrorCode.UNRELEASED_INSTANCE_ID, f"Owned by {member.member_id}.")
+                    raise RefusalError(ErrorCode.UNRELEASED_INSTANCE_ID, f"Owned by {member.member_id}.")
                 replaced = member
                 member = dataclasses.replace(member, member_id=request.member_id, epoch=0, previous_epoch=0)
             else:
-                _check_instance(member, request)
-                _check_epoch(member, request.member_epoch, owned)
+                check_instance(member, request)
+                check_epoch(member, request.member_epoch, owned)
         updated = member.told_by(request)
         return _Heartbeat(
             group, member, updated, replaced, group.epoch, names_changed=updated.topic_names != member.topic_names
@@ -341,7 +297,7 @@ class ModelCoordinator:
             else:
                 self.matching(new)
                 refresh = True
-        if not refresh and not in_use or group.resolution:
+        if (not refresh and not in_use) or group.resolution:
             return
         last = next(iter(group.resolved.values()), None)
         if last and now <= last.at + REFRESH_AT_MOST_EVERY:
@@ -365,7 +321,7 @@ class ModelCoordinator:
             return frozenset(match_topics(pattern, self.topics, dialect="re2j", include_internal=True))
         except (InvalidPatternError, UnsupportedPatternError) as error:
             message = f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
-            raise _Refusal(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from error
+            raise RefusalError(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from error
 
     def _resolved(self, group: ConsumerGroup, resolution: Resolution) -> None:
         """Takes in what patterns were found to mean; another meaning makes another epoch."""
@@ -446,15 +402,15 @@ class ModelCoordinator:
     def _leave(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         group = self._groups.get(request.group_id)
         if group is None:
-            raise _Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} not found.")
+            raise RefusalError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} not found.")
         if request.instance_id is None:
             found = group.members.get(request.member_id)
             if found is None:
-                raise _unknown(request)
+                raise unknown_member(request)
             self._remove(request.group_id, found, now, "left")
         else:
-            member = _static_member(group, request)
-            _check_instance(member, request)
+            member = static_member(group, request)
+            check_instance(member, request)
             if request.member_epoch == LEAVE_STATIC_EPOCH:
                 group.put(dataclasses.replace(member, epoch=LEAVE_STATIC_EPOCH, pending_revocation=frozenset()))
             else:
@@ -473,31 +429,6 @@ class ModelCoordinator:
         group.sessions.pop(member.member_id, None)
         group.revocations.pop(member.member_id, None)
         self.removals.append(Removal(at, group_id, member.member_id, reason))
-
-
-def _static_member(group: ConsumerGroup, request: HeartbeatRequest) -> GroupMember:
-    """The member that has the instance id."""
-    member_id = group.static_members.get(request.instance_id or "")
-    if member_id is None:
-        raise _Refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {request.instance_id} is unknown.")
-    return group.members[member_id]
-
-
-def _check_instance(member: GroupMember, request: HeartbeatRequest) -> None:
-    if member.member_id != request.member_id:
-        raise _Refusal(ErrorCode.FENCED_INSTANCE_ID, f"Fenced by member {member.member_id}.")
-
-
-def _check_epoch(member: GroupMember, epoch: int, owned: Partitions | None) -> None:
-    """Refuses an epoch the member is not at; the one before is good while it owns nothing that it has to give up."""
-    late = epoch == member.previous_epoch and owned is not None and owned <= member.assigned
-    if epoch not in (JOIN_EPOCH, member.epoch) and not (epoch < member.epoch and late):
-        raise _Refusal(ErrorCode.FENCED_MEMBER_EPOCH, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")
-
-
-def _unknown(request: HeartbeatRequest) -> _Refusal:
-    message = f"Member {request.member_id} is not a member of group {request.group_id}."
-    return _Refusal(ErrorCode.UNKNOWN_MEMBER_ID, message)
 
 
 def _owned(request: HeartbeatRequest) -> Partitions | None:

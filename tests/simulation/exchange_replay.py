@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from assignor.member.messages import HeartbeatRequest
-from simulation.coordinator import CoordinatorSettings, ModelCoordinator
+from simulation.coordinator import ModelCoordinator
+from simulation.coordinator_settings import CoordinatorSettings
 from simulation.server_assignors import Topic
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ as in `assignor.subscription_state.hash_order`.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assignor.subscription_state import hash_order
 
@@ -45,7 +45,7 @@ def hash_map_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity:
     return list(table)
 
 
-class HashTable:
+class HashTable(Generic[Key]):
     """The order of a `java.util.HashMap` without trees: by bucket, and in a bucket as the keys came."""
 
     def __init__(self, hash_of: Callable[[Key], int], capacity: int = 16) -> None:
@@ -54,7 +54,7 @@ class HashTable:
         self._keys: dict[Key, None] = {}
 
     @classmethod
-    def copy_of(cls, keys: Iterable[Key], hash_of: Callable[[Key], int]) -> HashTable:
+    def copy_of(cls, keys: Iterable[Key], hash_of: Callable[[Key], int]) -> HashTable[Key]:
         """What `new HashMap<>(map)` has: as many buckets as the map needs, 16 if it is empty."""
         listed = list(keys)
         wanted = int(len(listed) / 0.75 + 1.0) if listed else 16

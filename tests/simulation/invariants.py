@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from simulation.client import Client
     from simulation.simulator import Simulator
 
-__all__ = ["Violation", "Watch"]
+__all__ = ["InvariantError", "Watch"]
 
 TICKS = 40
 """More ticks than that at one time mean that a member asks to be woken without end."""
 
 
-class Violation(AssertionError):
+class InvariantError(AssertionError):
     """Something is not as it has to be; the message says what, when, and what led to it."""
 
 
@@ -106,14 +106,14 @@ class Watch:
             if owned != self._owned.get(client.index, frozenset()):
                 raise self.violated(f"{client} has another assignment without having said so: {sorted(owned)}")
 
-    def violated(self, what: str) -> Violation:
+    def violated(self, what: str) -> InvariantError:
         """The error to raise, with the last things that happened."""
         lines = [f"at {self._world.now}: {what}"]
         for at, index, event, found, state, epoch in self._trail:
             told = [effect for effect in found if not isinstance(effect, effects.WakeAt)]
             lines.append(f"  {at} client {index}: {event} -> {state.name} {epoch}: {told}")
         lines.append(f"  group: {self._world.coordinator.describe(self._world.group_id)}")
-        return Violation("\n".join(lines))
+        return InvariantError("\n".join(lines))
 
     def _check_epoch(self, client: Client, member: Member) -> None:
         epoch, before = member.epoch, self._epochs.get(client.member_id, 0)

@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from simulation.coordinator import CoordinatorSettings
+from simulation.coordinator_settings import CoordinatorSettings
 from simulation.error_codes import ErrorCode
 
 __all__ = ["ClientPlan", "Program", "Step", "draw_program"]
@@ -87,8 +87,8 @@ class Program:
         is found out every ten seconds only.
         """
         options = [dict(client.options) for client in self.clients]
-        rebalance = max(each["rebalance_timeout_ms"] for each in options)
-        request = max(each["request_timeout_ms"] for each in options)
+        rebalance: int = max(each["rebalance_timeout_ms"] for each in options)
+        request: int = max(each["request_timeout_ms"] for each in options)
         steps = 30 * (self.settings.heartbeat_interval_ms + self.settings.assignment_interval_ms)
         by_pattern = any(client.pattern for client in self.clients) or any(
             step.do == "subscribe" and step.value[1] for step in self.steps
@@ -184,7 +184,7 @@ def _draw_step(rng: random.Random, length: int, clients: int, *, by_pattern: boo
         case "transport":
             value = rng.random() < 0.9
         case "topics":
-            value = (f"t{rng.randrange(5)}", rng.choice([0, 1, 3, 6])),
+            value = ((f"t{rng.randrange(5)}", rng.choice([0, 1, 3, 6])),)
         case _:
             pass
     return Step(at, do, None if do in ("fail_over", "topics") else client, value)

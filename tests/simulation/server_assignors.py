@@ -67,7 +67,7 @@ Assigned = dict[str, "Partitions"]
 def range_assignor(spec: GroupSpec) -> Assigned:
     """Each topic for itself, in contiguous ranges by the order of members; what a member had does not matter."""
     subscriptions = {
-        member_id: Subscription(sorted(member.topics & spec.topics.keys()), group_instance_id=member.instance_id)
+        member_id: Subscription(tuple(sorted(member.topics & spec.topics.keys())), group_instance_id=member.instance_id)
         for member_id, member in spec.members.items()
     }
     found = assign({name: topic.partitions for name, topic in spec.topics.items()}, subscriptions)
@@ -99,7 +99,9 @@ def _homogeneous(spec: GroupSpec) -> Assigned:
     if not topic_ids:
         return {}
     counts = {topic.id: topic.partitions for topic in spec.topics.values()}
-    free = [(id, partition) for id in topic_ids for partition in range(counts[id]) if (id, partition) not in spec.assigned]
+    free = [
+        (id, partition) for id in topic_ids for partition in range(counts[id]) if (id, partition) not in spec.assigned
+    ]
     least, extra = divmod(sum(counts[id] for id in topic_ids), len(members))
     found: dict[str, set[tuple[UUID, int]]] = {}
     unfilled: list[tuple[str, int]] = []

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from simulation.program import draw_program
-from simulation.simulator import Violation, run
+from simulation.simulator import InvariantError, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def run_seed(seed: int, **world: Any) -> Outcome:
         world: What else `run` takes.
 
     Raises:
-        Violation: Something is not as it has to be.
+        InvariantError: Something is not as it has to be.
     """
     program = draw_program(seed)
     try:
@@ -35,12 +35,10 @@ def run_seed(seed: int, **world: Any) -> Outcome:
     except Exception as error:
         short, last = shrink(program, lambda each: _failure(each, world)) or (program, error)
         told = f"seed {seed}, {len(short.steps)} of {len(program.steps)} steps left:\n\n{as_python(short)}\n{last}"
-        raise Violation(told) from error
+        raise InvariantError(told) from error
 
 
-def shrink(
-    program: Program, failure: Callable[[Program], Exception | None]
-) -> tuple[Program, Exception] | None:
+def shrink(program: Program, failure: Callable[[Program], Exception | None]) -> tuple[Program, Exception] | None:
     """A program with fewer steps, clients and time that still fails, and how; None if the given one does not fail.
 
     Args:
@@ -67,7 +65,7 @@ def shrink(
 def as_python(program: Program) -> str:
     """Python that runs the program."""
     lines = [
-        "from simulation.coordinator import CoordinatorSettings",
+        "from simulation.coordinator_settings import CoordinatorSettings",
         "from simulation.program import ClientPlan, Program, Step",
         "from simulation.simulator import run",
         "",
@@ -92,7 +90,7 @@ def as_python(program: Program) -> str:
 def _failure(program: Program, world: dict[str, Any]) -> Exception | None:
     try:
         run(program, **world)
-    except Exception as error:  # noqa: BLE001 - any error is a failure
+    except Exception as error:
         return error
     return None
 
@@ -124,6 +122,4 @@ def _without_client(program: Program, index: int) -> Program:
         for step in program.steps
         if step.client != index
     )
-    return dataclasses.replace(
-        program, clients=program.clients[:index] + program.clients[index + 1 :], steps=steps
-    )
+    return dataclasses.replace(program, clients=program.clients[:index] + program.clients[index + 1 :], steps=steps)

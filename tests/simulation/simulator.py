@@ -19,7 +19,7 @@ from assignor.member.messages import HeartbeatResponse
 from simulation.client import Client, Habits
 from simulation.coordinator import ModelCoordinator
 from simulation.error_codes import ErrorCode
-from simulation.invariants import Violation, Watch
+from simulation.invariants import InvariantError, Watch
 from simulation.network import Weather
 from simulation.server_assignors import Topic
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assignor.member.messages import HeartbeatRequest
-    from simulation.program import ClientPlan, Program, Step
+    from simulation.program import Program, Step
 
-__all__ = ["Outcome", "Simulator", "Violation", "run"]
+__all__ = ["InvariantError", "Outcome", "Simulator", "run"]
 
 _OUTSIDE = (MemberState.UNSUBSCRIBED, MemberState.STALE)
 """Where a member that left may end; one that had not polled for too long stays STALE, as in Kafka's table."""
@@ -68,7 +68,7 @@ def run(
         coordinator: Makes a coordinator, as the class does.
 
     Raises:
-        Violation: Something is not as it has to be.
+        InvariantError: Something is not as it has to be.
     """
     return Simulator(program, member, coordinator).run()
 
@@ -206,7 +206,9 @@ class Simulator:
                 if pattern:
                     topics |= self.coordinator.matching(pattern)
         existing = self.coordinator.topics
-        return sorted((name, number) for name in topics & existing.keys() for number in range(existing[name].partitions))
+        return sorted(
+            (name, number) for name in topics & existing.keys() for number in range(existing[name].partitions)
+        )
 
     # ---- steps
 
@@ -262,9 +264,7 @@ class Simulator:
 
     def _do_commits(self, client: Client, value: tuple[int, float, float]) -> None:
         slow, failing, lost = value
-        client.habits = dataclasses.replace(
-            client.habits, commit_ms=slow, commit_failures=failing, commit_losses=lost
-        )
+        client.habits = dataclasses.replace(client.habits, commit_ms=slow, commit_failures=failing, commit_losses=lost)
 
     def _do_metadata(self, client: Client, value: tuple[int, float]) -> None:
         slow, gaps = value
@@ -278,7 +278,7 @@ class Simulator:
     def _do_error(self, client: Client, value: tuple[int, bool]) -> None:
         client.error_faults.append(value)
 
-    def _do_transport(self, client: Client, retriable: bool) -> None:  # noqa: FBT001 - a step's value
+    def _do_transport(self, client: Client, retriable: bool) -> None:
         client.transport_faults.append(retriable)
 
     def _do_fail_over(self, milliseconds: int) -> None:
