@@ -131,7 +131,7 @@ class ConsumerGroup:
                 table.remove(before.server_assignor)
         if after.server_assignor:
             votes[after.server_assignor] += 1
-            table.add(after.server_assignor)
+            table.compute(after.server_assignor)
         return max(table, key=votes.__getitem__, default=None)
 
     def put(self, member: GroupMember) -> None:

@@ -107,7 +107,7 @@ def _described(coordinator: ModelCoordinator, group: str) -> dict[str, Any] | No
             member_id: {
                 "epoch": member.epoch,
                 "instance_id": member.instance_id,
-                "assigned": _by_name(member.assigned, names),
+                "assigned": _by_name(member.held, names),
                 "target": _by_name(described.targets[member_id], names),
             }
             for member_id, member in described.members.items()

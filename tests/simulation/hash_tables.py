@@ -69,6 +69,13 @@ class HashTable(Generic[Key]):
         while 4 * len(self._keys) > 3 * self._capacity:
             self._capacity *= 2
 
+    def compute(self, key: Key) -> None:
+        """Puts a key as `compute` does, which makes room before the key comes, and puts it first in its bucket."""
+        if key not in self._keys:
+            while 4 * len(self._keys) > 3 * self._capacity:
+                self._capacity *= 2
+            self._keys = {key: None, **self._keys}
+
     def remove(self, key: Key) -> None:
         """Takes a key out, which leaves the number of buckets as it is."""
         self._keys.pop(key, None)
