@@ -101,7 +101,7 @@ class Client:
     def subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
         """The application subscribes to something else, or again."""
         self.subscription = topics, pattern
-        if self.member is not None and self.member.state is not MemberState.FATAL:
+        if self.member is not None:
             self.handle(events.Subscribe(topics, pattern))
 
     def leave(self) -> None:
@@ -129,6 +129,8 @@ class Client:
     def _take(self, event: events.Event) -> None:
         assert self.member is not None
         member = self.member
+        if isinstance(event, events.Subscribe) and member.state is MemberState.FATAL:
+            return  # which a member may refuse; the next process subscribes
         if isinstance(event, events.Leave):
             self.awaits_leave = True
         self.world.watch.before(self, event)

@@ -85,6 +85,7 @@ class Simulator:
         self.now = 0
         self.faults: Counter[str] = Counter()
         self.reborn: set[str] = set()
+        self.left_behind = False
         self.watch = Watch(self)
         self.coordinator = coordinator(program.settings)
         self.clients = [Client(index, plan, self) for index, plan in enumerate(program.clients)]
@@ -144,13 +145,16 @@ class Simulator:
         self._run_until(program.calm_at)
         pause = program.settings.heartbeat_interval_ms // 2 + 50
         before, settled = "nothing was looked at", 0
-        for at in range(program.calm_at + pause, program.calm_at + program.patience_ms, pause):
+        end = program.calm_at + program.patience_ms
+        for at in range(program.calm_at + pause, end, pause):
             self._run_until(at)
             before = self._unsettled()
             settled = 0 if before else settled + 1
-            if settled > 4:
+            if settled > 4 and (not self.left_behind or at + pause >= end):
                 self.watch.look()
-                after = at - 4 * pause - program.calm_at
+                if self.left_behind:
+                    self.count("partitions left behind by a pattern for good")
+                after = at - (settled - 1) * pause - program.calm_at
                 return Outcome(len(program.steps), self.watch.events, after, program.patience_ms, self.faults)
         raise self.watch.violated(f"not settled: {before}")
 
@@ -164,7 +168,12 @@ class Simulator:
         self.now = at
 
     def _unsettled(self) -> str:
-        """What is not yet as it shall be in the end; "" if all is."""
+        """What is not yet as it shall be in the end; "" if all is.
+
+        Where a member subscribes by pattern, partitions may be left behind that nobody owns: a coordinator of Kafka
+        4.3.1 makes no new target when a member goes over to a pattern that means no topic, and takes a group for one
+        of equal subscriptions while a pattern is not resolved yet. Both were seen on a real broker.
+        """
         self.coordinator.expire(self.now)
         group = self.coordinator.describe(self.group_id)
         inside = {client.member_id: client for client in self.clients if client.member and client.subscription}
@@ -187,28 +196,36 @@ class Simulator:
                 return f"{client} is not stable"
             if client.member.epoch != group.members[client.member_id].epoch:
                 return f"{client} has another epoch than the coordinator thinks"
-            target = sorted((names[id], number) for id, number in group.targets[client.member_id] if id in names)
-            if target != sorted(tuple(partition) for partition in client.member.assignment):
-                return f"{client} has {client.member.assignment} and shall have {target}"
+            target = {(names[id], number) for id, number in group.targets[client.member_id] if id in names}
+            if client.subscription[1] is not None:
+                topics = self._topics_of(client)
+                target = {partition for partition in target if partition[0] in topics}
+            if sorted(target) != sorted(tuple(partition) for partition in client.member.assignment):
+                return f"{client} has {client.member.assignment} and shall have {sorted(target)}"
             given += target
         if inside and group.state != "Stable":
             return f"the group is {group.state}"
-        wanted = self._wanted()
-        return "" if wanted == sorted(given) else f"{given} is given, and {wanted} shall be"
-
-    def _wanted(self) -> list[tuple[str, int]]:
-        """All partitions of the topics that anybody subscribes to."""
-        topics: set[str] = set()
-        for client in self.clients:
-            if client.member and client.subscription:
-                names, pattern = client.subscription
-                topics.update(names)
-                if pattern:
-                    topics |= self.coordinator.matching(pattern)
         existing = self.coordinator.topics
-        return sorted(
-            (name, number) for name in topics & existing.keys() for number in range(existing[name].partitions)
-        )
+        wanted = {
+            (name, number)
+            for client in inside.values()
+            for name in self._topics_of(client) & existing.keys()
+            for number in range(existing[name].partitions)
+        }
+        by_pattern = any(client.subscription and client.subscription[1] for client in inside.values())
+        if (
+            len(given) != len(set(given))
+            or not wanted.issuperset(given)
+            or (len(given) < len(wanted) and not by_pattern)
+        ):
+            return f"{sorted(given)} is given, and {sorted(wanted)} shall be"
+        self.left_behind = len(given) < len(wanted)
+        return ""
+
+    def _topics_of(self, client: Client) -> set[str]:
+        """The names that a client subscribes to, those among them that its pattern means."""
+        names, pattern = client.subscription or ((), None)
+        return {*names, *(self.coordinator.matching(pattern) if pattern else ())}
 
     # ---- steps
 
