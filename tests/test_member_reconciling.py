@@ -64,7 +64,7 @@ def test_revoking_waits_for_a_poll_and_comes_before_assigning() -> None:
 
 def test_a_commit_comes_before_the_callbacks_even_if_it_fails() -> None:
     for answer in (CommitDone, CommitFailed):
-        driver = given(stable_with_commits(), {ORDERS: [0]})
+        driver = given(stable(auto_commit=True), {ORDERS: [0]})
         driver.hand(Poll())
 
         assert ["PauseFetching", "Commit"] == kinds(driver)
@@ -74,19 +74,8 @@ def test_a_commit_comes_before_the_callbacks_even_if_it_fails() -> None:
         assert ["PauseFetching", "Commit", "CallPartitionsRevoked"] == kinds(driver)
 
 
-def stable_with_commits() -> Driver:
-    driver = joining(auto_commit=True)
-    driver.respond(1, {ORDERS: [0, 1]})
-    driver.hand(Poll())
-    driver.hand(CommitDone(driver.last(Commit).number))
-    driver.call_back()
-    driver.send()
-    driver.respond(1)
-    return driver
-
-
 def test_with_commits_even_what_is_only_added_waits_for_a_poll() -> None:
-    driver = given(stable_with_commits(), {ORDERS: [0, 1, 2]})
+    driver = given(stable(auto_commit=True), {ORDERS: [0, 1, 2]})
     assert [] == driver.effects
 
     driver.hand(Poll())
@@ -94,7 +83,7 @@ def test_with_commits_even_what_is_only_added_waits_for_a_poll() -> None:
 
 
 def test_a_commit_that_does_not_come_back_is_given_up_at_its_deadline() -> None:
-    driver = given(stable_with_commits(), {ORDERS: [0]})
+    driver = given(stable(auto_commit=True), {ORDERS: [0]})
     driver.hand(Poll())
     commit = driver.last(Commit)
     driver.send()
