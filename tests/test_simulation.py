@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assignor.member import Member
-from simulation.broken import COORDINATORS, MEMBERS, TakesAtOnce
+from simulation.broken import COORDINATORS, MEMBERS, ClaimsTooLittle
 from simulation.program import Program, draw_program
 from simulation.shrinking import as_python, run_seed
 from simulation.simulator import InvariantError, Outcome, run
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SEEDS = range(250)
 MANY_SEEDS = range(10_000)
-RARE = (TakesAtOnce,)
+RARE = (ClaimsTooLittle,)
 """What needs names of topics that come late, or a connection that breaks, at the right time."""
 
 

@@ -91,13 +91,13 @@ class OverhearsFencing(Member):
         return super().handle(event, now)
 
 
-class TakesAtOnce(Member):
-    """Takes what it has just told the coordinator that it does not own."""
+class ClaimsTooLittle(Member):
+    """Says that it owns what it has reconciled, and not what it may take before the answer comes."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         membership: Any = self._membership
-        membership._must_wait = lambda _: False
+        membership.claimed = lambda: membership.holdings.current.partitions
 
 
 class NeverSaysItLeft(Member):
@@ -146,7 +146,7 @@ MEMBERS = (
     KeepsWhatIsRevoked,
     GuessesItsEpoch,
     OverhearsFencing,
-    TakesAtOnce,
+    ClaimsTooLittle,
     NeverSaysItLeft,
     Sleepless,
 )

@@ -146,7 +146,6 @@ class Heartbeating:
             self._timer.answered(now, response.heartbeat_interval_ms)
             if not heartbeat.leaves and heartbeat.life == membership.life:
                 self._answered_life = membership.life
-                membership.confirmed(number)
                 membership.receive(response.member_epoch, response.assignment)
         if heartbeat.leaves:
             membership.complete_leave()
@@ -225,18 +224,15 @@ class Heartbeating:
         membership = self._membership
         state = membership.state
         topics, pattern = membership.subscription()
-        holdings = membership.holdings
         request = self._fields.request(
             membership.epoch,
             topics,
             pattern,
-            holdings.current,
-            holdings.in_effect,
+            membership.holdings.current,
+            membership.claimed(),
             joining=state is MemberState.JOINING,
         )
         self._last += 1
-        if request.topic_partitions is not None:
-            membership.reported(self._last, request.topic_partitions)
         self._under_way[self._last] = Heartbeat(
             membership.life,
             acknowledges=state is MemberState.ACKNOWLEDGING,

@@ -15,13 +15,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from uuid import UUID
 
+    from assignor.member.messages import Assignment
 
-__all__ = ["Holdings", "Reconciliation", "in_order"]
+
+__all__ = ["Holdings", "Reconciliation", "in_order", "union"]
 
 
 def in_order(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
     """The partitions by topic, in Java's order of strings, and by id."""
     return tuple(sorted(partitions, key=lambda partition: (java_order(partition.topic), partition.partition)))
+
+
+def union(*assignments: Assignment) -> Assignment:
+    """All that is in any of the assignments.
+
+    Example:
+        >>> from uuid import UUID
+        >>> union({UUID(int=1): (0, 2)}, {UUID(int=1): (1, 2)})
+        {UUID('00000000-0000-0000-0000-000000000001'): (0, 1, 2)}
+    """
+    found: dict[UUID, set[int]] = {}
+    for assignment in assignments:
+        for topic_id, ids in assignment.items():
+            found.setdefault(topic_id, set()).update(ids)
+    return {topic_id: tuple(sorted(found[topic_id])) for topic_id in sorted(found)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +66,6 @@ class Holdings:
     Attributes:
         target: What the coordinator wants the member to own.
         current: What of it was reconciled last; it may be less than the target as long as names are missing.
-        in_effect: What the application has, by topic id: the same, or ahead of it while the callback is under way.
         owned: The partitions by name that the application has.
         untold: Those of them for which the application's callback failed.
         unresolved: The topics of the target without a known name, ids ascending, as of the last look.
@@ -63,16 +79,11 @@ class Holdings:
     def clear(self) -> None:
         """Nothing was given, nothing is owned."""
         self.owned = self.untold = frozenset[TopicPartition]()
-        self.forget_current()
-        self.forget_target()
+        self.forget()
 
-    def forget_current(self) -> None:
-        """Nothing was reconciled in this life yet."""
-        self.current = self.in_effect = NO_ASSIGNMENT
-
-    def forget_target(self) -> None:
-        """Nothing was given in this life yet."""
-        self.target = NO_ASSIGNMENT
+    def forget(self) -> None:
+        """Nothing was given, and what is owned is not to be claimed any more."""
+        self.current = self.target = NO_ASSIGNMENT
         self.unresolved: tuple[UUID, ...] = ()
 
     def learn(self, names: Mapping[UUID, str]) -> None:
@@ -101,23 +112,3 @@ class Holdings:
         )
         added = wanted - (self.owned - self.untold)
         return Reconciliation(life, result, wanted, in_order(added), in_order(self.owned - wanted))
-
-    def still_given(self, way: Reconciliation) -> Reconciliation:
-        """The way without what the coordinator has taken back meanwhile, as far as it is not owned yet.
-
-        While a commit or a callback takes its time another target may come. What it does not have any more may be
-        somebody else's by now: the coordinator was told that the member does not own it.
-        """
-        given, had = self.target.partitions, self.in_effect.partitions
-        partitions = {
-            topic_id: tuple(id for id in ids if id in given.get(topic_id, ()) or id in had.get(topic_id, ()))
-            for topic_id, ids in way.result.partitions.items()
-        }
-        if partitions == way.result.partitions:
-            return way
-        result = LocalAssignment(way.result.epoch, {topic_id: ids for topic_id, ids in partitions.items() if ids})
-        owned = frozenset(
-            TopicPartition(self._names[topic_id], id) for topic_id, ids in result.partitions.items() for id in ids
-        )
-        added = tuple(partition for partition in way.added if partition in owned)
-        return Reconciliation(way.life, result, owned, added, way.revoked)

@@ -133,7 +133,7 @@ class Membership(Reconciling):
         if before is self.state:
             return
         self.epoch = JOIN_EPOCH
-        self.holdings.forget_current()
+        self.holdings.forget()
         if self.state is MemberState.FENCED or self._poll_expired:
             self._poll_expired = False
             self._lose_all()
@@ -197,8 +197,6 @@ class Membership(Reconciling):
         self._go(trigger)
         self.life += 1
         self.epoch = JOIN_EPOCH
-        self._reports.clear()
-        self.holdings.forget_target()
 
     def _lose_all(self) -> None:
         partitions = in_order(self.holdings.owned)
@@ -230,5 +228,5 @@ class Membership(Reconciling):
 
     def _depart(self) -> None:
         self.epoch = self._leave_epoch
-        self.holdings.forget_current()
+        self.holdings.forget()
         self._go(Trigger.RELEASED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalStateError
 from assignor.member import effects
-from assignor.member.holdings import Holdings, Reconciliation, in_order
+from assignor.member.holdings import Holdings, Reconciliation, in_order, union
 from assignor.member.messages import JOIN_EPOCH
 from assignor.member.state import MemberState
 from assignor.member.transitions import Trigger, next_state
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from assignor.member.effects import Effect
-    from assignor.member.local_assignment import LocalAssignment
     from assignor.member.messages import Assignment
 
 __all__ = ["Reconciling", "Task"]
@@ -60,9 +59,6 @@ class Reconciling:
         self._late_commits: set[int] = set()
         self._commit_deadline = 0
         self._reconciliation: Reconciliation | None = None
-        self._assigns = False
-        # What heartbeats without an answer yet said that the member owns, by their numbers.
-        self._reports: dict[int, Assignment] = {}
         self._callback_failed = False
         self._asked_for: tuple[UUID, ...] = ()
         self._ask_again = 0
@@ -99,29 +95,16 @@ class Reconciling:
                 f"a member in {self.state.name} does not allow {what}: no callback {number} is under way"
             )
 
-    # ---- what the coordinator was told
-
-    def reported(self, number: int, partitions: Assignment) -> None:
-        """A heartbeat says what the member owns."""
-        self._reports[number] = partitions
-
-    def confirmed(self, number: int) -> None:
-        """A heartbeat was answered well: what it and those before it said is part of what the answer says."""
-        for each in [each for each in self._reports if each <= number]:
-            del self._reports[each]
-
-    def _must_wait(self, result: LocalAssignment) -> bool:
-        """Whether the coordinator may just be told that the member does not own what it is about to take.
-
-        If it has another target by then, it takes that for given up, and gives it to another member.
-        """
-        return any(
-            not set(numbers) <= set(report.get(topic_id, ()))
-            for report in self._reports.values()
-            for topic_id, numbers in result.partitions.items()
-        )
-
     # ---- reconciling
+
+    def claimed(self) -> Assignment:
+        """What a heartbeat says that the member owns: what it has, and all that it may take before the answer comes.
+
+        A coordinator with another target in mind takes what is not said for given up, and gives it to somebody else.
+        """
+        way = self._reconciliation if self.state is MemberState.RECONCILING else None
+        taking = way.result if way is not None and way.life == self.life else self.holdings.target
+        return union(self.holdings.current.partitions, taking.partitions, self.holdings.target.partitions)
 
     def reconcile(self, now: int, *, polled: bool = False) -> bool:
         """Begin to turn what the member has into what it was given, if that can begin now.
@@ -132,8 +115,6 @@ class Reconciling:
         Returns:
             Whether anything happened.
         """
-        if self._assigns:
-            return self._try_to_assign()
         if self.state is not MemberState.RECONCILING or self._reconciliation is not None or self.holdings.reconciled:
             return False
         result = self.holdings.resolve()
@@ -142,11 +123,9 @@ class Reconciling:
         if current.epoch >= 0 and current.partitions == result.partitions and not self.holdings.untold:
             if current.epoch == result.epoch:
                 return asked  # acknowledged already, as far as the names go
-            self.holdings.current = self.holdings.in_effect = result
+            self.holdings.current = result
             self._go(Trigger.RECONCILED)
             return True
-        if self._must_wait(result):
-            return asked
         way = self.holdings.way_to(result, self.life)
         if not polled and (self._auto_commit or way.revoked or self._callback_failed):
             return asked
@@ -202,36 +181,21 @@ class Reconciling:
         if way.revoked:
             self._out.append(effects.CallPartitionsRevoked(self._begin(Task.REVOKE), way.revoked))
         else:
-            self._assign()
+            self._assign(way)
 
     def _after_revocation(self, *, done: bool) -> None:
         way = self._going_on()
         if way is None:
             return
         if done:
-            self._assign()
+            self._assign(way)
         else:
             self._give_up()
 
-    def _assign(self) -> None:
-        self._assigns = True
-        self._try_to_assign()
-
-    def _try_to_assign(self) -> bool:
-        """Make the assignment effective, unless an answer has to be there before; whether anything happened."""
-        way = self._going_on()
-        if way is None:
-            self._assigns = False
-            return True
-        way = self._reconciliation = self.holdings.still_given(way)
-        if self._must_wait(way.result):
-            return False
-        self._assigns = False
+    def _assign(self, way: Reconciliation) -> None:
         self.holdings.owned = way.owned
-        self.holdings.in_effect = way.result
         number = self._begin(Task.ASSIGN)
         self._out.append(effects.CallPartitionsAssigned(number, way.added, in_order(way.owned)))
-        return True
 
     def _after_assignment(self, *, done: bool) -> None:
         way = self._going_on()
