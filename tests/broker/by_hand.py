@@ -86,7 +86,7 @@ class HandMember:
         if response.error_code == 0 and response.member_epoch > 0:
             self.epoch = response.member_epoch
         if response.assignment is not None:
-            self.given = response.assignment
+            self.given = {topic_id: tuple(ids) for topic_id, ids in response.assignment.items()}
         return response
 
     def has(self) -> dict[str, list[int]]:
