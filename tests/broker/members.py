@@ -104,7 +104,7 @@ class Members:
             self.step()
 
     def meanwhile(self, change: Callable[[], object]) -> None:
-        """Do something to the topics while no heartbeat is under way."""
+        """Do something while no heartbeat is under way."""
         end = time.monotonic() + 10
         while self._asked and time.monotonic() < end:
             self._receive(PAUSE)
@@ -118,7 +118,8 @@ class Members:
         """
         self.step()
         self.until(self._settled, timeout)
-        return _view(self.story.describe())
+        self.meanwhile(self.story.describe)
+        return self.coordinator_view()
 
     def view(self) -> View:
         """Say what each member believes; of the others' epochs nothing is known but that they are the group's."""
