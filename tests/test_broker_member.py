@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
 import pytest
@@ -82,11 +82,36 @@ def test_one_that_left_comes_back(tell: Callable[..., Story]) -> None:
         b.leave()
         members.until(lambda: b.left)
         a.subscribe(story.topic("orders"), story.topic("payments"))
+        members.settle()
+        a.subscribe(story.topic("orders"))
         b.subscribe(story.topic("payments"))
         assert members.settle() == members.view()
         assert members.partitions() == members.owned()
         assert {a.member_id, b.member_id} == set(members.view())
         assert {story.topic("payments")} == {topic for topic, _ in b.member.assignment}
+
+
+@pytest.mark.parametrize("option", ["heartbeat_while_preparing_to_leave", "heartbeat_while_fenced", "join_at_once"])
+def test_a_member_may_do_as_the_code_of_kafka_does(tell: Callable[..., Story], option: str) -> None:
+    with tell(option.replace("_", "-"), "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        members.join("a", "orders")
+        options: dict[str, Any] = {option: True}
+        b, c = members.join("b", "orders", **options), members.join("c", "orders", **options)
+        members.settle()
+        b.holds_callbacks = True
+        b.leave()
+        c.holds_callbacks = c.doubted = True
+        members.meanwhile(lambda: HandMember(story, c.member_id).leave())
+        members.run(1.2)
+        assert (0, MemberState.PREPARE_LEAVING) == (b.left, b.member.state)
+        assert ("lost", MemberState.FENCED) == (c.calls[-1][0], c.member.state)
+        b.release_callbacks()
+        c.release_callbacks()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert (1, 2) == (b.left, len(members.view()))
 
 
 def test_a_static_member_that_restarts_disturbs_nobody(tell: Callable[..., Story]) -> None:

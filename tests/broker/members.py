@@ -268,7 +268,10 @@ class Members:
         states = {client.member.state for client in self.clients.values()}
         if not states <= {MemberState.STABLE, MemberState.UNSUBSCRIBED} or self.owned() != self.partitions():
             return False
-        group = self.story.admin.describe(self.story.group)
+        try:
+            group = self.story.admin.describe(self.story.group)
+        except (ConnectionLostError, RefusedError):
+            return False  # the coordinator is not there yet
         reached = all(member.assigned == member.target for member in group.members.values())
         return group.state == "Stable" and reached and _view(group) == self.view()
 
