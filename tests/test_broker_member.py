@@ -10,7 +10,7 @@ from kio.schema.errors import ErrorCode
 
 from assignor.member import MemberState
 from broker.by_hand import HandMember
-from broker.members import Members
+from broker.members import Members, side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,8 +152,10 @@ def test_an_instance_id_that_is_taken_is_fatal(tell: Callable[..., Story]) -> No
         assert before == members.settle() == members.view()
 
 
-def test_one_that_falls_silent_is_replaced_and_may_come_back(tell: Callable[..., Story]) -> None:
-    with tell("silent", "uniform") as story:
+def test_one_that_falls_silent_is_replaced_and_may_come_back_while_topics_are_taken_in(
+    tell: Callable[..., Story],
+) -> None:
+    with tell("silent", "uniform") as story, tell("topics-to-come", "range") as other_story:
         story.create_topics(orders=4, payments=4)
         members = Members(story)
         _, _, killed, frozen = (members.join(name, "orders", "payments") for name in ("a", "b", "killed", "frozen"))
@@ -161,8 +163,23 @@ def test_one_that_falls_silent_is_replaced_and_may_come_back(tell: Callable[...,
         members.kill("killed")
         frozen.freeze()
         had = frozen.member.assignment
-        members.run(7)
-        assert {killed.member_id, frozen.member_id}.isdisjoint(members.coordinator_view())
+
+        other_story.create_topics(orders=2)
+        others = Members(other_story)
+        side_by_side(members, others)
+        by_name = others.join("names", "orders", "later")
+        by_pattern = others.join("pattern", pattern=other_story.topic("(orders|origins)"))
+        others.settle()
+        others.meanwhile(lambda: other_story.create_topics(later=2, origins=3))
+        others.until(lambda: other_story.topic("later") in {topic for topic, _ in by_name.member.assignment})
+        others.meanwhile(lambda: other_story.grow_topic("orders", 5))
+        assert others.settle() == others.view()
+        assert others.partitions() == others.owned()
+        assert {"orders", "origins"} == {
+            topic.removeprefix(other_story.topic("")) for topic, _ in by_pattern.member.assignment
+        }
+
+        members.until(lambda: {killed.member_id, frozen.member_id}.isdisjoint(members.coordinator_view()))
         frozen.thaw()
         assert members.settle() == members.view()
         assert members.partitions() == members.owned()
@@ -208,22 +225,7 @@ def test_one_whose_epoch_is_not_the_groups_joins_again(tell: Callable[..., Story
         assert 2 == len(members.view())
 
 
-def test_topics_that_appear_and_grow_are_taken_in(tell: Callable[..., Story]) -> None:
-    with tell("topics-to-come", "range") as story:
-        story.create_topics(orders=2)
-        members = Members(story)
-        by_name = members.join("names", "orders", "later")
-        by_pattern = members.join("pattern", pattern=story.topic("(orders|origins)"))
-        members.settle()
-        members.meanwhile(lambda: story.create_topics(later=2, origins=3))
-        members.until(lambda: story.topic("later") in {topic for topic, _ in by_name.member.assignment})
-        members.meanwhile(lambda: story.grow_topic("orders", 5))
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
-        assert {story.topic("orders"), story.topic("origins")} == {topic for topic, _ in by_pattern.member.assignment}
-
-
-@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("in_order", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_nobody_loses_anything_when_the_coordinator_restarts(tell: Callable[..., Story], in_order: bool) -> None:
     with tell(f"restart-{in_order}", "range", keep=None) as story:
         story.create_topics(orders=6)

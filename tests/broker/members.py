@@ -43,12 +43,14 @@ class Members:
     Attributes:
         clients: Those of ours that take part, by name.
         others: Consumers of another library in the same group; they are polled with ours.
+        beside: Members of other stories, which move whenever these do.
     """
 
     def __init__(self, story: Story) -> None:
         self.story = story
         self.clients: dict[str, MemberClient] = {}
         self.others: list[Any] = []
+        self.beside: list[Members] = []
         self._connection: Connection | None = story.connection
         self._asked: dict[int, Callable[[Entity | None], None]] = {}
         self._arrived: list[Callable[[], None]] = []
@@ -71,19 +73,9 @@ class Members:
 
     def step(self) -> None:
         """Let every application poll once, and hand over the answers that have come."""
-        for client in list(self.clients.values()):
-            if client in self._searching and self._searching[client] <= self.now():
-                del self._searching[client]
-                self.find_coordinator(client)
-            client.step()
-        for other in self.others:
-            other.poll(0)
-            # One by one: two of them are not asked at the same instant.
-            both = set(_assignment(other)) & set(self._owned_by_ours())
-            assert not both, f"{both} are owned twice: {self._situation()}"
-        self._receive(PAUSE)
-        while self._arrived:
-            self._arrived.pop(0)()
+        self._step()
+        for members in self.beside:
+            members._step()
 
     def until(self, happened: Callable[[], object], timeout: float = 20) -> None:
         """Go on until something has happened.
@@ -211,6 +203,21 @@ class Members:
         if not self._ask(request, OffsetCommitResponse, answered):
             self._hand_over(client, events.CommitFailed(number, "not connected"))
 
+    def _step(self) -> None:
+        for client in list(self.clients.values()):
+            if client in self._searching and self._searching[client] <= self.now():
+                del self._searching[client]
+                self.find_coordinator(client)
+            client.step()
+        for other in self.others:
+            other.poll(0)
+            # One by one: two of them are not asked at the same instant.
+            both = set(_assignment(other)) & set(self._owned_by_ours())
+            assert not both, f"{both} are owned twice: {self._situation()}"
+        self._receive(PAUSE)
+        while self._arrived:
+            self._arrived.pop(0)()
+
     def _ask(self, request: Entity, answer: type[Entity], answered: Callable[[Entity | None], None]) -> bool:
         if self._connection is None:
             return False
@@ -285,6 +292,12 @@ class Members:
         except (ConnectionLostError, RefusedError) as error:
             view = error
         return f"{ours}, the coordinator says {view}"
+
+
+def side_by_side(*groups: Members) -> None:
+    """Let the members of several stories wait at the same time."""
+    for members in groups:
+        members.beside = [other for other in groups if other is not members]
 
 
 def _view(group: DescribedGroup) -> View:
