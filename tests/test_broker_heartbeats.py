@@ -178,22 +178,22 @@ def test_a_heartbeat_that_makes_no_sense_is_refused(tell: Callable[..., Story]) 
         assert 0 == a.leave().error_code
 
 
-def test_a_pattern_takes_in_what_is_created_later(tell: Callable[..., Story]) -> None:
+def test_a_pattern_is_looked_up_beside_names(tell: Callable[..., Story]) -> None:
     with tell("pattern-by-hand", "range") as story:
-        story.create_topics(orders=2, refunds=2)
-        a = HandMember(story, "a")
+        story.create_topics(orders=2, origins=1, refunds=2)
+        a, b = HandMember(story, "a"), HandMember(story, "b")
         a.join(pattern=story.topic("or.*"))
         story.wait(200)
         settle(a)
-        assert {"orders": [0, 1]} == a.has()
-        story.create_topics(origins=1)
-        for _ in range(26):
-            a.beat()
-            story.wait(500)
-            if "origins" in a.has():
-                break
-        settle(a)
         assert {"orders": [0, 1], "origins": [0]} == sort(a.has())
+        b.join("refunds", pattern=story.topic("or.*"))
+        settle(a, b)
+        assert {"orders": [0], "origins": [0]} == sort(a.has())
+        assert {"orders": [1], "refunds": [0, 1]} == sort(b.has())
+        a.beat(topics=["refunds"], pattern="")
+        settle(a, b)
+        assert {"refunds": [0]} == a.has()
+        assert {"orders": [0, 1], "origins": [0], "refunds": [1]} == sort(b.has())
         story.describe()
 
 

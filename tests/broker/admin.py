@@ -21,6 +21,8 @@ from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
 from kio.schema.metadata.v13.request import MetadataRequestTopic
 from kio.schema.offset_commit.v10 import OffsetCommitRequest, OffsetCommitResponse
 from kio.schema.offset_commit.v10.request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from kio.schema.offset_fetch.v10 import OffsetFetchRequest, OffsetFetchResponse
+from kio.schema.offset_fetch.v10.request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i16, i32, i64
 
@@ -71,6 +73,10 @@ class Admin:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
     def create_topics(self, counts: Mapping[str, int]) -> dict[str, UUID]:
         """Create topics with so many partitions each, and give their ids once the broker knows all of them."""
@@ -158,6 +164,24 @@ class Admin:
         """Commit offsets by topic id and partition, and give the error codes of the answer."""
         answer = self._connection.ask(commit_request(group_id, offsets, member_id, epoch), OffsetCommitResponse)
         return {partition.error_code for topic in answer.topics for partition in topic.partitions}
+
+    def committed(self, group_id: str, ids: Mapping[str, UUID], counts: Mapping[str, int]) -> dict[TopicPartition, int]:
+        """Give the offsets that a group has committed in topics with so many partitions."""
+        wanted = tuple(
+            OffsetFetchRequestTopics(topic_id=ids[name], partition_indexes=tuple(map(i32, range(count))))
+            for name, count in counts.items()
+        )
+        group = OffsetFetchRequestGroup(group_id=GroupId(group_id), topics=wanted)
+        answer = self._connection.ask(OffsetFetchRequest(groups=(group,)), OffsetFetchResponse).groups[0]
+        _check(answer.error_code, None)
+        names = {topic_id: name for name, topic_id in ids.items()}
+        return {
+            TopicPartition(names[topic.topic_id], int(partition.partition_index)): int(partition.committed_offset)
+            for topic in answer.topics
+            if topic.topic_id is not None
+            for partition in topic.partitions
+            if partition.committed_offset >= 0
+        }
 
     def _until_coordinated(self, question: Callable[[], object], timeout: float) -> None:
         end = time.monotonic() + timeout

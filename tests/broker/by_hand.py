@@ -53,6 +53,7 @@ class HandMember:
         owned: Assignment | None = None,
         epoch: int | None = None,
         topics: Iterable[str] | None = None,
+        pattern: str | None = None,
         assignor: str | None = None,
     ) -> HeartbeatResponse:
         """Say that one is alive, and what else is given."""
@@ -63,6 +64,7 @@ class HandMember:
                 self.epoch if epoch is None else epoch,
                 instance_id=self.instance_id,
                 subscribed_topic_names=None if topics is None else tuple(sorted(map(self._story.topic, topics))),
+                subscribed_topic_regex=pattern,
                 server_assignor=assignor,
                 topic_partitions=owned,
             )
@@ -86,7 +88,7 @@ class HandMember:
         if response.error_code == 0 and response.member_epoch > 0:
             self.epoch = response.member_epoch
         if response.assignment is not None:
-            self.given = response.assignment
+            self.given = {topic_id: tuple(ids) for topic_id, ids in response.assignment.items()}
         return response
 
     def has(self) -> dict[str, list[int]]:

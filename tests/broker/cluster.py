@@ -29,6 +29,8 @@ JARS = POM.parents[2] / "target" / "kafka"
 
 SETTINGS: Mapping[str, str] = {
     "auto.create.topics.enable": "false",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "3000",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.assignor.offload.enable": "false",
     "group.consumer.heartbeat.interval.ms": "500",
@@ -44,9 +46,10 @@ SETTINGS: Mapping[str, str] = {
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "1",
 }
-"""The shortest times that a broker takes, and targets computed within the heartbeat that asks for one.
+"""Short times, and targets computed within the heartbeat that asks for one.
 
-So what it answers depends on what it was asked, and in which order, but not on how fast it is.
+So what it answers depends on what it was asked, and in which order, but not on how fast it is. A broker that was killed
+waits for the end of its own earlier session before it answers anybody, and the members' sessions must last longer.
 """
 
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512k", "-Dlog4j2.level=INFO")

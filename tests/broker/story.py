@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from broker.cluster import Cluster
+    from broker.connection import Connection
 
 SETTLE = 0.3
 """Seconds from a topic that every client sees until the coordinator has taken notice, too."""
@@ -45,18 +46,25 @@ class Story:
         self._keep = keep
         self._start = time.monotonic()
         self.connection = cluster.connect()
-        self._admin_connection = cluster.connect()
-        self.admin = Admin(self._admin_connection)
+        self.admin = Admin(cluster.connect())
         self.admin.await_coordinator(self.group)
         self.ids: dict[str, UUID] = {}
         self.counts: dict[str, int] = {}
+
+    def reconnect(self) -> Connection:
+        """Open the connections again, which were lost, and give the members' one."""
+        self.connection.close()
+        self.admin.close()
+        self.connection = self.cluster.connect()
+        self.admin = Admin(self.cluster.connect())
+        return self.connection
 
     def __enter__(self) -> Story:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         self.connection.close()
-        self._admin_connection.close()
+        self.admin.close()
         if kind is None and self._keep:
             self._keep(self.recording)
 
