@@ -67,6 +67,7 @@ class Holdings:
         target: What the coordinator wants the member to own.
         current: What of it was reconciled last; it may be less than the target as long as names are missing.
         owned: The partitions by name that the application has.
+        in_effect: The same by topic id: what was made effective last, even if its callback has not come back.
         untold: Those of them for which the application's callback failed.
         unresolved: The topics of the target without a known name, ids ascending, as of the last look.
     """
@@ -84,6 +85,7 @@ class Holdings:
     def forget(self) -> None:
         """Nothing was given, and what is owned is not to be claimed any more."""
         self.current = self.target = NO_ASSIGNMENT
+        self.in_effect: Assignment = {}
         self.unresolved: tuple[UUID, ...] = ()
 
     def learn(self, names: Mapping[UUID, str]) -> None:

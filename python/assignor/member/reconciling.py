@@ -104,7 +104,8 @@ class Reconciling:
         """
         way = self._reconciliation if self.state is MemberState.RECONCILING else None
         taking = way.result if way is not None and way.life == self.life else self.holdings.target
-        return union(self.holdings.current.partitions, taking.partitions, self.holdings.target.partitions)
+        has = self.holdings.current.partitions, self.holdings.in_effect
+        return union(*has, taking.partitions, self.holdings.target.partitions)
 
     def reconcile(self, now: int, *, polled: bool = False) -> bool:
         """Begin to turn what the member has into what it was given, if that can begin now.
@@ -120,7 +121,7 @@ class Reconciling:
         result = self.holdings.resolve()
         asked = self._ask_for_names(now)
         current = self.holdings.current
-        if current.epoch >= 0 and current.partitions == result.partitions and not self.holdings.untold:
+        if current.epoch >= 0 and self.holdings.in_effect == result.partitions and not self.holdings.untold:
             if current.epoch == result.epoch:
                 return asked  # acknowledged already, as far as the names go
             self.holdings.current = result
@@ -194,6 +195,7 @@ class Reconciling:
 
     def _assign(self, way: Reconciliation) -> None:
         self.holdings.owned = way.owned
+        self.holdings.in_effect = way.result.partitions
         number = self._begin(Task.ASSIGN)
         self._out.append(effects.CallPartitionsAssigned(number, way.added, in_order(way.owned)))
 
