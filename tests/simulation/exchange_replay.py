@@ -43,6 +43,7 @@ def differences(story: Story) -> Iterator[Difference]:
             max_size=int(settings.get("group.consumer.max.size", 2**31 - 1)),
             assignment_interval_ms=int(settings["group.consumer.assignment.interval.ms"]),
             regex_refresh_interval_ms=int(settings["group.consumer.regex.refresh.interval.ms"]),
+            regex_resolution_ms=0,
         )
     )
     for index, event in enumerate(story["events"]):
