@@ -11,7 +11,7 @@ import pytest
 
 import vector_files
 from assignor.member.messages import HeartbeatRequest
-from broker import recording
+from broker import at_random, recording
 from simulation.coordinator import ModelCoordinator, Removal
 from simulation.coordinator_settings import CoordinatorSettings
 from simulation.error_codes import ErrorCode
@@ -26,12 +26,18 @@ if TYPE_CHECKING:
     from assignor.member.messages import HeartbeatResponse
 
 STORIES = {story["story"]: story for story in recording.read(vector_files.folder() / recording.FILE)}
+AT_RANDOM = {story["story"]: story for story in recording.read(vector_files.folder() / at_random.FILE)}
 ORDERS, MAIL = UUID(int=1), UUID(int=2)
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_the_model_answers_as_the_broker_did(name: str) -> None:
     assert [] == list(differences(STORIES[name]))
+
+
+@pytest.mark.parametrize("name", AT_RANDOM)
+def test_the_model_answers_as_the_broker_did_to_heartbeats_at_random(name: str) -> None:
+    assert [] == list(differences(AT_RANDOM[name]))
 
 
 @pytest.mark.parametrize("name", STORIES)

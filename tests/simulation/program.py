@@ -158,8 +158,8 @@ def _draw_subscription(rng: random.Random, names: list[str], *, by_pattern: bool
 def _draw_step(rng: random.Random, length: int, clients: int, *, by_pattern: bool) -> Step:
     at, client = rng.randrange(length), rng.randrange(clients)
     kinds = {
-        "network": 5, "crash": 2, "leave": 2, "subscribe": 3, "stall": 2, "freeze": 2, "callbacks": 2, "commits": 2,
-        "metadata": 2, "disconnect": 1, "error": 2, "transport": 1, "fail_over": 1, "topics": 2,
+        "network": 6, "crash": 2, "leave": 2, "subscribe": 3, "stall": 2, "freeze": 2, "callbacks": 4, "commits": 3,
+        "metadata": 3, "disconnect": 1, "error": 2, "transport": 1, "fail_over": 1, "topics": 2,
     }  # fmt: skip
     do = rng.choices(list(kinds), list(kinds.values()))[0]
     value: Any = None
@@ -173,7 +173,7 @@ def _draw_step(rng: random.Random, length: int, clients: int, *, by_pattern: boo
         case "stall" | "freeze" | "fail_over":
             value = rng.choice([300, 2000, 6000, 12_000])
         case "callbacks":
-            value = rng.choice([0, 100, 1000, 4000]), rng.choice([0.0, 0.0, 0.3])
+            value = rng.choice([0, 100, 1000, 4000]), rng.choice([0.0, 0.2, 0.5])
         case "commits":
             value = rng.choice([0, 100, 2000]), rng.choice([0.0, 0.3]), rng.choice([0.0, 0.3])
         case "metadata":

@@ -39,7 +39,7 @@ def run_seed(seed: int, **world: Any) -> Outcome:
 
 
 def shrink(program: Program, failure: Callable[[Program], Exception | None]) -> tuple[Program, Exception] | None:
-    """A program with fewer steps, clients and time that still fails, and how; None if the given one does not fail.
+    """A program with fewer steps, clients and time that fails with the same error, and how; None if it does not fail.
 
     Args:
         program: One that fails.
@@ -54,7 +54,7 @@ def shrink(program: Program, failure: Callable[[Program], Exception | None]) -> 
         for smaller in _smaller(program):
             runs += 1
             found = failure(smaller)
-            if found is not None:
+            if type(found) is type(last):
                 program, last, goes_on = smaller, found, True
                 break
             if runs >= MOST_RUNS:
@@ -104,7 +104,8 @@ def _smaller(program: Program) -> Iterator[Program]:
             yield dataclasses.replace(program, steps=steps[:at] + steps[at + size :])
         size //= 2
     for index in range(len(program.clients)):
-        yield _without_client(program, index)
+        if len(program.clients) > 1:
+            yield _without_client(program, index)
     for index in range(len(program.topics)):
         if len(program.topics) > 1:
             yield dataclasses.replace(program, topics=program.topics[:index] + program.topics[index + 1 :])
