@@ -104,8 +104,7 @@ class Reconciling:
         """
         way = self._reconciliation if self.state is MemberState.RECONCILING else None
         taking = way.result if way is not None and way.life == self.life else self.holdings.target
-        has = self.holdings.current.partitions, self.holdings.in_effect
-        return union(*has, taking.partitions, self.holdings.target.partitions)
+        return union(self.holdings.taken, taking.partitions, self.holdings.target.partitions)
 
     def reconcile(self, now: int, *, polled: bool = False) -> bool:
         """Begin to turn what the member has into what it was given, if that can begin now.
@@ -121,7 +120,7 @@ class Reconciling:
         result = self.holdings.resolve()
         asked = self._ask_for_names(now)
         current = self.holdings.current
-        if current.epoch >= 0 and self.holdings.in_effect == result.partitions and not self.holdings.untold:
+        if current.epoch >= 0 and self.holdings.taken == result.partitions and not self.holdings.untold:
             if current.epoch == result.epoch:
                 return asked  # acknowledged already, as far as the names go
             self.holdings.current = result
@@ -194,8 +193,7 @@ class Reconciling:
             self._give_up()
 
     def _assign(self, way: Reconciliation) -> None:
-        self.holdings.owned = way.owned
-        self.holdings.in_effect = way.result.partitions
+        self.holdings.take(way)
         number = self._begin(Task.ASSIGN)
         self._out.append(effects.CallPartitionsAssigned(number, way.added, in_order(way.owned)))
 
