@@ -14,8 +14,6 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from assignor import match_topics
-from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH, HeartbeatResponse
 from simulation.admission import (
     RefusalError,
@@ -25,12 +23,14 @@ from simulation.admission import (
     unknown_member,
     validate,
 )
-from simulation.consumer_group import ConsumerGroup, Membership, Resolution, Resolved
+from simulation.consumer_group import ConsumerGroup, Membership, Resolution
 from simulation.coordinator_settings import CoordinatorSettings
 from simulation.current_assignment import Target, next_step
 from simulation.error_codes import ErrorCode
 from simulation.group_member import GroupMember, ReconciliationState
+from simulation.handled_heartbeat import HandledHeartbeat
 from simulation.server_assignors import ASSIGNORS, GroupSpec, MemberSpec
+from simulation.topics_image import TopicsImage
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from simulation.server_assignors import Topic
 
 __all__ = ["GroupDescription", "ModelCoordinator", "Removal"]
-
-REFRESH_AT_MOST_EVERY = 10_000
-"""Patterns are not resolved anew before so many milliseconds have passed, unless the group has none yet."""
 
 _NEVER = 1 << 62
 
@@ -70,49 +67,24 @@ class GroupDescription(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Heartbeat:
-    """One heartbeat on its way through the coordinator: the member before and after, and what becomes of the group."""
-
-    group: ConsumerGroup
-    member: GroupMember
-    updated: GroupMember
-    replaced: GroupMember | None
-    epoch: int
-    names_changed: bool = False
-    regex_changed: bool = False
-    regex_resolved: bool = False
-    dropped_regex: str | None = None
-    resolution: Resolution | None = None
-    targets: Mapping[str, Partitions] | None = None
-
-    @property
-    def membership(self) -> Membership:
-        """The group's members with this change, under the patterns that stay."""
-        members = dict(self.group.members)
-        if self.replaced:
-            members.pop(self.replaced.member_id, None)
-        members[self.updated.member_id] = self.updated
-        resolved = {regex: each for regex, each in self.group.resolved.items() if regex != self.dropped_regex}
-        return Membership(members, resolved)
-
-
-@dataclass(slots=True)
 class ModelCoordinator:
     """The coordinator of any number of groups.
 
     Attributes:
         settings: The broker's settings.
-        topics: The topics that exist, by name; `change_topics` changes them.
         removals: Whom it removed so far, in order.
     """
 
     settings: CoordinatorSettings = field(default_factory=CoordinatorSettings)
-    topics: Mapping[str, Topic] = field(default_factory=dict)
     removals: list[Removal] = field(default_factory=list)
     _groups: dict[str, ConsumerGroup] = field(default_factory=dict)
-    _version: int = 0
-    _version_with_new_topics: int = 0
+    _image: TopicsImage = field(default_factory=TopicsImage)
     _nothing_before: int = 0
+
+    @property
+    def topics(self) -> Mapping[str, Topic]:
+        """The topics that exist, by name."""
+        return self._image.topics
 
     def heartbeat(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         """The answer to a heartbeat."""
@@ -155,16 +127,15 @@ class ModelCoordinator:
 
     def change_topics(self, topics: Mapping[str, Topic]) -> None:
         """Tells what topics there are now."""
-        before, self.topics = self.topics, dict(topics)
-        changed = {name for name in before.keys() | topics.keys() if before.get(name) != topics.get(name)}
-        self._version += 1
-        known = {topic.id for topic in before.values()}
-        if self._version == 1 or any(topic.id not in known for topic in topics.values()):
-            self._version_with_new_topics = self._version
+        changed = self._image.change(topics)
         for group in self._groups.values():
             membership = group.membership
             if any(not changed.isdisjoint(membership.topics_of(member)) for member in group.members.values()):
                 group.metadata_expired = True
+
+    def matching(self, pattern: str) -> frozenset[str]:
+        """The topics that a pattern means."""
+        return self._image.matching(pattern)
 
     def fail_over(self, now: int) -> None:
         """Becomes another broker's coordinator, which has read what is in the log: timers start anew."""
@@ -213,24 +184,23 @@ class ModelCoordinator:
     def _regular(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         owned = _owned(request)
         beat = self._begin(request, owned)
-        self._look_at_regex(beat, now)
+        beat.look_at_pattern(self._image, self.settings, now)
         homogeneous = beat.group.membership.is_homogeneous()
         metadata = beat.group.metadata
-        bump = beat.names_changed or (beat.regex_changed and beat.regex_resolved)
-        if bump or beat.group.metadata_expired:
+        if beat.bumps or beat.group.metadata_expired:
             metadata = beat.membership.metadata(self.topics)
             homogeneous = beat.membership.is_homogeneous()
-            if bump or metadata != beat.group.metadata:
+            if beat.bumps or metadata != beat.group.metadata:
                 beat.epoch += 1
         target = self._target(beat, now, homogeneous=homogeneous)
         updated = beat.updated
-        if beat.names_changed or beat.regex_changed or not updated.is_reconciled_to(target.epoch):
+        if beat.subscription_changed or not updated.is_reconciled_to(target.epoch):
             updated = next_step(
                 updated,
                 target,
                 self.held(beat.group),
                 owned,
-                subscription_changed=beat.names_changed or beat.regex_changed,
+                subscription_changed=beat.subscription_changed,
             )
         beat.group.metadata_expired = False
         self._keep(request.group_id, beat, metadata, now)
@@ -248,7 +218,7 @@ class ModelCoordinator:
             assignment=_by_topic(updated.assigned) if told else None,
         )
 
-    def _begin(self, request: HeartbeatRequest, owned: Partitions | None) -> _Heartbeat:
+    def _begin(self, request: HeartbeatRequest, owned: Partitions | None) -> HandledHeartbeat:
         """Finds the group and the member, or makes them."""
         joins = request.member_epoch == JOIN_EPOCH
         group = self._groups.get(request.group_id)
@@ -277,51 +247,9 @@ class ModelCoordinator:
                 check_instance(member, request)
                 check_epoch(member, request.member_epoch, owned)
         updated = member.told_by(request)
-        return _Heartbeat(
+        return HandledHeartbeat(
             group, member, updated, replaced, group.epoch, names_changed=updated.topic_names != member.topic_names
         )
-
-    def _look_at_regex(self, beat: _Heartbeat, now: int) -> None:
-        """Finds out whether the member's pattern is another one, and whether patterns have to be resolved."""
-        group, old, new = beat.group, beat.member.topic_regex, beat.updated.topic_regex
-        in_use = group.patterns()
-        refresh = False
-        if old != new:
-            beat.regex_changed = True
-            if old and in_use[old] == 1:
-                beat.dropped_regex = old
-            if not new:
-                beat.regex_resolved = True
-            elif in_use[new]:
-                beat.regex_resolved = new in group.resolved
-            else:
-                self.matching(new)
-                refresh = True
-        if (not refresh and not in_use) or group.resolution:
-            return
-        last = next(iter(group.resolved.values()), None)
-        if last and now <= last.at + REFRESH_AT_MOST_EVERY:
-            return
-        wanted = in_use.copy()
-        if old:
-            wanted[old] -= 1
-        if new:
-            wanted[new] += 1
-        patterns = [pattern for pattern, count in wanted.items() if count > 0]
-        refresh |= len(patterns) != len(group.resolved)
-        refresh |= (last.version if last else 0) < self._version_with_new_topics
-        refresh |= last is None or now > last.at + self.settings.regex_refresh_interval_ms
-        if refresh and patterns:
-            found = {pattern: Resolved(self.matching(pattern), self._version, now) for pattern in patterns}
-            beat.resolution = Resolution(now + self.settings.regex_resolution_ms, found)
-
-    def matching(self, pattern: str) -> frozenset[str]:
-        """The topics that a pattern means."""
-        try:
-            return frozenset(match_topics(pattern, self.topics, dialect="re2j", include_internal=True))
-        except (InvalidPatternError, UnsupportedPatternError) as error:
-            message = f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
-            raise RefusalError(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from error
 
     def _resolved(self, group: ConsumerGroup, resolution: Resolution) -> None:
         """Takes in what patterns were found to mean; another meaning makes another epoch."""
@@ -339,7 +267,7 @@ class ModelCoordinator:
             group.metadata = metadata
             group.metadata_expired = False
 
-    def _target(self, beat: _Heartbeat, now: int, *, homogeneous: bool) -> Target:
+    def _target(self, beat: HandledHeartbeat, now: int, *, homogeneous: bool) -> Target:
         """The member's target; a new one for all if the group has moved on and enough time has passed."""
         group, updated = beat.group, beat.updated
         membership = beat.membership
@@ -368,7 +296,7 @@ class ModelCoordinator:
         subscribed = frozenset(self.topics[name].id for name in names if name in self.topics)
         return Target(epoch, partitions, subscribed)
 
-    def _keep(self, group_id: str, beat: _Heartbeat, metadata: Mapping[str, Topic], now: int) -> None:
+    def _keep(self, group_id: str, beat: HandledHeartbeat, metadata: Mapping[str, Topic], now: int) -> None:
         """Makes the change of the group last."""
         group = self._groups.setdefault(group_id, beat.group)
         if beat.replaced:
@@ -389,7 +317,7 @@ class ModelCoordinator:
             group.assignment_epoch = beat.epoch
             group.assigned_at = now
 
-    def _set_timers(self, beat: _Heartbeat, updated: GroupMember, now: int) -> None:
+    def _set_timers(self, beat: HandledHeartbeat, updated: GroupMember, now: int) -> None:
         group = beat.group
         if updated != beat.updated:
             if updated.state is ReconciliationState.UNREVOKED_PARTITIONS:
