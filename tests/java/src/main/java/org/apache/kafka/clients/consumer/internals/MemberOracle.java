@@ -15,6 +15,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.DisconnectException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.internals.ClusterResourceListeners;
 import org.apache.kafka.common.message.ConsumerGroupHeartbeatRequestData;
@@ -203,7 +204,7 @@ public final class MemberOracle {
                 break;
             case "transport":
                 requests.get(event.get("heartbeat").asInt()).handler().onFailure(clock.now,
-                    event.get("retriable").asBoolean() ? new TimeoutException("timed out") : new KafkaException("broken"));
+                    event.get("retriable").asBoolean() ? DisconnectException.INSTANCE : new KafkaException("broken"));
                 break;
             case "coordinator":
                 coordinator.known = event.get("known").asBoolean();
@@ -454,8 +455,13 @@ public final class MemberOracle {
         }
     }
 
-    /** Kafka's member; a transition that its table refuses is noted, since whoever asks for it may swallow the error. */
+    /**
+     * Kafka's member. Two things are noted that nothing else shows: a transition that its table refuses, since whoever
+     * asked for it may swallow the error, and that what is acknowledged already is about to be acknowledged again.
+     */
     private final class WatchedMember extends ConsumerMembershipManager {
+        private LocalAssignment acknowledged = LocalAssignment.NONE;
+
         private WatchedMember(String group, Optional<String> instance, Optional<String> rack, int rebalanceTimeout,
                               Optional<String> assignor, CommitRequestManager commits, BackgroundEventHandler application) {
             super(group, instance, rack, rebalanceTimeout, assignor, MemberOracle.this.subscriptions, commits, names, LOG,
@@ -465,6 +471,12 @@ public final class MemberOracle {
         @Override
         protected void transitionTo(MemberState next) {
             MemberState before = state();
+            if (next == MemberState.ACKNOWLEDGING) {
+                if (!reconciliationInProgress() && currentAssignment().equals(acknowledged)) {
+                    effect("again");
+                }
+                acknowledged = currentAssignment();
+            }
             try {
                 super.transitionTo(next);
             } catch (IllegalStateException error) {
