@@ -1,19 +1,19 @@
 """What can happen to a member: the events that `Member.handle` takes, plain values without behaviour.
 
 Each is about one thing that the application, the network or the clock did. Numbers tie an answer to the effect that
-asked for it (see `effects.py`).
+asked for it (see `effects.py`). An event that says something impossible cannot be made: WrongTypeError for a value of
+another type, IllegalArgumentError for one that cannot be meant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from uuid import UUID
 
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from assignor.member.messages import HeartbeatResponse
+from assignor.errors import IllegalArgumentError
+from assignor.member.messages import HeartbeatResponse
+from assignor.model import check_name, java_order, read_int, read_names, wrong_type
 
 __all__ = [
     "CallbackDone",
@@ -39,12 +39,21 @@ class Subscribe:
     """The application subscribes, for the first time or to something else; a member outside joins at the next `Poll`.
 
     Attributes:
-        topics: The names, any iterable of str.
+        topics: The names, any iterable of str; kept once each, in Java's order of strings.
         pattern: A pattern that the broker matches (RE2/J), beside or instead of names.
     """
 
     topics: Iterable[str] = ()
     pattern: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a subscription to nothing."""
+        names = read_names(self.topics, "Subscribe")
+        object.__setattr__(self, "topics", tuple(sorted(set(names), key=java_order)))
+        if self.pattern is not None:
+            check_name(self.pattern, "Subscribe: pattern")
+        if not names and not self.pattern:
+            raise IllegalArgumentError("Subscribe: topics or a pattern are needed; to unsubscribe, use Leave")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,10 @@ class HeartbeatSent:
 
     number: int
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_number(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ResponseReceived:
@@ -75,6 +88,12 @@ class ResponseReceived:
 
     number: int
     response: HeartbeatResponse
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number, or no response."""
+        _check_number(self)
+        if not isinstance(self.response, HeartbeatResponse):
+            raise wrong_type("ResponseReceived: response", "a HeartbeatResponse", self.response)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +109,12 @@ class TransportFailed:
     number: int
     retriable: bool
     message: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number, or neither True nor False."""
+        _check_number(self)
+        if not isinstance(self.retriable, bool):
+            raise wrong_type("TransportFailed: retriable", "a bool", self.retriable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +133,26 @@ class MetadataArrived:
 
     names: Mapping[UUID, str]
 
+    def __post_init__(self) -> None:
+        """Refuse what is no id, or no name."""
+        if not isinstance(self.names, Mapping):
+            raise wrong_type("MetadataArrived: names", "a mapping of topic id to name", self.names)
+        for topic_id, name in self.names.items():
+            if not isinstance(topic_id, UUID):
+                raise wrong_type("MetadataArrived: a topic id", "a uuid.UUID", topic_id)
+            check_name(name, f"MetadataArrived: the name of {topic_id}")
+        object.__setattr__(self, "names", dict(self.names))
+
 
 @dataclass(frozen=True, slots=True)
 class CommitDone:
     """The commit of that number succeeded."""
 
     number: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_number(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +162,20 @@ class CommitFailed:
     number: int
     message: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_number(self)
+
 
 @dataclass(frozen=True, slots=True)
 class CallbackDone:
     """The application's callback of that number came back."""
 
     number: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_number(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,21 +185,26 @@ class CallbackFailed:
     number: int
     message: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number."""
+        _check_number(self)
 
-Event = (
-    Subscribe
-    | Leave
-    | Poll
-    | Tick
-    | HeartbeatSent
+
+_Numbered = (
+    HeartbeatSent | ResponseReceived | TransportFailed | CommitDone | CommitFailed | CallbackDone | CallbackFailed
+)
+
+Event = Subscribe | Leave | Poll | Tick | CoordinatorFound | CoordinatorLost | MetadataArrived | _Numbered
+"""Whatever can happen to a member."""
+
+
+def _check_number(
+    event: HeartbeatSent
     | ResponseReceived
     | TransportFailed
-    | CoordinatorFound
-    | CoordinatorLost
-    | MetadataArrived
     | CommitDone
     | CommitFailed
     | CallbackDone
-    | CallbackFailed
-)
-"""Whatever can happen to a member."""
+    | CallbackFailed,
+) -> None:
+    read_int(event.number, f"{type(event).__name__}: number", bits=64)

@@ -52,7 +52,7 @@ class MemberState(enum.Enum, metaclass=_ExactNames):
     """Wants into the group: its heartbeats have epoch 0 until one is answered with an epoch above 0."""
 
     RECONCILING = "RECONCILING"
-    """Was given another assignment and is turning its own into it: names, commit, callbacks. Goes on with heartbeats."""
+    """Was given another assignment and is turning its own into it, by names, commit and callbacks; heartbeats go on."""
 
     ACKNOWLEDGING = "ACKNOWLEDGING"
     """Has reconciled; until the next heartbeat, which goes out without waiting for the interval, has said so."""

@@ -1,0 +1,98 @@
+"""What a member was given, what it has made of that, and the way from one to the other.
+
+Source: AbstractMembershipManager, kafka-clients 4.3.1 (`maybeReconcile`, `findTopicNameInGlobalOrLocalCache`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assignor.member.local_assignment import NO_ASSIGNMENT, LocalAssignment
+from assignor.model import TopicPartition, java_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from uuid import UUID
+
+
+__all__ = ["Holdings", "Reconciliation", "in_order"]
+
+
+def in_order(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+    """The partitions by topic, in Java's order of strings, and by id."""
+    return tuple(sorted(partitions, key=lambda partition: (java_order(partition.topic), partition.partition)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """The way from what the member owns to an assignment, as far as its names are known.
+
+    Attributes:
+        life: In which of the member's lives it began; in another one it means nothing.
+        result: What is in effect when it is done.
+        owned: What the member owns then.
+        added: What it does not own yet, or nobody was told about.
+        revoked: What it owns and has to give up.
+    """
+
+    life: int
+    result: LocalAssignment
+    owned: frozenset[TopicPartition]
+    added: tuple[TopicPartition, ...]
+    revoked: tuple[TopicPartition, ...]
+
+
+class Holdings:
+    """What a member was given and what it owns.
+
+    Attributes:
+        target: What the coordinator wants the member to own.
+        current: What of it was reconciled last; it may be less than the target as long as names are missing.
+        owned: The partitions by name that the application has.
+        untold: Those of them for which the application's callback failed.
+        unresolved: The topics of the target without a known name, ids ascending, as of the last look.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[UUID, str] = {}
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing was given, nothing is owned."""
+        self.owned = self.untold = frozenset[TopicPartition]()
+        self.current = NO_ASSIGNMENT
+        self.forget_target()
+
+    def forget_target(self) -> None:
+        """Nothing was given in this life yet."""
+        self.target = NO_ASSIGNMENT
+        self.unresolved: tuple[UUID, ...] = ()
+
+    def learn(self, names: Mapping[UUID, str]) -> None:
+        """Remember the names of topics."""
+        self._names.update(names)
+
+    def receive(self, partitions: Mapping[UUID, Iterable[int]]) -> None:
+        """The coordinator gave an assignment."""
+        self.target = self.target.followed_by({topic_id: tuple(ids) for topic_id, ids in partitions.items()})
+
+    @property
+    def reconciled(self) -> bool:
+        """Whether all that was given is in effect."""
+        return self.current == self.target
+
+    def resolve(self) -> LocalAssignment:
+        """The part of the target whose names are known; `unresolved` has the rest."""
+        partitions = self.target.partitions
+        self.unresolved = tuple(sorted(id for id in partitions if id not in self._names))
+        return LocalAssignment(self.target.epoch, {id: partitions[id] for id in partitions if id in self._names})
+
+    def way_to(self, result: LocalAssignment, life: int) -> Reconciliation:
+        """What has to be done until an assignment is in effect, all of whose names are known."""
+        wanted = frozenset(
+            TopicPartition(self._names[topic_id], id) for topic_id, ids in result.partitions.items() for id in ids
+        )
+        added = wanted - (self.owned - self.untold)
+        return Reconciliation(life, result, wanted, in_order(added), in_order(self.owned - wanted))
