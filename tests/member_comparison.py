@@ -27,6 +27,7 @@ class Moment:
         epochs: The epoch of each heartbeat.
         life: The one that it is in.
         called: The kind of each callback.
+        losing: The callbacks for what was lost that have not come back.
         goodbye: The heartbeat that leaves for the application and has no answer yet.
     """
 
@@ -38,6 +39,7 @@ class Moment:
     epochs: list[int] = field(default_factory=list)
     life: int = 0
     called: list[str] = field(default_factory=list)
+    losing: set[int] = field(default_factory=set)
     goodbye: int | None = None
 
     def go_on(self, event: Json, after: Json) -> None:
@@ -50,6 +52,8 @@ class Moment:
         """Takes in what the event led to."""
         if self.event["type"] in {"response", "transport"} and self.event["heartbeat"] == self.goodbye:
             self.goodbye = None
+        if self.event["type"] == "callback":
+            self.losing.discard(self.event["callback"])
         life = self.life
         if self.after["state"] == "JOINING":
             self.life += self.before["state"] != "JOINING" or self.event.get("error") in FENCING
@@ -61,6 +65,8 @@ class Moment:
                 self.sent.append(life if epoch < 0 else self.life)
                 self.epochs.append(epoch)
             elif effect["kind"] in {"assigned", "revoked", "lost"}:
+                if effect["kind"] == "lost":
+                    self.losing.add(len(self.called))
                 self.called.append(effect["kind"])
 
 
@@ -109,6 +115,11 @@ def _completes_other_leave(moment: Moment) -> bool:
     )
 
 
+def _joins_before_released(moment: Moment) -> bool:
+    """A poll in UNSUBSCRIBED joins although the onPartitionsLost of a member that was fenced has not come back."""
+    return moment.event["type"] == "poll" and moment.before["state"] == "UNSUBSCRIBED" and bool(moment.losing)
+
+
 def _joins_with_nothing(moment: Moment) -> bool:
     return moment.after["state"] == "JOINING" and not moment.subscribed
 
@@ -121,6 +132,7 @@ DELIBERATE: dict[str, Callable[[Moment], bool]] = {
     "Kafka goes back to an older epoch": _older_epoch,
     "Kafka forgets what a failed onPartitionsAssigned was called with": _callback_failed,
     "Kafka completes a leave before its goodbye is answered": _completes_other_leave,
+    "Kafka joins before all is released": _joins_before_released,
     "Kafka joins after the application unsubscribed": _joins_with_nothing,
 }
 

@@ -17,6 +17,9 @@ NAMELESS = "ffffffff-0000-0000-8000-000000000000"
 """A topic whose name never arrives, with an id that Java's order puts first (it is negative there)."""
 
 PATTERNS = ("a.*", "[aB]")
+START = 1_000_000
+"""Kafka's state of requests takes -1 for never, which is not long ago where a clock starts at 0."""
+
 RARE_STATES = {"FENCED", "STALE", "PREPARE_LEAVING", "FATAL"}
 
 NOT_FOUND_ANY_MORE = (15, 16)
@@ -32,7 +35,7 @@ class Drawing:
 
     random: random.Random
     options: Json
-    at: int = 0
+    at: int = START
     events: list[Json] = field(default_factory=list)
     reports: list[Json] = field(default_factory=list)
     heartbeats: int = 0
@@ -69,7 +72,7 @@ class Drawing:
                 self.named = True
             case "response" | "transport":
                 self.unanswered.pop(event["heartbeat"])
-                if event.get("error") in NOT_FOUND_ANY_MORE or event.get("retriable"):
+                if event.get("error") in NOT_FOUND_ANY_MORE:
                     self.coordinator = False
             case "callback":
                 self.called.remove(event["callback"])
@@ -128,8 +131,8 @@ def _options(chance: random.Random) -> Json:
 
 def _beginning(chance: random.Random) -> list[Json]:
     """Mostly a client that is ready; what is left out here comes later, or never."""
-    found = {"at": 0, "type": "coordinator", "known": True}
-    names = {"at": 0, "type": "metadata", "names": dict(IDS)}
+    found = {"at": START, "type": "coordinator", "known": True}
+    names = {"at": START, "type": "metadata", "names": dict(IDS)}
     return [event for event, share in ((found, 0.85), (names, 0.8)) if chance.random() < share]
 
 
@@ -232,7 +235,7 @@ def _tick(drawing: Drawing) -> Json:
 def _wake(drawing: Drawing) -> Json:
     """Time goes on to when the member wants to be woken, or to just before or after."""
     wake = drawing.reports[-1]["wake"] if drawing.reports else None
-    wake = drawing.at + 3000 if wake is None else wake
+    wake = drawing.at + 3000 if wake is None else min(wake, drawing.at + drawing.options["rebalance_timeout_ms"])
     drawing.at = max(drawing.at, wake + drawing.random.choice((-1, 0, 0, 0, 1)))
     return {"type": "tick"}
 

@@ -15,7 +15,6 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.errors.DisconnectException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.internals.ClusterResourceListeners;
 import org.apache.kafka.common.message.ConsumerGroupHeartbeatRequestData;
@@ -204,7 +203,7 @@ public final class MemberOracle {
                 break;
             case "transport":
                 requests.get(event.get("heartbeat").asInt()).handler().onFailure(clock.now,
-                    event.get("retriable").asBoolean() ? DisconnectException.INSTANCE : new KafkaException("broken"));
+                    event.get("retriable").asBoolean() ? new TimeoutException("timed out") : new KafkaException("broken"));
                 break;
             case "coordinator":
                 coordinator.known = event.get("known").asBoolean();
