@@ -140,7 +140,7 @@ def _next(drawing: Drawing) -> Json:
     chance, state = drawing.random, drawing.state
     answers = len(drawing.unanswered)
     choices: dict[Callable[[Drawing], Json], float] = {
-        _answer: 6 * answers,
+        _answer: (15 if state in {"STALE", "UNSUBSCRIBED"} else 6) * answers,
         _end_of_callback: 4 if drawing.called else 0,
         _end_of_commit: 3 if drawing.committing else 0,
         _poll: (4 if state not in {"FATAL", "PREPARE_LEAVING"} else 0.5) if drawing.subscribed else 0,
@@ -164,7 +164,7 @@ def _pass(drawing: Drawing) -> None:
 def _answer(drawing: Drawing) -> Json:
     _pass(drawing)
     chance = drawing.random
-    number = min(drawing.unanswered) if chance.random() < 0.7 else chance.choice(list(drawing.unanswered))
+    number = min(drawing.unanswered) if chance.random() < 0.9 else chance.choice(list(drawing.unanswered))
     sent = drawing.unanswered[number]
     fate = chance.random()
     if fate < 0.05:
