@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
+from assignor import TopicPartition
 from assignor.member import HeartbeatResponse, Member, effects, events
 
 INTERVAL = 300_000
@@ -57,3 +60,26 @@ def test_a_member_that_is_back_does_not_take_the_answer_to_its_goodbye_for_one_t
 
     answer = events.ResponseReceived(2, HeartbeatResponse(member_epoch=-1))
     assert [] == requests(member.handle(answer, INTERVAL + 2))
+
+
+def test_a_stale_member_that_unsubscribes_has_nothing_any_more_although_its_callback_still_runs() -> None:
+    topic = UUID(int=1)
+    member = Member("orders", "m-1", rebalance_timeout_ms=INTERVAL)
+    given = HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=INTERVAL * 2, assignment={topic: (0,)})
+    for event in (
+        events.MetadataArrived({topic: "t"}),
+        events.Subscribe(("t",)),
+        events.CoordinatorFound(),
+        events.Poll(),
+        events.ResponseReceived(1, given),
+    ):
+        member.handle(event, 0)
+    member.handle(events.CallbackDone(1), 0)
+    member.handle(events.ResponseReceived(2, HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=INTERVAL * 2)), 1)
+    member.handle(events.Tick(), INTERVAL)
+    lost = member.handle(events.HeartbeatSent(3), INTERVAL)
+
+    assert effects.CallPartitionsLost(2, (TopicPartition("t", 0),)) in lost
+    assert [effects.ReleaseAssignment(), effects.LeaveCompleted()] == asked(member.handle(events.Leave(), INTERVAL))
+    assert () == member.assignment
+    assert [] == asked(member.handle(events.CallbackDone(2), INTERVAL))

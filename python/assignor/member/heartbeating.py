@@ -126,11 +126,11 @@ class Heartbeating:
             return
         self._fields.forget()
         self._timer.failed(now)
-        if heartbeat.leaves:
-            self._membership.complete_leave()
         if not retriable and heartbeat.life == self._membership.life:
             error = heartbeat_error(UNKNOWN_SERVER_ERROR)
             self._membership.fail(UNKNOWN_SERVER_ERROR, error.name, message or "the heartbeat could not be sent")
+        if heartbeat.leaves:
+            self._membership.complete_leave()
 
     def answered(self, number: int, response: HeartbeatResponse, now: int) -> None:
         """A heartbeat was answered; an answer that comes twice, or after the heartbeat was given up, means nothing."""

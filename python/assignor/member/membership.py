@@ -76,7 +76,7 @@ class Membership(Reconciling):
         before = self.state
         self._go(Trigger.LEAVE)
         left, self._subscription = self._subscription, None
-        if before is MemberState.FENCED:
+        if before in OUTSIDE:
             self._release_all()
         if self.state is not MemberState.PREPARE_LEAVING and not self._leave_wanted:
             self._out.append(effects.LeaveCompleted())
