@@ -133,7 +133,7 @@ class Membership(Reconciling):
         self._go(Trigger.FENCED)
         if before is self.state:
             return
-        self.epoch = JOIN_EPOCH
+        self.epoch = JOIN_EPOCH if self.state is MemberState.FENCED else self._leave_epoch
         self.holdings.current = NO_ASSIGNMENT
         if self.state is MemberState.FENCED or self._poll_expired:
             self._poll_expired = False
