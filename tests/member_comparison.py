@@ -9,41 +9,61 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assignor.member.error_codes import ERRORS
-from member_life import Json
+from member_life import NEVER, Json
 
 FENCING = (25, 110)
+WITHOUT_HEARTBEATS = {"UNSUBSCRIBED", "FENCED", "FATAL", "STALE"}
 
 
 @dataclass
 class Moment:
-    """An event, where Kafka's member stood before it and what it did, and the life so far.
+    """An event, where Kafka's member stood before it and what it did, and what of the life so far matters to it.
 
     Attributes:
         event: What happened.
-        before: What the one before it reported.
-        after: What this one reported.
+        before: What Kafka's member reported after the event before.
+        after: What it reports after this one.
         subscribed: Whether the application has subscribed since it last left.
-        sent: In which life of the member each heartbeat was sent; it starts another whenever it joins.
+        life: In which of its lives the member is; it starts another whenever it joins.
+        sent: In which one each heartbeat was sent.
         epochs: The epoch of each heartbeat.
-        life: The one that it is in.
         called: The kind of each callback.
-        confused: Whether an overtaken heartbeat was answered and the last one was not: Kafka knows only whether there
-            is an answer to wait for.
+        releasing: The callback of a leave, if it has not come back.
         losing: The callbacks for what was lost that have not come back.
         goodbye: The heartbeat that leaves for the application and has no answer yet.
+        confused: Whether an overtaken heartbeat was answered and the last one was not: Kafka knows only whether there
+            is an answer to wait for.
     """
 
-    event: Json = field(default_factory=dict)
-    before: Json = field(default_factory=lambda: {"state": "UNSUBSCRIBED", "epoch": 0})
-    after: Json = field(default_factory=lambda: {"state": "UNSUBSCRIBED", "epoch": 0})
+    event: Json = field(default_factory=lambda: {"type": "tick"})
+    before: Json = field(default_factory=lambda: {"state": "UNSUBSCRIBED", "epoch": 0, "in_flight": False})
+    after: Json = field(default_factory=lambda: {"state": "UNSUBSCRIBED", "epoch": 0, "in_flight": False})
     subscribed: bool = False
+    life: int = 0
     sent: list[int] = field(default_factory=list)
     epochs: list[int] = field(default_factory=list)
-    life: int = 0
     called: list[str] = field(default_factory=list)
-    confused: bool = False
+    releasing: int | None = None
     losing: set[int] = field(default_factory=set)
     goodbye: int | None = None
+    confused: bool = False
+
+    @property
+    def state(self) -> str:
+        """Where Kafka's member stood before the event."""
+        return str(self.before["state"])
+
+    @property
+    def heartbeat(self) -> int | None:
+        """The heartbeat that the event is about: it was answered, or failed."""
+        number: int | None = self.event.get("heartbeat")
+        return number
+
+    @property
+    def answered_well(self) -> int | None:
+        """The epoch of an answer without an error."""
+        epoch: int | None = self.event["epoch"] if self.event.get("error") == 0 else None
+        return epoch
 
     def go_on(self, event: Json, after: Json) -> None:
         """Goes on to the next event."""
@@ -53,100 +73,118 @@ class Moment:
 
     def take_in(self) -> None:
         """Takes in what the event led to."""
-        if self.event["type"] in {"response", "transport"}:
-            number = self.event["heartbeat"]
+        number = self.heartbeat
+        if number is not None:
             self.goodbye = None if number == self.goodbye else self.goodbye
             self.confused = number != len(self.sent) - 1 and (self.confused or self.before["in_flight"])
-        if self.event["type"] == "callback":
-            self.losing.discard(self.event["callback"])
-        life = self.life
+        number = self.event.get("callback")
+        if number is not None:
+            self.losing.discard(number)
+            self.releasing = None if number == self.releasing else self.releasing
+        left = self.life
         if self.after["state"] == "JOINING":
-            self.life += self.before["state"] != "JOINING" or self.event.get("error") in FENCING
+            self.life += self.state != "JOINING" or self.event.get("error") in FENCING
         for effect in self.after["effects"]:
             if effect["kind"] == "heartbeat":
-                epoch = effect["request"]["member_epoch"]
-                if epoch < 0 and self.after["state"] == "UNSUBSCRIBED":
-                    self.goodbye = len(self.sent)
-                self.sent.append(life if epoch < 0 else self.life)
-                self.epochs.append(epoch)
+                self._take_in_heartbeat(effect["request"]["member_epoch"], left)
             elif effect["kind"] in {"assigned", "revoked", "lost"}:
-                if effect["kind"] == "lost":
-                    self.losing.add(len(self.called))
-                self.called.append(effect["kind"])
+                self._take_in_callback(effect["kind"])
 
+    def _take_in_heartbeat(self, epoch: int, left: int) -> None:
+        if epoch < 0 and self.after["state"] == "UNSUBSCRIBED":
+            self.goodbye = len(self.sent)
+        self.sent.append(left if epoch < 0 else self.life)
+        self.epochs.append(epoch)
 
-def _refuses(moment: Moment) -> bool:
-    refused = [effect for effect in moment.after["effects"] if effect["kind"] == "refused"]
-    return any(effect["from"] in {"FENCED", "STALE", "FATAL"} for effect in refused)
+    def _take_in_callback(self, kind: str) -> None:
+        number = len(self.called)
+        if kind == "lost":
+            self.losing.add(number)
+        if self.event["type"] == "leave":
+            self.releasing = number
+        self.called.append(kind)
 
 
 def _acknowledges_again(moment: Moment) -> bool:
     return any(effect["kind"] == "again" for effect in moment.after["effects"])
 
 
-def _answers_earlier_life(moment: Moment) -> bool:
-    event = moment.event
-    if event["type"] not in {"response", "transport"} or moment.sent[event["heartbeat"]] == moment.life:
+def _forgets_partitions(moment: Moment) -> bool:
+    number = moment.event.get("callback")
+    if number is None or moment.called[number] != "assigned":
         return False
-    return not (moment.epochs[event["heartbeat"]] < 0 and event.get("error") == 0)
+    return bool(moment.event["failed"]) and moment.state == "RECONCILING"
+
+
+def _completes_early(moment: Moment) -> bool:
+    """A leave that is not over completes with a second one, or with another heartbeat than its goodbye."""
+    like_goodbye = moment.answered_well is not None and moment.answered_well < 0
+    if moment.state == "PREPARE_LEAVING":
+        return like_goodbye
+    if moment.state != "UNSUBSCRIBED" or moment.goodbye is None:
+        return False
+    if moment.heartbeat is None:
+        return bool(moment.event["type"] == "leave")
+    return moment.heartbeat != moment.goodbye and (like_goodbye or moment.answered_well is None)
+
+
+def _drops_subscription(moment: Moment) -> bool:
+    return bool(moment.event["type"] == "subscribe") and moment.releasing is not None
+
+
+def _joins_with_nothing(moment: Moment) -> bool:
+    """It may be STALE again in the same breath, and then says a goodbye that has no other reason."""
+    if moment.subscribed:
+        return False
+    says = any(effect["kind"] == "heartbeat" for effect in moment.after["effects"])
+    return bool(moment.after["state"] == "JOINING") or (moment.state == "STALE" and says)
+
+
+def _takes_from_earlier_life(moment: Moment) -> bool:
+    number = moment.heartbeat
+    if number is None or moment.sent[number] == moment.life:
+        return False
+    return moment.epochs[number] >= 0 or moment.answered_well is None
+
+
+def _takes_assignment_from_earlier_life(moment: Moment) -> bool:
+    if moment.event.get("assignment") is None or moment.state in WITHOUT_HEARTBEATS:
+        return False
+    return moment.answered_well is not None and _takes_from_earlier_life(moment)
 
 
 def _takes_for_last(moment: Moment) -> bool:
     return moment.confused
 
 
-def _older_epoch(moment: Moment) -> bool:
-    event = moment.event
-    return event["type"] == "response" and event["error"] == 0 and 0 <= event["epoch"] < moment.before["epoch"]
+def _goes_back(moment: Moment) -> bool:
+    return moment.answered_well is not None and 0 <= moment.answered_well < moment.before["epoch"]
 
 
-def _callback_failed(moment: Moment) -> bool:
-    event = moment.event
-    return event["type"] == "callback" and event["failed"] and moment.called[event["callback"]] == "assigned"
-
-
-def _completes_other_leave(moment: Moment) -> bool:
-    """While the goodbye has no answer: a second leave, or an older heartbeat that fails or is answered like a goodbye."""
-    event = moment.event
-    if moment.before["state"] != "UNSUBSCRIBED" or moment.goodbye is None:
-        return False
-    return event["type"] == "leave" or (
-        event["type"] in {"response", "transport"}
-        and event["heartbeat"] != moment.goodbye
-        and (event.get("error") != 0 or event["epoch"] < 0)
-    )
+def _joins_early(moment: Moment) -> bool:
+    return bool(moment.event["type"] == "poll") and moment.state == "UNSUBSCRIBED" and bool(moment.losing)
 
 
 def _forgets_leave(moment: Moment) -> bool:
-    event = moment.event
-    answers = event["type"] in {"response", "transport"} and event["heartbeat"] == moment.goodbye
-    return answers and moment.before["state"] != "UNSUBSCRIBED"
-
-
-def _joins_before_released(moment: Moment) -> bool:
-    """A poll in UNSUBSCRIBED joins although the onPartitionsLost of a member that was fenced has not come back."""
-    return moment.event["type"] == "poll" and moment.before["state"] == "UNSUBSCRIBED" and bool(moment.losing)
-
-
-def _joins_with_nothing(moment: Moment) -> bool:
-    return moment.after["state"] == "JOINING" and not moment.subscribed
+    return moment.heartbeat is not None and moment.heartbeat == moment.goodbye and moment.state != "UNSUBSCRIBED"
 
 
 ENDS: dict[str, Callable[[Moment], bool]] = {
-    "Kafka asks for a transition that its own table refuses": _refuses,
     "Kafka acknowledges in a loop what is partly resolved": _acknowledges_again,
-    "Kafka forgets what a failed onPartitionsAssigned was called with": _callback_failed,
-    "Kafka completes a leave before its goodbye is answered": _completes_other_leave,
+    "Kafka forgets what a failed onPartitionsAssigned was called with": _forgets_partitions,
+    "Kafka completes a leave before its goodbye is answered": _completes_early,
+    "Kafka drops a subscription that comes before a leave has released all": _drops_subscription,
+    "Kafka takes an assignment that was given in an earlier life": _takes_assignment_from_earlier_life,
     "Kafka joins after the application unsubscribed": _joins_with_nothing,
 }
 """Deliberate differences after which the two differ sooner or later."""
 
 EXCUSES: dict[str, Callable[[Moment], bool]] = {
-    "Kafka takes an answer to a heartbeat of an earlier life": _answers_earlier_life,
+    "Kafka takes an answer to a heartbeat of an earlier life": _takes_from_earlier_life,
     "Kafka takes the answer to an overtaken heartbeat for that to the last one": _takes_for_last,
+    "Kafka goes back to an older epoch": _goes_back,
+    "Kafka joins while the onPartitionsLost of a member that was fenced still runs": _joins_early,
     "Kafka forgets a leave whose goodbye is answered in the next life": _forgets_leave,
-    "Kafka goes back to an older epoch": _older_epoch,
-    "Kafka joins before all is released": _joins_before_released,
 }
 """Deliberate differences that show at once, if at all."""
 
@@ -172,7 +210,7 @@ def compare(program: Json, ours: list[Json], kafkas: list[Json]) -> Verdict:
     for number, (event, our, kafka) in enumerate(zip(program["events"], ours, kafkas, strict=True)):
         moment.go_on(event, kafka)
         ended = next((name for name, applies in ENDS.items() if applies(moment)), None)
-        found = differences(our, kafka)
+        found = differences(event, our, kafka)
         if found and ended is None:
             ended = next((name for name, applies in EXCUSES.items() if applies(moment)), None)
         if ended is not None:
@@ -183,34 +221,49 @@ def compare(program: Json, ours: list[Json], kafkas: list[Json]) -> Verdict:
     return Verdict(len(ours))
 
 
-def differences(our: Json, kafka: Json) -> list[str]:
+def differences(event: Json, our: Json, kafka: Json) -> list[str]:
     """What two reports of one event differ in."""
     ours, kafkas = visible(our), visible(kafka)
+    ours["metadata"], kafkas["metadata"] = our["metadata"], kafka["metadata"]
+    if kafka["metadata"]:  # it asks on and on, ours does so once in a while
+        ours["metadata"] = our["asked_lately"]
+    else:
+        wake = our["wake"]
+        ours["deadline"] = None if wake is None or wake >= NEVER else wake
+        kafkas["deadline"] = deadline(event["at"], kafka)
     return [f"{name}: Kafka {kafkas[name]}, ours {ours[name]}" for name in kafkas if ours[name] != kafkas[name]]
 
 
 def visible(report: Json) -> Json:
-    """What is compared of a report.
+    """What is compared of any report.
 
-    The network and the application each get what is for them, and neither sees the order between the two. Leaves that end together are one end to us. An error that no member treats in a way of its own has the name that
-    Kafka has for it, and no name of ours.
+    The network and the application each get what is for them, and neither sees the order between the two. Leaves that
+    end together are one end to us. An error that no member treats in a way of its own has only Kafka's name.
     """
-    effects: list[Json] = []
+    requests: list[Json] = []
+    others: list[Json] = []
     for effect in report["effects"]:
         kind = effect["kind"]
-        if kind == "again" or (kind == "left" and effect in effects):
-            continue
-        shown = {name: value for name, value in effect.items() if name != "class"}
-        if kind == "error" and effect["code"] not in ERRORS:
-            shown = {"kind": "error"}
-        effects.append(shown)
-    return {
-        "state": report["state"],
-        "epoch": report["epoch"],
-        "assignment": report["assignment"],
-        "requests": [effect for effect in effects if effect["kind"] == "heartbeat"],
-        "others": [effect for effect in effects if effect["kind"] != "heartbeat"],
-    }
+        if kind == "heartbeat":
+            requests.append(effect["request"])
+        elif kind == "error":
+            known = effect["code"] in ERRORS
+            others.append({"kind": kind, "code": effect["code"], "name": effect["name"]} if known else {"kind": kind})
+        elif kind not in {"again", "refused"} and not (kind == "left" and effect in others):
+            others.append(effect)
+    whole = {name: report[name] for name in ("state", "epoch", "assignment")}
+    return {**whole, "requests": requests, "others": others}
+
+
+def deadline(now: int, kafka: Json) -> int | None:
+    """When time alone makes Kafka's member do something next; its questions for the names of topics are not in it."""
+    times = [] if kafka["commit_at"] is None else [kafka["commit_at"]]
+    if kafka["coordinator"] and kafka["state"] not in WITHOUT_HEARTBEATS:
+        if not kafka["in_flight"]:
+            times.append(now + kafka["heartbeat_in"])
+        if kafka["state"] != "PREPARE_LEAVING":
+            times.append(now + kafka["poll_in"])
+    return min(times, default=None)
 
 
 def _told(program: Json, ours: list[Json], number: int, found: list[str]) -> str:

@@ -31,8 +31,18 @@ def member(options: Json, **others: Any) -> Member:
     Kafka leaves it to the network's client to give a request up, which this program of events stands for.
     """
     given = {name: value for name, value in options.items() if name != "group"}
-    kafka = {"heartbeat_while_preparing_to_leave": True, "join_at_once": True, "jitter": 0.0, "request_timeout_ms": NEVER}
+    kafka = {
+        "heartbeat_while_preparing_to_leave": True,
+        "join_at_once": True,
+        "jitter": 0.0,
+        "request_timeout_ms": NEVER,
+    }
     return Member(options["group"], "member", **{**given, **kafka, **others})
+
+
+def life(options: Json, **others: Any) -> Life:
+    """The life of a member of these options that is about to begin."""
+    return Life(member(options, **others), options["retry_backoff_max_ms"])
 
 
 class Life:
@@ -40,10 +50,13 @@ class Life:
 
     Args:
         member: The member, which nothing has happened to yet.
+        patience: How long it may wait before it asks for the same names again.
     """
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, patience: int) -> None:
         self.member = member
+        self._patience = patience
+        self._asked = -patience
         self._heartbeats: list[int] = []
         self._callbacks: list[int] = []
         self._commits: list[int] = []
@@ -59,11 +72,13 @@ class Life:
                     report["effects"].append(shown)
                 if isinstance(effect, effects.RequestMetadata):
                     report["metadata"] = True
+                    self._asked = event["at"]
                 if isinstance(effect, effects.SendHeartbeat):
                     pending.append(events.HeartbeatSent(effect.number))
         report["state"] = self.member.state.name
         report["epoch"] = self.member.epoch
         report["assignment"] = [list(partition) for partition in self.member.assignment]
+        report["asked_lately"] = event["at"] - self._asked < self._patience
         report["wake"] = self.member.next_deadline()
         return report
 

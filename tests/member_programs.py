@@ -13,8 +13,13 @@ from dataclasses import dataclass, field
 from member_life import Json, Living
 
 IDS = {f"00000000-0000-0000-0000-00000000000{number}": name for number, name in enumerate(("a", "B", "a-1", "a.0"), 1)}
+MADE_ANEW, SAME_NAME = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-00000000000f"
+"""A topic's id before and after it was made anew; no coordinator gives both at once."""
+
 NAMELESS = "ffffffff-0000-0000-8000-000000000000"
 """A topic whose name never arrives, with an id that Java's order puts first (it is negative there)."""
+
+NAMES = {**IDS, SAME_NAME: "a"}
 
 PATTERNS = ("a.*", "[aB]")
 START = 1_000_000
@@ -132,7 +137,7 @@ def _options(chance: random.Random) -> Json:
 def _beginning(chance: random.Random) -> list[Json]:
     """Mostly a client that is ready; what is left out here comes later, or never."""
     found = {"at": START, "type": "coordinator", "known": True}
-    names = {"at": START, "type": "metadata", "names": dict(IDS)}
+    names = {"at": START, "type": "metadata", "names": NAMES}
     return [event for event, share in ((found, 0.85), (names, 0.8)) if chance.random() < share]
 
 
@@ -206,7 +211,20 @@ def _assignment(drawing: Drawing) -> Json:
         drawing.target = {id: sorted(chance.sample(range(12), chance.randint(1, 4))) for id in topics}
     if chance.random() < 0.03:
         drawing.target = {**drawing.target, NAMELESS: [0]}
-    return drawing.target
+    if chance.random() < 0.03 and MADE_ANEW in drawing.target:
+        drawing.target = {SAME_NAME if id == MADE_ANEW else id: ids for id, ids in drawing.target.items()}
+    elif MADE_ANEW in drawing.target:
+        drawing.target.pop(SAME_NAME, None)
+    return _said_otherwise(drawing)
+
+
+def _said_otherwise(drawing: Drawing) -> Json:
+    """The same partitions in another order now and then, or one of them twice."""
+    chance, target = drawing.random, drawing.target
+    if not target or chance.random() < 0.9:
+        return target
+    order = chance.sample(list(target), len(target))
+    return {id: chance.sample(target[id], len(target[id])) + target[id][: chance.choice((0, 0, 1))] for id in order}
 
 
 def _end_of_callback(drawing: Drawing) -> Json:
@@ -256,7 +274,7 @@ def _metadata(drawing: Drawing) -> Json:
     if chance.random() < 0.3:
         some = chance.sample(list(IDS), 2)
         return {"type": "metadata", "names": {id: IDS[id] for id in some}}
-    return {"type": "metadata", "names": dict(IDS)}
+    return {"type": "metadata", "names": NAMES}
 
 
 def _leave(drawing: Drawing) -> Json:

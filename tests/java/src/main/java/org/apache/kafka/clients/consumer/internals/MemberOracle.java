@@ -88,7 +88,6 @@ public final class MemberOracle {
 
     private ArrayNode effects = JSON.createArrayNode();
     private int seen;
-    private long untilNextPoll = Long.MAX_VALUE;
 
     private MemberOracle(JsonNode options) {
         String group = options.get("group").asText();
@@ -152,18 +151,27 @@ public final class MemberOracle {
         step.put("metadata", names.asked);
         step.put("coordinator", coordinator.known);
         step.put("in_flight", timing.requestInFlight());
-        step.put("next_heartbeat", timing.timeToNextHeartbeatMs(clock.now));
-        step.put("next_poll", untilNextPoll == Long.MAX_VALUE ? -1 : untilNextPoll);
+        step.put("heartbeat_in", Math.max(timing.timeToNextHeartbeatMs(clock.now), timing.remainingBackoffMs(clock.now)));
         pollTimer.update(clock.now);
-        step.put("poll_timer", pollTimer.remainingMs());
+        step.put("poll_in", pollTimer.remainingMs());
+        step.put("commit_at", commitDeadline());
         step.put("restless", rounds == ROUNDS);
         return step;
     }
 
+    /** The first deadline of a commit that has not ended, or null. */
+    private Long commitDeadline() {
+        Long first = null;
+        for (int number = 0; number < commits.size(); number++) {
+            if (!commits.get(number).isDone() && (first == null || commitDeadlines.get(number) < first)) {
+                first = commitDeadlines.get(number);
+            }
+        }
+        return first;
+    }
+
     private void networkLoop() {
-        NetworkClientDelegate.PollResult result = heartbeats.poll(clock.now);
-        untilNextPoll = result.timeUntilNextPollMs;
-        for (NetworkClientDelegate.UnsentRequest request : result.unsentRequests) {
+        for (NetworkClientDelegate.UnsentRequest request : heartbeats.poll(clock.now).unsentRequests) {
             effect("heartbeat").set("request", fields(request));
             requests.add(request);
         }
