@@ -162,7 +162,7 @@ class Heartbeating:
                 return True
         if membership.life != self._joined_life:
             self._joined_life = membership.life
-            self._timer.skip_interval()
+            self._timer.begin()
         state = membership.state
         if not self._coordinator_known:
             if state is MemberState.LEAVING and not self._leave_under_way():

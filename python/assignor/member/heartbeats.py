@@ -86,9 +86,11 @@ class HeartbeatTimer:
         self._failures = 0
         self._backoff_ends = 0
 
-    def skip_interval(self) -> None:
-        """The next heartbeat need not wait for the interval."""
+    def begin(self) -> None:
+        """Another life begins: its first heartbeat waits for nothing but the backoff after a failure."""
         self._interval_ends = 0
+        if not self._failures:
+            self._backoff_ends = 0
 
     def _backoff(self) -> int:
         wait = self._first
