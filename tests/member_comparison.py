@@ -31,6 +31,7 @@ class Moment:
         releasing: The callback of a leave, if it has not come back.
         losing: The callbacks for what was lost that have not come back.
         goodbye: The heartbeat that leaves for the application and has no answer yet.
+        waits: Whether a callback of a reconciliation failed since the application polled last.
         confused: Whether an overtaken heartbeat was answered and the last one was not: Kafka knows only whether there
             is an answer to wait for.
     """
@@ -46,6 +47,7 @@ class Moment:
     releasing: int | None = None
     losing: set[int] = field(default_factory=set)
     goodbye: int | None = None
+    waits: bool = False
     confused: bool = False
 
     @property
@@ -70,6 +72,8 @@ class Moment:
         self.event, self.before, self.after = event, self.after, after
         if event["type"] in {"subscribe", "leave"}:
             self.subscribed = event["type"] == "subscribe"
+        failed = self.state == "RECONCILING" and bool(event.get("callback") is not None and event["failed"])
+        self.waits = failed or (self.waits and event["type"] != "poll")
 
     def take_in(self) -> None:
         """Takes in what the event led to."""
@@ -157,6 +161,10 @@ def _takes_for_last(moment: Moment) -> bool:
     return moment.confused
 
 
+def _waits_for_no_poll(moment: Moment) -> bool:
+    return moment.waits
+
+
 def _goes_back(moment: Moment) -> bool:
     return moment.answered_well is not None and 0 <= moment.answered_well < moment.before["epoch"]
 
@@ -182,6 +190,7 @@ ENDS: dict[str, Callable[[Moment], bool]] = {
 EXCUSES: dict[str, Callable[[Moment], bool]] = {
     "Kafka takes an answer to a heartbeat of an earlier life": _takes_from_earlier_life,
     "Kafka takes the answer to an overtaken heartbeat for that to the last one": _takes_for_last,
+    "Kafka tries again without a poll what a failed callback kept from happening": _waits_for_no_poll,
     "Kafka goes back to an older epoch": _goes_back,
     "Kafka joins while the onPartitionsLost of a member that was fenced still runs": _joins_early,
     "Kafka forgets a leave whose goodbye is answered in the next life": _forgets_leave,

@@ -146,15 +146,15 @@ def _next(drawing: Drawing) -> Json:
     answers = len(drawing.unanswered)
     choices: dict[Callable[[Drawing], Json], float] = {
         _answer: (15 if state in {"STALE", "UNSUBSCRIBED"} else 6) * answers,
-        _end_of_callback: 4 if drawing.called else 0,
+        _end_of_callback: (1 if state in RARE_STATES else 4) if drawing.called else 0,
         _end_of_commit: 3 if drawing.committing else 0,
         _poll: (4 if state not in {"FATAL", "PREPARE_LEAVING"} else 0.5) if drawing.subscribed else 0,
         _tick: 0.7,
-        _wake: 1.5 if drawing.subscribed and state not in RARE_STATES else 0.2,
+        _wake: 1.5 if drawing.subscribed and not answers and state not in RARE_STATES else 0.2,
         _pass_poll_interval: 0.2 if drawing.subscribed and state not in RARE_STATES else 0,
         _coordinator: 0.2 if drawing.coordinator else 5,
         _metadata: 0.05 if drawing.named else (4 if state == "RECONCILING" else 0.4),
-        _leave: (0.6 if state in RARE_STATES else 0.3) if drawing.subscribed else 0.1,
+        _leave: (0.6 if state in RARE_STATES else 0.5) if drawing.subscribed else 0.1,
         # What Kafka does with a subscription that comes while it prepares to leave is among the deliberate differences.
         _subscribe: 0 if state in {"PREPARE_LEAVING", "FATAL"} else (0.3 if drawing.subscribed else 5),
     }

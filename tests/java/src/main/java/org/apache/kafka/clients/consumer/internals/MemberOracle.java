@@ -132,7 +132,7 @@ public final class MemberOracle {
         guarded(() -> take(event));
         for (int number = 0; number < commits.size(); number++) {
             if (!commits.get(number).isDone() && clock.now >= commitDeadlines.get(number)) {
-                commits.get(number).completeExceptionally(new TimeoutException("the deadline of the commit has passed"));
+                commits.get(number).completeExceptionally(new TimeoutException("its deadline has passed"));
             }
         }
         int rounds = 0;
@@ -151,7 +151,8 @@ public final class MemberOracle {
         step.put("metadata", names.asked);
         step.put("coordinator", coordinator.known);
         step.put("in_flight", timing.requestInFlight());
-        step.put("heartbeat_in", Math.max(timing.timeToNextHeartbeatMs(clock.now), timing.remainingBackoffMs(clock.now)));
+        long interval = timing.timeToNextHeartbeatMs(clock.now);
+        step.put("heartbeat_in", Math.max(interval, timing.remainingBackoffMs(clock.now)));
         pollTimer.update(clock.now);
         step.put("poll_in", pollTimer.remainingMs());
         step.put("commit_at", commitDeadline());
@@ -210,14 +211,16 @@ public final class MemberOracle {
                 respond(requests.get(event.get("heartbeat").asInt()), event);
                 break;
             case "transport":
+                boolean retriable = event.get("retriable").asBoolean();
                 requests.get(event.get("heartbeat").asInt()).handler().onFailure(clock.now,
-                    event.get("retriable").asBoolean() ? new TimeoutException("timed out") : new KafkaException("broken"));
+                    retriable ? new TimeoutException("timed out") : new KafkaException("broken"));
                 break;
             case "coordinator":
                 coordinator.known = event.get("known").asBoolean();
                 break;
             case "metadata":
-                event.get("names").properties().forEach(name -> names.known.put(uuid(name.getKey()), name.getValue().asText()));
+                event.get("names").properties().forEach(
+                    name -> names.known.put(uuid(name.getKey()), name.getValue().asText()));
                 break;
             case "commit":
                 end(commits.get(event.get("commit").asInt()), event.get("failed").asBoolean());
@@ -238,7 +241,7 @@ public final class MemberOracle {
             .setMemberEpoch(event.get("epoch").asInt())
             .setHeartbeatIntervalMs(event.get("interval").asInt());
         if (!event.get("assignment").isNull()) {
-            ConsumerGroupHeartbeatResponseData.Assignment assignment = new ConsumerGroupHeartbeatResponseData.Assignment();
+            var assignment = new ConsumerGroupHeartbeatResponseData.Assignment();
             event.get("assignment").properties().forEach(topic -> {
                 List<Integer> ids = new ArrayList<>();
                 topic.getValue().forEach(id -> ids.add(id.asInt()));
@@ -261,7 +264,8 @@ public final class MemberOracle {
             method = ((PartitionsRemovedEvent) event).methodName();
             future = ((PartitionsRemovedEvent) event).future();
         }
-        Optional<KafkaException> error = failed ? Optional.of(new KafkaException("the callback failed")) : Optional.empty();
+        Optional<KafkaException> error =
+            failed ? Optional.of(new KafkaException("the callback failed")) : Optional.empty();
         member.consumerRebalanceListenerCallbackCompleted(
             new ConsumerRebalanceListenerCallbackCompletedEvent(method, future, error));
     }
@@ -270,7 +274,7 @@ public final class MemberOracle {
         try {
             part.run();
         } catch (RuntimeException error) {
-            effect("threw").put("class", error.getClass().getSimpleName()).put("message", String.valueOf(error.getMessage()));
+            effect("threw").put("class", error.getClass().getSimpleName()).put("message", error.getMessage());
         }
     }
 
@@ -289,7 +293,8 @@ public final class MemberOracle {
 
     /** What a request says, with null for what it leaves out; the id that the member made for itself is no news. */
     private ObjectNode fields(NetworkClientDelegate.UnsentRequest request) {
-        ConsumerGroupHeartbeatRequestData data = ((ConsumerGroupHeartbeatRequest) request.requestBuilder().build()).data();
+        ConsumerGroupHeartbeatRequestData data =
+            ((ConsumerGroupHeartbeatRequest) request.requestBuilder().build()).data();
         ObjectNode fields = JSON.createObjectNode();
         fields.put("group_id", data.groupId());
         fields.put("own_member_id", data.memberId().equals(member.memberId()));
@@ -305,7 +310,8 @@ public final class MemberOracle {
             fields.putNull("topic_partitions");
         } else {
             SortedMap<String, Object> owned = new TreeMap<>();
-            data.topicPartitions().forEach(topic -> owned.put(hex(topic.topicId()), topic.partitions().stream().sorted().toArray()));
+            data.topicPartitions().forEach(
+                topic -> owned.put(hex(topic.topicId()), topic.partitions().stream().sorted().toArray()));
             fields.set("topic_partitions", JSON.valueToTree(owned));
         }
         return fields;
@@ -410,8 +416,8 @@ public final class MemberOracle {
     /** Commits that end when the script says so, or at their deadline. */
     private final class Commits extends CommitRequestManager {
         private Commits(ConsumerConfig config, String group, Optional<String> instance) {
-            super(clock, LOG, subscriptions, config, coordinator, new OffsetCommitCallbackInvoker(null), group, instance,
-                100, 1000, OptionalDouble.of(0), metrics, names);
+            super(clock, LOG, subscriptions, config, coordinator, new OffsetCommitCallbackInvoker(null), group,
+                instance, 100, 1000, OptionalDouble.of(0), metrics, names);
         }
 
         @Override
@@ -470,9 +476,10 @@ public final class MemberOracle {
         private LocalAssignment acknowledged = LocalAssignment.NONE;
 
         private WatchedMember(String group, Optional<String> instance, Optional<String> rack, int rebalanceTimeout,
-                              Optional<String> assignor, CommitRequestManager commits, BackgroundEventHandler application) {
-            super(group, instance, rack, rebalanceTimeout, assignor, MemberOracle.this.subscriptions, commits, names, LOG,
-                application, clock, metrics, MemberOracle.this.autoCommit);
+                              Optional<String> assignor, CommitRequestManager commits,
+                              BackgroundEventHandler application) {
+            super(group, instance, rack, rebalanceTimeout, assignor, MemberOracle.this.subscriptions, commits, names,
+                LOG, application, clock, metrics, MemberOracle.this.autoCommit);
         }
 
         @Override
