@@ -11,6 +11,7 @@ import gzip
 import json
 from typing import TYPE_CHECKING
 
+from member_differences import DIFFERENCES, program
 from member_life import Json, life
 from member_oracle import MemberOracle, version
 from member_programs import draw
@@ -28,31 +29,32 @@ def recorded() -> Iterator[tuple[Json, list[Json]]]:
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
         next(lines)
         for line in lines:
-            program = json.loads(line)
+            life = json.loads(line)
             reports: list[Json] = []
-            for changed in program.pop("kafka"):
+            for changed in life.pop("kafka"):
                 reports.append({**(reports[-1] if reports else {}), "effects": [], **changed})
-            yield program, reports
+            yield life, reports
 
 
 def write(lives: Iterable[tuple[Json, list[Json]]], release: str) -> None:
     """Writes the file."""
     lines = [json.dumps({"kafka": release})]
-    for program, reports in lives:
+    for events, reports in lives:
         before: Json = {}
         changes = []
         for report in reports:
             compared = {**before, "effects": []}
             changes.append({name: value for name, value in report.items() if compared.get(name, ...) != value})
             before = report
-        lines.append(json.dumps({**program, "kafka": changes}, separators=(",", ":")))
+        lines.append(json.dumps({**events, "kafka": changes}, separators=(",", ":")))
     FILE.write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
 
 
 def record(oracle: MemberOracle) -> None:
-    """Has Kafka's member live the first programs, and writes what it did."""
-    programs = (draw(seed, life)[0] for seed in range(PROGRAMS))
-    write(((program, oracle.live(program)) for program in programs), version())
+    """Has Kafka's member live the program of each difference and the first ones drawn, and writes what it did."""
+    programs = [program(difference) for difference in DIFFERENCES]
+    programs += [draw(seed, life)[0] for seed in range(PROGRAMS)]
+    write(((each, oracle.live(each)) for each in programs), version())
 
 
 if __name__ == "__main__":

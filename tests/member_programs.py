@@ -56,6 +56,7 @@ class Drawing:
     named: bool = False
     epoch: int = 0
     target: Json = field(default_factory=dict)
+    former: Json = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -200,10 +201,14 @@ def _assignment(drawing: Drawing) -> Json:
     kind = chance.random()
     if kind < 0.1:
         return drawing.target
+    former = drawing.target
     if kind < 0.35:  # the first step of the protocol: what others are to have is taken away
         drawing.target = {id: kept for id, ids in drawing.target.items() if (kept := [i for i in ids if i % 2])}
     elif kind < 0.4:
         drawing.target = {}
+    elif kind < 0.47:  # what was about to be revoked may stay
+        both = {**drawing.former, **drawing.target}
+        drawing.target = {id: sorted({*ids, *drawing.former.get(id, ids)}) for id, ids in both.items()}
     elif kind < 0.6:
         drawing.target = {**drawing.target, chance.choice(list(IDS)): [0, 1, 5]}
     else:
@@ -214,7 +219,8 @@ def _assignment(drawing: Drawing) -> Json:
     if chance.random() < 0.03 and MADE_ANEW in drawing.target:
         drawing.target = {SAME_NAME if id == MADE_ANEW else id: ids for id, ids in drawing.target.items()}
     elif MADE_ANEW in drawing.target:
-        drawing.target.pop(SAME_NAME, None)
+        drawing.target = {id: ids for id, ids in drawing.target.items() if id != SAME_NAME}
+    drawing.former = former
     return _said_otherwise(drawing)
 
 
@@ -231,7 +237,7 @@ def _end_of_callback(drawing: Drawing) -> Json:
     _pass(drawing)
     chance = drawing.random
     number = drawing.called[0] if chance.random() < 0.8 else chance.choice(drawing.called)
-    return {"type": "callback", "callback": number, "failed": chance.random() < 0.06}
+    return {"type": "callback", "callback": number, "failed": chance.random() < 0.08}
 
 
 def _end_of_commit(drawing: Drawing) -> Json:

@@ -16,7 +16,8 @@ from assignor.member.heartbeats import HeartbeatFields, HeartbeatTimer
 from assignor.member.holdings import Holdings
 from assignor.member.membership import Membership
 from member_comparison import ENDS, EXCUSES, Verdict, compare
-from member_life import NEVER, Json, life
+from member_differences import program
+from member_life import NEVER, Json, life, lived
 from member_oracle import MemberOracle, OracleMissingError
 from member_programs import draw
 
@@ -46,8 +47,8 @@ def verdicts(oracle: MemberOracle, count: int, **others: Any) -> Iterator[tuple[
         return life(options, **others)
 
     for seed in range(count):
-        program, ours = draw(seed, start)
-        yield compare(program, ours, oracle.live(program)), len(ours)
+        drawn, ours = draw(seed, start)
+        yield compare(drawn, ours, oracle.live(drawn)), len(ours)
 
 
 def test_it_does_what_kafkas_own_classes_do(oracle: MemberOracle) -> None:
@@ -69,11 +70,14 @@ def test_it_does_what_kafkas_own_classes_do(oracle: MemberOracle) -> None:
     assert whole + ended.total() == PROGRAMS, told
 
 
-@pytest.mark.long  # some are rare
-def test_every_deliberate_difference_is_met(oracle: MemberOracle) -> None:
-    ended = {verdict.ended for verdict, _ in verdicts(oracle, 6000)} - {None}
+@pytest.mark.parametrize("difference", [*ENDS, *EXCUSES])
+def test_every_deliberate_difference_is_there(oracle: MemberOracle, difference: str) -> None:
+    shortest = program(difference)
+    ours = lived(shortest)
+    verdict = compare(shortest, ours, oracle.live(shortest))
 
-    assert {*ENDS, *EXCUSES} == ended
+    assert difference == verdict.ended, verdict.difference
+    assert len(ours) - 1 == verdict.compared
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ def test_every_deliberate_difference_is_met(oracle: MemberOracle) -> None:
     ids=lambda option: next(iter(option)),
 )
 def test_a_member_with_another_option_is_noticed(oracle: MemberOracle, option: dict[str, Any]) -> None:
-    assert any(verdict.difference for verdict, _ in verdicts(oracle, 300, **option))
+    assert any(verdict.difference for verdict, _ in verdicts(oracle, 2000, **option))
 
 
 WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
@@ -132,4 +136,4 @@ def test_a_member_with_one_wrong_rule_is_noticed(
     owner, name, wrong = WRONG_RULES[rule]
     monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
 
-    assert any(verdict.difference for verdict, _ in verdicts(oracle, 400))
+    assert any(verdict.difference for verdict, _ in verdicts(oracle, 2000))
