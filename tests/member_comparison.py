@@ -177,6 +177,10 @@ def _forgets_leave(moment: Moment) -> bool:
     return moment.heartbeat is not None and moment.heartbeat == moment.goodbye and moment.state != "UNSUBSCRIBED"
 
 
+def _goes_on_fetching(moment: Moment) -> bool:
+    return bool(moment.event["type"] == "leave") and bool(moment.before["epoch"] <= 0)
+
+
 ENDS: dict[str, Callable[[Moment], bool]] = {
     "Kafka acknowledges in a loop what is partly resolved": _acknowledges_again,
     "Kafka forgets what a failed onPartitionsAssigned was called with": _forgets_partitions,
@@ -193,6 +197,7 @@ EXCUSES: dict[str, Callable[[Moment], bool]] = {
     "Kafka tries again without a poll what a failed callback kept from happening": _waits_for_no_poll,
     "Kafka goes back to an older epoch": _goes_back,
     "Kafka joins while the onPartitionsLost of a member that was fenced still runs": _joins_early,
+    "Kafka goes on fetching what a member without an epoch loses as it leaves": _goes_on_fetching,
     "Kafka forgets a leave whose goodbye is answered in the next life": _forgets_leave,
 }
 """Deliberate differences that show at once, if at all."""
@@ -240,6 +245,10 @@ def differences(event: Json, our: Json, kafka: Json) -> list[str]:
         wake = our["wake"]
         ours["deadline"] = None if wake is None or wake >= NEVER else wake
         kafkas["deadline"] = deadline(event["at"], kafka)
+    if not kafka["coordinator"] and kafka["state"] not in WITHOUT_HEARTBEATS:
+        ours["looks_for_coordinator"], kafkas["looks_for_coordinator"] = our["looks_for_coordinator"], True
+    if our["committing_epoch"] != "not now":  # ours commits nothing that is no longer its own, or not yet
+        ours["committing_epoch"], kafkas["committing_epoch"] = our["committing_epoch"], kafka["committing_epoch"]
     return [f"{name}: Kafka {kafkas[name]}, ours {ours[name]}" for name in kafkas if ours[name] != kafkas[name]]
 
 
@@ -260,7 +269,7 @@ def visible(report: Json) -> Json:
             others.append({"kind": kind, "code": effect["code"], "name": effect["name"]} if known else {"kind": kind})
         elif kind not in {"again", "refused"} and not (kind == "left" and effect in others):
             others.append(effect)
-    whole = {name: report[name] for name in ("state", "epoch", "assignment")}
+    whole = {name: report[name] for name in ("state", "epoch", "assignment", "given_up")}
     return {**whole, "requests": requests, "others": others}
 
 

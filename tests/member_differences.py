@@ -114,6 +114,11 @@ DIFFERENCES: dict[str, tuple[Json, ...]] = {
         subscribe(),
         poll(),
     ),
+    "Kafka goes on fetching what a member without an epoch loses as it leaves": (
+        *JOINING,
+        response(0, 0, [0]),
+        leave(),
+    ),
     "Kafka forgets a leave whose goodbye is answered in the next life": (
         *STABLE,
         response(1, 5),

@@ -10,6 +10,7 @@ from collections import deque
 from typing import Any, Protocol
 from uuid import UUID
 
+from assignor.errors import IllegalStateError
 from assignor.member import HeartbeatRequest, HeartbeatResponse, Member, effects, events
 
 Json = dict[str, Any]
@@ -63,6 +64,8 @@ class Life:
         self.member = member
         self._patience = patience
         self._asked = -patience
+        self._looks_for_coordinator = False
+        self._given_up: set[tuple[str, int]] = set()
         self._heartbeats: list[int] = []
         self._callbacks: list[int] = []
         self._commits: list[int] = []
@@ -70,6 +73,8 @@ class Life:
     def step(self, event: Json) -> Json:
         """Takes an event, tells that each heartbeat asked for is on its way, and says all that came of it."""
         report: Json = {"effects": [], "metadata": False}
+        if event["type"] == "coordinator" and event["known"]:
+            self._looks_for_coordinator = False
         pending: deque[events.Event] = deque([self._event(event)])
         while pending:
             for effect in self.member.handle(pending.popleft(), event["at"]):
@@ -79,14 +84,29 @@ class Life:
                 if isinstance(effect, effects.RequestMetadata):
                     report["metadata"] = True
                     self._asked = event["at"]
-                if isinstance(effect, effects.SendHeartbeat):
+                elif isinstance(effect, effects.FindCoordinator):
+                    self._looks_for_coordinator = True
+                elif isinstance(effect, effects.PauseFetching):
+                    self._given_up |= {(topic, id) for topic, id in effect.partitions}
+                elif isinstance(effect, effects.SendHeartbeat):
                     pending.append(events.HeartbeatSent(effect.number))
         report["state"] = self.member.state.name
         report["epoch"] = self.member.epoch
         report["assignment"] = [list(partition) for partition in self.member.assignment]
+        self._given_up &= {(topic, id) for topic, id in self.member.assignment}
+        report["given_up"] = sorted([topic, id] for topic, id in self._given_up)
+        report["committing_epoch"] = self._committing_epoch()
+        report["looks_for_coordinator"] = self._looks_for_coordinator
         report["asked_lately"] = event["at"] - self._asked < self._patience
         report["wake"] = self.member.next_deadline()
         return report
+
+    def _committing_epoch(self) -> int | str | None:
+        try:
+            epoch = self.member.commit_identity().member_epoch
+        except IllegalStateError:
+            return "not now"
+        return epoch if epoch > 0 else None
 
     def _event(self, event: Json) -> events.Event:
         match event["type"]:

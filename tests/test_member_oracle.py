@@ -116,6 +116,7 @@ WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[
         "reconcile",
         lambda right: lambda member, now, polled=False: right(member, now, polled=True),  # noqa: ARG005
     ),
+    "the coordinator is not looked for": (Heartbeating, "_ask_for_coordinator", lambda _: _nothing),
     "a leave is never complete": (Membership, "complete_leave", lambda _: _nothing),
     "each assignment is a new one": (
         Holdings,

@@ -72,7 +72,7 @@ public final class MemberOracle {
 
     private final Clock clock = new Clock();
     private final Metrics metrics = new Metrics();
-    private final SubscriptionState subscriptions = new SubscriptionState(LOG, AutoOffsetResetStrategy.EARLIEST);
+    private final WatchedSubscriptions subscriptions = new WatchedSubscriptions();
     private final Coordinator coordinator = new Coordinator();
     private final Names names = new Names();
     private final HeartbeatRequestState timing;
@@ -88,6 +88,7 @@ public final class MemberOracle {
 
     private ArrayNode effects = JSON.createArrayNode();
     private int seen;
+    private Optional<Integer> committingEpoch = Optional.empty();
 
     private MemberOracle(JsonNode options) {
         String group = options.get("group").asText();
@@ -101,6 +102,12 @@ public final class MemberOracle {
         Commits commitManager = new Commits(config, group, instance);
         member = new WatchedMember(group, instance, text(options, "rack_id"), maxPollInterval,
             text(options, "server_assignor"), commitManager, application);
+        member.registerStateListener(new MemberStateListener() {
+            @Override
+            public void onMemberEpochUpdated(Optional<Integer> epoch, String memberId) {
+                committingEpoch = epoch;
+            }
+        });
         timing = new HeartbeatRequestState(LOG, clock, 0, backoff, backoffMax, 0);
         pollTimer = clock.timer(maxPollInterval);
         heartbeats = new ConsumerHeartbeatRequestManager(LOG, pollTimer, config, coordinator, member,
@@ -147,6 +154,9 @@ public final class MemberOracle {
         step.put("state", member.state().name());
         step.put("epoch", member.memberEpoch());
         step.set("assignment", partitions(subscriptions.assignedPartitions()));
+        subscriptions.givenUp.retainAll(subscriptions.assignedPartitions());
+        step.set("given_up", partitions(subscriptions.givenUp));
+        step.put("committing_epoch", committingEpoch.orElse(null));
         step.set("effects", effects);
         step.put("metadata", names.asked);
         step.put("coordinator", coordinator.known);
@@ -465,6 +475,21 @@ public final class MemberOracle {
             } else {
                 effect("threw").put("class", event.getClass().getSimpleName()).put("message", "not expected");
             }
+        }
+    }
+
+    /** Kafka's own, and which of its partitions nothing is fetched from any more, as they are about to be given up. */
+    private static final class WatchedSubscriptions extends SubscriptionState {
+        private final Set<TopicPartition> givenUp = new LinkedHashSet<>();
+
+        private WatchedSubscriptions() {
+            super(LOG, AutoOffsetResetStrategy.EARLIEST);
+        }
+
+        @Override
+        public synchronized void markPendingRevocation(Set<TopicPartition> partitions) {
+            super.markPendingRevocation(partitions);
+            givenUp.addAll(partitions);
         }
     }
 
