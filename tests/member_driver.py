@@ -11,12 +11,14 @@ from assignor.member.effects import (
     CallPartitionsAssigned,
     CallPartitionsLost,
     CallPartitionsRevoked,
+    Commit,
     Effect,
     SendHeartbeat,
     WakeAt,
 )
 from assignor.member.events import (
     CallbackDone,
+    CommitDone,
     CoordinatorFound,
     Event,
     HeartbeatSent,
@@ -136,6 +138,9 @@ def reconciling(**options: object) -> Driver:
     """One that was given partitions 0 and 1 of orders, with `CallPartitionsAssigned` under way."""
     driver = joining(**options)
     driver.respond(1, {ORDERS: [0, 1]})
+    if options.get("auto_commit"):
+        driver.hand(Poll())
+        driver.hand(CommitDone(driver.last(Commit).number))
     return driver
 
 

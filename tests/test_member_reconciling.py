@@ -17,7 +17,15 @@ from assignor.member.effects import (
     RequestMetadata,
     SendHeartbeat,
 )
-from assignor.member.events import CallbackDone, CallbackFailed, CommitDone, CommitFailed, MetadataArrived, Poll
+from assignor.member.events import (
+    CallbackDone,
+    CallbackFailed,
+    CommitDone,
+    CommitFailed,
+    MetadataArrived,
+    Poll,
+    TransportFailed,
+)
 from member_driver import CLICKS, INTERVAL, ORDERS, Driver, joining, partitions, reconciling, stable
 
 UNKNOWN, LATE = UUID(int=8), UUID(int=9)
@@ -64,7 +72,7 @@ def test_revoking_waits_for_a_poll_and_comes_before_assigning() -> None:
 
 def test_a_commit_comes_before_the_callbacks_even_if_it_fails() -> None:
     for answer in (CommitDone, CommitFailed):
-        driver = given(stable_with_commits(), {ORDERS: [0]})
+        driver = given(stable(auto_commit=True), {ORDERS: [0]})
         driver.hand(Poll())
 
         assert ["PauseFetching", "Commit"] == kinds(driver)
@@ -74,19 +82,8 @@ def test_a_commit_comes_before_the_callbacks_even_if_it_fails() -> None:
         assert ["PauseFetching", "Commit", "CallPartitionsRevoked"] == kinds(driver)
 
 
-def stable_with_commits() -> Driver:
-    driver = joining(auto_commit=True)
-    driver.respond(1, {ORDERS: [0, 1]})
-    driver.hand(Poll())
-    driver.hand(CommitDone(driver.last(Commit).number))
-    driver.call_back()
-    driver.send()
-    driver.respond(1)
-    return driver
-
-
 def test_with_commits_even_what_is_only_added_waits_for_a_poll() -> None:
-    driver = given(stable_with_commits(), {ORDERS: [0, 1, 2]})
+    driver = given(stable(auto_commit=True), {ORDERS: [0, 1, 2]})
     assert [] == driver.effects
 
     driver.hand(Poll())
@@ -94,7 +91,7 @@ def test_with_commits_even_what_is_only_added_waits_for_a_poll() -> None:
 
 
 def test_a_commit_that_does_not_come_back_is_given_up_at_its_deadline() -> None:
-    driver = given(stable_with_commits(), {ORDERS: [0]})
+    driver = given(stable(auto_commit=True), {ORDERS: [0]})
     driver.hand(Poll())
     commit = driver.last(Commit)
     driver.send()
@@ -138,11 +135,31 @@ def test_an_assignment_that_comes_meanwhile_is_reconciled_next() -> None:
     driver.send()
     driver.respond(2, {ORDERS: [0, 1, 2]})
     driver.call_back()
-    assert {ORDERS: (0, 1)} == driver.request.topic_partitions
     driver.send()
 
     assert "RECONCILING" == driver.state
     assert partitions("orders", 2) == driver.last(CallPartitionsAssigned).partitions
+
+
+def test_what_may_be_taken_before_the_answer_comes_is_claimed_already() -> None:
+    driver = given(stable(), {ORDERS: [0, 1, 2]})  # 2 is being taken, its callback at work
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(3, {ORDERS: [0], CLICKS: [5]})
+    driver.wait(INTERVAL)
+    driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+    driver.wait(100)
+
+    assert {ORDERS: (0, 1, 2), CLICKS: (5,)} == driver.request.topic_partitions
+
+
+def test_what_is_given_up_is_claimed_no_more() -> None:
+    driver = given(stable(), {ORDERS: [1]})
+    driver.hand(Poll())
+    driver.call_back()
+    driver.call_back()
+
+    assert {ORDERS: (1,)} == driver.request.topic_partitions
 
 
 # ---- what ends it
