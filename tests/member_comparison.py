@@ -211,33 +211,40 @@ class Verdict:
         compared: How many events the two agree on.
         ended: The deliberate difference at which the comparison ended, if it did.
         difference: The first event at which they differ otherwise, with all that led there.
+        claims: In how many heartbeats ours claims to own more than Kafka's does; see `may_claim`.
     """
 
     compared: int
     ended: str | None = None
     difference: str | None = None
+    claims: int = 0
 
 
 def compare(program: Json, ours: list[Json], kafkas: list[Json]) -> Verdict:
     """Compares the reports of two lives of one program."""
     moment = Moment()
+    claims = 0
     for number, (event, our, kafka) in enumerate(zip(program["events"], ours, kafkas, strict=True)):
         moment.go_on(event, kafka)
         ended = next((name for name, applies in ENDS.items() if applies(moment)), None)
         found = differences(event, our, kafka)
+        claims += claims_more(our, kafka)
         if found and ended is None:
             ended = next((name for name, applies in EXCUSES.items() if applies(moment)), None)
         if ended is not None:
-            return Verdict(number, ended=ended)
+            return Verdict(number, ended=ended, claims=claims)
         if found:
             return Verdict(number, difference=_told(program, ours, number, found))
         moment.take_in()
-    return Verdict(len(ours))
+    return Verdict(len(ours), claims=claims)
 
 
 def differences(event: Json, our: Json, kafka: Json) -> list[str]:
     """What two reports of one event differ in."""
     ours, kafkas = visible(our), visible(kafka)
+    for request, effect in zip(ours["requests"], heartbeats(kafka), strict=False):
+        if may_claim(request, effect):
+            request["topic_partitions"] = effect["request"]["topic_partitions"]
     ours["metadata"], kafkas["metadata"] = our["metadata"], kafka["metadata"]
     if kafka["metadata"]:  # it asks on and on, ours does so once in a while
         ours["metadata"] = our["asked_lately"]
@@ -252,6 +259,34 @@ def differences(event: Json, our: Json, kafka: Json) -> list[str]:
     return [f"{name}: Kafka {kafkas[name]}, ours {ours[name]}" for name in kafkas if ours[name] != kafkas[name]]
 
 
+def heartbeats(report: Json) -> list[Json]:
+    """The heartbeats of a report."""
+    return [effect for effect in report["effects"] if effect["kind"] == "heartbeat"]
+
+
+def claims_more(our: Json, kafka: Json) -> int:
+    """How many heartbeats of a report claim what Kafka's do not."""
+    pairs = zip(heartbeats(our), heartbeats(kafka), strict=False)
+    return sum(ours["request"]["topic_partitions"] != kafkas["request"]["topic_partitions"] for ours, kafkas in pairs)
+
+
+def may_claim(request: Json, kafkas: Json) -> bool:
+    """Whether what our heartbeat claims to own is right, where Kafka's says what was reconciled last.
+
+    Ours is all that the member has or may take before the answer comes: that, what the coordinator wants now, and what
+    is being taken.
+    """
+    ours, said = request["topic_partitions"], kafkas["request"]["topic_partitions"]
+    if ours is None or said is None or request["member_epoch"] <= 0:
+        return False
+    return pairs(ours) == pairs(kafkas["given"])
+
+
+def pairs(assignment: Json) -> set[tuple[str, int]]:
+    """The partitions of an assignment."""
+    return {(topic, id) for topic, ids in assignment.items() for id in ids}
+
+
 def visible(report: Json) -> Json:
     """What is compared of any report.
 
@@ -263,7 +298,7 @@ def visible(report: Json) -> Json:
     for effect in report["effects"]:
         kind = effect["kind"]
         if kind == "heartbeat":
-            requests.append(effect["request"])
+            requests.append(dict(effect["request"]))
         elif kind == "error":
             known = effect["code"] in ERRORS
             others.append({"kind": kind, "code": effect["code"], "name": effect["name"]} if known else {"kind": kind})

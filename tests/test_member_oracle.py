@@ -13,7 +13,7 @@ import pytest
 
 from assignor.member.heartbeating import Heartbeating
 from assignor.member.heartbeats import HeartbeatFields, HeartbeatTimer
-from assignor.member.holdings import Holdings
+from assignor.member.local_assignment import LocalAssignment
 from assignor.member.membership import Membership
 from member_comparison import ENDS, EXCUSES, Verdict, compare
 from member_differences import program
@@ -52,21 +52,23 @@ def verdicts(oracle: MemberOracle, count: int, **others: Any) -> Iterator[tuple[
 
 
 def test_it_does_what_kafkas_own_classes_do(oracle: MemberOracle) -> None:
-    compared = drawn = whole = 0
+    compared = drawn = whole = claims = 0
     ended: Counter[str] = Counter()
     for verdict, events in verdicts(oracle, PROGRAMS):
         assert verdict.difference is None, verdict.difference
         compared += verdict.compared
         drawn += events
+        claims += verdict.claims
         if verdict.ended is None:
             whole += 1
         else:
             ended[verdict.ended] += 1
-    told = f"{compared} of {drawn} events and {whole} of {PROGRAMS} programs to the end; ended by {ended}"
+    told = f"{compared} of {drawn} events, {whole} of {PROGRAMS} programs to the end, {claims} claims; ended by {ended}"
     print(told)  # noqa: T201 - `pytest -s` says how much was compared
 
     assert compared > 0.75 * drawn, told
     assert whole > 0.55 * PROGRAMS, told
+    assert 0 < claims < 0.05 * compared, told
     assert whole + ended.total() == PROGRAMS, told
 
 
@@ -119,9 +121,9 @@ WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[
     "the coordinator is not looked for": (Heartbeating, "_ask_for_coordinator", lambda _: _nothing),
     "a leave is never complete": (Membership, "complete_leave", lambda _: _nothing),
     "each assignment is a new one": (
-        Holdings,
-        "receive",
-        lambda right: lambda holdings, given: (holdings.forget_target(), right(holdings, given)),
+        LocalAssignment,
+        "followed_by",
+        lambda _: lambda before, partitions: LocalAssignment(before.epoch + 1, partitions),
     ),
 }
 

@@ -48,7 +48,9 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Supplier;
@@ -183,7 +185,9 @@ public final class MemberOracle {
 
     private void networkLoop() {
         for (NetworkClientDelegate.UnsentRequest request : heartbeats.poll(clock.now).unsentRequests) {
-            effect("heartbeat").set("request", fields(request));
+            ObjectNode shown = effect("heartbeat");
+            shown.set("request", fields(request));
+            shown.set("given", given());
             requests.add(request);
         }
         member.poll(clock.now);
@@ -325,6 +329,21 @@ public final class MemberOracle {
             fields.set("topic_partitions", JSON.valueToTree(owned));
         }
         return fields;
+    }
+
+    /** What was reconciled last, what the coordinator wants beyond that, and what is being taken. */
+    private ObjectNode given() {
+        SortedMap<String, SortedSet<Integer>> all = new TreeMap<>();
+        List<Map<Uuid, SortedSet<Integer>>> parts = new ArrayList<>();
+        parts.add(member.currentAssignment().partitions);
+        parts.add(member.topicPartitionsAwaitingReconciliation());
+        if (member.state() == MemberState.RECONCILING) {
+            parts.add(member.taking);
+        }
+        for (Map<Uuid, SortedSet<Integer>> part : parts) {
+            part.forEach((id, ids) -> all.computeIfAbsent(hex(id), topic -> new TreeSet<>()).addAll(ids));
+        }
+        return JSON.valueToTree(all);
     }
 
     private static ArrayNode partitions(Collection<TopicPartition> partitions) {
@@ -494,11 +513,13 @@ public final class MemberOracle {
     }
 
     /**
-     * Kafka's member. Two things are noted that nothing else shows: a transition that its table refuses, since whoever
-     * asked for it may swallow the error, and that what is acknowledged already is about to be acknowledged again.
+     * Kafka's member. Noted is what nothing else shows: a transition that its table refuses, since whoever asked for it
+     * may swallow the error; that what is acknowledged already is about to be acknowledged again; and which partitions
+     * it is taking in this life.
      */
     private final class WatchedMember extends ConsumerMembershipManager {
         private LocalAssignment acknowledged = LocalAssignment.NONE;
+        private Map<Uuid, SortedSet<Integer>> taking = Map.of();
 
         private WatchedMember(String group, Optional<String> instance, Optional<String> rack, int rebalanceTimeout,
                               Optional<String> assignor, CommitRequestManager commits,
@@ -508,8 +529,24 @@ public final class MemberOracle {
         }
 
         @Override
+        void markReconciliationInProgress() {
+            super.markReconciliationInProgress();
+            taking = new HashMap<>(topicPartitionsAwaitingReconciliation());
+            taking.keySet().retainAll(names.known.keySet());
+        }
+
+        @Override
+        void markReconciliationCompleted() {
+            super.markReconciliationCompleted();
+            taking = Map.of();
+        }
+
+        @Override
         protected void transitionTo(MemberState next) {
             MemberState before = state();
+            if (next == MemberState.JOINING) {
+                taking = Map.of();
+            }
             if (next == MemberState.ACKNOWLEDGING) {
                 if (!reconciliationInProgress() && currentAssignment().equals(acknowledged)) {
                     effect("again");
