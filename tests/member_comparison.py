@@ -62,6 +62,11 @@ class Moment:
         return number
 
     @property
+    def overtaken(self) -> bool:
+        """Whether the event is about a heartbeat that is not the last one."""
+        return self.heartbeat is not None and self.heartbeat != len(self.sent) - 1
+
+    @property
     def answered_well(self) -> int | None:
         """The epoch of an answer without an error."""
         epoch: int | None = self.event["epoch"] if self.event.get("error") == 0 else None
@@ -80,7 +85,7 @@ class Moment:
         number = self.heartbeat
         if number is not None:
             self.goodbye = None if number == self.goodbye else self.goodbye
-            self.confused = number != len(self.sent) - 1 and (self.confused or self.before["in_flight"])
+            self.confused = self.overtaken and (self.confused or self.before["in_flight"])
         number = self.event.get("callback")
         if number is not None:
             self.losing.discard(number)
@@ -158,7 +163,7 @@ def _takes_assignment_from_earlier_life(moment: Moment) -> bool:
 
 
 def _takes_for_last(moment: Moment) -> bool:
-    return moment.confused
+    return moment.confused or (moment.overtaken and moment.before["in_flight"])
 
 
 def _waits_for_no_poll(moment: Moment) -> bool:
