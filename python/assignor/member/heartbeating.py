@@ -232,7 +232,7 @@ class Heartbeating:
             topics,
             pattern,
             membership.holdings.current,
-            membership.claimed(),
+            membership.claimed,
             joining=state is MemberState.JOINING,
         )
         self._last += 1

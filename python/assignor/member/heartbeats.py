@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from assignor.member.messages import HeartbeatRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assignor.member.local_assignment import LocalAssignment
     from assignor.member.messages import Assignment
 
@@ -147,7 +149,7 @@ class HeartbeatFields:
         topics: tuple[str, ...],
         pattern: str | None,
         current: LocalAssignment,
-        claimed: Assignment,
+        claimed: Callable[[], Assignment],
         *,
         joining: bool,
     ) -> HeartbeatRequest:
@@ -161,7 +163,7 @@ class HeartbeatFields:
             topics: The names that it subscribes to.
             pattern: The pattern that it subscribes to.
             current: The assignment that was reconciled last.
-            claimed: What to say that the member owns.
+            claimed: Gives what to say that the member owns, which takes a while to put together.
             joining: Whether the coordinator knows nothing of it.
         """
         constants = joining or not self._sent_constants
@@ -176,7 +178,7 @@ class HeartbeatFields:
             subscribed_topic_names=topics if joining or topics != self._sent_topics else None,
             subscribed_topic_regex=(pattern or "") if says_pattern else None,
             server_assignor=self._server_assignor if constants else None,
-            topic_partitions=claimed if joining or current != self._sent_assignment else None,
+            topic_partitions=claimed() if joining or current != self._sent_assignment else None,
         )
         self._sent_constants = True
         self._sent_topics = topics

@@ -66,7 +66,8 @@ class Holdings:
     Attributes:
         target: What the coordinator wants the member to own.
         current: What of it was reconciled last; it may be less than the target as long as names are missing.
-        owned: The partitions by name that the application has.
+        taken: What the application has by topic id; ahead of `current` until its callback came back well.
+        owned: The same by name.
         untold: Those of them for which the application's callback failed.
         unresolved: The topics of the target without a known name, ids ascending, as of the last look.
     """
@@ -84,6 +85,7 @@ class Holdings:
     def forget(self) -> None:
         """Nothing was given, and what is owned is not to be claimed any more."""
         self.current = self.target = NO_ASSIGNMENT
+        self.taken: Assignment = {}
         self.unresolved: tuple[UUID, ...] = ()
 
     def learn(self, names: Mapping[UUID, str]) -> None:
@@ -93,6 +95,11 @@ class Holdings:
     def receive(self, partitions: Mapping[UUID, Iterable[int]]) -> None:
         """The coordinator gave an assignment."""
         self.target = self.target.followed_by({topic_id: tuple(ids) for topic_id, ids in partitions.items()})
+
+    def take(self, way: Reconciliation) -> None:
+        """The application has what a reconciliation leads to; its callback has not come back yet."""
+        self.owned = way.owned
+        self.taken = way.result.partitions
 
     @property
     def reconciled(self) -> bool:

@@ -104,7 +104,7 @@ class Reconciling:
         """
         way = self._reconciliation if self.state is MemberState.RECONCILING else None
         taking = way.result if way is not None and way.life == self.life else self.holdings.target
-        return union(self.holdings.current.partitions, taking.partitions, self.holdings.target.partitions)
+        return union(self.holdings.taken, taking.partitions, self.holdings.target.partitions)
 
     def reconcile(self, now: int, *, polled: bool = False) -> bool:
         """Begin to turn what the member has into what it was given, if that can begin now.
@@ -193,7 +193,7 @@ class Reconciling:
             self._give_up()
 
     def _assign(self, way: Reconciliation) -> None:
-        self.holdings.owned = way.owned
+        self.holdings.take(way)
         number = self._begin(Task.ASSIGN)
         self._out.append(effects.CallPartitionsAssigned(number, way.added, in_order(way.owned)))
 
