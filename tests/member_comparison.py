@@ -216,7 +216,7 @@ class Verdict:
         compared: How many events the two agree on.
         ended: The deliberate difference at which the comparison ended, if it did.
         difference: The first event at which they differ otherwise, with all that led there.
-        claims: In how many heartbeats ours claims to own more than Kafka's does; see `may_claim`.
+        claims: In how many heartbeats ours claims something else to own than Kafka's does.
     """
 
     compared: int
@@ -233,7 +233,7 @@ def compare(program: Json, ours: list[Json], kafkas: list[Json]) -> Verdict:
         moment.go_on(event, kafka)
         ended = next((name for name, applies in ENDS.items() if applies(moment)), None)
         found = differences(event, our, kafka)
-        claims += claims_more(our, kafka)
+        claims += other_claims(our, kafka)
         if found and ended is None:
             ended = next((name for name, applies in EXCUSES.items() if applies(moment)), None)
         if ended is not None:
@@ -247,9 +247,10 @@ def compare(program: Json, ours: list[Json], kafkas: list[Json]) -> Verdict:
 def differences(event: Json, our: Json, kafka: Json) -> list[str]:
     """What two reports of one event differ in."""
     ours, kafkas = visible(our), visible(kafka)
-    for request, effect in zip(ours["requests"], heartbeats(kafka), strict=False):
-        if may_claim(request, effect):
-            request["topic_partitions"] = effect["request"]["topic_partitions"]
+    # Kafka's says what was reconciled last; ours claims all that the member has or may take before the answer comes.
+    for request, effect in zip(kafkas["requests"], heartbeats(kafka), strict=True):
+        if request["topic_partitions"] is not None and request["member_epoch"] >= 0:
+            request["topic_partitions"] = effect["given"]
     ours["metadata"], kafkas["metadata"] = our["metadata"], kafka["metadata"]
     if kafka["metadata"]:  # it asks on and on, ours does so once in a while
         ours["metadata"] = our["asked_lately"]
@@ -269,27 +270,10 @@ def heartbeats(report: Json) -> list[Json]:
     return [effect for effect in report["effects"] if effect["kind"] == "heartbeat"]
 
 
-def claims_more(our: Json, kafka: Json) -> int:
-    """How many heartbeats of a report claim what Kafka's do not."""
+def other_claims(our: Json, kafka: Json) -> int:
+    """How many heartbeats of a report claim something else than Kafka's do."""
     pairs = zip(heartbeats(our), heartbeats(kafka), strict=False)
     return sum(ours["request"]["topic_partitions"] != kafkas["request"]["topic_partitions"] for ours, kafkas in pairs)
-
-
-def may_claim(request: Json, kafkas: Json) -> bool:
-    """Whether what our heartbeat claims to own is right, where Kafka's says what was reconciled last.
-
-    Ours is all that the member has or may take before the answer comes: that, what the coordinator wants now, and what
-    is being taken.
-    """
-    ours, said = request["topic_partitions"], kafkas["request"]["topic_partitions"]
-    if ours is None or said is None or request["member_epoch"] <= 0:
-        return False
-    return pairs(ours) == pairs(kafkas["given"])
-
-
-def pairs(assignment: Json) -> set[tuple[str, int]]:
-    """The partitions of an assignment."""
-    return {(topic, id) for topic, ids in assignment.items() for id in ids}
 
 
 def visible(report: Json) -> Json:

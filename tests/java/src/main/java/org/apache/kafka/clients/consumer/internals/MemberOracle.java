@@ -36,6 +36,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -68,6 +69,9 @@ public final class MemberOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final LogContext LOG = new LogContext();
     private static final Map<Integer, ConsumerConfig> CONFIGS = new HashMap<>();
+
+    /** What the coordinator wants the member to own, which Kafka's member keeps to itself. */
+    private static final Field TARGET = target();
 
     /** Bounds the rounds of the network loop after one event: a member that never comes to rest is cut off. */
     private static final int ROUNDS = 12;
@@ -331,12 +335,12 @@ public final class MemberOracle {
         return fields;
     }
 
-    /** What was reconciled last, what the coordinator wants beyond that, and what is being taken. */
+    /** What the application has, what the coordinator wants, and what is being taken. */
     private ObjectNode given() {
         SortedMap<String, SortedSet<Integer>> all = new TreeMap<>();
         List<Map<Uuid, SortedSet<Integer>>> parts = new ArrayList<>();
-        parts.add(member.currentAssignment().partitions);
-        parts.add(member.topicPartitionsAwaitingReconciliation());
+        parts.add(member.taken);
+        parts.add(member.target());
         if (member.state() == MemberState.RECONCILING) {
             parts.add(member.taking);
         }
@@ -351,6 +355,16 @@ public final class MemberOracle {
         partitions.stream().sorted(AbstractMembershipManager.TOPIC_PARTITION_COMPARATOR)
             .forEach(partition -> sorted.addArray().add(partition.topic()).add(partition.partition()));
         return sorted;
+    }
+
+    private static Field target() {
+        try {
+            Field field = AbstractMembershipManager.class.getDeclaredField("currentTargetAssignment");
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException error) {
+            throw new ExceptionInInitializerError(error);
+        }
     }
 
     private static Uuid uuid(String text) {
@@ -490,6 +504,7 @@ public final class MemberOracle {
                 shown.set("partitions", partitions(assigned.addedPartitions()));
                 shown.set("assignment", partitions(assigned.assignedPartitions()));
                 callbacks.add(event);
+                member.taken = member.taking;
                 member.applyAssignment(assigned.assignedPartitions(), assigned.addedPartitions());
             } else {
                 effect("threw").put("class", event.getClass().getSimpleName()).put("message", "not expected");
@@ -515,11 +530,12 @@ public final class MemberOracle {
     /**
      * Kafka's member. Noted is what nothing else shows: a transition that its table refuses, since whoever asked for it
      * may swallow the error; that what is acknowledged already is about to be acknowledged again; and which partitions
-     * it is taking in this life.
+     * it is taking, or the application has, in this life.
      */
     private final class WatchedMember extends ConsumerMembershipManager {
         private LocalAssignment acknowledged = LocalAssignment.NONE;
         private Map<Uuid, SortedSet<Integer>> taking = Map.of();
+        private Map<Uuid, SortedSet<Integer>> taken = Map.of();
 
         private WatchedMember(String group, Optional<String> instance, Optional<String> rack, int rebalanceTimeout,
                               Optional<String> assignor, CommitRequestManager commits,
@@ -528,10 +544,18 @@ public final class MemberOracle {
                 LOG, application, clock, metrics, MemberOracle.this.autoCommit);
         }
 
+        private Map<Uuid, SortedSet<Integer>> target() {
+            try {
+                return ((LocalAssignment) TARGET.get(this)).partitions;
+            } catch (IllegalAccessException error) {
+                throw new IllegalStateException(error);
+            }
+        }
+
         @Override
         void markReconciliationInProgress() {
             super.markReconciliationInProgress();
-            taking = new HashMap<>(topicPartitionsAwaitingReconciliation());
+            taking = new HashMap<>(target());
             taking.keySet().retainAll(names.known.keySet());
         }
 
@@ -544,8 +568,9 @@ public final class MemberOracle {
         @Override
         protected void transitionTo(MemberState next) {
             MemberState before = state();
-            if (next == MemberState.JOINING) {
+            if (next == MemberState.JOINING || next == MemberState.FENCED || next == MemberState.LEAVING) {
                 taking = Map.of();
+                taken = Map.of();
             }
             if (next == MemberState.ACKNOWLEDGING) {
                 if (!reconciliationInProgress() && currentAssignment().equals(acknowledged)) {
