@@ -17,7 +17,7 @@ from member_life import Json
 
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "target" / "member-oracle"
-SOURCE = HERE / "java/src/main/java/org/apache/kafka/clients/consumer/internals/MemberOracle.java"
+SOURCES = HERE / "java/src/main/java/org/apache/kafka/clients/consumer/internals"
 PROGRAM = "org.apache.kafka.clients.consumer.internals.MemberOracle"
 OPTIONS = ("-Dlog4j2.level=OFF", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
 
@@ -76,17 +76,18 @@ def _compile(jars: Path) -> None:
     made = BUILT / f"{PROGRAM.replace('.', '/')}.class"
     if not list(jars.glob("kafka-clients-*.jar")):
         raise OracleMissingError(f"no jars of Kafka in {jars.name}; tests/broker/pom.xml has Maven fetch them")
-    if made.exists() and made.stat().st_mtime > SOURCE.stat().st_mtime:
+    sources = sorted(SOURCES.glob("*.java"))
+    if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return
     javac = shutil.which("javac")
     if javac is None:
         raise OracleMissingError("javac was not found")
     BUILT.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [javac, "-d", str(BUILT), "-cp", str(jars / "*"), str(SOURCE)],
+        [javac, "-d", str(BUILT), "-cp", str(jars / "*"), *map(str, sources)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     if done.returncode:
-        raise RuntimeError(f"javac could not compile {SOURCE.name}: {done.stdout.strip()}")
+        raise RuntimeError(f"javac could not compile {SOURCES}: {done.stdout.strip()}")
