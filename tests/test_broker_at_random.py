@@ -114,6 +114,31 @@ def test_a_newcomer_with_a_pattern_of_no_topic_takes_part_in_sharing_out(
     assert [] == list(differences(json.loads(story.recording.line())))
 
 
+def test_a_static_member_that_comes_back_has_the_pattern_of_the_one_before_unless_it_says_there_is_none(
+    broker: Cluster, told: list[Recording]
+) -> None:
+    """A field that is not given means "as before", even for a member that joins."""
+    from broker.story import Story
+
+    with Story(broker, "pattern-handed-on", "range", told.append) as story:
+        story.create_topics(orders=2, payments=1)
+        first = HandMember(story, "a", instance_id="one")
+        first.join(pattern=story.topic(".*"))
+        story.wait(100)
+        first.beat()
+        assert {"orders": [0, 1], "payments": [0]} == first.has()
+        first.leave_for_now()
+        second = HandMember(story, "b", instance_id="one")
+        second.join("payments")
+        assert {"orders": [0, 1], "payments": [0]} == second.has()
+        second.leave_for_now()
+        third = HandMember(story, "c", instance_id="one")
+        third.join("payments", pattern="")
+        assert {"payments": [0]} == third.has()
+        third.leave()
+    assert [] == list(differences(json.loads(story.recording.line())))
+
+
 def _settle(story: Story, *members: HandMember) -> None:
     """Lets members say what they were given, in turns, a few times."""
     for _ in range(3):
