@@ -17,7 +17,15 @@ from assignor.member.effects import (
     RequestMetadata,
     SendHeartbeat,
 )
-from assignor.member.events import CallbackDone, CallbackFailed, CommitDone, CommitFailed, MetadataArrived, Poll
+from assignor.member.events import (
+    CallbackDone,
+    CallbackFailed,
+    CommitDone,
+    CommitFailed,
+    MetadataArrived,
+    Poll,
+    TransportFailed,
+)
 from member_driver import CLICKS, INTERVAL, ORDERS, Driver, joining, partitions, reconciling, stable
 
 UNKNOWN, LATE = UUID(int=8), UUID(int=9)
@@ -127,11 +135,31 @@ def test_an_assignment_that_comes_meanwhile_is_reconciled_next() -> None:
     driver.send()
     driver.respond(2, {ORDERS: [0, 1, 2]})
     driver.call_back()
-    assert {ORDERS: (0, 1)} == driver.request.topic_partitions
     driver.send()
 
     assert "RECONCILING" == driver.state
     assert partitions("orders", 2) == driver.last(CallPartitionsAssigned).partitions
+
+
+def test_what_may_be_taken_before_the_answer_comes_is_claimed_already() -> None:
+    driver = given(stable(), {ORDERS: [0, 1, 2]})  # 2 is being taken, its callback at work
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(3, {ORDERS: [0], CLICKS: [5]})
+    driver.wait(INTERVAL)
+    driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+    driver.wait(100)
+
+    assert {ORDERS: (0, 1, 2), CLICKS: (5,)} == driver.request.topic_partitions
+
+
+def test_what_is_given_up_is_claimed_no_more() -> None:
+    driver = given(stable(), {ORDERS: [1]})
+    driver.hand(Poll())
+    driver.call_back()
+    driver.call_back()
+
+    assert {ORDERS: (1,)} == driver.request.topic_partitions
 
 
 # ---- what ends it

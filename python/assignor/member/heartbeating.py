@@ -225,7 +225,12 @@ class Heartbeating:
         state = membership.state
         topics, pattern = membership.subscription()
         request = self._fields.request(
-            membership.epoch, topics, pattern, membership.holdings.current, joining=state is MemberState.JOINING
+            membership.epoch,
+            topics,
+            pattern,
+            membership.holdings.current,
+            membership.claimed,
+            joining=state is MemberState.JOINING,
         )
         self._last += 1
         self._under_way[self._last] = Heartbeat(

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 from assignor.member.messages import HeartbeatRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assignor.member.local_assignment import LocalAssignment
+    from assignor.member.messages import Assignment
 
 __all__ = ["Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
 
@@ -144,13 +147,22 @@ class HeartbeatFields:
         topics: tuple[str, ...],
         pattern: str | None,
         current: LocalAssignment,
+        claimed: Callable[[], Assignment],
         *,
         joining: bool,
     ) -> HeartbeatRequest:
         """The next heartbeat; what it says counts as said.
 
-        An assignment is said again if it was acknowledged anew, even if its partitions are the same. A pattern that is
-        gone is said as "".
+        What the member owns is said again if an assignment was acknowledged anew, even if it has the same partitions.
+        A pattern that is gone is said as "".
+
+        Args:
+            epoch: The member's.
+            topics: The names that it subscribes to.
+            pattern: The pattern that it subscribes to.
+            current: The assignment that was reconciled last.
+            claimed: Gives what to say that the member owns, which takes a while to put together.
+            joining: Whether the coordinator knows nothing of it.
         """
         constants = joining or not self._sent_constants
         says_pattern = pattern != self._sent_pattern or (joining and pattern is not None)
@@ -164,7 +176,7 @@ class HeartbeatFields:
             subscribed_topic_names=topics if joining or topics != self._sent_topics else None,
             subscribed_topic_regex=(pattern or "") if says_pattern else None,
             server_assignor=self._server_assignor if constants else None,
-            topic_partitions=current.partitions if joining or current != self._sent_assignment else None,
+            topic_partitions=claimed() if joining or current != self._sent_assignment else None,
         )
         self._sent_constants = True
         self._sent_topics = topics

@@ -15,13 +15,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from uuid import UUID
 
+    from assignor.member.messages import Assignment
 
-__all__ = ["Holdings", "Reconciliation", "in_order"]
+
+__all__ = ["Holdings", "Reconciliation", "in_order", "union"]
 
 
 def in_order(partitions: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
     """The partitions by topic, in Java's order of strings, and by id."""
     return tuple(sorted(partitions, key=lambda partition: (java_order(partition.topic), partition.partition)))
+
+
+def union(*assignments: Assignment) -> Assignment:
+    """All that is in any of the assignments.
+
+    Example:
+        >>> from uuid import UUID
+        >>> union({UUID(int=1): (0, 2)}, {UUID(int=1): (1, 2)})
+        {UUID('00000000-0000-0000-0000-000000000001'): (0, 1, 2)}
+    """
+    found: dict[UUID, set[int]] = {}
+    for assignment in assignments:
+        for topic_id, ids in assignment.items():
+            found.setdefault(topic_id, set()).update(ids)
+    return {topic_id: tuple(sorted(found[topic_id])) for topic_id in sorted(found)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +66,8 @@ class Holdings:
     Attributes:
         target: What the coordinator wants the member to own.
         current: What of it was reconciled last; it may be less than the target as long as names are missing.
-        owned: The partitions by name that the application has.
+        taken: What the application has by topic id; ahead of `current` until its callback came back well.
+        owned: The same by name.
         untold: Those of them for which the application's callback failed.
         unresolved: The topics of the target without a known name, ids ascending, as of the last look.
     """
@@ -62,12 +80,12 @@ class Holdings:
     def clear(self) -> None:
         """Nothing was given, nothing is owned."""
         self.owned = self.untold = frozenset[TopicPartition]()
-        self.current = NO_ASSIGNMENT
-        self.forget_target()
+        self.forget()
 
-    def forget_target(self) -> None:
-        """Nothing was given in this life yet."""
-        self.target = NO_ASSIGNMENT
+    def forget(self) -> None:
+        """Nothing was given, and what is owned is not to be claimed any more."""
+        self.current = self.target = NO_ASSIGNMENT
+        self.taken: Assignment = {}
         self.unresolved: tuple[UUID, ...] = ()
 
     def learn(self, names: Mapping[UUID, str]) -> None:
@@ -77,6 +95,11 @@ class Holdings:
     def receive(self, partitions: Mapping[UUID, Iterable[int]]) -> None:
         """The coordinator gave an assignment."""
         self.target = self.target.followed_by({topic_id: tuple(ids) for topic_id, ids in partitions.items()})
+
+    def take(self, way: Reconciliation) -> None:
+        """The application has what a reconciliation leads to; its callback has not come back yet."""
+        self.owned = way.owned
+        self.taken = way.result.partitions
 
     @property
     def reconciled(self) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from assignor.member import effects
 from assignor.member.holdings import in_order
-from assignor.member.local_assignment import NO_ASSIGNMENT
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
 from assignor.member.reconciling import Reconciling, Task
 from assignor.member.state import MemberState
@@ -134,7 +133,7 @@ class Membership(Reconciling):
         if before is self.state:
             return
         self.epoch = JOIN_EPOCH
-        self.holdings.current = NO_ASSIGNMENT
+        self.holdings.forget()
         if self.state is MemberState.FENCED or self._poll_expired:
             self._poll_expired = False
             self._lose_all()
@@ -198,7 +197,6 @@ class Membership(Reconciling):
         self._go(trigger)
         self.life += 1
         self.epoch = JOIN_EPOCH
-        self.holdings.forget_target()
 
     def _lose_all(self) -> None:
         partitions = in_order(self.holdings.owned)
@@ -230,5 +228,5 @@ class Membership(Reconciling):
 
     def _depart(self) -> None:
         self.epoch = self._leave_epoch
-        self.holdings.current = NO_ASSIGNMENT
+        self.holdings.forget()
         self._go(Trigger.RELEASED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalStateError
 from assignor.member import effects
-from assignor.member.holdings import Holdings, Reconciliation, in_order
+from assignor.member.holdings import Holdings, Reconciliation, in_order, union
 from assignor.member.messages import JOIN_EPOCH
 from assignor.member.state import MemberState
 from assignor.member.transitions import Trigger, next_state
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from assignor.member.effects import Effect
+    from assignor.member.messages import Assignment
 
 __all__ = ["Reconciling", "Task"]
 
@@ -95,6 +96,15 @@ class Reconciling:
             )
 
     # ---- reconciling
+
+    def claimed(self) -> Assignment:
+        """What a heartbeat says that the member owns: what it has, and all that it may take before the answer comes.
+
+        A coordinator with another target in mind takes what is not said for given up, and gives it to somebody else.
+        """
+        way = self._reconciliation if self.state is MemberState.RECONCILING else None
+        taking = way.result if way is not None and way.life == self.life else self.holdings.target
+        return union(self.holdings.taken, taking.partitions, self.holdings.target.partitions)
 
     def reconcile(self, now: int, *, polled: bool = False) -> bool:
         """Begin to turn what the member has into what it was given, if that can begin now.
@@ -183,7 +193,7 @@ class Reconciling:
             self._give_up()
 
     def _assign(self, way: Reconciliation) -> None:
-        self.holdings.owned = way.owned
+        self.holdings.take(way)
         number = self._begin(Task.ASSIGN)
         self._out.append(effects.CallPartitionsAssigned(number, way.added, in_order(way.owned)))
 
