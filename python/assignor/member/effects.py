@@ -82,7 +82,8 @@ class CallPartitionsRevoked:
 class CallPartitionsAssigned:
     """Make the assignment effective, then call `onPartitionsAssigned` with what is new in it, which may be nothing.
 
-    Nothing is fetched from what is new before the callback came back; `CallbackDone` or `CallbackFailed` answers.
+    Nothing is fetched from what is new before the callback came back; `CallbackDone` or `CallbackFailed` answers. Once
+    it did well, everything of the assignment may be fetched from, also what `PauseFetching` paused before.
 
     Attributes:
         number: Of the callback.

@@ -122,20 +122,20 @@ class Heartbeating:
     def failed(self, number: int, now: int, *, retriable: bool, message: str) -> None:
         """A heartbeat got no answer; a goodbye is not said twice."""
         heartbeat = self._finish(number)
-        if heartbeat is None:
+        if heartbeat is None or not heartbeat.awaited:
             return
         self._fields.forget()
         self._timer.failed(now)
-        if heartbeat.leaves:
-            self._membership.complete_leave()
         if not retriable and heartbeat.life == self._membership.life:
             error = heartbeat_error(UNKNOWN_SERVER_ERROR)
             self._membership.fail(UNKNOWN_SERVER_ERROR, error.name, message or "the heartbeat could not be sent")
+        if heartbeat.leaves:
+            self._membership.complete_leave()
 
     def answered(self, number: int, response: HeartbeatResponse, now: int) -> None:
         """A heartbeat was answered; an answer that comes twice, or after the heartbeat was given up, means nothing."""
         heartbeat = self._finish(number)
-        if heartbeat is None:
+        if heartbeat is None or not heartbeat.awaited:
             return
         membership = self._membership
         if response.error_code:
@@ -176,6 +176,9 @@ class Heartbeating:
         if self._poll_is_overdue(now):
             membership.expire_poll()
             self._send(now)
+            # The member may be back before this goodbye is answered, and must not take the answer for one to its join.
+            self._under_way[self._last].awaited = False
+            self._in_flight = None
             self._timer.forget_failures()
             self._fields.forget()
             return True

@@ -30,6 +30,7 @@ class Heartbeat:
         acknowledges: Whether it carries the acknowledgement of an assignment.
         leaves: Whether it is the goodbye.
         expires: When it counts as lost.
+        awaited: Whether its answer means anything.
         sent: Whether it is on its way.
     """
 
@@ -37,6 +38,7 @@ class Heartbeat:
     acknowledges: bool
     leaves: bool
     expires: int
+    awaited: bool = True
     sent: bool = False
 
 

@@ -75,7 +75,7 @@ class Membership(Reconciling):
         before = self.state
         self._go(Trigger.LEAVE)
         left, self._subscription = self._subscription, None
-        if before is MemberState.FENCED:
+        if before in OUTSIDE:
             self._release_all()
         if self.state is not MemberState.PREPARE_LEAVING and not self._leave_wanted:
             self._out.append(effects.LeaveCompleted())
@@ -132,7 +132,7 @@ class Membership(Reconciling):
         self._go(Trigger.FENCED)
         if before is self.state:
             return
-        self.epoch = JOIN_EPOCH
+        self.epoch = JOIN_EPOCH if self.state is MemberState.FENCED else self._leave_epoch
         self.holdings.forget()
         if self.state is MemberState.FENCED or self._poll_expired:
             self._poll_expired = False
