@@ -8,8 +8,11 @@ import confluent_kafka
 import pytest
 from kio.schema.errors import ErrorCode
 
+import vector_files
 from assignor.member import MemberState
+from broker import recording
 from broker.by_hand import HandMember
+from broker.life import FILE, Life
 from broker.members import Members, side_by_side
 
 if TYPE_CHECKING:
@@ -57,6 +60,31 @@ def test_members_of_ours_share_with_consumers_of_librdkafka(tell: Callable[..., 
         finally:
             for other in members.others:
                 other.close()
+
+
+def test_the_life_of_one_beside_another_that_comes_and_goes(tell: Callable[..., Story]) -> None:
+    with tell("life", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        life = Life(story.ids, story.topic(""))
+        one = members.join("one", "orders", life=life)
+        members.settle()
+        other = members.join("other", "orders")
+        members.settle()
+        other.leave()
+        members.settle()
+        one.doubted = True
+        members.meanwhile(lambda: HandMember(story, one.member_id).leave())
+        members.until(lambda: one.calls[-1][0] == "lost")
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        one.leave()
+        members.until(lambda: one.left)
+        states = [entry["state"] for entry in life.entries]
+        assert {state.name for state in MemberState} - {"FATAL", "STALE"} == set(states)
+        assert "UNSUBSCRIBED" == states[-1]
+        if recording.wanted():
+            life.write(vector_files.OWN_FOLDER / FILE)
 
 
 def test_what_a_leaving_member_had_goes_to_the_others(tell: Callable[..., Story]) -> None:
