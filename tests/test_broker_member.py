@@ -309,6 +309,28 @@ def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(tell: Calla
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
+def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(tell: Callable[..., Story]) -> None:
+    with tell("lost-answer", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        slow = members.join("slow", "orders")
+        members.settle()
+        slow.leave()
+        members.until(lambda: slow.left)
+        slow.holds_callbacks = True
+        slow.subscribe(story.topic("orders"))
+        members.until(lambda: slow.member.assignment)
+        quick = members.join("quick", "orders")
+        members.until(lambda: quick.member.state == MemberState.STABLE)
+        slow.loses_answers = 1
+        members.run(1.5)
+        assert (0, 4, 0) == (slow.loses_answers, len(slow.member.assignment), len(quick.member.assignment))
+        slow.release_callbacks()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
+
+
 def test_what_is_given_up_is_committed_first(tell: Callable[..., Story]) -> None:
     with tell("commits", "range") as story:
         story.create_topics(orders=4)

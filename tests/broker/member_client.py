@@ -43,6 +43,7 @@ class MemberClient:
     Attributes:
         polls: Whether the application polls.
         holds_callbacks: Whether callbacks wait for `release_callbacks`.
+        loses_answers: How many of the next answers to heartbeats get lost.
         frozen: Whether the whole process stands still.
         doubted: Whether others may own what it believes to own: the coordinator has given it up and it cannot know.
         calls: The callbacks, in order: "revoked", "assigned" or "lost", and the partitions.
@@ -63,6 +64,7 @@ class MemberClient:
         self.member = Member(group_id, self.member_id, **options)
         self.polls = True
         self.holds_callbacks = False
+        self.loses_answers = 0
         self.frozen = False
         self.doubted = False
         self.calls: list[tuple[str, tuple[TopicPartition, ...]]] = []

@@ -157,7 +157,11 @@ class Members:
                 return
             response = from_wire(body)
             self.story.recording.exchange(sent, self.now(), client.name, request, response)
-            self._hand_over(client, events.ResponseReceived(number, response))
+            if client.loses_answers:
+                client.loses_answers -= 1
+                self._hand_over(client, events.TransportFailed(number, True, "lost"))
+            else:
+                self._hand_over(client, events.ResponseReceived(number, response))
 
         return self._ask(to_wire(request), ConsumerGroupHeartbeatResponse, answered)
 
