@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.broker
 
-STEPS = 30
+STEPS = 25
 TOPICS = ["orders", "payments", "refunds"]
 
 
