@@ -140,6 +140,7 @@ def test_an_instance_id_keeps_its_partitions_for_whoever_comes_with_it(tell: Cal
         story.describe()
 
 
+@pytest.mark.long
 def test_whoever_is_silent_or_holds_on_too_long_is_removed(tell: Callable[..., Story]) -> None:
     with tell("timeouts-by-hand", "range") as story:
         story.create_topics(orders=4)

@@ -8,8 +8,11 @@ import confluent_kafka
 import pytest
 from kio.schema.errors import ErrorCode
 
+import vector_files
 from assignor.member import MemberState
+from broker import recording
 from broker.by_hand import HandMember
+from broker.life import FILE, Life
 from broker.members import Members, side_by_side
 
 if TYPE_CHECKING:
@@ -57,6 +60,31 @@ def test_members_of_ours_share_with_consumers_of_librdkafka(tell: Callable[..., 
         finally:
             for other in members.others:
                 other.close()
+
+
+def test_the_life_of_one_beside_another_that_comes_and_goes(tell: Callable[..., Story]) -> None:
+    with tell("life", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        life = Life(story.ids, story.topic(""))
+        one = members.join("one", "orders", life=life)
+        members.settle()
+        other = members.join("other", "orders")
+        members.settle()
+        other.leave()
+        members.settle()
+        one.doubted = True
+        members.meanwhile(lambda: HandMember(story, one.member_id).leave())
+        members.until(lambda: one.calls[-1][0] == "lost")
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        one.leave()
+        members.until(lambda: one.left)
+        states = [entry["state"] for entry in life.entries]
+        assert {state.name for state in MemberState} - {"FATAL", "STALE"} == set(states)
+        assert "UNSUBSCRIBED" == states[-1]
+        if recording.wanted():
+            life.write(vector_files.OWN_FOLDER / FILE)
 
 
 def test_what_a_leaving_member_had_goes_to_the_others(tell: Callable[..., Story]) -> None:
@@ -275,6 +303,28 @@ def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(tell: Calla
         assert (4, 0) == (len(slow.member.assignment), len(quick.member.assignment))
         slow.doubted = True
         members.until(lambda: len(quick.member.assignment) == 4)
+        slow.release_callbacks()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
+
+
+def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(tell: Callable[..., Story]) -> None:
+    with tell("lost-answer", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        slow = members.join("slow", "orders")
+        members.settle()
+        slow.leave()
+        members.until(lambda: slow.left)
+        slow.holds_callbacks = True
+        slow.subscribe(story.topic("orders"))
+        members.until(lambda: slow.member.assignment)
+        quick = members.join("quick", "orders")
+        members.until(lambda: quick.member.state == MemberState.STABLE)
+        slow.loses_answers = 1
+        members.run(1.5)
+        assert (0, 4, 0) == (slow.loses_answers, len(slow.member.assignment), len(quick.member.assignment))
         slow.release_callbacks()
         assert members.settle() == members.view()
         assert members.partitions() == members.owned()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from assignor import TopicPartition
     from assignor.member.effects import Effect
     from assignor.member.events import Event
+    from broker.life import Life
 
     class Network(Protocol):
         """What carries a client's questions; each is answered by an event, some time later."""
@@ -42,6 +43,7 @@ class MemberClient:
     Attributes:
         polls: Whether the application polls.
         holds_callbacks: Whether callbacks wait for `release_callbacks`.
+        loses_answers: How many of the next answers to heartbeats get lost.
         frozen: Whether the whole process stands still.
         doubted: Whether others may own what it believes to own: the coordinator has given it up and it cannot know.
         calls: The callbacks, in order: "revoked", "assigned" or "lost", and the partitions.
@@ -50,6 +52,8 @@ class MemberClient:
         left: How often it was told that it had left.
         history: What it owned since when.
         offsets: How far the application got.
+        life: Keeps each event and what came of it, if it is given.
+        looks: Is called after each event.
     """
 
     def __init__(self, network: Network, group_id: str, name: str, **options: Any) -> None:
@@ -60,6 +64,7 @@ class MemberClient:
         self.member = Member(group_id, self.member_id, **options)
         self.polls = True
         self.holds_callbacks = False
+        self.loses_answers = 0
         self.frozen = False
         self.doubted = False
         self.calls: list[tuple[str, tuple[TopicPartition, ...]]] = []
@@ -72,6 +77,7 @@ class MemberClient:
         self._events: deque[Event] = deque()
         self._wake_at: int | None = None
         self._handling = False
+        self.life: Life | None = None
         self.looks: Callable[[], None] = lambda: None
 
     def subscribe(self, *topics: str, pattern: str | None = None) -> None:
@@ -119,7 +125,11 @@ class MemberClient:
         try:
             while self._events:
                 now = self._network.now()
-                for effect in self.member.handle(self._events.popleft(), now):
+                event = self._events.popleft()
+                asked = self.member.handle(event, now)
+                if self.life:
+                    self.life.keep(now, event, self.member.state, self.member.epoch, asked)
+                for effect in asked:
                     self._carry_out(effect)
                 if not self.history or self.history[-1][1] != self.member.assignment:
                     self.history.append((now, self.member.assignment))

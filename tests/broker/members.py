@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kio.static.protocol import Entity
 
     from broker.admin import DescribedGroup
+    from broker.life import Life
     from broker.story import Story
 
 PAUSE = 0.01
@@ -56,10 +57,13 @@ class Members:
         self._arrived: list[Callable[[], None]] = []
         self._searching: dict[MemberClient, int] = {}
 
-    def join(self, name: str, *topics: str, pattern: str | None = None, **options: Any) -> MemberClient:
-        """Let a new member subscribe to topics of the story and take part."""
+    def join(
+        self, name: str, *topics: str, pattern: str | None = None, life: Life | None = None, **options: Any
+    ) -> MemberClient:
+        """Let a new member subscribe to topics of the story and take part, and keep its life if that is wanted."""
         options.setdefault("server_assignor", self.story.assignor)
         client = MemberClient(self, self.story.group, name, **options)
+        client.life = life
         client.looks = self._nobody_owns_twice
         self.clients[name] = client
         client.subscribe(*map(self.story.topic, topics), pattern=pattern)
@@ -153,7 +157,11 @@ class Members:
                 return
             response = from_wire(body)
             self.story.recording.exchange(sent, self.now(), client.name, request, response)
-            self._hand_over(client, events.ResponseReceived(number, response))
+            if client.loses_answers:
+                client.loses_answers -= 1
+                self._hand_over(client, events.TransportFailed(number, True, "lost"))
+            else:
+                self._hand_over(client, events.ResponseReceived(number, response))
 
         return self._ask(to_wire(request), ConsumerGroupHeartbeatResponse, answered)
 

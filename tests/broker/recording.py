@@ -99,7 +99,7 @@ class Recording:
 
 
 def wanted() -> bool:
-    """Whether the stories of this run are to be kept."""
+    """Whether the stories of this run are to be kept: all that are there then, so run all of them (`-m broker`)."""
     return bool(os.environ.get("ASSIGNOR_RECORD"))
 
 
