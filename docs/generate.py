@@ -20,6 +20,7 @@ from assignor.member.error_codes import ERRORS
 from assignor.member.transitions import TRANSITIONS, Trigger
 
 DOCS = Path(__file__).resolve().parent
+SIMULATION = DOCS / "simulation.json"
 LIFE = DOCS.parent / "tests" / "vectors" / "member_life.json.gz"
 
 
@@ -48,6 +49,11 @@ def life_table() -> str:
     return table(("seconds", "what happened", "state after it", "what the member asked for"), rows)
 
 
+def simulation_table() -> str:
+    """What the last long run of the simulation amounted to, and what went wrong in it."""
+    return table(("what", "how many"), (tuple(row) for row in json.loads(SIMULATION.read_text(encoding="utf-8"))))
+
+
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """A table of Markdown."""
     lines = [header, tuple("---" for _ in header), *rows]
@@ -58,6 +64,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "member states": state_diagram,
     "member errors": error_table,
     "member life": life_table,
+    "member simulation": simulation_table,
 }
 
 

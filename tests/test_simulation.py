@@ -7,11 +7,14 @@ short program.
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from assignor.member import Member
+from broker import recording
 from simulation.broken import COORDINATORS, MEMBERS, ClaimsTooLittle
 from simulation.program import Program, draw_program
 from simulation.shrinking import as_python, run_seed
@@ -20,6 +23,9 @@ from simulation.totals import Totals
 
 if TYPE_CHECKING:
     from simulation.coordinator import ModelCoordinator
+
+FIGURES = Path(__file__).parents[1] / "docs" / "simulation.json"
+"""What a page tells of the last run that was to be kept (ASSIGNOR_RECORD)."""
 
 SEEDS = range(250)
 MANY_SEEDS = range(10_000)
@@ -38,12 +44,12 @@ def test_members_and_their_coordinator_agree_whatever_happens(block: int) -> Non
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_members_and_their_coordinator_agree_in_ten_thousand_programs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_members_and_their_coordinator_agree_in_ten_thousand_programs() -> None:
     totals = Totals()
     for seed in MANY_SEEDS:
         totals.add(run_seed(seed))
-    with capsys.disabled():
-        print(f"\n{totals.table()}")  # noqa: T201 - the figures are what a long run is for
+    if recording.wanted():
+        totals.write(FIGURES)
     assert len(MANY_SEEDS) == totals.seeds
 
 
@@ -91,14 +97,20 @@ def test_a_program_without_faults_settles_at_once() -> None:
     assert outcome.settled_after < 2000
 
 
-def test_totals_are_shown_as_a_table() -> None:
+def test_totals_are_kept_for_a_page_to_tell(tmp_path: Path) -> None:
     totals = Totals()
-    totals.add(run(draw_program(0)))
-    totals.add(run(draw_program(1)))
-    table = totals.table()
+    outcomes = [run(draw_program(seed)) for seed in range(2)]
+    for outcome in outcomes:
+        totals.add(outcome)
+    totals.write(tmp_path / "simulation.json")
+    kept = dict(json.loads((tmp_path / "simulation.json").read_text(encoding="utf-8")))
+
     assert 2 == totals.seeds
-    assert "| seeds | 2 |" in table
-    assert all(line.startswith("| ") and line.endswith(" |") for line in table.splitlines() if "---" not in line)
+    assert ("2", f"{sum(outcome.events for outcome in outcomes):,}") == (
+        kept["seeds"],
+        kept["events that members took"],
+    )
+    assert {fault: f"{count:,}" for fault, count in totals.faults.items()}.items() <= kept.items()
 
 
 def _fails(

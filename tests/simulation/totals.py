@@ -1,12 +1,15 @@
-"""What a run of many simulations amounts to, as a table."""
+"""What a run of many simulations amounts to."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from simulation.simulator import Outcome
 
 __all__ = ["Totals"]
@@ -41,14 +44,17 @@ class Totals:
         self.patience = max(self.patience, outcome.settled_after / outcome.patience)
         self.faults += outcome.faults
 
-    def table(self) -> str:
-        """All of it in Markdown, faults by how often they happened."""
-        rows = [
+    def rows(self) -> list[tuple[str, str]]:
+        """All of it: what, and how many; faults by how often they happened."""
+        return [
             ("seeds", f"{self.seeds:,}"),
             ("steps of programs", f"{self.steps:,}"),
             ("events that members took", f"{self.events:,}"),
             ("longest time to settle", f"{self.settling_ms / 1000:.1f} s, virtual"),
-            ("largest part of the time allowed", f"{self.patience:.0%}"),
+            ("largest part of the time allowed for that", f"{self.patience:.0%}"),
             *((fault, f"{count:,}") for fault, count in self.faults.most_common()),
         ]
-        return "\n".join(["| What | How many |", "|---|---|", *(f"| {what} | {many} |" for what, many in rows)])
+
+    def write(self, path: Path) -> None:
+        """Keep the rows, from which a page tells them."""
+        path.write_text(json.dumps(self.rows(), indent=0) + "\n", encoding="utf-8")
