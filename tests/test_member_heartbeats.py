@@ -63,10 +63,16 @@ def test_the_first_heartbeat_says_everything() -> None:
         "rack_id": "r",
         "rebalance_timeout_ms": 60_000,
         "subscribed_topic_names": ("clicks", "orders"),
-        "subscribed_topic_regex": None,
+        "subscribed_topic_regex": "",
         "server_assignor": "range",
         "topic_partitions": {},
     } == asdict(driver.request)
+
+
+def test_a_member_that_joins_without_a_pattern_says_so_only_if_there_may_have_been_one() -> None:
+    assert joining().request.subscribed_topic_regex is None
+    # Whoever had the instance id before may have subscribed by pattern, which the coordinator hands on.
+    assert "" == joining(instance_id="i").request.subscribed_topic_regex
 
 
 def test_later_ones_say_only_what_changed_and_the_instance_id() -> None:
@@ -109,6 +115,33 @@ def test_a_pattern_is_said_and_taken_back_with_an_empty_one() -> None:
     driver.respond(1)
     driver.hand(Subscribe(["orders"]))
     assert {"subscribed_topic_names": ("orders",), "subscribed_topic_regex": ""} == changed(next_request(driver))
+
+
+def test_that_a_pattern_is_gone_is_said_again_after_a_failure() -> None:
+    driver = stable()
+    driver.hand(Subscribe(pattern="ord.*"))
+    next_request(driver)
+    driver.respond(1)
+    driver.hand(Subscribe(["orders"]))
+    next_request(driver)
+    driver.respond(error=14)
+    driver.wait(100)
+
+    assert "" == driver.request.subscribed_topic_regex
+
+
+def test_that_a_pattern_is_gone_is_said_by_a_member_that_joins_again() -> None:
+    driver = stable()
+    driver.hand(Subscribe(pattern="ord.*"))
+    next_request(driver)
+    driver.respond(1)
+    driver.hand(Subscribe(["orders"]))
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    driver.call_back()
+
+    assert (0, "") == (driver.request.member_epoch, driver.request.subscribed_topic_regex)
 
 
 def test_after_a_failure_everything_is_said_again() -> None:

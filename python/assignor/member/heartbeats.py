@@ -134,6 +134,8 @@ class HeartbeatFields:
         self._rack_id = rack_id
         self._rebalance_timeout_ms = rebalance_timeout_ms
         self._server_assignor = server_assignor
+        # Whether the coordinator may know a pattern: of this member, or of whoever had its instance id before.
+        self._may_know_pattern = instance_id is not None
         self.forget()
 
     def forget(self) -> None:
@@ -156,7 +158,7 @@ class HeartbeatFields:
         """The next heartbeat; what it says counts as said.
 
         What the member owns is said again if an assignment was acknowledged anew, even if it has the same partitions.
-        A pattern that is gone is said as "".
+        A pattern that is gone is said as "", and said again with all else, as what was said before may not have arrived.
 
         Args:
             epoch: The member's.
@@ -167,7 +169,7 @@ class HeartbeatFields:
             joining: Whether the coordinator knows nothing of it.
         """
         constants = joining or not self._sent_constants
-        says_pattern = pattern != self._sent_pattern or (joining and pattern is not None)
+        says_pattern = pattern != self._sent_pattern or (constants and (pattern is not None or self._may_know_pattern))
         request = HeartbeatRequest(
             self._group_id,
             self._member_id,
@@ -183,5 +185,6 @@ class HeartbeatFields:
         self._sent_constants = True
         self._sent_topics = topics
         self._sent_pattern = pattern
+        self._may_know_pattern |= pattern is not None
         self._sent_assignment = current
         return request
