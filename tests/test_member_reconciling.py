@@ -303,6 +303,33 @@ def test_what_was_not_told_well_and_is_taken_away_is_revoked() -> None:
     assert partitions("orders", 1) == driver.last(CallPartitionsAssigned).partitions
 
 
+def test_what_was_not_told_well_is_claimed_until_it_is_given_up() -> None:
+    driver = reconciling()
+    driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
+    given(driver, {ORDERS: [1]})
+    driver.hand(Poll())
+    assert partitions("orders", 0) == driver.last(CallPartitionsRevoked).partitions
+    driver.wait(INTERVAL)
+    driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+    driver.wait(100)
+
+    assert partitions("orders", 0, 1) == driver.member.assignment
+    assert {ORDERS: (0, 1)} == driver.request.topic_partitions
+
+
+def test_what_comes_back_after_it_was_given_up_is_told_again() -> None:
+    driver = given(stable(), {ORDERS: [1]})
+    driver.hand(Poll())
+    driver.call_back()
+    driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
+    assert partitions("orders", 1) == driver.member.assignment
+    given(driver, {ORDERS: [0, 1]})
+    driver.hand(Poll())
+
+    assert partitions("orders", 0) == driver.last(CallPartitionsAssigned).partitions
+    assert partitions("orders", 0, 1) == driver.member.assignment
+
+
 @pytest.mark.parametrize("failed", [True, False])
 def test_losing_partitions_goes_on_even_if_its_callback_fails(failed: bool) -> None:
     driver = stable()

@@ -120,7 +120,8 @@ class Reconciling:
         result = self.holdings.resolve()
         asked = self._ask_for_names(now)
         current = self.holdings.current
-        if current.epoch >= 0 and current.partitions == result.partitions and not self.holdings.untold:
+        in_effect = current.partitions == self.holdings.taken == result.partitions and not self.holdings.untold
+        if current.epoch >= 0 and in_effect:
             if current.epoch == result.epoch:
                 return asked  # acknowledged already, as far as the names go
             self.holdings.current = result
