@@ -251,6 +251,11 @@ def differences(event: Json, our: Json, kafka: Json) -> list[str]:
     for request, effect in zip(kafkas["requests"], heartbeats(kafka), strict=True):
         if request["topic_partitions"] is not None and request["member_epoch"] >= 0:
             request["topic_partitions"] = effect["given"]
+    # Kafka's says nothing of a pattern it does not have; ours says that there is none wherever it says all else.
+    for request, own in zip(kafkas["requests"], ours["requests"], strict=False):
+        says_all = request["rebalance_timeout_ms"] != -1
+        if says_all and request["subscribed_topic_regex"] is None and own["subscribed_topic_regex"] == "":
+            request["subscribed_topic_regex"] = ""
     ours["metadata"], kafkas["metadata"] = our["metadata"], kafka["metadata"]
     if kafka["metadata"]:  # it asks on and on, ours does so once in a while
         ours["metadata"] = our["asked_lately"]
