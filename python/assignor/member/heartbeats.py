@@ -158,7 +158,7 @@ class HeartbeatFields:
         """The next heartbeat; what it says counts as said.
 
         What the member owns is said again if an assignment was acknowledged anew, even if it has the same partitions.
-        A pattern that is gone is said as "", and said again with all else, as what was said before may not have arrived.
+        A pattern that is gone is said as "", and again with all else, as what was said before may not have arrived.
 
         Args:
             epoch: The member's.
