@@ -248,6 +248,19 @@ def test_the_random_part_of_the_wait_depends_on_the_member_id_alone() -> None:
     assert all(80 <= waits(id)[0] <= 120 and waits(id)[-1] <= 1000 for id in "abcdefgh")
 
 
+def test_the_shortest_wait_is_not_drawn_down_to_none() -> None:
+    driver = Driver(Member("g", "m-1", retry_backoff_ms=1, jitter=0.99))
+    driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
+    answer = HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=0)
+    waits = set()
+    for _ in range(20):
+        driver.hand(ResponseReceived(driver.heartbeat.number, answer))
+        waits.add((driver.member.next_deadline() or 0) - driver.now)
+        driver.wait(1)
+
+    assert {1} == waits
+
+
 def test_joining_waits_for_the_backoff_as_documented_or_not_as_coded() -> None:
     documented, coded = joining(), joining(join_at_once=True)
     documented.respond(error=14)

@@ -243,6 +243,31 @@ def test_fenced_again_and_again_waits_longer_and_longer() -> None:
     assert [100, 200, 400, 800] == waits
 
 
+def test_fenced_soon_after_it_was_let_in_waits_as_well() -> None:
+    driver = joining()
+    lives = []
+    for epoch in range(1, 4):
+        driver.respond(epoch, {})
+        driver.call_back()
+        driver.send()
+        driver.respond(error=110)
+        lives.append((driver.state, (driver.member.next_deadline() or 0) - driver.now))
+        driver.wait(100)
+
+    assert [("JOINING", 100)] * 3 == lives
+
+
+def test_fenced_after_a_while_it_joins_without_a_wait() -> None:
+    driver = stable(retry_backoff_max_ms=1000)
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    sent = driver.count(SendHeartbeat)
+    driver.call_back()
+
+    assert sent + 1 == driver.count(SendHeartbeat)
+
+
 def test_an_answer_of_an_earlier_life_means_nothing() -> None:
     driver = stale()
     driver.call_back()

@@ -70,7 +70,8 @@ class Heartbeating:
         self._under_way: dict[int, Heartbeat] = {}
         self._in_flight: int | None = None
         self._joined_life = 0
-        self._answered_life = 0
+        self._let_in_life = 0
+        self._let_in_at = 0
 
     # ---- what happens
 
@@ -141,11 +142,12 @@ class Heartbeating:
         if response.error_code:
             self._fields.forget()
             self._timer.failed(now)
-            self._react(heartbeat, response)
+            self._react(heartbeat, response, now)
         else:
             self._timer.answered(now, response.heartbeat_interval_ms)
             if not heartbeat.leaves and heartbeat.life == membership.life:
-                self._answered_life = membership.life
+                if self._let_in_life != membership.life:
+                    self._let_in_life, self._let_in_at = membership.life, now
                 membership.receive(response.member_epoch, response.assignment)
         if heartbeat.leaves:
             membership.complete_leave()
@@ -253,7 +255,7 @@ class Heartbeating:
             self._in_flight = None
         return self._under_way.pop(number, None)
 
-    def _react(self, heartbeat: Heartbeat, response: HeartbeatResponse) -> None:
+    def _react(self, heartbeat: Heartbeat, response: HeartbeatResponse, now: int) -> None:
         membership = self._membership
         code = response.error_code
         error = heartbeat_error(code)
@@ -270,7 +272,8 @@ class Heartbeating:
             self._out.append(effects.RaiseError(code, error.name, message))
         elif error.reaction is Reaction.REJOIN:
             membership.fence()
-            if self._answered_life == heartbeat.life:
+            # A coordinator that lets the member in and fences it at once must not be asked again without a pause.
+            if self._let_in_life == heartbeat.life and now - self._let_in_at >= self._timer.backoff_max_ms:
                 self._timer.forget_failures()
         elif error.reaction is Reaction.FAIL and not (
             code == GROUP_ID_NOT_FOUND and membership.state is MemberState.UNSUBSCRIBED

@@ -54,7 +54,7 @@ class HeartbeatTimer:
 
     def __init__(self, backoff_ms: int, backoff_max_ms: int, jitter: float, seed: str) -> None:
         self._first = backoff_ms
-        self._most = backoff_max_ms
+        self.backoff_max_ms = backoff_max_ms
         self._jitter = jitter
         self._random = random.Random(seed)
         self._interval = 0
@@ -98,13 +98,13 @@ class HeartbeatTimer:
     def _backoff(self) -> int:
         wait = self._first
         for _ in range(self._failures):
-            if wait >= self._most:
+            if wait >= self.backoff_max_ms:
                 break
             wait *= 2
-        wait = min(wait, self._most)
+        wait = min(wait, self.backoff_max_ms)
         if self._jitter:
             wait = int(wait * self._random.uniform(1 - self._jitter, 1 + self._jitter))
-        return min(wait, self._most)
+        return min(max(wait, 1), self.backoff_max_ms)
 
 
 class HeartbeatFields:
