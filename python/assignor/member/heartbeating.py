@@ -131,7 +131,7 @@ class Heartbeating:
             error = heartbeat_error(UNKNOWN_SERVER_ERROR)
             self._membership.fail(UNKNOWN_SERVER_ERROR, error.name, message or "the heartbeat could not be sent")
         if heartbeat.leaves:
-            self._membership.complete_leave()
+            self._membership.complete_leave(heartbeat.life)
 
     def answered(self, number: int, response: HeartbeatResponse, now: int) -> None:
         """A heartbeat was answered; an answer that comes twice, or after the heartbeat was given up, means nothing."""
@@ -150,7 +150,7 @@ class Heartbeating:
                     self._let_in_life, self._let_in_at = membership.life, now
                 membership.receive(response.member_epoch, response.assignment)
         if heartbeat.leaves:
-            membership.complete_leave()
+            membership.complete_leave(heartbeat.life)
 
     # ---- what is due
 
@@ -169,7 +169,7 @@ class Heartbeating:
         if not self._coordinator_known:
             if state is MemberState.LEAVING and not self._leave_under_way():
                 membership.left()
-                membership.complete_leave()
+                membership.complete_leave(membership.life)
                 return True
             self._ask_for_coordinator()
             return False
