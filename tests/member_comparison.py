@@ -259,12 +259,14 @@ def differences(event: Json, our: Json, kafka: Json) -> list[str]:
     ours["metadata"], kafkas["metadata"] = our["metadata"], kafka["metadata"]
     if kafka["metadata"]:  # it asks on and on, ours does so once in a while
         ours["metadata"] = our["asked_lately"]
-    else:
+    elif not our["looks_soon"]:
         wake = our["wake"]
         ours["deadline"] = None if wake is None or wake >= NEVER else wake
         kafkas["deadline"] = deadline(event["at"], kafka)
     if not kafka["coordinator"] and kafka["state"] not in WITHOUT_HEARTBEATS:
-        ours["looks_for_coordinator"], kafkas["looks_for_coordinator"] = our["looks_for_coordinator"], True
+        # Kafka's looks on and on, with a backoff; ours asks once, and waits if it has just asked.
+        looks = our["looks_for_coordinator"] or our["looks_soon"]
+        ours["looks_for_coordinator"], kafkas["looks_for_coordinator"] = looks, True
     if our["committing_epoch"] != "not now":  # ours commits nothing that is no longer its own, or not yet
         ours["committing_epoch"], kafkas["committing_epoch"] = our["committing_epoch"], kafka["committing_epoch"]
     return [f"{name}: Kafka {kafkas[name]}, ours {ours[name]}" for name in kafkas if ours[name] != kafkas[name]]

@@ -43,7 +43,7 @@ def member(options: Json, **others: Any) -> Member:
 
 def life(options: Json, **others: Any) -> Life:
     """The life of a member of these options that is about to begin."""
-    return Life(member(options, **others), options["retry_backoff_max_ms"])
+    return Life(member(options, **others), options["retry_backoff_max_ms"], options["retry_backoff_ms"])
 
 
 def lived(program: Json) -> list[Json]:
@@ -58,12 +58,15 @@ class Life:
     Args:
         member: The member, which nothing has happened to yet.
         patience: How long it may wait before it asks for the same names again.
+        pause: How long it may wait before it asks for the coordinator again.
     """
 
-    def __init__(self, member: Member, patience: int) -> None:
+    def __init__(self, member: Member, patience: int, pause: int) -> None:
         self.member = member
         self._patience = patience
         self._asked = -patience
+        self._pause = pause
+        self._may_look_at: int | None = None
         self._looks_for_coordinator = False
         self._given_up: set[tuple[str, int]] = set()
         self._heartbeats: list[int] = []
@@ -86,6 +89,7 @@ class Life:
                     self._asked = event["at"]
                 elif isinstance(effect, effects.FindCoordinator):
                     self._looks_for_coordinator = True
+                    self._may_look_at = event["at"] + self._pause
                 elif isinstance(effect, effects.PauseFetching):
                     self._given_up |= {(topic, id) for topic, id in effect.partitions}
                 elif isinstance(effect, effects.SendHeartbeat):
@@ -99,6 +103,8 @@ class Life:
         report["looks_for_coordinator"] = self._looks_for_coordinator
         report["asked_lately"] = event["at"] - self._asked < self._patience
         report["wake"] = self.member.next_deadline()
+        waits = self._may_look_at is not None and report["wake"] == self._may_look_at > event["at"]
+        report["looks_soon"] = waits and not self._looks_for_coordinator
         return report
 
     def _committing_epoch(self) -> int | str | None:

@@ -327,6 +327,23 @@ def test_a_coordinator_that_is_none_is_looked_for_and_told_at_once(error: int) -
     assert sent + 1 == driver.count(SendHeartbeat)
 
 
+def test_a_coordinator_that_is_found_over_and_over_is_asked_for_with_a_pause() -> None:
+    driver = stable()
+    driver.wait(INTERVAL)
+    asked = []
+    for _ in range(3):
+        driver.send()
+        driver.respond(error=16)
+        if driver.effects[-1] != FindCoordinator():
+            deadline = driver.member.next_deadline()
+            assert deadline is not None
+            driver.wait(deadline - driver.now)
+        asked.append(driver.now)
+        driver.hand(CoordinatorFound())
+
+    assert [0, 100, 200] == [at - asked[0] for at in asked]
+
+
 def test_one_that_does_not_answer_in_time_is_looked_for_again() -> None:
     driver = stable(request_timeout_ms=2000)
     driver.wait(INTERVAL)

@@ -38,6 +38,7 @@ class Heartbeating:
         silent: The states in which none go out.
         max_poll_ms: How long the application may take between two polls.
         request_timeout_ms: When a heartbeat without an answer counts as failed.
+        ask_wait_ms: How long to wait before asking for the coordinator again.
         join_at_once: Whether JOINING waits for neither interval nor backoff.
     """
 
@@ -52,6 +53,7 @@ class Heartbeating:
         silent: frozenset[MemberState],
         max_poll_ms: int,
         request_timeout_ms: int,
+        ask_wait_ms: int,
         join_at_once: bool,
     ) -> None:
         self._out = out
@@ -66,6 +68,8 @@ class Heartbeating:
         self._poll_deadline: int | None = None
         self._coordinator_known = False
         self._coordinator_asked = False
+        self._ask_wait_ms = ask_wait_ms
+        self._ask_again = 0
         self._last = 0
         self._under_way: dict[int, Heartbeat] = {}
         self._in_flight: int | None = None
@@ -171,8 +175,7 @@ class Heartbeating:
                 membership.left()
                 membership.complete_leave(membership.life)
                 return True
-            self._ask_for_coordinator()
-            return False
+            return self._ask_for_coordinator(now)
         if state in self._silent:
             return False
         if self._poll_is_overdue(now):
@@ -200,6 +203,8 @@ class Heartbeating:
         for heartbeat in self._under_way.values():
             yield heartbeat.expires
         state = self._membership.state
+        if self._wants_coordinator():
+            yield self._ask_again
         if not self._coordinator_known or state in self._silent or state is MemberState.LEAVING:
             return
         if self._poll_deadline is not None and state not in _LEAVING and state is not MemberState.FENCED:
@@ -219,11 +224,18 @@ class Heartbeating:
         life = self._membership.life
         return any(heartbeat.leaves and heartbeat.life == life for heartbeat in self._under_way.values())
 
-    def _ask_for_coordinator(self) -> None:
-        if self._membership.state in self._silent or self._coordinator_asked:
-            return
+    def _ask_for_coordinator(self, now: int) -> bool:
+        """Ask where the coordinator is, unless that was asked just now: the same broker may be found over and over."""
+        if not self._wants_coordinator() or now < self._ask_again:
+            return False
         self._coordinator_asked = True
+        self._ask_again = now + self._ask_wait_ms
         self._out.append(effects.FindCoordinator())
+        return True
+
+    def _wants_coordinator(self) -> bool:
+        asked = self._coordinator_known or self._coordinator_asked
+        return not asked and self._membership.state not in self._silent
 
     def _send(self, now: int) -> None:
         membership = self._membership

@@ -46,7 +46,8 @@ class Member:
             coordinator waits for partitions to be revoked.
         server_assignor: Which of the coordinator's assignors it asks for; None leaves it to the coordinator.
         auto_commit: Whether offsets are committed before partitions are revoked or added.
-        retry_backoff_ms: How long to wait after a heartbeat failed; it doubles with each further failure.
+        retry_backoff_ms: How long to wait after a heartbeat failed; it doubles with each further failure. Also
+            the least time between two questions for the coordinator.
         retry_backoff_max_ms: What that wait cannot exceed; also how long to wait before asking for the same names of
             topics again.
         jitter: By which part of it the wait is drawn longer or shorter; the member id is the seed.
@@ -136,6 +137,7 @@ class Member:
             silent=frozenset(silent),
             max_poll_ms=rebalance_timeout_ms,
             request_timeout_ms=request_timeout_ms,
+            ask_wait_ms=retry_backoff_ms,
             join_at_once=join_at_once,
         )
 
