@@ -390,6 +390,25 @@ def test_the_next_deadline_is_told_when_it_changes_and_only_then() -> None:
     assert 502 == member.next_deadline()
 
 
+def test_a_life_is_the_same_from_any_origin_of_time() -> None:
+    def life(origin: int) -> list[object]:
+        driver = Driver(Member("g", "m-1", jitter=0, rebalance_timeout_ms=20_000), origin)
+        driver.hand(Subscribe(["orders"]), Poll(), CoordinatorFound())
+        for error in (14, 16, 110, 0, 14):
+            driver.respond(1, {ORDERS: []} if not error else None, error)
+            driver.wait(100)
+            driver.hand(CoordinatorFound())
+        found: list[object] = list(driver.effects)
+        for _ in range(3):
+            deadline = driver.member.next_deadline()
+            assert deadline is not None
+            found.append(deadline - origin)
+            driver.wait(deadline - driver.now)
+        return found
+
+    assert life(0) == life(-(2**62)) == life(2**62)
+
+
 def test_time_that_goes_backwards_stands_still() -> None:
     driver = stable()
     deadline = driver.member.next_deadline()

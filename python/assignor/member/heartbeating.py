@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assignor.errors import IllegalStateError
 from assignor.member import effects
 from assignor.member.error_codes import GROUP_ID_NOT_FOUND, UNKNOWN_SERVER_ERROR, Reaction, heartbeat_error
-from assignor.member.heartbeats import Heartbeat
+from assignor.member.heartbeats import LONG_AGO, Heartbeat
 from assignor.member.state import MemberState
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Heartbeating:
         self._coordinator_known = False
         self._coordinator_asked = False
         self._ask_wait_ms = ask_wait_ms
-        self._ask_again = 0
+        self._ask_again = LONG_AGO
         self._last = 0
         self._under_way: dict[int, Heartbeat] = {}
         self._in_flight: int | None = None

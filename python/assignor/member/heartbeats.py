@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from assignor.member.local_assignment import LocalAssignment
     from assignor.member.messages import Assignment
 
-__all__ = ["Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
+__all__ = ["LONG_AGO", "Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
+
+LONG_AGO = -(2**63)
+"""Before any time that can be handed in, below 0 too."""
 
 
 @dataclass(slots=True)
@@ -58,8 +61,8 @@ class HeartbeatTimer:
         self._jitter = jitter
         self._random = random.Random(seed)
         self._interval = 0
-        self._interval_ends = 0
-        self._backoff_ends = 0
+        self._interval_ends = LONG_AGO
+        self._backoff_ends = LONG_AGO
         self._failures = 0
 
     def due(self) -> int:
@@ -80,20 +83,20 @@ class HeartbeatTimer:
 
     def failed(self, now: int) -> None:
         """It failed: the next goes out after the backoff, whatever the interval."""
-        self._interval_ends = 0
+        self._interval_ends = LONG_AGO
         self._backoff_ends = now + self._backoff()
         self._failures += 1
 
     def forget_failures(self) -> None:
         """Another heartbeat may go out without a backoff."""
         self._failures = 0
-        self._backoff_ends = 0
+        self._backoff_ends = LONG_AGO
 
     def begin(self) -> None:
         """Another life begins: its first heartbeat waits for nothing but the backoff after a failure."""
-        self._interval_ends = 0
+        self._interval_ends = LONG_AGO
         if not self._failures:
-            self._backoff_ends = 0
+            self._backoff_ends = LONG_AGO
 
     def _backoff(self) -> int:
         wait = self._first
