@@ -1,7 +1,6 @@
 """Kafka's own member, in a process that answers each program of events with what followed from each event.
 
-`tests/java` has the program; javac compiles it against the jars of a Kafka broker, which are in `target/kafka` or in
-the folder that ASSIGNOR_KAFKA_JARS names.
+`tests/java` has the program; javac compiles it against the jars of a Kafka broker, which Maven fetches.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
+from broker.cluster import JARS, BrokerMissingError, install_jars
 from member_life import Json
 
 HERE = Path(__file__).resolve().parent
@@ -37,10 +37,13 @@ class MemberOracle:
         java = shutil.which("java")
         if java is None:
             raise OracleMissingError("java was not found")
-        jars = Path(os.environ.get("ASSIGNOR_KAFKA_JARS") or HERE.parent / "target" / "kafka")
-        _compile(jars)
+        try:
+            install_jars()
+        except BrokerMissingError as error:
+            raise OracleMissingError(str(error)) from None
+        _compile()
         self._process = subprocess.Popen(
-            [java, *OPTIONS, "-cp", os.pathsep.join([str(BUILT), str(jars / "*")]), PROGRAM],
+            [java, *OPTIONS, "-cp", os.pathsep.join([str(BUILT), str(JARS / "*")]), PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -68,14 +71,11 @@ class MemberOracle:
 
 def version() -> str:
     """The release of kafka-clients that the oracle runs, as its jar says."""
-    jars = Path(os.environ.get("ASSIGNOR_KAFKA_JARS") or HERE.parent / "target" / "kafka")
-    return next(jars.glob("kafka-clients-[0-9]*[0-9].jar")).stem.removeprefix("kafka-clients-")
+    return next(JARS.glob("kafka-clients-[0-9]*[0-9].jar")).stem.removeprefix("kafka-clients-")
 
 
-def _compile(jars: Path) -> None:
+def _compile() -> None:
     made = BUILT / f"{PROGRAM.replace('.', '/')}.class"
-    if not list(jars.glob("kafka-clients-*.jar")):
-        raise OracleMissingError(f"no jars of Kafka in {jars.name}; tests/broker/pom.xml has Maven fetch them")
     sources = sorted(SOURCES.glob("*.java"))
     if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return
@@ -84,7 +84,7 @@ def _compile(jars: Path) -> None:
         raise OracleMissingError("javac was not found")
     BUILT.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [javac, "-d", str(BUILT), "-cp", str(jars / "*"), *map(str, sources)],
+        [javac, "-d", str(BUILT), "-cp", str(JARS / "*"), *map(str, sources)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -47,9 +47,10 @@ def test_the_model_answers_as_the_broker_does(broker: Cluster, told: list[Record
 
     with Story(broker, f"at-random-{seed}", "uniform" if seed % 2 else "range", told.append) as story:
         wander(story, seed, STEPS)
-    assert [] == list(differences(json.loads(story.recording.line())))
+    assert [] == differences(json.loads(story.recording.line()))
 
 
+@pytest.mark.long
 def test_a_member_that_goes_over_to_a_pattern_of_no_topic_leaves_partitions_behind(
     broker: Cluster, told: list[Recording]
 ) -> None:
@@ -79,9 +80,10 @@ def test_a_member_that_goes_over_to_a_pattern_of_no_topic_leaves_partitions_behi
         a.leave()
         _settle(story, b)
         assert {"orders": [0, 1, 2, 3, 4]} == b.has()
-    assert [] == list(differences(json.loads(story.recording.line())))
+    assert [] == differences(json.loads(story.recording.line()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("newcomer", ["a", "c"])
 def test_a_newcomer_with_a_pattern_of_no_topic_takes_part_in_sharing_out(
     broker: Cluster, told: list[Recording], newcomer: str
@@ -111,7 +113,7 @@ def test_a_newcomer_with_a_pattern_of_no_topic_takes_part_in_sharing_out(
         assert (0 if newcomer == "a" else 2) == len(described.members[newcomer].target)
         b.leave()
         other.leave()
-    assert [] == list(differences(json.loads(story.recording.line())))
+    assert [] == differences(json.loads(story.recording.line()))
 
 
 def test_a_static_member_that_comes_back_has_the_pattern_of_the_one_before_unless_it_says_there_is_none(
@@ -136,7 +138,7 @@ def test_a_static_member_that_comes_back_has_the_pattern_of_the_one_before_unles
         third.join("payments", pattern="")
         assert {"payments": [0]} == third.has()
         third.leave()
-    assert [] == list(differences(json.loads(story.recording.line())))
+    assert [] == differences(json.loads(story.recording.line()))
 
 
 def _settle(story: Story, *members: HandMember) -> None:

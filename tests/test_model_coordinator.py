@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     from assignor.member.messages import HeartbeatResponse
 
-STORIES = {story["story"]: story for story in recording.read(vector_files.folder() / recording.FILE)}
-AT_RANDOM = {story["story"]: story for story in recording.read(vector_files.folder() / at_random.FILE)}
+STORIES = {story["story"]: story for story in recording.read(vector_files.OWN_FOLDER / recording.FILE)}
+AT_RANDOM = {story["story"]: story for story in recording.read(vector_files.OWN_FOLDER / at_random.FILE)}
 ORDERS, MAIL = UUID(int=1), UUID(int=2)
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_the_model_answers_as_the_broker_did(name: str) -> None:
-    assert [] == list(differences(STORIES[name]))
+    assert [] == differences(STORIES[name])
 
 
 @pytest.mark.parametrize("name", AT_RANDOM)
 def test_the_model_answers_as_the_broker_did_to_heartbeats_at_random(name: str) -> None:
-    assert [] == list(differences(AT_RANDOM[name]))
+    assert [] == differences(AT_RANDOM[name])
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -55,7 +55,7 @@ def test_any_other_answer_is_noticed_where_it_is(name: str) -> None:
 def test_an_exchange_left_out_is_noticed(name: str) -> None:
     story = copy.deepcopy(STORIES[name])
     del story["events"][next(index for index, event in enumerate(story["events"]) if "response" in event)]
-    assert list(differences(story))
+    assert differences(story)
 
 
 def _altered(response: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:

@@ -78,7 +78,7 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self._java = _find_java()
-        _install_jars()
+        install_jars()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
@@ -198,7 +198,12 @@ def _find_java() -> Path:
     raise BrokerMissingError(f"a broker needs Java {OLDEST} or newer by JAVA_HOME or on the PATH, and there is none")
 
 
-def _install_jars() -> None:
+def install_jars() -> None:
+    """Have Maven fetch the jars of a broker, unless they are there.
+
+    Raises:
+        BrokerMissingError: There is no Maven, or it could not.
+    """
     complete = JARS / ".complete"
     if complete.exists() and complete.stat().st_mtime > POM.stat().st_mtime:
         return

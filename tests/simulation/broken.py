@@ -134,7 +134,7 @@ class ForgetsAnEpoch(ModelCoordinator):
 
     def fail_over(self, now: int) -> None:
         super().fail_over(now)
-        for group in self._groups.values():
+        for group in self.groups.values():
             for member in list(group.members.values()):
                 if member.epoch > 1:
                     group.put(dataclasses.replace(member, epoch=member.epoch - 1))

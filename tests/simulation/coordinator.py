@@ -73,11 +73,12 @@ class ModelCoordinator:
     Attributes:
         settings: The broker's settings.
         removals: Whom it removed so far, in order.
+        groups: By id.
     """
 
     settings: CoordinatorSettings = field(default_factory=CoordinatorSettings)
     removals: list[Removal] = field(default_factory=list)
-    _groups: dict[str, ConsumerGroup] = field(default_factory=dict)
+    groups: dict[str, ConsumerGroup] = field(default_factory=dict)
     _image: TopicsImage = field(default_factory=TopicsImage)
     _nothing_before: int = 0
 
@@ -106,7 +107,7 @@ class ModelCoordinator:
         self._nothing_before = min(self._deadlines(), default=_NEVER)
 
     def _expire(self, now: int) -> None:
-        for group_id, group in self._groups.items():
+        for group_id, group in self.groups.items():
             if group.resolution and group.resolution.at <= now:
                 self._resolved(group, group.resolution)
             for member_id, at in sorted(group.sessions.items(), key=lambda item: item[1]):
@@ -128,7 +129,7 @@ class ModelCoordinator:
     def change_topics(self, topics: Mapping[str, Topic]) -> None:
         """Tells what topics there are now."""
         changed = self._image.change(topics)
-        for group in self._groups.values():
+        for group in self.groups.values():
             membership = group.membership
             if any(not changed.isdisjoint(membership.topics_of(member)) for member in group.members.values()):
                 group.metadata_expired = True
@@ -140,7 +141,7 @@ class ModelCoordinator:
     def fail_over(self, now: int) -> None:
         """Becomes another broker's coordinator, which has read what is in the log: timers start anew."""
         self._nothing_before = 0
-        for group in self._groups.values():
+        for group in self.groups.values():
             group.resolution = None
             group.metadata_expired = True
             group.sessions = dict.fromkeys(group.members, now + self.settings.session_timeout_ms)
@@ -152,11 +153,11 @@ class ModelCoordinator:
 
     def delete_group(self, group_id: str) -> None:
         """Forgets a group, as a broker does with one that is empty and has no offsets."""
-        self._groups.pop(group_id, None)
+        self.groups.pop(group_id, None)
 
     def describe(self, group_id: str) -> GroupDescription | None:
         """How a group stands, or None if there is no such group."""
-        group = self._groups.get(group_id)
+        group = self.groups.get(group_id)
         if group is None:
             return None
         votes = group.preferred_assignor(None, GroupMember("")) or self.settings.assignors[0]
@@ -167,7 +168,7 @@ class ModelCoordinator:
 
     def member(self, group_id: str, member_id: str) -> GroupMember | None:
         """A member as the coordinator keeps it, or None if it does not count it in."""
-        group = self._groups.get(group_id)
+        group = self.groups.get(group_id)
         return group.members.get(member_id) if group else None
 
     def held(self, group: ConsumerGroup) -> Container[tuple[UUID, int]]:
@@ -175,7 +176,7 @@ class ModelCoordinator:
         return group.holders
 
     def _deadlines(self) -> Iterator[int]:
-        for group in self._groups.values():
+        for group in self.groups.values():
             yield from group.sessions.values()
             yield from (at for at, _ in group.revocations.values())
             if group.resolution:
@@ -221,7 +222,7 @@ class ModelCoordinator:
     def _begin(self, request: HeartbeatRequest, owned: Partitions | None) -> HandledHeartbeat:
         """Finds the group and the member, or makes them."""
         joins = request.member_epoch == JOIN_EPOCH
-        group = self._groups.get(request.group_id)
+        group = self.groups.get(request.group_id)
         if group is None:
             if not joins:
                 raise RefusalError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
@@ -298,7 +299,7 @@ class ModelCoordinator:
 
     def _keep(self, group_id: str, beat: HandledHeartbeat, metadata: Mapping[str, Topic], now: int) -> None:
         """Makes the change of the group last."""
-        group = self._groups.setdefault(group_id, beat.group)
+        group = self.groups.setdefault(group_id, beat.group)
         if beat.replaced:
             target = group.targets.get(beat.replaced.member_id, frozenset())
             group.remove(beat.replaced)
@@ -328,7 +329,7 @@ class ModelCoordinator:
         group.sessions[updated.member_id] = now + self.settings.session_timeout_ms
 
     def _leave(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
-        group = self._groups.get(request.group_id)
+        group = self.groups.get(request.group_id)
         if group is None:
             raise RefusalError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} not found.")
         if request.instance_id is None:
@@ -347,7 +348,7 @@ class ModelCoordinator:
 
     def _remove(self, group_id: str, member: GroupMember, at: int, reason: str) -> None:
         """Takes a member out for good; the group's epoch rises, the next heartbeat of anybody makes a new target."""
-        group = self._groups[group_id]
+        group = self.groups[group_id]
         last = member.topic_regex and group.patterns()[member.topic_regex] == 1
         group.remove(member)
         if last:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from assignor.member.messages import HeartbeatRequest
+from simulation.consumer_group import Resolution
 from simulation.coordinator import ModelCoordinator
 from simulation.coordinator_settings import CoordinatorSettings
 from simulation.server_assignors import Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from assignor.member.messages import HeartbeatResponse
     from simulation.group_member import Partitions
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "differences"]
 
 Story = dict[str, Any]
+
+SLOW_LOOK_UP_MS = 25
+"""Longer than between the heartbeats of two members, shorter than between two of one."""
 
 
 class Difference(NamedTuple):
@@ -33,8 +37,24 @@ class Difference(NamedTuple):
     model: object
 
 
-def differences(story: Story) -> Iterator[Difference]:
-    """Every answer and every description that the model does not give as the broker did; texts of errors left out."""
+def differences(story: Story) -> list[Difference]:
+    """Every answer and every description that the model does not give as the broker did; texts of errors left out.
+
+    How long the broker took to look up what patterns mean is in no recording, and a heartbeat right after it shows
+    whether it was done. Where the model is too fast, a look-up is tried that is slow.
+    """
+    slow: frozenset[int] = frozenset()
+    best, count = _differences(story, slow)
+    for look_up in range(count):
+        if best:
+            found, _ = _differences(story, slow | {look_up})
+            if len(found) < len(best):
+                best, slow = found, slow | {look_up}
+    return best
+
+
+def _differences(story: Story, slow: frozenset[int]) -> tuple[list[Difference], int]:
+    """The differences where these look-ups of patterns are slow, by their numbers, and how many look-ups there are."""
     settings = story["settings"]
     coordinator = ModelCoordinator(
         CoordinatorSettings(
@@ -46,10 +66,18 @@ def differences(story: Story) -> Iterator[Difference]:
             regex_resolution_ms=0,
         )
     )
+    found, look_ups, last = [], 0, None
     for index, event in enumerate(story["events"]):
         broker, model = _both(coordinator, story["group"], event)
         if broker != model:
-            yield Difference(story["story"], index, broker, model)
+            found.append(Difference(story["story"], index, broker, model))
+        group = coordinator.groups.get(story["group"])
+        if group and group.resolution and group.resolution is not last:
+            if look_ups in slow:
+                group.resolution = Resolution(group.resolution.at + SLOW_LOOK_UP_MS, group.resolution.found)
+            last = group.resolution
+            look_ups += 1
+    return found, look_ups
 
 
 def _both(coordinator: ModelCoordinator, group: str, event: Mapping[str, Any]) -> tuple[object, object]:
