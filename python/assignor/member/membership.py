@@ -198,6 +198,7 @@ class Membership(Reconciling):
         self._go(trigger)
         self.life += 1
         self.epoch = JOIN_EPOCH
+        self._callback_failed = False  # nothing of this life has failed
 
     def _lose_all(self) -> None:
         partitions = in_order(self.holdings.owned)
