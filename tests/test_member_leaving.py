@@ -84,7 +84,7 @@ def test_one_that_owns_nothing_says_goodbye_at_once() -> None:
     assert ("m-1", -1) == (goodbye.request.member_id, goodbye.request.member_epoch)
 
 
-def test_leaving_before_the_first_answer_ends_well_whatever_the_coordinator_says() -> None:
+def test_leaving_before_the_first_answer_ends_well_whether_the_coordinator_knows_the_member_or_not() -> None:
     for error in (0, 25, 69):
         driver = joining()
         join = driver.heartbeat.number
