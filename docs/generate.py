@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assignor.member import MemberState
-from assignor.member.error_codes import ERRORS
+from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.transitions import TRANSITIONS, Trigger
 
 DOCS = Path(__file__).resolve().parent
@@ -39,7 +39,10 @@ def state_diagram() -> str:
 def error_table() -> str:
     """What follows from each error code."""
     rows = [(str(code), f"`{error.name}`", error.reaction.value) for code, error in ERRORS.items()]
-    return table(("code", "error", "what follows"), [*rows, ("any other", "", ERRORS[42].reaction.value)])
+    return table(
+        ("code", "error", "what follows"),
+        [*rows, ("any other", "", heartbeat_error(UNKNOWN_SERVER_ERROR).reaction.value)],
+    )
 
 
 def life_table() -> str:

@@ -248,6 +248,19 @@ def test_the_random_part_of_the_wait_depends_on_the_member_id_alone() -> None:
     assert all(80 <= waits(id)[0] <= 120 and waits(id)[-1] <= 1000 for id in "abcdefgh")
 
 
+def test_the_shortest_wait_is_not_drawn_down_to_none() -> None:
+    driver = Driver(Member("g", "m-1", retry_backoff_ms=1, jitter=0.99))
+    driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
+    answer = HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=0)
+    waits = set()
+    for _ in range(20):
+        driver.hand(ResponseReceived(driver.heartbeat.number, answer))
+        waits.add((driver.member.next_deadline() or 0) - driver.now)
+        driver.wait(1)
+
+    assert {1} == waits
+
+
 def test_joining_waits_for_the_backoff_as_documented_or_not_as_coded() -> None:
     documented, coded = joining(), joining(join_at_once=True)
     documented.respond(error=14)
@@ -375,6 +388,25 @@ def test_the_next_deadline_is_told_when_it_changes_and_only_then() -> None:
     *_, wake = member.handle(ResponseReceived(1, answer), 2)
     assert WakeAt(502) == wake
     assert 502 == member.next_deadline()
+
+
+def test_a_life_is_the_same_from_any_origin_of_time() -> None:
+    def life(origin: int) -> list[object]:
+        driver = Driver(Member("g", "m-1", jitter=0, rebalance_timeout_ms=20_000), origin)
+        driver.hand(Subscribe(["orders"]), Poll(), CoordinatorFound())
+        for error in (14, 16, 110, 0, 14):
+            driver.respond(1, {ORDERS: []} if not error else None, error)
+            driver.wait(100)
+            driver.hand(CoordinatorFound())
+        found: list[object] = list(driver.effects)
+        for _ in range(3):
+            deadline = driver.member.next_deadline()
+            assert deadline is not None
+            found.append(deadline - origin)
+            driver.wait(deadline - driver.now)
+        return found
+
+    assert life(0) == life(-(2**62)) == life(2**62)
 
 
 def test_time_that_goes_backwards_stands_still() -> None:

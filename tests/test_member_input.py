@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from assignor.errors import AssignorError, IllegalArgumentError, IllegalStateError, NullArgumentError, WrongTypeError
 from assignor.member import HeartbeatResponse, Member
 from assignor.member.events import (
     CallbackDone,
+    CallbackFailed,
+    CommitFailed,
+    CoordinatorFound,
     HeartbeatSent,
     MetadataArrived,
+    Poll,
     ResponseReceived,
     Subscribe,
     Tick,
     TransportFailed,
 )
-from member_driver import ORDERS, joining, reconciling
+from member_driver import CLICKS, ORDERS, Driver, joining, reconciling
 
 FIRST = UUID(int=1)
 
@@ -43,6 +48,14 @@ FIRST = UUID(int=1)
         ({"jitter": 1}, IllegalArgumentError, "jitter must be from 0 up to 1: 1"),
         ({"jitter": float("nan")}, IllegalArgumentError, "jitter must be from 0 up to 1: nan"),
         ({"jitter": "0"}, WrongTypeError, "jitter must be a number"),
+        ({"auto_commit": "no"}, WrongTypeError, "auto_commit must be a bool, not str: 'no'"),
+        (
+            {"heartbeat_while_preparing_to_leave": 1},
+            WrongTypeError,
+            "preparing_to_leave must be a bool",
+        ),
+        ({"heartbeat_while_fenced": None}, NullArgumentError, "heartbeat_while_fenced must be a bool"),
+        ({"join_at_once": []}, WrongTypeError, "join_at_once must be a bool"),
     ],
 )
 def test_a_member_that_cannot_be_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
@@ -64,6 +77,9 @@ def test_a_member_that_cannot_be_is_refused(options: dict[str, Any], error: type
         (CallbackDone, {"number": None}, NullArgumentError, "CallbackDone: number must be an int, not None"),
         (ResponseReceived, {"number": 1, "response": None}, NullArgumentError, "response must be a HeartbeatResponse"),
         (TransportFailed, {"number": 1, "retriable": 1}, WrongTypeError, "retriable must be a bool"),
+        (TransportFailed, {"number": 1, "retriable": True, "message": 7}, WrongTypeError, "message must be a str"),
+        (CommitFailed, {"number": 1, "message": b"no"}, WrongTypeError, "CommitFailed: message must be a str"),
+        (CallbackFailed, {"number": 1, "message": None}, NullArgumentError, "message must be a str, not None"),
         (MetadataArrived, {"names": [FIRST]}, WrongTypeError, "names must be a mapping of topic id to name"),
         (MetadataArrived, {"names": {"a": "b"}}, WrongTypeError, "a topic id must be a uuid.UUID"),
         (MetadataArrived, {"names": {FIRST: None}}, NullArgumentError, f"the name of {FIRST} must be a str"),
@@ -151,3 +167,104 @@ def test_a_response_keeps_each_partition_once_and_in_order() -> None:
 def test_a_subscription_keeps_each_topic_once_and_in_javas_order() -> None:
     assert ("a", "b") == Subscribe(iter(["b", "a", "b"])).topics
     assert ("\U0001f600", "\uff5e") == Subscribe(["\uff5e", "\U0001f600"]).topics
+
+
+class Rude(str):
+    """A str that does not let itself be compared."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("compared")
+
+    def __ne__(self, other: object) -> bool:
+        raise RuntimeError("compared")
+
+
+class Unhashable(int):
+    """An int that no dict takes."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class SecondLook(Mapping[Any, Any]):
+    """A mapping that has other keys and values each time it is looked at."""
+
+    def __init__(self, *looks: dict[Any, Any]) -> None:
+        self.looks = list(looks)
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.looks[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.looks.pop(0)[key]
+
+
+def test_a_str_that_cannot_be_compared_is_taken_as_the_text_it_is() -> None:
+    member = Member(Rude("g"), Rude("m-1"), instance_id=Rude("i"), rack_id=Rude("r"), server_assignor=Rude("range"))
+    driver = Driver(member)
+    names = MetadataArrived({ORDERS: Rude("orders"), CLICKS: Rude("orders")})
+    driver.hand(CoordinatorFound(), names, Subscribe([Rude("orders"), Rude("orders")], Rude("o.*")), Poll())
+    answer = HeartbeatResponse(0, Rude("fine"), Rude("m-1"), 1, 5000, {ORDERS: [0], CLICKS: [0]})
+    driver.hand(ResponseReceived(1, answer))
+    driver.call_back()
+    driver.hand(Subscribe([Rude("orders")], Rude("o.*")))
+
+    assert "ACKNOWLEDGING" == driver.state
+    assert (("orders", 0),) == member.assignment
+    assert [str, str] == [type(member.member_id), type(member.assignment[0].topic)]
+
+
+def test_a_number_is_taken_as_the_int_it_is() -> None:
+    driver = joining()
+    driver.hand(ResponseReceived(Unhashable(1), HeartbeatResponse(member_epoch=Unhashable(1), assignment={ORDERS: []})))
+    driver.hand(CallbackDone(Unhashable(1)))
+
+    assert "ACKNOWLEDGING" == driver.state
+
+
+def test_times_of_numpy_do_not_run_over() -> None:
+    times = dict.fromkeys(("rebalance_timeout_ms", "retry_backoff_ms", "request_timeout_ms"), np.int16(30_000))
+    driver = Driver(Member("g", "m-1", jitter=0, **times), now=10**12)  # type: ignore[arg-type]  # no int by its type
+    driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
+    driver.respond(error=14)
+
+    assert 10**12 + 1000 == driver.member.next_deadline()
+
+
+def test_a_mapping_is_looked_at_once() -> None:
+    names = MetadataArrived(SecondLook({FIRST: "orders"}, {"a": 3}))
+    response = HeartbeatResponse(assignment=SecondLook({FIRST: [0]}, {"a": "b"}))
+
+    assert {FIRST: "orders"} == names.names
+    assert {FIRST: (0,)} == response.assignment
+
+
+def test_what_was_handed_in_can_be_changed_afterwards() -> None:
+    driver = joining()
+    names, ids = {ORDERS: "orders"}, [0]
+    assignment = {ORDERS: ids}
+    response = HeartbeatResponse(member_epoch=1, assignment=assignment)
+    driver.hand(MetadataArrived(names), ResponseReceived(1, response))
+    names[ORDERS] = "clicks"
+    ids.append(7)
+    assignment[CLICKS] = [1]
+    response.assignment.clear()  # type: ignore[union-attr]  # a mapping that is a dict
+    driver.call_back()
+
+    assert {ORDERS: (0,)} == driver.request.topic_partitions
+    assert (("orders", 0),) == driver.member.assignment
+
+
+def test_an_iterable_that_raises_makes_no_event() -> None:
+    def topics() -> Iterator[str]:
+        yield "orders"
+        raise RuntimeError("lost the list")
+
+    with pytest.raises(RuntimeError, match=r"lost the list"):
+        Subscribe(topics())
+    assert ("orders",) == Subscribe(["orders"]).topics

@@ -84,7 +84,7 @@ def test_one_that_owns_nothing_says_goodbye_at_once() -> None:
     assert ("m-1", -1) == (goodbye.request.member_id, goodbye.request.member_epoch)
 
 
-def test_leaving_before_the_first_answer_ends_well_whatever_the_coordinator_says() -> None:
+def test_leaving_before_the_first_answer_ends_well_whether_the_coordinator_knows_the_member_or_not() -> None:
     for error in (0, 25, 69):
         driver = joining()
         join = driver.heartbeat.number
@@ -241,6 +241,31 @@ def test_fenced_again_and_again_waits_longer_and_longer() -> None:
         driver.wait(waits[-1])
 
     assert [100, 200, 400, 800] == waits
+
+
+def test_fenced_soon_after_it_was_let_in_waits_as_well() -> None:
+    driver = joining()
+    lives = []
+    for epoch in range(1, 4):
+        driver.respond(epoch, {})
+        driver.call_back()
+        driver.send()
+        driver.respond(error=110)
+        lives.append((driver.state, (driver.member.next_deadline() or 0) - driver.now))
+        driver.wait(100)
+
+    assert [("JOINING", 100)] * 3 == lives
+
+
+def test_fenced_after_a_while_it_joins_without_a_wait() -> None:
+    driver = stable(retry_backoff_max_ms=1000)
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    sent = driver.count(SendHeartbeat)
+    driver.call_back()
+
+    assert sent + 1 == driver.count(SendHeartbeat)
 
 
 def test_an_answer_of_an_earlier_life_means_nothing() -> None:

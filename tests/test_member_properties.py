@@ -20,6 +20,8 @@ from assignor.member.effects import (
     Effect,
     FindCoordinator,
     LeaveCompleted,
+    PauseFetching,
+    ReleaseAssignment,
     RequestMetadata,
     SendHeartbeat,
     WakeAt,
@@ -89,19 +91,46 @@ class Run:
         self.member = driver.member
         self.now = driver.now
         self.effects: list[Effect] = list(driver.effects)
+        self.assignment = self.member.assignment
+        self.wake = self.member.next_deadline()
 
     def hand(self, event: events.Event) -> tuple[Effect, ...]:
-        before = self.member.state
-        found = self.member.handle(event, self.now)
+        before, seen = self.member.state, self.seen()
+        try:
+            found = self.member.handle(event, self.now)
+        except IllegalStateError:
+            assert seen == self.seen()
+            raise
         self.effects += found
-        deadline = self.member.next_deadline()
-        assert deadline is None or self.now < deadline
+        for effect in found:
+            self.take_in(effect)
+        assert (self.assignment, self.wake) == (self.member.assignment, self.member.next_deadline())
+        assert self.wake is None or self.now < self.wake
         assert all(
             isinstance(effect, WakeAt) is (effect is found[-1]) for effect in found if isinstance(effect, WakeAt)
         )
         assert list(self.member.assignment) == sorted(set(self.member.assignment))
         assert reachable(before, self.member.state)
         return found
+
+    def seen(self) -> tuple[object, ...]:
+        """All that can be seen of the member."""
+        member = self.member
+        return member.state, member.epoch, member.assignment, member.next_deadline()
+
+    def take_in(self, effect: Effect) -> None:
+        """Keep what a client knows from effects alone: what it has, and when to wake."""
+        match effect:
+            case CallPartitionsAssigned(_, partitions, assignment):
+                assert set(partitions) <= set(assignment)
+                self.assignment = assignment
+            case CallPartitionsRevoked(_, partitions) | CallPartitionsLost(_, partitions) | PauseFetching(partitions):
+                assert set() < set(partitions) <= set(self.assignment)
+            case ReleaseAssignment():
+                self.assignment = ()
+            case WakeAt(at):
+                assert at != self.wake
+                self.wake = at
 
     def answer(self, how: str, response: HeartbeatResponse) -> events.Event:
         """An event about what came out last, if anything of the kind did."""

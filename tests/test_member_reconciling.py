@@ -292,6 +292,20 @@ def test_partitions_that_were_not_told_well_are_told_again_at_the_next_poll() ->
     assert "ACKNOWLEDGING" == driver.state
 
 
+def test_a_callback_that_failed_does_not_hold_up_the_next_life() -> None:
+    driver = reconciling()
+    driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    driver.call_back()
+    driver.send()
+    assigned = driver.count(CallPartitionsAssigned)
+    driver.respond(2, {ORDERS: [0]})
+
+    assert assigned + 1 == driver.count(CallPartitionsAssigned)
+
+
 def test_what_was_not_told_well_and_is_taken_away_is_revoked() -> None:
     driver = reconciling()
     driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))

@@ -1,7 +1,8 @@
 """What a member asks for: the effects that `Member.handle` returns, in the order in which they are to be carried out.
 
-A member does nothing by itself. An effect with a number is answered by an event with that number; the numbers of one
-member's effects ascend over all kinds. Partitions are sorted by topic (Java's order of strings) and id.
+A member does nothing by itself. An effect with a number is answered by an event with that number. Heartbeats have
+numbers of their own; commits and callbacks share theirs. Both ascend from 1 all the member's life. Partitions are
+sorted by topic (Java's order of strings) and id.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ class SendHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """Look for the group's coordinator until it is found; `CoordinatorFound` answers."""
+    """Look for the group's coordinator until it is found; `CoordinatorFound` answers.
+
+    Not asked for again before that answer. How long to wait between two look-ups that fail is the client's concern.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,8 @@ class PauseFetching:
 class Commit:
     """Commit what was consumed, trying again until the deadline; `CommitDone` or `CommitFailed` answers.
 
-    At the deadline the member goes on without an answer.
+    `Member.commit_identity` says for each try who commits. Where it raises meanwhile, the partitions are no longer the
+    member's to commit: `CommitFailed` answers. At the deadline the member goes on without an answer.
     """
 
     number: int
@@ -114,12 +119,16 @@ class ReleaseAssignment:
 
 @dataclass(frozen=True, slots=True)
 class LeaveCompleted:
-    """The group is left, or there was nothing to leave; a `Leave` is answered by one of these."""
+    """The group is left, or there was nothing to leave.
+
+    One of these follows each `Leave`, and one is enough for several that wait: another `Leave` while the goodbye has no
+    answer is over with it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class RaiseError:
-    """Raise this to the application at its next poll.
+    """Raise this to the application at its next poll; where the member is FATAL after it, only a new one goes on.
 
     Attributes:
         code: Kafka's error code; -1 (UNKNOWN_SERVER_ERROR) where it was the transport that failed.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from assignor.errors import IllegalArgumentError
-from assignor.member.messages import HeartbeatResponse
-from assignor.model import check_name, java_order, read_int, read_names, wrong_type
+from assignor.member.messages import HeartbeatResponse, read_text
+from assignor.model import java_order, read_int, read_names, wrong_type
 
 __all__ = [
     "CallbackDone",
@@ -48,10 +48,10 @@ class Subscribe:
 
     def __post_init__(self) -> None:
         """Refuse a subscription to nothing."""
-        names = read_names(self.topics, "Subscribe")
-        object.__setattr__(self, "topics", tuple(sorted(set(names), key=java_order)))
+        names = {str.__str__(name) for name in read_names(self.topics, "Subscribe")}
+        object.__setattr__(self, "topics", tuple(sorted(names, key=java_order)))
         if self.pattern is not None:
-            check_name(self.pattern, "Subscribe: pattern")
+            object.__setattr__(self, "pattern", read_text(self.pattern, "Subscribe: pattern"))
         if not names and not self.pattern:
             raise IllegalArgumentError("Subscribe: topics or a pattern are needed; to unsubscribe, use Leave")
 
@@ -79,7 +79,7 @@ class HeartbeatSent:
 
     def __post_init__(self) -> None:
         """Refuse what is no number."""
-        _check_number(self)
+        _read_number(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class ResponseReceived:
 
     def __post_init__(self) -> None:
         """Refuse what is no number, or no response."""
-        _check_number(self)
+        _read_number(self)
         if not isinstance(self.response, HeartbeatResponse):
             raise wrong_type("ResponseReceived: response", "a HeartbeatResponse", self.response)
 
@@ -111,8 +111,9 @@ class TransportFailed:
     message: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number, or neither True nor False."""
-        _check_number(self)
+        """Refuse what is no number, or neither True nor False, or no text."""
+        _read_number(self)
+        _check_message(self)
         if not isinstance(self.retriable, bool):
             raise wrong_type("TransportFailed: retriable", "a bool", self.retriable)
 
@@ -137,11 +138,12 @@ class MetadataArrived:
         """Refuse what is no id, or no name."""
         if not isinstance(self.names, Mapping):
             raise wrong_type("MetadataArrived: names", "a mapping of topic id to name", self.names)
+        names = {}
         for topic_id, name in self.names.items():
             if not isinstance(topic_id, UUID):
                 raise wrong_type("MetadataArrived: a topic id", "a uuid.UUID", topic_id)
-            check_name(name, f"MetadataArrived: the name of {topic_id}")
-        object.__setattr__(self, "names", dict(self.names))
+            names[topic_id] = read_text(name, f"MetadataArrived: the name of {topic_id}")
+        object.__setattr__(self, "names", names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ class CommitDone:
 
     def __post_init__(self) -> None:
         """Refuse what is no number."""
-        _check_number(self)
+        _read_number(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,9 @@ class CommitFailed:
     message: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
-        _check_number(self)
+        """Refuse what is no number, or no text."""
+        _read_number(self)
+        _check_message(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +178,7 @@ class CallbackDone:
 
     def __post_init__(self) -> None:
         """Refuse what is no number."""
-        _check_number(self)
+        _read_number(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +189,9 @@ class CallbackFailed:
     message: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
-        _check_number(self)
+        """Refuse what is no number, or no text."""
+        _read_number(self)
+        _check_message(self)
 
 
 _Numbered = (
@@ -198,13 +202,10 @@ Event = Subscribe | Leave | Poll | Tick | CoordinatorFound | CoordinatorLost | M
 """Whatever can happen to a member."""
 
 
-def _check_number(
-    event: HeartbeatSent
-    | ResponseReceived
-    | TransportFailed
-    | CommitDone
-    | CommitFailed
-    | CallbackDone
-    | CallbackFailed,
-) -> None:
-    read_int(event.number, f"{type(event).__name__}: number", bits=64)
+def _read_number(event: _Numbered) -> None:
+    object.__setattr__(event, "number", read_int(event.number, f"{type(event).__name__}: number", bits=64))
+
+
+def _check_message(event: TransportFailed | CommitFailed | CallbackFailed) -> None:
+    if not isinstance(event.message, str):
+        raise wrong_type(f"{type(event).__name__}: message", "a str", event.message)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assignor.errors import IllegalStateError
 from assignor.member import effects
 from assignor.member.error_codes import GROUP_ID_NOT_FOUND, UNKNOWN_SERVER_ERROR, Reaction, heartbeat_error
-from assignor.member.heartbeats import Heartbeat
+from assignor.member.heartbeats import LONG_AGO, Heartbeat
 from assignor.member.state import MemberState
 
 if TYPE_CHECKING:
@@ -69,12 +69,13 @@ class Heartbeating:
         self._coordinator_known = False
         self._coordinator_asked = False
         self._ask_wait_ms = ask_wait_ms
-        self._ask_again = 0
+        self._ask_again = LONG_AGO
         self._last = 0
         self._under_way: dict[int, Heartbeat] = {}
         self._in_flight: int | None = None
         self._joined_life = 0
-        self._answered_life = 0
+        self._let_in_life = 0
+        self._let_in_at = 0
 
     # ---- what happens
 
@@ -134,7 +135,7 @@ class Heartbeating:
             error = heartbeat_error(UNKNOWN_SERVER_ERROR)
             self._membership.fail(UNKNOWN_SERVER_ERROR, error.name, message or "the heartbeat could not be sent")
         if heartbeat.leaves:
-            self._membership.complete_leave()
+            self._membership.complete_leave(heartbeat.life)
 
     def answered(self, number: int, response: HeartbeatResponse, now: int) -> None:
         """A heartbeat was answered; an answer that comes twice, or after the heartbeat was given up, means nothing."""
@@ -145,14 +146,15 @@ class Heartbeating:
         if response.error_code:
             self._fields.forget()
             self._timer.failed(now)
-            self._react(heartbeat, response)
+            self._react(heartbeat, response, now)
         else:
             self._timer.answered(now, response.heartbeat_interval_ms)
             if not heartbeat.leaves and heartbeat.life == membership.life:
-                self._answered_life = membership.life
+                if self._let_in_life != membership.life:
+                    self._let_in_life, self._let_in_at = membership.life, now
                 membership.receive(response.member_epoch, response.assignment)
         if heartbeat.leaves:
-            membership.complete_leave()
+            membership.complete_leave(heartbeat.life)
 
     # ---- what is due
 
@@ -171,7 +173,7 @@ class Heartbeating:
         if not self._coordinator_known:
             if state is MemberState.LEAVING and not self._leave_under_way():
                 membership.left()
-                membership.complete_leave()
+                membership.complete_leave(membership.life)
                 return True
             return self._ask_for_coordinator(now)
         if state in self._silent:
@@ -265,7 +267,7 @@ class Heartbeating:
             self._in_flight = None
         return self._under_way.pop(number, None)
 
-    def _react(self, heartbeat: Heartbeat, response: HeartbeatResponse) -> None:
+    def _react(self, heartbeat: Heartbeat, response: HeartbeatResponse, now: int) -> None:
         membership = self._membership
         code = response.error_code
         error = heartbeat_error(code)
@@ -282,7 +284,8 @@ class Heartbeating:
             self._out.append(effects.RaiseError(code, error.name, message))
         elif error.reaction is Reaction.REJOIN:
             membership.fence()
-            if self._answered_life == heartbeat.life:
+            # A coordinator that lets the member in and fences it at once must not be asked again without a pause.
+            if self._let_in_life == heartbeat.life and now - self._let_in_at >= self._timer.backoff_max_ms:
                 self._timer.forget_failures()
         elif error.reaction is Reaction.FAIL and not (
             code == GROUP_ID_NOT_FOUND and membership.state is MemberState.UNSUBSCRIBED

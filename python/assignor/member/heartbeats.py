@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from assignor.member.local_assignment import LocalAssignment
     from assignor.member.messages import Assignment
 
-__all__ = ["Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
+__all__ = ["LONG_AGO", "Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
+
+LONG_AGO = -(2**63)
+"""Before any time that can be handed in, below 0 too."""
 
 
 @dataclass(slots=True)
@@ -54,12 +57,12 @@ class HeartbeatTimer:
 
     def __init__(self, backoff_ms: int, backoff_max_ms: int, jitter: float, seed: str) -> None:
         self._first = backoff_ms
-        self._most = backoff_max_ms
+        self.backoff_max_ms = backoff_max_ms
         self._jitter = jitter
         self._random = random.Random(seed)
         self._interval = 0
-        self._interval_ends = 0
-        self._backoff_ends = 0
+        self._interval_ends = LONG_AGO
+        self._backoff_ends = LONG_AGO
         self._failures = 0
 
     def due(self) -> int:
@@ -80,31 +83,31 @@ class HeartbeatTimer:
 
     def failed(self, now: int) -> None:
         """It failed: the next goes out after the backoff, whatever the interval."""
-        self._interval_ends = 0
+        self._interval_ends = LONG_AGO
         self._backoff_ends = now + self._backoff()
         self._failures += 1
 
     def forget_failures(self) -> None:
         """Another heartbeat may go out without a backoff."""
         self._failures = 0
-        self._backoff_ends = 0
+        self._backoff_ends = LONG_AGO
 
     def begin(self) -> None:
         """Another life begins: its first heartbeat waits for nothing but the backoff after a failure."""
-        self._interval_ends = 0
+        self._interval_ends = LONG_AGO
         if not self._failures:
-            self._backoff_ends = 0
+            self._backoff_ends = LONG_AGO
 
     def _backoff(self) -> int:
         wait = self._first
         for _ in range(self._failures):
-            if wait >= self._most:
+            if wait >= self.backoff_max_ms:
                 break
             wait *= 2
-        wait = min(wait, self._most)
+        wait = min(wait, self.backoff_max_ms)
         if self._jitter:
             wait = int(wait * self._random.uniform(1 - self._jitter, 1 + self._jitter))
-        return min(wait, self._most)
+        return min(max(wait, 1), self.backoff_max_ms)
 
 
 class HeartbeatFields:

@@ -15,10 +15,10 @@ from assignor.member.heartbeating import Heartbeating
 from assignor.member.heartbeats import HeartbeatFields, HeartbeatTimer
 from assignor.member.holdings import in_order
 from assignor.member.membership import Membership
-from assignor.member.messages import CommitIdentity, HeartbeatResponse
+from assignor.member.messages import CommitIdentity, HeartbeatResponse, read_text
 from assignor.member.state import MemberState
 from assignor.member.transitions import TRANSITIONS, Trigger
-from assignor.model import check_name, read_int, shown, wrong_type
+from assignor.model import read_int, shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.member.effects import Effect
@@ -92,19 +92,23 @@ class Member:
         heartbeat_while_fenced: bool = False,
         join_at_once: bool = False,
     ) -> None:
-        _check_id("group_id", group_id)
-        _check_id("member_id", member_id)
-        for name, text in (("instance_id", instance_id), ("rack_id", rack_id), ("server_assignor", server_assignor)):
-            if text is not None:
-                _check_id(name, text)
-        _check_time("rebalance_timeout_ms", rebalance_timeout_ms)
-        _check_time("retry_backoff_ms", retry_backoff_ms)
-        _check_time("retry_backoff_max_ms", retry_backoff_max_ms)
-        _check_time("request_timeout_ms", request_timeout_ms)
+        group_id = _read_id("group_id", group_id)
+        member_id = _read_id("member_id", member_id)
+        instance_id = None if instance_id is None else _read_id("instance_id", instance_id)
+        rack_id = None if rack_id is None else _read_id("rack_id", rack_id)
+        server_assignor = None if server_assignor is None else _read_id("server_assignor", server_assignor)
+        rebalance_timeout_ms = _read_time("rebalance_timeout_ms", rebalance_timeout_ms)
+        retry_backoff_ms = _read_time("retry_backoff_ms", retry_backoff_ms)
+        retry_backoff_max_ms = _read_time("retry_backoff_max_ms", retry_backoff_max_ms)
+        request_timeout_ms = _read_time("request_timeout_ms", request_timeout_ms)
         if not isinstance(jitter, (int, float)):
             raise wrong_type("Member: jitter", "a number", jitter)
         if not 0 <= jitter < 1:
             raise IllegalArgumentError(f"Member: jitter must be from 0 up to 1: {shown(jitter)}")
+        _check_switch("auto_commit", auto_commit)
+        _check_switch("heartbeat_while_preparing_to_leave", heartbeat_while_preparing_to_leave)
+        _check_switch("heartbeat_while_fenced", heartbeat_while_fenced)
+        _check_switch("join_at_once", join_at_once)
         silent = {MemberState.UNSUBSCRIBED, MemberState.FATAL, MemberState.STALE}
         if not heartbeat_while_preparing_to_leave:
             silent.add(MemberState.PREPARE_LEAVING)
@@ -271,11 +275,20 @@ class Member:
             )
 
 
-def _check_id(name: str, text: str) -> None:
-    if not check_name(text, f"Member: {name}").strip():
+def _read_id(name: str, text: str) -> str:
+    found = read_text(text, f"Member: {name}")
+    if not found.strip():
         raise IllegalArgumentError(f"Member: {name} cannot be blank: {shown(text)}")
+    return found
 
 
-def _check_time(name: str, milliseconds: int) -> None:
-    if read_int(milliseconds, f"Member: {name}", bits=32) <= 0:
+def _read_time(name: str, milliseconds: int) -> int:
+    found = read_int(milliseconds, f"Member: {name}", bits=32)
+    if found <= 0:
         raise IllegalArgumentError(f"Member: {name} must be above 0: {shown(milliseconds)}")
+    return found
+
+
+def _check_switch(name: str, switch: bool) -> None:
+    if not isinstance(switch, bool):
+        raise wrong_type(f"Member: {name}", "a bool", switch)

@@ -49,7 +49,8 @@ class Membership(Reconciling):
         self._subscription: tuple[tuple[str, ...], str | None] | None = None
         # What heartbeats go on saying while a member that leaves releases its partitions.
         self._left_subscription: tuple[tuple[str, ...], str | None] | None = None
-        self._leave_wanted = False
+        # The life that the application has left last, as long as it waits to hear that this is over.
+        self._leave_wanted: int | None = None
         self._poll_expired = False
         self._polled = False
 
@@ -77,12 +78,12 @@ class Membership(Reconciling):
         left, self._subscription = self._subscription, None
         if before in OUTSIDE:
             self._release_all()
-        if self.state is not MemberState.PREPARE_LEAVING and not self._leave_wanted:
+        if self.state is not MemberState.PREPARE_LEAVING and self._leave_wanted is None:
             self._out.append(effects.LeaveCompleted())
         if self.state is not MemberState.PREPARE_LEAVING or before is self.state:
             return
         self._left_subscription = left
-        self._leave_wanted = True
+        self._leave_wanted = self.life
         partitions = in_order(self.holdings.owned)
         if not partitions:
             self._released()
@@ -137,7 +138,7 @@ class Membership(Reconciling):
         if self.state is MemberState.FENCED or self._poll_expired:
             self._poll_expired = False
             self._lose_all()
-        self.complete_leave()
+        self.complete_leave(self.life)
 
     def fail(self, code: int, name: str, message: str) -> None:
         """Nothing can mend this: tell the application, and be at the end, unless the member is between two lives."""
@@ -146,8 +147,8 @@ class Membership(Reconciling):
         self._out.append(effects.RaiseError(code, name, message))
         if before is self.state:
             return
-        was_leaving = self._leave_wanted
-        self.complete_leave()
+        was_leaving = self._leave_wanted == self.life
+        self.complete_leave(self.life)
         if not was_leaving and Task.RELEASE not in self._tasks.values():
             self._lose_all()
 
@@ -170,10 +171,10 @@ class Membership(Reconciling):
         self._poll_expired = False
         self._lose_all()
 
-    def complete_leave(self) -> None:
-        """Tell the application that a leave it asked for is over."""
-        if self._leave_wanted:
-            self._leave_wanted = False
+    def complete_leave(self, life: int) -> None:
+        """Tell the application that its leave is over, if it is that life which it has left last."""
+        if self._leave_wanted == life:
+            self._leave_wanted = None
             self._out.append(effects.LeaveCompleted())
 
     def called_back(self, number: int, *, done: bool) -> None:
@@ -197,6 +198,7 @@ class Membership(Reconciling):
         self._go(trigger)
         self.life += 1
         self.epoch = JOIN_EPOCH
+        self._callback_failed = False  # nothing of this life has failed
 
     def _lose_all(self) -> None:
         partitions = in_order(self.holdings.owned)

@@ -22,6 +22,7 @@ __all__ = [
     "CommitIdentity",
     "HeartbeatRequest",
     "HeartbeatResponse",
+    "read_text",
 ]
 
 JOIN_EPOCH = 0
@@ -106,7 +107,7 @@ class HeartbeatResponse:
             )
         for field in ("error_message", "member_id"):
             if getattr(self, field) is not None:
-                check_name(getattr(self, field), f"{what}: {field}")
+                object.__setattr__(self, field, read_text(getattr(self, field), f"{what}: {field}"))
         if self.assignment is not None:
             object.__setattr__(self, "assignment", _read_assignment(self.assignment, f"{what}: assignment"))
 
@@ -125,13 +126,20 @@ class CommitIdentity(NamedTuple):
     instance_id: str | None
 
 
+def read_text(text: object, what: str) -> str:
+    """A text that Kafka's UTF-8 can carry, as a plain str: a class derived from str may compare as it likes."""
+    return str.__str__(check_name(text, what))
+
+
 def _read_assignment(assignment: object, what: str) -> Assignment:
     if not isinstance(assignment, Mapping):
         raise wrong_type(what, "a mapping of topic id to partitions", assignment)
-    for topic_id in assignment:
+    found = {}
+    for topic_id, ids in assignment.items():
         if not isinstance(topic_id, UUID):
             raise wrong_type(f"{what}: a topic id", "a uuid.UUID", topic_id)
-    return {topic_id: _read_partitions(assignment[topic_id], f"{what}: {topic_id}") for topic_id in sorted(assignment)}
+        found[topic_id] = _read_partitions(ids, f"{what}: {topic_id}")
+    return {topic_id: found[topic_id] for topic_id in sorted(found)}
 
 
 def _read_partitions(partitions: object, what: str) -> tuple[int, ...]:
