@@ -173,7 +173,7 @@ class Rude(str):
     """A str that does not let itself be compared."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as the language has it
 
     def __eq__(self, other: object) -> bool:
         raise RuntimeError("compared")
@@ -185,7 +185,7 @@ class Rude(str):
 class Unhashable(int):
     """An int that no dict takes."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as the language has it
 
 
 class SecondLook(Mapping[Any, Any]):

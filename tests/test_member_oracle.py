@@ -103,7 +103,7 @@ WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[
     "a join says only what changed": (
         HeartbeatFields,
         "request",
-        lambda right: lambda *given, joining: right(*given, joining=False),  # noqa: ARG005
+        lambda right: lambda *given, joining: right(*given, joining=False),  # noqa: ARG005 - the wrong rule
     ),
     "an interval is never begun anew": (
         HeartbeatTimer,
@@ -116,7 +116,7 @@ WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[
     "partitions are revoked without a poll": (
         Membership,
         "reconcile",
-        lambda right: lambda member, now, polled=False: right(member, now, polled=True),  # noqa: ARG005
+        lambda right: lambda member, now, polled=False: right(member, now, polled=True),  # noqa: ARG005 - the wrong rule
     ),
     "the coordinator is not looked for": (Heartbeating, "_ask_for_coordinator", lambda _: _nothing),
     "a leave is never complete": (Membership, "complete_leave", lambda _: _nothing),

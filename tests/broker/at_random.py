@@ -9,12 +9,15 @@ from __future__ import annotations
 import random
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor.member import HeartbeatRequest
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
+from simulation.hash_tables import uuid_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from assignor.member import HeartbeatResponse
     from assignor.member.messages import Assignment
     from broker.story import Story
@@ -56,7 +59,11 @@ class RandomMember:
 def wander(story: Story, seed: int, steps: int) -> None:
     """Send heartbeats drawn from a seed; with some seeds, members subscribe by pattern."""
     rng = random.Random(seed)
-    story.create_topics(**{f"t{index}": rng.randint(1, 5) for index in range(rng.randint(1, 3))})
+    counts = {f"t{index}": rng.randint(1, 5) for index in range(rng.randint(1, 3))}
+    story.create_topics(**counts)
+    while again := _in_one_bucket(story, counts):
+        story.delete_topic(again)
+        story.create_topics(**{again: counts[again]})
     by_pattern = rng.random() < 0.35
     members = [
         RandomMember(
@@ -80,8 +87,8 @@ def wander(story: Story, seed: int, steps: int) -> None:
 
 
 def _draw_request(story: Story, rng: random.Random, member: RandomMember, *, by_pattern: bool) -> HeartbeatRequest:
-    def says(epoch: int, **fields: object) -> HeartbeatRequest:
-        return HeartbeatRequest(story.group, member.member_id, epoch, instance_id=member.instance_id, **fields)  # type: ignore[arg-type]
+    def says(epoch: int, **fields: Any) -> HeartbeatRequest:
+        return HeartbeatRequest(story.group, member.member_id, epoch, instance_id=member.instance_id, **fields)
 
     drawn = rng.random()
     if not member.inside or drawn < 0.02:
@@ -129,6 +136,18 @@ def _draw_subscription(
         return None, story.topic(rng.choice(PATTERNS))
     names = sorted(story.ids)
     return tuple(sorted(rng.sample(names, rng.randint(rng.random() > 0.1, len(names))))), None
+
+
+def _in_one_bucket(story: Story, names: Iterable[str]) -> str | None:
+    """A topic whose id shares its bucket of a hash map with another one's: which is first then depends on the past."""
+    taken: set[int] = set()
+    for name in names:
+        code = uuid_hash(story.ids[story.topic(name)])
+        bucket = (code ^ code >> 16) % 16
+        if bucket in taken:
+            return name
+        taken.add(bucket)
+    return None
 
 
 def _grow(story: Story, rng: random.Random) -> None:

@@ -69,7 +69,7 @@ class Connection:
         """
         self._sent += 1
         header = RequestHeader(
-            request_api_key=request.__api_key__,  # type: ignore[attr-defined]
+            request_api_key=request.__api_key__,  # type: ignore[attr-defined]  # only requests have one
             request_api_version=request.__version__,
             correlation_id=i32(self._sent),
             client_id=CLIENT_ID,

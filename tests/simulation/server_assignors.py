@@ -1,7 +1,8 @@
 """The assignors of the coordinator: range and uniform, as Kafka 4.3.1 has them.
 
 Range is this project's own `assign`; uniform has one way for groups whose members all want the same topics, which trims
-what each has to its share and hands the rest out, and another for all other groups, which levels topic by topic.
+what each has to its share and hands the rest out, and another for all other groups, which levels topic by topic. Where
+the ids of two topics share a bucket of a hash map, which of them goes first depends on the past, and is not told here.
 
 Source: org.apache.kafka.coordinator.group.assignor.RangeAssignor, UniformHomogeneousAssignmentBuilder and
 UniformHeterogeneousAssignmentBuilder, kafka-group-coordinator 4.3.1.
@@ -230,7 +231,7 @@ def _heterogeneous(spec: GroupSpec) -> Assigned:
 def _signed_halves(uuid: UUID) -> tuple[int, int]:
     """What `Uuid.compareTo` compares: both halves, as signed numbers."""
     high, low = uuid.int >> 64, uuid.int & (1 << 64) - 1
-    return tuple(half - (1 << 64) if half >> 63 else half for half in (high, low))  # type: ignore[return-value]
+    return high - (high >> 63 << 64), low - (low >> 63 << 64)
 
 
 def _move(of_topic: list[int], sizes: list[int], number: int, member: int) -> None:
