@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TypeVar
 from uuid import UUID
 
@@ -37,6 +38,16 @@ INTERVAL = 5000
 
 Wanted = TypeVar("Wanted")
 Call = CallPartitionsRevoked | CallPartitionsAssigned | CallPartitionsLost
+
+
+_UNCHANGED = asdict(HeartbeatRequest("g", "m-1", 1))
+
+
+def changed(request: HeartbeatRequest) -> dict[str, object]:
+    """What a heartbeat says beyond who sends it."""
+    found = {name: value for name, value in asdict(request).items() if value != _UNCHANGED[name]}
+    found.pop("member_epoch", None)
+    return found
 
 
 def partitions(topic: str, *ids: int) -> tuple[TopicPartition, ...]:
