@@ -9,7 +9,7 @@ BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 WORKERS ?= 2
 
-.PHONY: help build demo test test-long check bench guard format clean
+.PHONY: help build demo test test-long check bench guard docs format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ bench: build ## Time assignor beside its peers in Python and Java, each goal bes
 
 guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind
 	$(BIN)/python benches/instructions.py
+
+docs: build ## Write the generated parts of the pages in docs anew
+	$(BIN)/python docs/generate.py
 
 format: build ## Rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .

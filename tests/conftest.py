@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+import vector_files
 from assignor.errors import MissingDependencyError
 from engines import ENGINES, Engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+
+    from broker.cluster import Cluster
+    from broker.recording import Recording
+    from broker.story import Story
 
 hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
@@ -43,6 +49,31 @@ def spark() -> Iterator[SparkSession]:
         except MissingDependencyError as error:
             pytest.skip(str(error))
         yield given
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One real Kafka broker for all tests that ask for one, started when the first does."""
+    from broker.cluster import BrokerMissingError, Cluster
+
+    try:
+        cluster = Cluster(tmp_path_factory.mktemp("kafka"))
+    except BrokerMissingError as error:
+        pytest.skip(str(error))
+    with cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def tell(broker: Cluster) -> Iterator[Callable[..., Story]]:
+    """Begins stories with that broker; with ASSIGNOR_RECORD in the environment they become vectors at the end."""
+    from broker import recording
+    from broker.story import Story
+
+    told: list[Recording] = []
+    yield functools.partial(Story, broker, keep=told.append)
+    if recording.wanted():
+        recording.write(vector_files.OWN_FOLDER / recording.FILE, told)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import assignor
+import generate
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -51,8 +52,29 @@ def test_examples_of_the_readme_hold() -> None:
     assert 0 == results.failed
 
 
+def test_the_examples_of_how_a_member_lives_hold() -> None:
+    results = doctest.testfile(str(ROOT / "docs" / "member.md"), module_relative=False)
+
+    assert results.attempted >= 10
+    assert 0 == results.failed
+
+
+def test_the_generated_parts_of_the_pages_are_fresh() -> None:
+    assert [] == generate.renew(ROOT / "docs", write=False)
+
+
+def test_a_stale_page_is_noticed_and_written_anew(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "member.md").read_text(encoding="utf-8")
+    copy = tmp_path / "member.md"
+    copy.write_text(page.replace("LEAVING --> STALE", "LEAVING --> STABLE"), encoding="utf-8")
+
+    assert ["member.md"] == generate.renew(tmp_path, write=False)
+    assert ["member.md"] == generate.renew(tmp_path, write=True)
+    assert page == copy.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
-    "page", ["README.md", "data/README.md", "docs/decisions.md", "docs/performance.md", "docs/report.md"]
+    "page", ["README.md", "data/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 )
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page

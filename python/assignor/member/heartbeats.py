@@ -1,0 +1,193 @@
+"""When the next heartbeat is due, which ones are under way, and which fields each has to carry.
+
+Source: HeartbeatRequestState and RequestState (timing), ConsumerHeartbeatRequestManager.HeartbeatState (fields),
+ExponentialBackoff; kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assignor.member.messages import HeartbeatRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assignor.member.local_assignment import LocalAssignment
+    from assignor.member.messages import Assignment
+
+__all__ = ["LONG_AGO", "Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
+
+LONG_AGO = -(2**63)
+"""Before any time that can be handed in, below 0 too."""
+
+
+@dataclass(slots=True)
+class Heartbeat:
+    """One heartbeat under way.
+
+    Attributes:
+        life: In which of the member's lives it was made; each join begins another.
+        acknowledges: Whether it carries the acknowledgement of an assignment.
+        leaves: Whether it is the goodbye.
+        expires: When it counts as lost.
+        awaited: Whether its answer means anything.
+        sent: Whether it is on its way.
+    """
+
+    life: int
+    acknowledges: bool
+    leaves: bool
+    expires: int
+    awaited: bool = True
+    sent: bool = False
+
+
+class HeartbeatTimer:
+    """The interval between heartbeats, and the backoff after one that failed.
+
+    Args:
+        backoff_ms: The wait after the first failure; it doubles with each that follows.
+        backoff_max_ms: What it cannot exceed.
+        jitter: By which part of it the wait is drawn longer or shorter.
+        seed: Seeds what is drawn.
+    """
+
+    def __init__(self, backoff_ms: int, backoff_max_ms: int, jitter: float, seed: str) -> None:
+        self._first = backoff_ms
+        self.backoff_max_ms = backoff_max_ms
+        self._jitter = jitter
+        self._random = random.Random(seed)
+        self._interval = 0
+        self._interval_ends = LONG_AGO
+        self._backoff_ends = LONG_AGO
+        self._failures = 0
+
+    def due(self) -> int:
+        """When the next heartbeat may go out."""
+        return max(self._interval_ends, self._backoff_ends)
+
+    def sent(self, now: int) -> None:
+        """A heartbeat goes out: the interval begins."""
+        self._interval_ends = now + self._interval
+
+    def answered(self, now: int, interval: int) -> None:
+        """It was answered well, with the interval that the coordinator wants; another one than before begins now."""
+        if interval != self._interval:
+            self._interval = interval
+            self._interval_ends = now + interval
+        self._failures = 0
+        self._backoff_ends = now + self._backoff()
+
+    def failed(self, now: int) -> None:
+        """It failed: the next goes out after the backoff, whatever the interval."""
+        self._interval_ends = LONG_AGO
+        self._backoff_ends = now + self._backoff()
+        self._failures += 1
+
+    def forget_failures(self) -> None:
+        """Another heartbeat may go out without a backoff."""
+        self._failures = 0
+        self._backoff_ends = LONG_AGO
+
+    def begin(self) -> None:
+        """Another life begins: its first heartbeat waits for nothing but the backoff after a failure."""
+        self._interval_ends = LONG_AGO
+        if not self._failures:
+            self._backoff_ends = LONG_AGO
+
+    def _backoff(self) -> int:
+        wait = self._first
+        for _ in range(self._failures):
+            if wait >= self.backoff_max_ms:
+                break
+            wait *= 2
+        wait = min(wait, self.backoff_max_ms)
+        if self._jitter:
+            wait = int(wait * self._random.uniform(1 - self._jitter, 1 + self._jitter))
+        return min(max(wait, 1), self.backoff_max_ms)
+
+
+class HeartbeatFields:
+    """Makes the requests: all fields where the coordinator knows nothing, else what changed since the last one.
+
+    Args:
+        group_id: The group.
+        member_id: The member.
+        instance_id: Of a static member.
+        rack_id: Where it is.
+        rebalance_timeout_ms: How long the coordinator shall wait for it.
+        server_assignor: Which assignor it asks for.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        rack_id: str | None,
+        rebalance_timeout_ms: int,
+        server_assignor: str | None,
+    ) -> None:
+        self._group_id = group_id
+        self._member_id = member_id
+        self._instance_id = instance_id
+        self._rack_id = rack_id
+        self._rebalance_timeout_ms = rebalance_timeout_ms
+        self._server_assignor = server_assignor
+        # Whether the coordinator may know a pattern: of this member, or of whoever had its instance id before.
+        self._may_know_pattern = instance_id is not None
+        self.forget()
+
+    def forget(self) -> None:
+        """What was sent before may not have arrived: the next heartbeat says everything."""
+        self._sent_constants = False
+        self._sent_topics: tuple[str, ...] | None = None
+        self._sent_pattern: str | None = None
+        self._sent_assignment: LocalAssignment | None = None
+
+    def request(
+        self,
+        epoch: int,
+        topics: tuple[str, ...],
+        pattern: str | None,
+        current: LocalAssignment,
+        claimed: Callable[[], Assignment],
+        *,
+        joining: bool,
+    ) -> HeartbeatRequest:
+        """The next heartbeat; what it says counts as said.
+
+        What the member owns is said again if an assignment was acknowledged anew, even if it has the same partitions.
+        A pattern that is gone is said as "", and again with all else, as what was said before may not have arrived.
+
+        Args:
+            epoch: The member's.
+            topics: The names that it subscribes to.
+            pattern: The pattern that it subscribes to.
+            current: The assignment that was reconciled last.
+            claimed: Gives what to say that the member owns, which takes a while to put together.
+            joining: Whether the coordinator knows nothing of it.
+        """
+        constants = joining or not self._sent_constants
+        says_pattern = pattern != self._sent_pattern or (constants and (pattern is not None or self._may_know_pattern))
+        request = HeartbeatRequest(
+            self._group_id,
+            self._member_id,
+            epoch,
+            instance_id=self._instance_id,
+            rack_id=self._rack_id if joining else None,
+            rebalance_timeout_ms=self._rebalance_timeout_ms if constants else -1,
+            subscribed_topic_names=topics if joining or topics != self._sent_topics else None,
+            subscribed_topic_regex=(pattern or "") if says_pattern else None,
+            server_assignor=self._server_assignor if constants else None,
+            topic_partitions=claimed() if joining or current != self._sent_assignment else None,
+        )
+        self._sent_constants = True
+        self._sent_topics = topics
+        self._sent_pattern = pattern
+        self._may_know_pattern |= pattern is not None
+        self._sent_assignment = current
+        return request

@@ -1,0 +1,151 @@
+"""What a member and its coordinator say to each other: the fields of ConsumerGroupHeartbeat (API 68), version 1.
+
+Source: ConsumerGroupHeartbeatRequest.json and ConsumerGroupHeartbeatResponse.json, kafka-clients 4.3.1; KIP-848 and
+KIP-1082 (the member makes its own id). These are plain values; encoding them is a client's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from assignor.errors import IllegalArgumentError
+from assignor.model import check_name, read_int, shown, wrong_type
+
+__all__ = [
+    "JOIN_EPOCH",
+    "LEAVE_EPOCH",
+    "LEAVE_STATIC_EPOCH",
+    "Assignment",
+    "CommitIdentity",
+    "HeartbeatRequest",
+    "HeartbeatResponse",
+    "read_text",
+]
+
+JOIN_EPOCH = 0
+"""The epoch of a heartbeat that asks to be let in."""
+
+LEAVE_EPOCH = -1
+"""The epoch of a heartbeat that says goodbye."""
+
+LEAVE_STATIC_EPOCH = -2
+"""The epoch of a static member's goodbye: its partitions are kept for whoever comes with its instance id."""
+
+Assignment = Mapping[UUID, tuple[int, ...]]
+"""Partitions by topic id; ids of partitions ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatRequest:
+    """One heartbeat, as it goes to the coordinator. None means that nothing changed since the last one.
+
+    Attributes:
+        group_id: The group.
+        member_id: The id that the member has made for itself; the same all its life.
+        member_epoch: 0 to join, -1 to leave, -2 to leave as a static member, else the member's epoch.
+        instance_id: Of a static member; sent each time.
+        rack_id: Where the member is; sent when joining.
+        rebalance_timeout_ms: How long the coordinator waits for partitions to be revoked; -1 means as before.
+        subscribed_topic_names: What the member subscribes to by name, in Java's order of strings.
+        subscribed_topic_regex: What it subscribes to by pattern (RE2/J); "" takes a pattern back.
+        server_assignor: The assignor it asks for; None also means that it names none.
+        topic_partitions: What it owns, by ascending topic id.
+    """
+
+    group_id: str
+    member_id: str
+    member_epoch: int
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    subscribed_topic_names: tuple[str, ...] | None = None
+    subscribed_topic_regex: str | None = None
+    server_assignor: str | None = None
+    topic_partitions: Assignment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatResponse:
+    """The coordinator's answer to one heartbeat.
+
+    Attributes:
+        error_code: 0, or one of Kafka's error codes.
+        error_message: What the coordinator has to say about it.
+        member_id: Whom it answers; a coordinator may leave it out.
+        member_epoch: The epoch that the member is at now.
+        heartbeat_interval_ms: How often the coordinator wants a heartbeat.
+        assignment: What the member shall own: ids of partitions, any iterable of int, by topic id; None means as
+            before. Kept by ascending topic id, each with its partitions ascending and once.
+
+    Raises:
+        WrongTypeError: A field is of another type.
+        IllegalArgumentError: A number does not fit the protocol's field, or the interval or a partition is negative.
+
+    Example:
+        >>> HeartbeatResponse(member_epoch=1, assignment={UUID(int=7): [2, 0]}).assignment
+        {UUID('00000000-0000-0000-0000-000000000007'): (0, 2)}
+    """
+
+    error_code: int = 0
+    error_message: str | None = None
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    assignment: Mapping[UUID, Iterable[int]] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no coordinator can mean."""
+        what = "HeartbeatResponse"
+        for field, bits in (("error_code", 16), ("member_epoch", 32), ("heartbeat_interval_ms", 32)):
+            object.__setattr__(self, field, read_int(getattr(self, field), f"{what}: {field}", bits=bits))
+        if self.heartbeat_interval_ms < 0:
+            raise IllegalArgumentError(
+                f"{what}: heartbeat_interval_ms cannot be negative: {self.heartbeat_interval_ms}"
+            )
+        for field in ("error_message", "member_id"):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, read_text(getattr(self, field), f"{what}: {field}"))
+        if self.assignment is not None:
+            object.__setattr__(self, "assignment", _read_assignment(self.assignment, f"{what}: assignment"))
+
+
+class CommitIdentity(NamedTuple):
+    """Who a member is in a request that commits offsets: three fields of OffsetCommit (API 8).
+
+    Attributes:
+        member_id: Empty where the member is in no group.
+        member_epoch: -1 there (`GenerationIdOrMemberEpoch`).
+        instance_id: Of a static member in the group.
+    """
+
+    member_id: str
+    member_epoch: int
+    instance_id: str | None
+
+
+def read_text(text: object, what: str) -> str:
+    """A text that Kafka's UTF-8 can carry, as a plain str: a class derived from str may compare as it likes."""
+    return str.__str__(check_name(text, what))
+
+
+def _read_assignment(assignment: object, what: str) -> Assignment:
+    if not isinstance(assignment, Mapping):
+        raise wrong_type(what, "a mapping of topic id to partitions", assignment)
+    found = {}
+    for topic_id, ids in assignment.items():
+        if not isinstance(topic_id, UUID):
+            raise wrong_type(f"{what}: a topic id", "a uuid.UUID", topic_id)
+        found[topic_id] = _read_partitions(ids, f"{what}: {topic_id}")
+    return {topic_id: found[topic_id] for topic_id in sorted(found)}
+
+
+def _read_partitions(partitions: object, what: str) -> tuple[int, ...]:
+    if isinstance(partitions, (str, bytes)) or not isinstance(partitions, Iterable):
+        raise wrong_type(what, "an iterable of partition ids", partitions)
+    found = sorted({read_int(id, f"{what}: a partition id", bits=32) for id in partitions})
+    if found and found[0] < 0:
+        raise IllegalArgumentError(f"{what}: a partition id cannot be negative: {shown(found[0])}")
+    return tuple(found)

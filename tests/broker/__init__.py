@@ -1,0 +1,1 @@
+"""A real Kafka broker for the tests, and the clients that speak to it."""

@@ -1,0 +1,270 @@
+"""What a test asks a broker beside heartbeats: topics, the coordinator, what the broker thinks of a group, commits."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kio.schema.consumer_group_describe.v1 import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+from kio.schema.consumer_group_describe.v1.response import Assignment
+from kio.schema.create_partitions.v3 import CreatePartitionsRequest, CreatePartitionsResponse
+from kio.schema.create_partitions.v3.request import CreatePartitionsTopic
+from kio.schema.create_topics.v7 import CreateTopicsRequest, CreateTopicsResponse
+from kio.schema.create_topics.v7.request import CreatableTopic
+from kio.schema.delete_topics.v6 import DeleteTopicsRequest, DeleteTopicsResponse
+from kio.schema.delete_topics.v6.request import DeleteTopicState
+from kio.schema.errors import ErrorCode
+from kio.schema.find_coordinator.v6 import FindCoordinatorRequest, FindCoordinatorResponse
+from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
+from kio.schema.metadata.v13.request import MetadataRequestTopic
+from kio.schema.offset_commit.v10 import OffsetCommitRequest, OffsetCommitResponse
+from kio.schema.offset_commit.v10.request import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from kio.schema.offset_fetch.v10 import OffsetFetchRequest, OffsetFetchResponse
+from kio.schema.offset_fetch.v10.request import OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from kio.schema.types import GroupId, TopicName
+from kio.static.primitive import i16, i32, i64
+
+from assignor import TopicPartition
+from broker.connection import Connection, milliseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+_NOT_YET = {
+    ErrorCode.coordinator_not_available,
+    ErrorCode.coordinator_load_in_progress,
+    ErrorCode.not_coordinator,
+}
+_WAIT = milliseconds(10_000)
+
+
+class RefusedError(Exception):
+    """A broker's answer was an error."""
+
+    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+        super().__init__(f"{code.name}: {message}")
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    """What the coordinator says of a member."""
+
+    epoch: int
+    instance_id: str | None
+    assigned: frozenset[TopicPartition]
+    target: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroup:
+    """What the coordinator says of a group."""
+
+    state: str
+    epoch: int
+    assignor: str
+    members: Mapping[str, DescribedMember] = field(default_factory=dict)
+
+
+class Admin:
+    """The questions, over one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def create_topics(self, counts: Mapping[str, int]) -> dict[str, UUID]:
+        """Create topics with so many partitions each, and give their ids once the broker knows all of them."""
+        request = CreateTopicsRequest(
+            topics=tuple(
+                CreatableTopic(
+                    name=TopicName(name),
+                    num_partitions=i32(count),
+                    replication_factor=i16(1),
+                    assignments=(),
+                    configs=(),
+                )
+                for name, count in counts.items()
+            ),
+            timeout=_WAIT,
+        )
+        for answer in self._connection.ask(request, CreateTopicsResponse).topics:
+            _check(answer.error_code, answer.error_message)
+        self._until_known(counts)
+        return self.topic_ids(counts)
+
+    def grow_topic(self, name: str, count: int) -> None:
+        """Give a topic more partitions, so many in all."""
+        request = CreatePartitionsRequest(
+            topics=(CreatePartitionsTopic(name=TopicName(name), count=i32(count), assignments=None),),
+            timeout=_WAIT,
+            validate_only=False,
+        )
+        for answer in self._connection.ask(request, CreatePartitionsResponse).results:
+            _check(answer.error_code, answer.error_message)
+        self._until_known({name: count})
+
+    def delete_topics(self, names: Collection[str]) -> None:
+        """Delete topics."""
+        request = DeleteTopicsRequest(
+            topics=tuple(DeleteTopicState(name=TopicName(name), topic_id=None) for name in names), timeout=_WAIT
+        )
+        for answer in self._connection.ask(request, DeleteTopicsResponse).responses:
+            _check(answer.error_code, answer.error_message)
+
+    def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
+        """Say how many partitions with a leader each of the topics has that the broker knows."""
+        answer = self._connection.ask(names_request(names), MetadataResponse)
+        return {
+            str(topic.name): sum(partition.error_code == ErrorCode.none for partition in topic.partitions)
+            for topic in answer.topics
+            if topic.error_code == ErrorCode.none
+        }
+
+    def topic_ids(self, names: Iterable[str]) -> dict[str, UUID]:
+        """Give the ids of the topics that the broker knows."""
+        answer = self._connection.ask(names_request(names), MetadataResponse)
+        return {name: topic_id for topic_id, name in names_by_id(answer).items()}
+
+    def await_coordinator(self, group_id: str, timeout: float = 20) -> None:
+        """Wait until the group has a coordinator that has loaded what it must know."""
+        self._until_coordinated(lambda: self.find_coordinator(group_id), timeout)
+        self._until_coordinated(lambda: self.describe(group_id), timeout)
+
+    def find_coordinator(self, group_id: str) -> tuple[str, int]:
+        """Give the host and the port of the group's coordinator."""
+        answer = self._connection.ask(coordinator_request(group_id), FindCoordinatorResponse).coordinators[0]
+        _check(answer.error_code, answer.error_message)
+        return answer.host, int(answer.port)
+
+    def describe(self, group_id: str) -> DescribedGroup:
+        """Say what the coordinator thinks of a group."""
+        request = ConsumerGroupDescribeRequest(group_ids=(GroupId(group_id),), include_authorized_operations=False)
+        group = self._connection.ask(request, ConsumerGroupDescribeResponse).groups[0]
+        _check(group.error_code, group.error_message)
+        members = {
+            member.member_id: DescribedMember(
+                int(member.member_epoch),
+                member.instance_id,
+                _partitions(member.assignment),
+                _partitions(member.target_assignment),
+            )
+            for member in group.members
+        }
+        return DescribedGroup(group.group_state, int(group.group_epoch), group.assignor_name, members)
+
+    def commit(
+        self, group_id: str, offsets: Mapping[UUID, Mapping[int, int]], member_id: str = "", epoch: int = -1
+    ) -> set[ErrorCode]:
+        """Commit offsets by topic id and partition, and give the error codes of the answer."""
+        answer = self._connection.ask(commit_request(group_id, offsets, member_id, epoch), OffsetCommitResponse)
+        return {partition.error_code for topic in answer.topics for partition in topic.partitions}
+
+    def committed(self, group_id: str, ids: Mapping[str, UUID], counts: Mapping[str, int]) -> dict[TopicPartition, int]:
+        """Give the offsets that a group has committed in topics with so many partitions."""
+        wanted = tuple(
+            OffsetFetchRequestTopics(topic_id=ids[name], partition_indexes=tuple(map(i32, range(count))))
+            for name, count in counts.items()
+        )
+        group = OffsetFetchRequestGroup(group_id=GroupId(group_id), topics=wanted)
+        answer = self._connection.ask(OffsetFetchRequest(groups=(group,)), OffsetFetchResponse).groups[0]
+        _check(answer.error_code, None)
+        names = {topic_id: name for name, topic_id in ids.items()}
+        return {
+            TopicPartition(names[topic.topic_id], int(partition.partition_index)): int(partition.committed_offset)
+            for topic in answer.topics
+            if topic.topic_id is not None
+            for partition in topic.partitions
+            if partition.committed_offset >= 0
+        }
+
+    def _until_coordinated(self, question: Callable[[], object], timeout: float) -> None:
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                question()
+            except RefusedError as error:
+                if error.code == ErrorCode.group_id_not_found:
+                    return
+                if error.code not in _NOT_YET or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+            else:
+                return
+
+    def _until_known(self, counts: Mapping[str, int], timeout: float = 20) -> None:
+        end = time.monotonic() + timeout
+        while self.partition_counts(counts) != dict(counts):
+            if time.monotonic() > end:
+                raise TimeoutError(f"the broker does not know {dict(counts)} after {timeout} s")
+            time.sleep(0.02)
+
+
+def names_request(names: Iterable[str]) -> MetadataRequest:
+    """Ask for topics by name."""
+    return _metadata_request(tuple(MetadataRequestTopic(topic_id=None, name=TopicName(name)) for name in names))
+
+
+def ids_request(ids: Iterable[UUID]) -> MetadataRequest:
+    """Ask for topics by id."""
+    return _metadata_request(tuple(MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in ids))
+
+
+def names_by_id(answer: MetadataResponse) -> dict[UUID, str]:
+    """Give the names by id that an answer knows."""
+    return {
+        topic.topic_id: str(topic.name)
+        for topic in answer.topics
+        if topic.error_code == ErrorCode.none and topic.topic_id is not None
+    }
+
+
+def coordinator_request(group_id: str) -> FindCoordinatorRequest:
+    """Ask who coordinates a group."""
+    return FindCoordinatorRequest(coordinator_keys=(group_id,))
+
+
+def commit_request(
+    group_id: str, offsets: Mapping[UUID, Mapping[int, int]], member_id: str, epoch: int, instance_id: str | None = None
+) -> OffsetCommitRequest:
+    """Commit offsets by topic id and partition."""
+    return OffsetCommitRequest(
+        group_id=GroupId(group_id),
+        generation_id_or_member_epoch=i32(epoch),
+        member_id=member_id,
+        group_instance_id=instance_id,
+        topics=tuple(
+            OffsetCommitRequestTopic(
+                topic_id=topic_id,
+                partitions=tuple(
+                    OffsetCommitRequestPartition(
+                        partition_index=i32(partition), committed_offset=i64(offset), committed_metadata=""
+                    )
+                    for partition, offset in by_partition.items()
+                ),
+            )
+            for topic_id, by_partition in offsets.items()
+        ),
+    )
+
+
+def _metadata_request(topics: tuple[MetadataRequestTopic, ...]) -> MetadataRequest:
+    return MetadataRequest(topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
+
+
+def _partitions(assignment: Assignment) -> frozenset[TopicPartition]:
+    return frozenset(
+        TopicPartition(str(topic.topic_name), int(partition))
+        for topic in assignment.topic_partitions
+        for partition in topic.partitions
+    )
+
+
+def _check(code: ErrorCode, message: str | None) -> None:
+    if code != ErrorCode.none:
+        raise RefusedError(code, message)

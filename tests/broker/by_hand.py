@@ -1,0 +1,97 @@
+"""A member that a test moves heartbeat by heartbeat: it keeps its epoch and what it was given, and decides nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.member import HeartbeatRequest, HeartbeatResponse
+from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH, Assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from broker.story import Story
+
+
+class HandMember:
+    """One member of a story's group.
+
+    Attributes:
+        epoch: As the coordinator said last.
+        given: What the coordinator gave last, by topic id.
+    """
+
+    def __init__(
+        self, story: Story, member_id: str, *, instance_id: str | None = None, rebalance_timeout_ms: int = 5000
+    ) -> None:
+        self._story = story
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.epoch = JOIN_EPOCH
+        self.given: Assignment = {}
+
+    def join(self, *topics: str, pattern: str | None = None, assignor: str | None = None) -> HeartbeatResponse:
+        """Ask to be let in, owning nothing."""
+        return self.send(
+            HeartbeatRequest(
+                self._story.group,
+                self.member_id,
+                JOIN_EPOCH,
+                instance_id=self.instance_id,
+                rebalance_timeout_ms=self.rebalance_timeout_ms,
+                subscribed_topic_names=tuple(sorted(map(self._story.topic, topics))),
+                subscribed_topic_regex=pattern,
+                server_assignor=assignor or self._story.assignor,
+                topic_partitions={},
+            )
+        )
+
+    def beat(
+        self,
+        *,
+        owned: Assignment | None = None,
+        epoch: int | None = None,
+        topics: Iterable[str] | None = None,
+        pattern: str | None = None,
+        assignor: str | None = None,
+    ) -> HeartbeatResponse:
+        """Say that one is alive, and what else is given."""
+        return self.send(
+            HeartbeatRequest(
+                self._story.group,
+                self.member_id,
+                self.epoch if epoch is None else epoch,
+                instance_id=self.instance_id,
+                subscribed_topic_names=None if topics is None else tuple(sorted(map(self._story.topic, topics))),
+                subscribed_topic_regex=pattern,
+                server_assignor=assignor,
+                topic_partitions=owned,
+            )
+        )
+
+    def acknowledge(self) -> HeartbeatResponse:
+        """Say that one owns what was given, and nothing else."""
+        return self.beat(owned=self.given)
+
+    def leave(self) -> HeartbeatResponse:
+        """Say goodbye for good."""
+        return self.beat(epoch=LEAVE_EPOCH)
+
+    def leave_for_now(self) -> HeartbeatResponse:
+        """Say goodbye as a static member that will be back."""
+        return self.beat(epoch=LEAVE_STATIC_EPOCH)
+
+    def send(self, request: HeartbeatRequest) -> HeartbeatResponse:
+        """Send a heartbeat, and remember what the answer says."""
+        response = self._story.beat(request)
+        if response.error_code == 0 and response.member_epoch > 0:
+            self.epoch = response.member_epoch
+        if response.assignment is not None:
+            self.given = {topic_id: tuple(ids) for topic_id, ids in response.assignment.items()}
+        return response
+
+    def has(self) -> dict[str, list[int]]:
+        """Give what the coordinator gave last, by the names of topics without the story's own."""
+        names = {topic_id: name.removeprefix(self._story.topic("")) for name, topic_id in self._story.ids.items()}
+        return {names[topic_id]: list(ids) for topic_id, ids in self.given.items() if ids}

@@ -1,0 +1,233 @@
+"""A real Kafka broker for the tests: one node that is its own controller, on loopback, in a folder of its own.
+
+Maven lays the jars into `target/kafka` once. A broker ends with the process that started it, however that one ends.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
+
+from assignor.spark.java import OLDEST, java_version
+from broker.connection import Connection, ConnectionLostError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+POM = Path(__file__).with_name("pom.xml")
+JARS = POM.parents[2] / "target" / "kafka"
+
+SETTINGS: Mapping[str, str] = {
+    "auto.create.topics.enable": "false",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "3000",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.assignor.offload.enable": "false",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.min.session.timeout.ms": "3000",
+    "group.consumer.regex.refresh.interval.ms": "10000",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "log.index.size.max.bytes": "65536",
+    "num.io.threads": "2",
+    "num.network.threads": "2",
+    "offsets.topic.num.partitions": "2",
+    "offsets.topic.replication.factor": "1",
+}
+"""Short times, and targets computed within the heartbeat that asks for one.
+
+So what it answers depends on what it was asked, and in which order, but not on how fast it is. A broker that was killed
+waits for the end of its own earlier session before it answers anybody, and the members' sessions must last longer.
+"""
+
+_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512k", "-Dlog4j2.level=INFO")
+
+
+class BrokerMissingError(Exception):
+    """No broker can be started here, and why."""
+
+
+class BrokerFailedError(Exception):
+    """A broker did not start, or did not end, and the last that it said."""
+
+
+class Cluster:
+    """One broker; `with` starts it, and kills it at the end.
+
+    Args:
+        folder: Where its data and its log are to be; `start` again finds what was there.
+
+    Attributes:
+        port: On 127.0.0.1; the same all its life.
+
+    Raises:
+        BrokerMissingError: There is no Java or no Maven, or Maven could not fetch the jars.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._java = _find_java()
+        install_jars()
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
+        self.port, controller = _free_ports(2)
+        self._configuration = folder / "server.properties"
+        self._log = folder / "broker.log"
+        listener = f"PLAINTEXT://127.0.0.1:{self.port}"
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"{listener},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": listener,
+            "log.dirs": str(folder / "data"),
+            **SETTINGS,
+        }
+        self._configuration.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+
+    def __enter__(self) -> Cluster:
+        self._format()
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
+    @property
+    def address(self) -> str:
+        """What a client calls `bootstrap.servers`."""
+        return f"127.0.0.1:{self.port}"
+
+    def start(self, timeout: float = 60) -> None:
+        """Start, on whatever data there is, and return when the broker answers."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command("kafka.Kafka"),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        # The guard's input ends with this process, even when nothing is left that could end a broker in order.
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", 'read -r _; kill -9 "$0"', str(self._process.pid)],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        end = time.monotonic() + timeout
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > end:
+                self.kill()
+                raise BrokerFailedError(self._log.read_text(errors="replace")[-3000:])
+            time.sleep(0.05)
+
+    def stop(self, timeout: float = 30) -> None:
+        """Stop in order: the groups are handed over and the logs are closed."""
+        if self._process:
+            self._process.terminate()
+            self._dismiss_guard()
+            try:
+                self._process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise BrokerFailedError(f"the broker did not stop within {timeout} s") from None
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process at once, if there is one."""
+        self._dismiss_guard()
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def connect(self) -> Connection:
+        """Open a connection; the caller closes it."""
+        return Connection("127.0.0.1", self.port)
+
+    def _dismiss_guard(self) -> None:
+        """End the guard before the process: once that is gone its number may be another's."""
+        if self._guard:
+            self._guard.kill()
+            self._guard.communicate()
+            self._guard = None
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(ConnectionLostError), self.connect() as connection:
+            request = MetadataRequest(
+                topics=(), allow_auto_topic_creation=False, include_topic_authorized_operations=False
+            )
+            return len(connection.ask(request, MetadataResponse).brokers) == 1
+        return False
+
+    def _format(self) -> None:
+        cluster_id = "a" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]  # a leading "-" is an option
+        command = [*self._command("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c")]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        if done.returncode:
+            raise BrokerFailedError(done.stdout.decode(errors="replace")[-3000:])
+
+    def _command(self, *program: str) -> list[str]:
+        return [str(self._java), *_JVM, "-cp", str(JARS / "*"), *program, str(self._configuration)]
+
+
+def _find_java() -> Path:
+    home = os.environ.get("JAVA_HOME")
+    found = [Path(home, "bin", "java")] if home else []
+    if on_path := shutil.which("java"):
+        found.append(Path(on_path))
+    for java in found:
+        if (java_version(java) or 0) >= OLDEST:
+            return java
+    raise BrokerMissingError(f"a broker needs Java {OLDEST} or newer by JAVA_HOME or on the PATH, and there is none")
+
+
+def install_jars() -> None:
+    """Have Maven fetch the jars of a broker, unless they are there.
+
+    Raises:
+        BrokerMissingError: There is no Maven, or it could not.
+    """
+    complete = JARS / ".complete"
+    if complete.exists() and complete.stat().st_mtime > POM.stat().st_mtime:
+        return
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise BrokerMissingError("a broker needs Maven (mvn) on the PATH, which fetches its jars, and there is none")
+    shutil.rmtree(JARS, ignore_errors=True)
+    done = subprocess.run(
+        [maven, "-q", "-B", "-Dstyle.color=never", "-f", str(POM), "dependency:copy-dependencies"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = [line for line in done.stdout.splitlines() if line.strip()]
+        raise BrokerMissingError(f"Maven could not fetch the jars of a broker: {said[-1] if said else 'no word why'}")
+    complete.touch()
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

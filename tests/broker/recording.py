@@ -1,0 +1,135 @@
+"""What members and a real broker said to each other, kept as data: `tests/vectors/member_exchanges.jsonl.gz`.
+
+The file is gzip, one story per line, each a JSON object:
+
+* `story`: its name; `group`: the group's id; `assignor`: "range" or "uniform", which the group computes targets by.
+  "uniform" deals out by the order of Java's hash maps, so another coordinator need not give the very same partitions.
+* `settings`: the broker's own settings of consumer groups, name to text, as in its configuration.
+* `events`: what happened, in the order in which the broker answered. Each has `at`, in milliseconds since the story
+  began, never falling, and is one of three kinds, which is told by its other keys:
+
+  * `topics`: {name: {"id": uuid, "partitions": count}} - these topics are new, have another number of partitions, or
+    are gone (0). No heartbeat was under way while that changed, and the coordinator has seen it at `at`.
+  * `request`, `response`, `sent`, `client` - a heartbeat and its answer. `sent` is when it was sent, `at` when the
+    answer was there; the coordinator handled it in between. `client` names who sent it: a story may have two that use
+    one member id. `request` has the fields of `HeartbeatRequest` and `response` those of `HeartbeatResponse`
+    (assignor.member), all of them, null included. `topic_partitions` and `assignment` are {uuid: [partition, ...]},
+    ids of topics and of partitions ascending, whatever the order was on the wire.
+  * `described`: the coordinator's own account at that moment (ConsumerGroupDescribe): {"state", "epoch", "assignor",
+    "members": {member id: {"epoch", "instance_id", "assigned", "target"}}}, where the last two are {topic name:
+    [partition, ...]}.
+
+All members of a story share one connection, over which the broker handles one request after the other: the order of
+the events is the order in which the coordinator saw them. What it does by the clock is not an event: it removes a
+member whose session timed out (`group.consumer.session.timeout.ms` after its last heartbeat) or that did not revoke
+in time (`rebalance_timeout_ms` of its own), and looks for topics of a pattern anew. Targets are computed within the
+heartbeat that asks for one (`group.consumer.assignment.interval.ms` is 0, and nothing is offloaded).
+Uuids are text as `str(uuid.UUID)` gives it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from broker.cluster import SETTINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from uuid import UUID
+
+    from assignor import TopicPartition
+    from assignor.member import HeartbeatRequest, HeartbeatResponse
+    from broker.admin import DescribedGroup
+
+FILE = "member_exchanges.jsonl.gz"
+
+
+class Recording:
+    """One story as it goes on; times are in milliseconds since it began."""
+
+    def __init__(self, story: str, group: str, assignor: str) -> None:
+        self.story = story
+        self._head = {
+            "story": story,
+            "group": group,
+            "assignor": assignor,
+            "settings": {name: value for name, value in SETTINGS.items() if name.startswith("group.consumer.")},
+        }
+        self._events: list[dict[str, Any]] = []
+
+    def exchange(self, sent: int, at: int, client: str, request: HeartbeatRequest, response: HeartbeatResponse) -> None:
+        """Keep a heartbeat and its answer."""
+        self._events.append(
+            {
+                "at": at,
+                "sent": sent,
+                "client": client,
+                "request": _fields(request),
+                "response": _fields(response),
+            }
+        )
+
+    def topics(self, at: int, topics: Mapping[str, tuple[UUID, int]]) -> None:
+        """Keep that topics have become what they are now."""
+        changed = {name: {"id": str(topic_id), "partitions": count} for name, (topic_id, count) in topics.items()}
+        self._events.append({"at": at, "topics": changed})
+
+    def described(self, at: int, group: DescribedGroup) -> None:
+        """Keep the coordinator's account of the group."""
+        members = {
+            member_id: {
+                "epoch": member.epoch,
+                "instance_id": member.instance_id,
+                "assigned": _by_topic(member.assigned),
+                "target": _by_topic(member.target),
+            }
+            for member_id, member in sorted(group.members.items())
+        }
+        account = {"state": group.state, "epoch": group.epoch, "assignor": group.assignor, "members": members}
+        self._events.append({"at": at, "described": account})
+
+    def line(self) -> str:
+        """Give the story as JSON."""
+        return json.dumps({**self._head, "events": self._events}, separators=(",", ":"))
+
+
+def wanted() -> bool:
+    """Whether the stories of this run are to be kept: all that are there then, so run all of them (`-m broker`)."""
+    return bool(os.environ.get("ASSIGNOR_RECORD"))
+
+
+def write(path: Path, recordings: Iterable[Recording]) -> None:
+    """Write stories, sorted by name; the same stories give the same bytes."""
+    lines = "".join(f"{each.line()}\n" for each in sorted(recordings, key=lambda each: each.story))
+    path.write_bytes(gzip.compress(lines.encode(), mtime=0))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Read stories."""
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def _fields(message: HeartbeatRequest | HeartbeatResponse) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(message):
+        value = getattr(message, field.name)
+        found[field.name] = _by_id(value) if field.name in ("topic_partitions", "assignment") else value
+    return found
+
+
+def _by_id(partitions: Mapping[UUID, tuple[int, ...]] | None) -> dict[str, list[int]] | None:
+    if partitions is None:
+        return None
+    return dict(sorted((str(topic_id), sorted(ids)) for topic_id, ids in partitions.items()))
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        found.setdefault(topic, []).append(partition)
+    return found

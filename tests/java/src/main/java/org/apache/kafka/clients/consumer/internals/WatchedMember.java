@@ -1,0 +1,114 @@
+package org.apache.kafka.clients.consumer.internals;
+
+import org.apache.kafka.clients.consumer.internals.events.BackgroundEventHandler;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.utils.Time;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * Kafka's member. Noted is what nothing else shows: a transition that its table refuses, since whoever asked for it
+ * may swallow the error; that what is acknowledged already is about to be acknowledged again; and which partitions
+ * it is taking, or the application has, in this life.
+ */
+final class WatchedMember extends ConsumerMembershipManager {
+    /** What the coordinator wants the member to own, which Kafka's member keeps to itself. */
+    private static final Field TARGET = targetField();
+
+    private final EffectLog effects;
+    private final ScriptedEdges.Names names;
+    private LocalAssignment acknowledged = LocalAssignment.NONE;
+    private Map<Uuid, SortedSet<Integer>> taking = Map.of();
+    private Map<Uuid, SortedSet<Integer>> taken = Map.of();
+
+    WatchedMember(String group, Optional<String> instance, Optional<String> rack, int rebalanceTimeout,
+                  Optional<String> assignor, SubscriptionState subscriptions, CommitRequestManager commits,
+                  ScriptedEdges.Names names, BackgroundEventHandler application, Time time, Metrics metrics,
+                  boolean autoCommit, EffectLog effects) {
+        super(group, instance, rack, rebalanceTimeout, assignor, subscriptions, commits, names, ScriptedEdges.LOG,
+            application, time, metrics, autoCommit);
+        this.effects = effects;
+        this.names = names;
+    }
+
+    @Override
+    public void applyAssignment(Set<TopicPartition> assigned, SortedSet<TopicPartition> added) {
+        taken = taking;
+        super.applyAssignment(assigned, added);
+    }
+
+    /** All that the application has, the coordinator wants, or is being taken: what a heartbeat may claim. */
+    Map<Uuid, SortedSet<Integer>> claimable() {
+        List<Map<Uuid, SortedSet<Integer>>> parts = new ArrayList<>(List.of(taken, target()));
+        if (state() == MemberState.RECONCILING) {
+            parts.add(taking);
+        }
+        Map<Uuid, SortedSet<Integer>> all = new HashMap<>();
+        for (Map<Uuid, SortedSet<Integer>> part : parts) {
+            part.forEach((id, ids) -> all.computeIfAbsent(id, topic -> new TreeSet<>()).addAll(ids));
+        }
+        return all;
+    }
+
+    private Map<Uuid, SortedSet<Integer>> target() {
+        try {
+            return ((LocalAssignment) TARGET.get(this)).partitions;
+        } catch (IllegalAccessException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    @Override
+    void markReconciliationInProgress() {
+        super.markReconciliationInProgress();
+        taking = new HashMap<>(target());
+        taking.keySet().retainAll(names.known.keySet());
+    }
+
+    @Override
+    void markReconciliationCompleted() {
+        super.markReconciliationCompleted();
+        taking = Map.of();
+    }
+
+    @Override
+    protected void transitionTo(MemberState next) {
+        MemberState before = state();
+        if (next == MemberState.JOINING || next == MemberState.FENCED || next == MemberState.LEAVING) {
+            taking = Map.of();
+            taken = Map.of();
+        }
+        if (next == MemberState.ACKNOWLEDGING) {
+            if (!reconciliationInProgress() && currentAssignment().equals(acknowledged)) {
+                effects.add("again");
+            }
+            acknowledged = currentAssignment();
+        }
+        try {
+            super.transitionTo(next);
+        } catch (IllegalStateException error) {
+            effects.add("refused").put("from", before.name()).put("to", next.name());
+            throw error;
+        }
+    }
+
+    private static Field targetField() {
+        try {
+            Field field = AbstractMembershipManager.class.getDeclaredField("currentTargetAssignment");
+            field.setAccessible(true);
+            return field;
+        } catch (NoSuchFieldException error) {
+            throw new ExceptionInInitializerError(error);
+        }
+    }
+}

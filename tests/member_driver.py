@@ -1,0 +1,226 @@
+"""Drives one member by hand: hands in events, answers what is wanted, and brings it into each of its states."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TypeVar
+from uuid import UUID
+
+from assignor import TopicPartition
+from assignor.member import HeartbeatResponse, Member, MemberState
+from assignor.member.effects import (
+    CallPartitionsAssigned,
+    CallPartitionsLost,
+    CallPartitionsRevoked,
+    Commit,
+    Effect,
+    SendHeartbeat,
+    WakeAt,
+)
+from assignor.member.events import (
+    CallbackDone,
+    CommitDone,
+    CoordinatorFound,
+    Event,
+    HeartbeatSent,
+    Leave,
+    MetadataArrived,
+    Poll,
+    ResponseReceived,
+    Subscribe,
+    Tick,
+)
+from assignor.member.messages import HeartbeatRequest
+
+ORDERS, CLICKS = UUID(int=1), UUID(int=2)
+NAMES = {ORDERS: "orders", CLICKS: "clicks"}
+INTERVAL = 5000
+
+Wanted = TypeVar("Wanted")
+Call = CallPartitionsRevoked | CallPartitionsAssigned | CallPartitionsLost
+
+
+_UNCHANGED = asdict(HeartbeatRequest("g", "m-1", 1))
+
+
+def changed(request: HeartbeatRequest) -> dict[str, object]:
+    """What a heartbeat says beyond who sends it."""
+    found = {name: value for name, value in asdict(request).items() if value != _UNCHANGED[name]}
+    found.pop("member_epoch", None)
+    return found
+
+
+def partitions(topic: str, *ids: int) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(topic, id) for id in ids)
+
+
+class Driver:
+    """A member and all that came out of it; time stands still unless it is moved.
+
+    Attributes:
+        member: The member.
+        now: The time.
+        effects: What came out, `WakeAt` left out; a test may clear it.
+        heartbeat: The last heartbeat that came out.
+    """
+
+    def __init__(self, member: Member, now: int = 1_000_000) -> None:
+        self.member = member
+        self.now = now
+        self.effects: list[Effect] = []
+        self.heartbeat = SendHeartbeat(0, HeartbeatRequest("", "", 0))
+
+    def hand(self, *events: Event) -> list[Effect]:
+        """Hand in events, and give what came out of them."""
+        found: list[Effect] = [
+            effect
+            for event in events
+            for effect in self.member.handle(event, self.now)
+            if not isinstance(effect, WakeAt)
+        ]
+        self.effects += found
+        for effect in found:
+            if isinstance(effect, SendHeartbeat):
+                self.heartbeat = effect
+        return found
+
+    def wait(self, milliseconds: int) -> list[Effect]:
+        """Let time pass."""
+        self.now += milliseconds
+        return self.hand(Tick())
+
+    def last(self, kind: type[Wanted]) -> Wanted:
+        """The last effect of a kind."""
+        return next(effect for effect in reversed(self.effects) if isinstance(effect, kind))
+
+    def count(self, kind: type[Wanted]) -> int:
+        """How many effects of a kind there were."""
+        return sum(isinstance(effect, kind) for effect in self.effects)
+
+    @property
+    def state(self) -> str:
+        """The name of the state that the member is in."""
+        return self.member.state.name
+
+    @property
+    def request(self) -> HeartbeatRequest:
+        """What the last heartbeat says."""
+        return self.heartbeat.request
+
+    def send(self) -> list[Effect]:
+        """Say that the last heartbeat is sent."""
+        return self.hand(HeartbeatSent(self.heartbeat.number))
+
+    def respond(self, epoch: int = 0, assignment: dict[UUID, list[int]] | None = None, error: int = 0) -> list[Effect]:
+        """Answer the last heartbeat."""
+        response = HeartbeatResponse(
+            error_code=error,
+            error_message="as the coordinator says" if error else None,
+            member_id=self.member.member_id,
+            member_epoch=epoch,
+            heartbeat_interval_ms=INTERVAL,
+            assignment=assignment,
+        )
+        return self.hand(ResponseReceived(self.heartbeat.number, response))
+
+    def call_back(self) -> list[Effect]:
+        """The last callback comes back."""
+        calls = (CallPartitionsRevoked, CallPartitionsAssigned, CallPartitionsLost)
+        call = next(effect for effect in reversed(self.effects) if isinstance(effect, calls))
+        return self.hand(CallbackDone(call.number))
+
+
+def outside(**options: object) -> Driver:
+    """A member that knows coordinator and names and has not subscribed."""
+    driver = Driver(Member("g", "m-1", jitter=0, **options))  # type: ignore[arg-type]  # each has its own type
+    driver.hand(CoordinatorFound(), MetadataArrived(NAMES))
+    return driver
+
+
+def joining(**options: object) -> Driver:
+    """One whose first heartbeat is sent."""
+    driver = outside(**options)
+    driver.hand(Subscribe(["orders", "clicks"]), Poll())
+    driver.send()
+    return driver
+
+
+def reconciling(**options: object) -> Driver:
+    """One that was given partitions 0 and 1 of orders, with `CallPartitionsAssigned` under way."""
+    driver = joining(**options)
+    driver.respond(1, {ORDERS: [0, 1]})
+    if options.get("auto_commit"):
+        driver.hand(Poll())
+        driver.hand(CommitDone(driver.last(Commit).number))
+    return driver
+
+
+def acknowledging(**options: object) -> Driver:
+    """One whose acknowledgement is to be sent."""
+    driver = reconciling(**options)
+    driver.call_back()
+    return driver
+
+
+def stable(**options: object) -> Driver:
+    """One that has acknowledged, and was answered."""
+    driver = acknowledging(**options)
+    driver.send()
+    driver.respond(1)
+    return driver
+
+
+def fenced(**options: object) -> Driver:
+    """One with `CallPartitionsLost` under way."""
+    driver = stable(**options)
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    return driver
+
+
+def preparing_to_leave(**options: object) -> Driver:
+    """One with `CallPartitionsRevoked` under way."""
+    driver = stable(**options)
+    driver.hand(Leave())
+    return driver
+
+
+def leaving(**options: object) -> Driver:
+    """One whose goodbye is to be sent."""
+    driver = preparing_to_leave(**options)
+    driver.call_back()
+    return driver
+
+
+def fatal(**options: object) -> Driver:
+    """One that was refused, and whose partitions are released."""
+    driver = stable(**options)
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=42)
+    driver.call_back()
+    return driver
+
+
+def stale(**options: object) -> Driver:
+    """One whose application did not poll, with `CallPartitionsLost` under way."""
+    driver = stable(**{"rebalance_timeout_ms": 20_000} | options)
+    driver.wait(20_000)
+    driver.send()
+    return driver
+
+
+IN_STATE = {
+    MemberState.UNSUBSCRIBED: outside,
+    MemberState.JOINING: joining,
+    MemberState.RECONCILING: reconciling,
+    MemberState.ACKNOWLEDGING: acknowledging,
+    MemberState.STABLE: stable,
+    MemberState.FENCED: fenced,
+    MemberState.PREPARE_LEAVING: preparing_to_leave,
+    MemberState.LEAVING: leaving,
+    MemberState.FATAL: fatal,
+    MemberState.STALE: stale,
+}
+"""Makes a member that is in a state, by state."""

@@ -1,0 +1,199 @@
+"""Lives a program of events with `assignor.member.Member`, and says after each what it did as `MemberOracle` does.
+
+A program is JSON: the options of the member, and events with the time at which they happen. Heartbeats, callbacks and
+commits are numbered from 0 in the order in which they appear, so that a program holds for every member that lives it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Protocol
+from uuid import UUID
+
+from assignor.errors import IllegalStateError
+from assignor.member import HeartbeatRequest, HeartbeatResponse, Member, effects, events
+
+Json = dict[str, Any]
+
+NEVER = 2**31 - 1
+
+
+class Living(Protocol):
+    """Whatever lives a program event by event."""
+
+    def step(self, event: Json) -> Json:
+        """Takes an event, and says what came of it."""
+        ...
+
+
+def member(options: Json, **others: Any) -> Member:
+    """A member that decides as Kafka's code does where ours has a choice.
+
+    Kafka leaves it to the network's client to give a request up, which this program of events stands for.
+    """
+    given = {name: value for name, value in options.items() if name != "group"}
+    kafka = {
+        "heartbeat_while_preparing_to_leave": True,
+        "join_at_once": True,
+        "jitter": 0.0,
+        "request_timeout_ms": NEVER,
+    }
+    return Member(options["group"], "member", **{**given, **kafka, **others})
+
+
+def life(options: Json, **others: Any) -> Life:
+    """The life of a member of these options that is about to begin."""
+    return Life(member(options, **others), options["retry_backoff_max_ms"], options["retry_backoff_ms"])
+
+
+def lived(program: Json) -> list[Json]:
+    """What a member reports after each event of a program."""
+    living = life(program["options"])
+    return [living.step(event) for event in program["events"]]
+
+
+class Life:
+    """One member's life.
+
+    Args:
+        member: The member, which nothing has happened to yet.
+        patience: How long it may wait before it asks for the same names again.
+        pause: How long it may wait before it asks for the coordinator again.
+    """
+
+    def __init__(self, member: Member, patience: int, pause: int) -> None:
+        self.member = member
+        self._patience = patience
+        self._asked = -patience
+        self._pause = pause
+        self._may_look_at: int | None = None
+        self._looks_for_coordinator = False
+        self._given_up: set[tuple[str, int]] = set()
+        self._heartbeats: list[int] = []
+        self._callbacks: list[int] = []
+        self._commits: list[int] = []
+
+    def step(self, event: Json) -> Json:
+        """Takes an event, tells that each heartbeat asked for is on its way, and says all that came of it."""
+        report: Json = {"effects": [], "metadata": False}
+        if event["type"] == "coordinator" and event["known"]:
+            self._looks_for_coordinator = False
+        pending: deque[events.Event] = deque([self._event(event)])
+        while pending:
+            for effect in self.member.handle(pending.popleft(), event["at"]):
+                shown = self._shown(effect)
+                if shown is not None:
+                    report["effects"].append(shown)
+                if isinstance(effect, effects.RequestMetadata):
+                    report["metadata"] = True
+                    self._asked = event["at"]
+                elif isinstance(effect, effects.FindCoordinator):
+                    self._looks_for_coordinator = True
+                    self._may_look_at = event["at"] + self._pause
+                elif isinstance(effect, effects.PauseFetching):
+                    self._given_up |= {(topic, id) for topic, id in effect.partitions}
+                elif isinstance(effect, effects.SendHeartbeat):
+                    pending.append(events.HeartbeatSent(effect.number))
+        report["state"] = self.member.state.name
+        report["epoch"] = self.member.epoch
+        report["assignment"] = [list(partition) for partition in self.member.assignment]
+        self._given_up &= {(topic, id) for topic, id in self.member.assignment}
+        report["given_up"] = sorted([topic, id] for topic, id in self._given_up)
+        report["committing_epoch"] = self._committing_epoch()
+        report["looks_for_coordinator"] = self._looks_for_coordinator
+        report["asked_lately"] = event["at"] - self._asked < self._patience
+        report["wake"] = self.member.next_deadline()
+        waits = self._may_look_at is not None and report["wake"] == self._may_look_at > event["at"]
+        report["looks_soon"] = waits and not self._looks_for_coordinator
+        return report
+
+    def _committing_epoch(self) -> int | str | None:
+        try:
+            epoch = self.member.commit_identity().member_epoch
+        except IllegalStateError:
+            return "not now"
+        return epoch if epoch > 0 else None
+
+    def _event(self, event: Json) -> events.Event:
+        match event["type"]:
+            case "subscribe":
+                return events.Subscribe(tuple(event["topics"]), event["pattern"])
+            case "leave":
+                return events.Leave()
+            case "poll":
+                return events.Poll()
+            case "tick":
+                return events.Tick()
+            case "response":
+                return events.ResponseReceived(self._heartbeats[event["heartbeat"]], response(event))
+            case "transport":
+                return events.TransportFailed(self._heartbeats[event["heartbeat"]], event["retriable"], "broken")
+            case "coordinator":
+                return events.CoordinatorFound() if event["known"] else events.CoordinatorLost()
+            case "metadata":
+                return events.MetadataArrived({UUID(id): name for id, name in event["names"].items()})
+            case "commit":
+                number = self._commits[event["commit"]]
+                return events.CommitFailed(number, "it failed") if event["failed"] else events.CommitDone(number)
+            case "callback":
+                number = self._callbacks[event["callback"]]
+                return events.CallbackFailed(number, "it failed") if event["failed"] else events.CallbackDone(number)
+        raise ValueError(f"no event has the type {event['type']!r}")
+
+    def _shown(self, effect: effects.Effect) -> Json | None:
+        match effect:
+            case effects.SendHeartbeat(number, request):
+                self._heartbeats.append(number)
+                return {"kind": "heartbeat", "request": fields(request)}
+            case effects.Commit(number, deadline):
+                self._commits.append(number)
+                return {"kind": "commit", "deadline": deadline}
+            case effects.CallPartitionsAssigned(number, partitions, assignment):
+                self._callbacks.append(number)
+                return {"kind": "assigned", "partitions": pairs(partitions), "assignment": pairs(assignment)}
+            case effects.CallPartitionsRevoked(number, partitions):
+                self._callbacks.append(number)
+                return {"kind": "revoked", "partitions": pairs(partitions)}
+            case effects.CallPartitionsLost(number, partitions):
+                self._callbacks.append(number)
+                return {"kind": "lost", "partitions": pairs(partitions)}
+            case effects.LeaveCompleted():
+                return {"kind": "left"}
+            case effects.RaiseError(code, name, _):
+                return {"kind": "error", "code": code, "name": name}
+        return None
+
+
+def response(event: Json) -> HeartbeatResponse:
+    """The coordinator's answer that an event tells of."""
+    assignment = event["assignment"]
+    return HeartbeatResponse(
+        error_code=event["error"],
+        error_message=event["message"],
+        member_id="member",
+        member_epoch=event["epoch"],
+        heartbeat_interval_ms=event["interval"],
+        assignment=None if assignment is None else {UUID(id): tuple(ids) for id, ids in assignment.items()},
+    )
+
+
+def fields(request: HeartbeatRequest) -> Json:
+    """A request as the oracle shows one."""
+    names, owned = request.subscribed_topic_names, request.topic_partitions
+    return {
+        "group_id": request.group_id,
+        "own_member_id": request.member_id == "member",
+        "member_epoch": request.member_epoch,
+        "instance_id": request.instance_id,
+        "rack_id": request.rack_id,
+        "rebalance_timeout_ms": request.rebalance_timeout_ms,
+        "subscribed_topic_names": None if names is None else sorted(names),
+        "subscribed_topic_regex": request.subscribed_topic_regex,
+        "server_assignor": request.server_assignor,
+        "topic_partitions": None if owned is None else {str(id): sorted(ids) for id, ids in owned.items()},
+    }
+
+
+def pairs(partitions: Any) -> list[list[Any]]:
+    """Partitions as the oracle shows them."""
+    return [[topic, id] for topic, id in partitions]
