@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import pytest
 
 from assignor.member.effects import (
     CallPartitionsLost,
+    LeaveCompleted,
     RaiseError,
+    ReleaseAssignment,
     SendHeartbeat,
 )
 from assignor.member.events import (
     CoordinatorFound,
     CoordinatorLost,
+    Event,
     HeartbeatSent,
     Leave,
     Poll,
@@ -121,3 +126,51 @@ def test_without_a_coordinator_the_poll_timer_is_looked_at_once_there_is_one() -
 
     driver.hand(CoordinatorFound())
     assert "LEAVING" == driver.state
+
+
+def test_a_stale_member_joins_at_the_poll_although_its_goodbye_has_no_answer_yet() -> None:
+    driver = stale()
+    driver.call_back()
+    (heartbeat,) = driver.hand(Poll())
+
+    assert isinstance(heartbeat, SendHeartbeat)
+    assert 0 == heartbeat.request.member_epoch
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda goodbye: TransportFailed(goodbye, False, "the connection is gone"),
+        lambda goodbye: TransportFailed(goodbye, True, "it took too long"),
+        lambda goodbye: ResponseReceived(goodbye, HeartbeatResponse(error_code=30)),
+        lambda goodbye: ResponseReceived(goodbye, HeartbeatResponse(error_code=25)),
+        lambda goodbye: ResponseReceived(goodbye, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)),
+    ],
+    ids=["failed for good", "failed", "error 30", "error 25", "answered well"],
+)
+def test_what_is_answered_to_the_goodbye_of_a_stale_member_means_nothing(answer: Callable[[int], Event]) -> None:
+    for released in (False, True):
+        driver = stale()
+        if released:
+            driver.call_back()
+
+        assert [] == driver.hand(answer(driver.heartbeat.number))
+        assert "STALE" == driver.state
+
+
+def test_a_member_that_is_back_does_not_take_the_answer_to_its_goodbye_for_one_to_its_join() -> None:
+    driver = stale()
+    driver.call_back()
+    goodbye = driver.heartbeat.number
+    driver.hand(Poll())
+
+    assert [] == driver.hand(ResponseReceived(goodbye, HeartbeatResponse(member_epoch=-1)))
+
+
+def test_a_stale_member_that_unsubscribes_has_nothing_any_more_although_its_callback_still_runs() -> None:
+    driver = stale()
+
+    assert partitions("orders", 0, 1) == driver.last(CallPartitionsLost).partitions
+    assert [ReleaseAssignment(), LeaveCompleted()] == driver.hand(Leave())
+    assert () == driver.member.assignment
+    assert [] == driver.call_back()

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.member import HeartbeatRequest
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
-from simulation.hash_tables import uuid_hash
+from assignor.subscription_state.hash_order import DEFAULT_CAPACITY
+from simulation.hash_tables import folded, uuid_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -142,8 +143,7 @@ def _in_one_bucket(story: Story, names: Iterable[str]) -> str | None:
     """A topic whose id shares its bucket of a hash map with another one's: which is first then depends on the past."""
     taken: set[int] = set()
     for name in names:
-        code = uuid_hash(story.ids[story.topic(name)])
-        bucket = (code ^ code >> 16) % 16
+        bucket = folded(uuid_hash(story.ids[story.topic(name)])) % DEFAULT_CAPACITY
         if bucket in taken:
             return name
         taken.add(bucket)

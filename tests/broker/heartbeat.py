@@ -13,6 +13,7 @@ from assignor.member import HeartbeatRequest, HeartbeatResponse
 from broker.connection import in_milliseconds, milliseconds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from uuid import UUID
 
 __all__ = ["ConsumerGroupHeartbeatResponse", "from_wire", "to_wire"]
@@ -42,12 +43,12 @@ def to_wire(request: HeartbeatRequest) -> ConsumerGroupHeartbeatRequest:
 
 def from_wire(response: ConsumerGroupHeartbeatResponse) -> HeartbeatResponse:
     """Give the response as a member takes it."""
-    assignment: dict[UUID, tuple[int, ...]] | None = None
+    assignment: dict[UUID, Iterable[int]] | None = None
     if response.assignment is not None:
         assignment = {}
         for topic in response.assignment.topic_partitions:
             assert topic.topic_id is not None
-            assignment[topic.topic_id] = tuple(sorted(int(each) for each in topic.partitions))
+            assignment[topic.topic_id] = topic.partitions
     return HeartbeatResponse(
         error_code=response.error_code.value,
         error_message=response.error_message,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from uuid import UUID
 
-__all__ = ["HashTable", "TimelineTable", "hash_map_order", "uuid_hash"]
+__all__ = ["HashTable", "TimelineTable", "folded", "hash_map_order", "uuid_hash"]
 
 Key = TypeVar("Key")
 
@@ -35,6 +35,11 @@ def uuid_hash(uuid: UUID) -> int:
     """What `Uuid.hashCode()` of Kafka is, as an unsigned number of 32 bits."""
     mixed = uuid.int >> 64 ^ uuid.int & _LONG
     return mixed >> 32 ^ mixed & _INT
+
+
+def folded(code: int) -> int:
+    """A hash code as a `HashMap` has it, the high half folded into the low one; its low bits tell the bucket."""
+    return code ^ code >> 16
 
 
 def hash_map_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = 16) -> list[Key]:
@@ -82,11 +87,7 @@ class HashTable(Generic[Key]):
 
     def __iter__(self) -> Iterator[Key]:
         last = self._capacity - 1
-        return iter(sorted(self._keys, key=lambda key: self._bucket(key) & last))
-
-    def _bucket(self, key: Key) -> int:
-        code = self._hash_of(key)
-        return code ^ code >> 16
+        return iter(sorted(self._keys, key=lambda key: folded(self._hash_of(key)) & last))
 
 
 class TimelineTable:

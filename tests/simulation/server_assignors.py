@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor import Subscription, assign
+from assignor.subscription_state.hash_order import presized_capacity
 from simulation.hash_tables import hash_map_order, string_hash, uuid_hash
 
 if TYPE_CHECKING:
@@ -88,10 +89,10 @@ ASSIGNORS: Mapping[str, Callable[[GroupSpec], Assigned]] = {"uniform": uniform_a
 
 def _ids_in_order(spec: GroupSpec, names: frozenset[str]) -> list[UUID]:
     """Ids of the topics that exist, in the order of a set of ids made from a set of names."""
-    wanted = max(int(len(names) / 0.75) + 1, 16)
-    listed = hash_map_order(sorted(names), string_hash, 1 << (wanted - 1).bit_length())
+    capacity = presized_capacity(len(names))
+    listed = hash_map_order(sorted(names), string_hash, capacity)
     ids = [spec.topics[name].id for name in listed if name in spec.topics]
-    return hash_map_order(ids, uuid_hash, 1 << (wanted - 1).bit_length())
+    return hash_map_order(ids, uuid_hash, capacity)
 
 
 def _homogeneous(spec: GroupSpec) -> Assigned:
@@ -141,8 +142,7 @@ def _by_topic(partitions: Partitions) -> dict[UUID, list[int]]:
 
 def _set_order(numbers: list[int]) -> list[int]:
     """Numbers in the order of a `HashSet<Integer>` made for so many."""
-    wanted = max(int(len(numbers) / 0.75) + 1, 16)
-    return hash_map_order(numbers, int, 1 << (wanted - 1).bit_length())
+    return hash_map_order(numbers, int, presized_capacity(len(numbers)))
 
 
 class _Levels:

@@ -187,13 +187,7 @@ class Heartbeating:
             self._timer.forget_failures()
             self._fields.forget()
             return True
-        if state is MemberState.LEAVING:
-            at_once = not self._leave_under_way()
-        else:
-            at_once = self._in_flight is None and (
-                state is MemberState.ACKNOWLEDGING or (state is MemberState.JOINING and self._join_at_once)
-            )
-        if not at_once and (state is MemberState.LEAVING or self._in_flight is not None or now < self._timer.due()):
+        if not self._is_due(now):
             return False
         self._send(now)
         return True
@@ -207,18 +201,32 @@ class Heartbeating:
             yield self._ask_again
         if not self._coordinator_known or state in self._silent or state is MemberState.LEAVING:
             return
-        if self._poll_deadline is not None and state not in _LEAVING and state is not MemberState.FENCED:
-            yield self._poll_deadline
+        poll_deadline = self._effective_poll_deadline()
+        if poll_deadline is not None:
+            yield poll_deadline
         if self._in_flight is None:
             yield self._timer.due()
 
     # ---- the parts
 
-    def _poll_is_overdue(self, now: int) -> bool:
+    def _is_due(self, now: int) -> bool:
+        """Whether a heartbeat goes out now; a goodbye waits for nothing, and is said once."""
         state = self._membership.state
-        if state in _LEAVING or state is MemberState.FENCED:
+        if state is MemberState.LEAVING:
+            return not self._leave_under_way()
+        if self._in_flight is not None:
             return False
-        return self._poll_deadline is not None and now >= self._poll_deadline
+        at_once = state is MemberState.ACKNOWLEDGING or (state is MemberState.JOINING and self._join_at_once)
+        return at_once or now >= self._timer.due()
+
+    def _poll_is_overdue(self, now: int) -> bool:
+        deadline = self._effective_poll_deadline()
+        return deadline is not None and now >= deadline
+
+    def _effective_poll_deadline(self) -> int | None:
+        """When the application must have polled; None where it need not, as the member is on its way out or fenced."""
+        state = self._membership.state
+        return None if state in _LEAVING or state is MemberState.FENCED else self._poll_deadline
 
     def _leave_under_way(self) -> bool:
         life = self._membership.life

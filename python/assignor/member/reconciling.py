@@ -102,9 +102,9 @@ class Reconciling:
 
         A coordinator with another target in mind takes what is not said for given up, and gives it to somebody else.
         """
-        way = self._reconciliation if self.state is MemberState.RECONCILING else None
-        taking = way.result if way is not None and way.life == self.life else self.holdings.target
-        return union(self.holdings.taken, taking.partitions, self.holdings.target.partitions)
+        way = self._valid_reconciliation()
+        taking = {} if way is None else way.result.partitions
+        return union(self.holdings.taken, taking, self.holdings.target.partitions)
 
     def reconcile(self, now: int, *, polled: bool = False) -> bool:
         """Begin to turn what the member has into what it was given, if that can begin now.
@@ -166,14 +166,17 @@ class Reconciling:
         self._out.append(effects.RequestMetadata(missing))
         return True
 
-    def _going_on(self) -> Reconciliation | None:
-        """The reconciliation, if it still means something; what it was waiting for may have taken long."""
+    def _valid_reconciliation(self) -> Reconciliation | None:
+        """The reconciliation under way, if there is one and it still means something."""
         way = self._reconciliation
-        assert way is not None
-        if self.state is not MemberState.RECONCILING or way.life != self.life:
-            self._reconciliation = None
+        if way is None or self.state is not MemberState.RECONCILING or way.life != self.life:
             return None
         return way
+
+    def _going_on(self) -> Reconciliation | None:
+        """The reconciliation, which ends if it means nothing any more; what it waited for may have taken long."""
+        self._reconciliation = self._valid_reconciliation()
+        return self._reconciliation
 
     def _after_commit(self) -> None:
         way = self._going_on()
