@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pytest
+from kio.schema.errors import ErrorCode
 
 import vector_files
 from assignor.member.messages import HeartbeatRequest
 from broker import at_random, recording
 from simulation.coordinator import ModelCoordinator, Removal
 from simulation.coordinator_settings import CoordinatorSettings
-from simulation.error_codes import ErrorCode
 from simulation.exchange_replay import differences
 from simulation.group_member import ReconciliationState
 from simulation.hash_tables import TimelineTable, hash_map_order, string_hash, uuid_hash
@@ -106,9 +106,9 @@ def test_a_member_that_is_silent_is_removed_when_its_session_ends() -> None:
     epoch = group.join("a").member_epoch
     assert 45_000 == group.coordinator.next_deadline()
     group.now = 44_999
-    assert ErrorCode.NONE == group.beat("a", epoch).error_code
+    assert ErrorCode.none == group.beat("a", epoch).error_code
     group.now += 45_000
-    assert ErrorCode.UNKNOWN_MEMBER_ID == group.beat("a", epoch).error_code
+    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
     assert [Removal(89_999, "group", "a", "session")] == group.coordinator.removals
 
 
@@ -118,9 +118,9 @@ def test_a_member_that_does_not_revoke_in_time_is_removed() -> None:
     group.join("b")
     group.beat("a", epoch)
     group.now = 19_999
-    assert ErrorCode.NONE == group.beat("a", epoch).error_code
+    assert ErrorCode.none == group.beat("a", epoch).error_code
     group.now = 20_000
-    assert ErrorCode.UNKNOWN_MEMBER_ID == group.beat("a", epoch).error_code
+    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
     assert ["rebalance"] == [removal.reason for removal in group.coordinator.removals]
 
 
@@ -133,9 +133,9 @@ def test_timers_start_anew_when_another_broker_takes_over() -> None:
     group.coordinator.fail_over(group.now)
     assert 39_000 == group.coordinator.next_deadline()
     group.now = 38_999
-    assert ErrorCode.NONE == group.beat("a", epoch).error_code
+    assert ErrorCode.none == group.beat("a", epoch).error_code
     group.now = 39_000
-    assert ErrorCode.UNKNOWN_MEMBER_ID == group.beat("a", epoch).error_code
+    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
 
 
 def test_a_new_target_waits_until_the_interval_between_two_has_passed() -> None:
@@ -171,22 +171,22 @@ def test_a_pattern_is_resolved_a_little_later_and_a_new_topic_joins_in_after_ten
 def test_an_unknown_pattern_and_a_group_that_is_full_are_refused() -> None:
     group = Group(max_size=1)
     refused = group.join("a", subscribed_topic_regex="(")
-    assert ErrorCode.INVALID_REGULAR_EXPRESSION == refused.error_code
+    assert ErrorCode.invalid_regular_expression == refused.error_code
     assert group.coordinator.describe("group") is None
-    assert ErrorCode.NONE == group.join("a").error_code
-    assert ErrorCode.GROUP_MAX_SIZE_REACHED == group.join("b").error_code
+    assert ErrorCode.none == group.join("a").error_code
+    assert ErrorCode.group_max_size_reached == group.join("b").error_code
 
 
 def test_a_static_member_finds_its_partitions_again_and_keeps_others_out() -> None:
     group = Group()
     first = group.join("a", instance_id="one")
-    assert ErrorCode.UNRELEASED_INSTANCE_ID == group.join("b", instance_id="one").error_code
+    assert ErrorCode.unreleased_instance_id == group.join("b", instance_id="one").error_code
     assert -2 == group.beat("a", -2, instance_id="one").member_epoch
     assert (first.member_epoch, first.assignment) == (
         (back := group.join("b", instance_id="one")).member_epoch,
         back.assignment,
     )
-    assert ErrorCode.FENCED_INSTANCE_ID == group.beat("a", first.member_epoch, instance_id="one").error_code
+    assert ErrorCode.fenced_instance_id == group.beat("a", first.member_epoch, instance_id="one").error_code
     assert [Removal(0, "group", "a", "replaced")] == group.coordinator.removals
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kio.schema.errors import ErrorCode
+
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
-from simulation.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -32,7 +33,7 @@ class RefusalError(Exception):
 def validate(request: HeartbeatRequest, assignors: Container[str]) -> None:
     """Refuses what no member may say, whatever the state of the group."""
 
-    def need(condition: object, message: str, code: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
+    def need(condition: object, message: str, code: ErrorCode = ErrorCode.invalid_request) -> None:
         if not condition:
             raise RefusalError(code, message)
 
@@ -51,31 +52,31 @@ def validate(request: HeartbeatRequest, assignors: Container[str]) -> None:
     else:
         need(request.member_epoch >= LEAVE_EPOCH, "MemberEpoch is invalid.")
     known = request.server_assignor is None or request.server_assignor in assignors
-    need(known, f"ServerAssignor {request.server_assignor} is not supported.", ErrorCode.UNSUPPORTED_ASSIGNOR)
+    need(known, f"ServerAssignor {request.server_assignor} is not supported.", ErrorCode.unsupported_assignor)
 
 
 def static_member(group: ConsumerGroup, request: HeartbeatRequest) -> GroupMember:
     """The member that has the instance id; that there is none is an error."""
     member_id = group.static_members.get(request.instance_id or "")
     if member_id is None:
-        raise RefusalError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {request.instance_id} is unknown.")
+        raise RefusalError(ErrorCode.unknown_member_id, f"Instance id {request.instance_id} is unknown.")
     return group.members[member_id]
 
 
 def check_instance(member: GroupMember, request: HeartbeatRequest) -> None:
     """Refuses a member whose instance id is another member's by now."""
     if member.member_id != request.member_id:
-        raise RefusalError(ErrorCode.FENCED_INSTANCE_ID, f"Fenced by member {member.member_id}.")
+        raise RefusalError(ErrorCode.fenced_instance_id, f"Fenced by member {member.member_id}.")
 
 
 def check_epoch(member: GroupMember, epoch: int, owned: Partitions | None) -> None:
     """Refuses an epoch the member is not at; the one before is good while it owns nothing that it has to give up."""
     late = epoch == member.previous_epoch and owned is not None and owned <= member.assigned
     if epoch not in (JOIN_EPOCH, member.epoch) and not (epoch < member.epoch and late):
-        raise RefusalError(ErrorCode.FENCED_MEMBER_EPOCH, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")
+        raise RefusalError(ErrorCode.fenced_member_epoch, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")
 
 
 def unknown_member(request: HeartbeatRequest) -> RefusalError:
     """The error for a member that is not in the group."""
     message = f"Member {request.member_id} is not a member of group {request.group_id}."
-    return RefusalError(ErrorCode.UNKNOWN_MEMBER_ID, message)
+    return RefusalError(ErrorCode.unknown_member_id, message)

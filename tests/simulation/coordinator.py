@@ -14,6 +14,8 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from kio.schema.errors import ErrorCode
+
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH, HeartbeatResponse
 from simulation.admission import (
     RefusalError,
@@ -26,7 +28,6 @@ from simulation.admission import (
 from simulation.consumer_group import ConsumerGroup, Membership, Resolution
 from simulation.coordinator_settings import CoordinatorSettings
 from simulation.current_assignment import Target, next_step
-from simulation.error_codes import ErrorCode
 from simulation.group_member import GroupMember, ReconciliationState
 from simulation.handled_heartbeat import HandledHeartbeat
 from simulation.server_assignors import ASSIGNORS, GroupSpec, MemberSpec
@@ -225,10 +226,10 @@ class ModelCoordinator:
         group = self.groups.get(request.group_id)
         if group is None:
             if not joins:
-                raise RefusalError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
+                raise RefusalError(ErrorCode.group_id_not_found, f"Consumer group {request.group_id} not found.")
             group = ConsumerGroup()
         if len(group.members) >= self.settings.max_size and request.member_id not in group.members:
-            raise RefusalError(ErrorCode.GROUP_MAX_SIZE_REACHED, "The consumer group has reached its maximum capacity.")
+            raise RefusalError(ErrorCode.group_max_size_reached, "The consumer group has reached its maximum capacity.")
         replaced = None
         if request.instance_id is None or (joins and request.instance_id not in group.static_members):
             found = group.members.get(request.member_id)
@@ -241,7 +242,7 @@ class ModelCoordinator:
             member = static_member(group, request)
             if joins:
                 if member.epoch != LEAVE_STATIC_EPOCH:
-                    raise RefusalError(ErrorCode.UNRELEASED_INSTANCE_ID, f"Owned by {member.member_id}.")
+                    raise RefusalError(ErrorCode.unreleased_instance_id, f"Owned by {member.member_id}.")
                 replaced = member
                 member = dataclasses.replace(member, member_id=request.member_id, epoch=0, previous_epoch=0)
             else:
@@ -331,7 +332,7 @@ class ModelCoordinator:
     def _leave(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         group = self.groups.get(request.group_id)
         if group is None:
-            raise RefusalError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} not found.")
+            raise RefusalError(ErrorCode.group_id_not_found, f"Group {request.group_id} not found.")
         if request.instance_id is None:
             found = group.members.get(request.member_id)
             if found is None:

@@ -10,14 +10,15 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
+from kio.schema.errors import ErrorCode
+
 from simulation.coordinator_settings import CoordinatorSettings
-from simulation.error_codes import ErrorCode
 
 __all__ = ["ClientPlan", "Program", "Step", "draw_program"]
 
-PASSING = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
-FENCING = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
-FATAL = (ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR)
+PASSING = (ErrorCode.coordinator_load_in_progress, ErrorCode.coordinator_not_available, ErrorCode.not_coordinator)
+FENCING = (ErrorCode.unknown_member_id, ErrorCode.fenced_member_epoch)
+FATAL = (ErrorCode.group_authorization_failed, ErrorCode.invalid_request, ErrorCode.unknown_server_error)
 PATTERNS = ("t[0-2]", "t.*", "t1|t3", ".*")
 
 

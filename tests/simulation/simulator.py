@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from kio.schema.errors import ErrorCode
+
 from assignor.member import Member, MemberState, events
 from assignor.member.messages import HeartbeatResponse
 from simulation.client import Client, Habits
 from simulation.coordinator import ModelCoordinator
-from simulation.error_codes import ErrorCode
 from simulation.invariants import InvariantError, Watch
 from simulation.network import Weather
 from simulation.server_assignors import Topic
@@ -122,7 +123,7 @@ class Simulator:
             begun, done = self._moved_at
             moved = self.now < (begun + done) // 2
             self.count("answered during a fail-over")
-            code = ErrorCode.NOT_COORDINATOR if moved else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            code = ErrorCode.not_coordinator if moved else ErrorCode.coordinator_load_in_progress
             return HeartbeatResponse(error_code=code)
         if client.error_faults:
             code_given, after = client.error_faults.pop(0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kio.schema.errors import ErrorCode
+
 from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from simulation.admission import RefusalError
-from simulation.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,4 +48,4 @@ class TopicsImage:
             return frozenset(match_topics(pattern, self.topics, dialect="re2j", include_internal=True))
         except (InvalidPatternError, UnsupportedPatternError) as error:
             message = f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
-            raise RefusalError(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from error
+            raise RefusalError(ErrorCode.invalid_regular_expression, message) from error
