@@ -14,6 +14,7 @@ import subprocess
 import time
 import uuid
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
@@ -38,7 +39,10 @@ SETTINGS: Mapping[str, str] = {
     "group.consumer.min.session.timeout.ms": "3000",
     "group.consumer.regex.refresh.interval.ms": "10000",
     "group.consumer.session.timeout.ms": "6000",
+    "group.coordinator.append.linger.ms": "0",
     "group.initial.rebalance.delay.ms": "0",
+    "group.max.session.timeout.ms": "600000",
+    "group.min.session.timeout.ms": "100",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.index.size.max.bytes": "65536",
     "num.io.threads": "2",
@@ -68,6 +72,7 @@ class Cluster:
 
     Args:
         folder: Where its data and its log are to be; `start` again finds what was there.
+        settings: Beside `SETTINGS`, or instead of some of them.
 
     Attributes:
         port: On 127.0.0.1; the same all its life.
@@ -76,7 +81,7 @@ class Cluster:
         BrokerMissingError: There is no Java or no Maven, or Maven could not fetch the jars.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self._java = _find_java()
         install_jars()
         self._folder = folder
@@ -95,6 +100,7 @@ class Cluster:
             "advertised.listeners": listener,
             "log.dirs": str(folder / "data"),
             **SETTINGS,
+            **settings,
         }
         self._configuration.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
 
