@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import group_descriptions
 import group_messages
 from assignor.coordinator import Coordinator, CoordinatorConfig, JoinGroupRequest
+from assignor.coordinator.responses import DeleteGroupResponse
 from broker.classic_programs import TOPICS
 from broker.classic_requests import DeleteRequest
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from assignor.coordinator import Effects
     from assignor.coordinator.requests import Request
     from broker.classic_programs import Program, Step
-
-Maker = "Callable[..., Coordinator]"
 
 
 @dataclass
@@ -77,7 +76,7 @@ class Replica:
         self._new_id: str | None = None
         self._made: list[str] = []
         self._problems: list[str] = []
-        self._requests: dict[int, Request] = {}
+        self._requests: dict[int, Request | DeleteRequest] = {}
         self.coordinator = make(config, partitions_per_topic=TOPICS, member_ids=self._make_id)
 
     def next_deadline(self) -> int | None:
@@ -94,11 +93,9 @@ class Replica:
         self._new_id = entry.new_id
         if request is None:
             return self.expire(at)
-        if isinstance(request, DeleteRequest):
-            code, effects = coordinator.delete_group(request.group_id, at)
-            given = group_descriptions.delete_response([(request.group_id, code)], request.version)
-            return {**self._answers(effects), entry.number: given}
         self._requests[entry.number] = request
+        if isinstance(request, DeleteRequest):
+            return self._answers(coordinator.delete_group(request.group_id, at, entry.number))
         ask: Any = {
             "JoinGroupRequest": coordinator.join_group,
             "SyncGroupRequest": coordinator.sync_group,
@@ -122,10 +119,14 @@ class Replica:
         for answer in effects.answers:
             number = answer.correlation
             assert isinstance(number, int)
-            version = self._requests[number].version
+            request, response = self._requests[number], answer.response
             if number in given:
                 self._problems.append(f"request {number} was answered twice in one step")
-            given[number] = group_messages.response_to_kio(answer.response, version, self._topic_ids)
+            if isinstance(response, DeleteGroupResponse):
+                result = (request.group_id, response.error_code)
+                given[number] = group_descriptions.delete_response([result], request.version)
+            else:
+                given[number] = group_messages.response_to_kio(response, request.version, self._topic_ids)
         return given
 
     def _make_id(self, prefix: str) -> str:

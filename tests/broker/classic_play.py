@@ -100,6 +100,7 @@ class Player:
         self._make = make
         self._prefix = prefix
         self._groups = itertools.count()
+        self._empty_group_id = asyncio.Lock()
 
     async def play_all(self, programs: Iterable[Program], at_once: int) -> list[Played]:
         """Play programs, so many at a time."""
@@ -113,6 +114,12 @@ class Player:
 
     async def play(self, program: Program) -> Played:
         """Play a program, again and again until nothing spoils it."""
+        if program.empty_group_id:  # of which there is one only
+            async with self._empty_group_id:
+                return await self._play(program)
+        return await self._play(program)
+
+    async def _play(self, program: Program) -> Played:
         spoilt: list[str] = []
         while True:
             group_id = "" if program.empty_group_id else f"{self._prefix}-{next(self._groups)}"

@@ -165,7 +165,7 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
         "offsets": ("too long", "null", "no topic", "no partition", "several", "negative", "nothing", "twice"),
         "retention": ("short",),
     },
-    "delete": {"group": ("empty",)},
+    "delete": {},
     "wait": {},
 }
 """What can be odd about a request, by field."""

@@ -235,7 +235,7 @@ class Cast:
         generation = self._generation(member, odd)
         instance = self._instance(member, odd)
         return SyncGroupRequest(
-            group_id, generation, self._id(member, odd), instance, kind, name, assignments, version=version
+            group_id, generation, self._id(member, odd), instance, kind, name, tuple(assignments), version=version
         )
 
     def _heartbeat(
@@ -259,7 +259,7 @@ class Cast:
             "instances": [LeavingMember("", each.actor.instance_id) for each in statics],
             "mixed": [own, other._replace(group_instance_id=own.group_instance_id), LeavingMember("", "inst-none")],
         }.get(odd.get("batch", ""), [own])
-        return LeaveGroupRequest(group_id, members if version > 2 else [own], version)
+        return LeaveGroupRequest(group_id, tuple(members) if version > 2 else (own,), version)
 
     def _commit(
         self, member: _Member, odd: Mapping[str, str], group_id: str, version: int, pick: int
@@ -279,7 +279,7 @@ class Cast:
         }.get(odd.get("offsets", ""), [one])
         return OffsetCommitRequest(
             group_id,
-            offsets,
+            tuple(offsets),
             self._generation(member, odd),
             self._id(member, odd),
             self._instance(member, odd),
