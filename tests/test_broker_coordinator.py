@@ -33,8 +33,8 @@ pytestmark = pytest.mark.broker
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
-SEQUENCES = 2_000 if LONG else 240
-AT_ONCE = 40
+SEQUENCES = 2_000 if LONG else int(os.environ.get("ASSIGNOR_SEQUENCES", "240"))
+AT_ONCE = 24
 
 BOUNDS = {"min_session_timeout_ms": 100, "max_session_timeout_ms": 600_000}
 PLAIN = CoordinatorConfig(**BOUNDS, initial_rebalance_delay_ms=0)
