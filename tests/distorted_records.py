@@ -48,7 +48,7 @@ def distorted(rng: random.Random, record: Record) -> Record:
         "version": record.version,
         "value": copied(record.value),
     }
-    for _ in range(rng.randint(1, 2)):
+    for _ in range(rng.choice([1, 1, 1, 2])):
         owner, at = rng.choice(list(places(parts)) if rng.random() < 0.9 else [(parts, name) for name in parts])
         match rng.randrange(5):
             case 0 if owner is not parts:
@@ -57,11 +57,20 @@ def distorted(rng: random.Random, record: Record) -> Record:
                 owner[rng.choice(["", "offset", "name", "\ud800", 7, None, Name("group"), Name("epoch")])] = owner[at]
             case 2 if isinstance(owner, list):
                 owner[at:at] = [owner[at]] * rng.choice([1, 2, 300])
-            case 3 if isinstance(owner[at], int):
-                owner[at] += rng.choice([-1, 1])
+            case 3:
+                owner[at] = likewise(rng, owner[at])
             case _:
                 owner[at] = rng.choice(MAKERS)(rng)
     return dataclasses.replace(record, **parts)
+
+
+def likewise(rng: random.Random, value: Any) -> Any:
+    """Another value of the same type."""
+    if isinstance(value, int):
+        return value + rng.choice([-1, 1])
+    if isinstance(value, str | bytes | list):
+        return value[: rng.randrange(len(value) + 1)] * rng.choice([1, 2])
+    return value
 
 
 def copied(value: Any) -> Any:

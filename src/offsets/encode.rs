@@ -111,7 +111,7 @@ fn write(writer: &mut Writer, value: &Value, kind: Kind, format: Format) -> Resu
 
 fn narrow<T>(number: i64, least: T, most: T) -> Result<T, WireError>
 where
-    T: TryFrom<i64> + std::fmt::Display,
+    T: Copy + TryFrom<i64> + std::fmt::Display,
 {
     number.try_into().map_err(|_| unwritable(format!("{number} is not between {least} and {most}")))
 }
