@@ -16,6 +16,7 @@ from assignor.coordinator.error_codes import ErrorCode
 from assignor.coordinator.state import GroupState
 
 __all__ = [
+    "DeleteGroupResponse",
     "DescribedMember",
     "GroupDescription",
     "HeartbeatResponse",
@@ -140,7 +141,21 @@ class OffsetCommitResponse:
     partitions: tuple[PartitionResponse, ...]
 
 
-Response = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse | OffsetCommitResponse
+@dataclass(frozen=True, slots=True)
+class DeleteGroupResponse:
+    """What became of a group that was to be deleted."""
+
+    error_code: ErrorCode
+
+
+Response = (
+    JoinGroupResponse
+    | SyncGroupResponse
+    | HeartbeatResponse
+    | LeaveGroupResponse
+    | OffsetCommitResponse
+    | DeleteGroupResponse
+)
 
 
 class DescribedMember(NamedTuple):
@@ -165,7 +180,9 @@ class DescribedMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group, as DescribeGroups shows it; a group that is not there is Dead and has nothing.
+    """A group, as DescribeGroups shows it, and what its log record says beside that.
+
+    A group that is not there is Dead and has nothing.
 
     Attributes:
         group_id: The group.
@@ -173,6 +190,8 @@ class GroupDescription:
         protocol_type: Of its members; "" where it never had any.
         protocol: The selected protocol; only where the group is Stable.
         members: In the order of Kafka's hash map.
+        generation: Its generation.
+        leader: The leader's member id; None where there is none.
     """
 
     group_id: str
@@ -180,3 +199,5 @@ class GroupDescription:
     protocol_type: str = ""
     protocol: str = ""
     members: tuple[DescribedMember, ...] = ()
+    generation: int = 0
+    leader: str | None = None
