@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assignor import RangeAssignor, plan
+from assignor import RangeAssignor, Subscription, plan
 from assignor.coordinator import (
     Answer,
     Coordinator,
@@ -31,7 +31,7 @@ from assignor.coordinator import (
     OffsetToCommit,
     SyncGroupRequest,
 )
-from assignor.wire import decode_subscription
+from assignor.wire import decode_subscription, encode_subscription
 from sides import WrongAnswerError
 
 SESSION_MS = 300_000

@@ -37,8 +37,8 @@ def coordinator(selection: Selection, report: Report, raw: Raw) -> Section:
     note = (
         "Groups x members. Everybody's request is handed over in one process, one after the other, and the answers are "
         "looked at afterwards. Milliseconds for all of them, min / median of the rounds, and requests a second; what "
-        "begins a group's life, and what ends sessions, happens once. Requests are made before; what making them costs, "
-        "and what a client that leads does between its join and its sync, has rows of its own."
+        "begins a group's life, and what ends sessions, happens once. Requests are made before; what making them "
+        "costs, and what a client that leads does between its join and its sync, has rows of its own."
     )
     head = ["", "requests", *(cell for leader in LEADERS for cell in (f"{leader}, ms", "a second"))]
     return Section("The coordinator", note, Table(head, rows))
