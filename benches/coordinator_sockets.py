@@ -243,15 +243,15 @@ class Joined(NamedTuple):
 def read_join(answer: bytes) -> Joined:
     """Reads an answer of version 5."""
     error, generation = struct.unpack_from(">hi", answer, 8)
-    _, at = _read_text(answer, 14)
-    leader, at = _read_text(answer, at)
-    member, at = _read_text(answer, at)
+    _, at = read_text(answer, 14)
+    leader, at = read_text(answer, at)
+    member, at = read_text(answer, at)
     (count,) = struct.unpack_from(">i", answer, at)
     at += 4
     members = {}
     for _ in range(count):
-        each, at = _read_text(answer, at)
-        _, at = _read_text(answer, at)
+        each, at = read_text(answer, at)
+        _, at = read_text(answer, at)
         (size,) = struct.unpack_from(">i", answer, at)
         members[each] = answer[at + 4 : at + 4 + size]
         at += 4 + size
@@ -263,14 +263,15 @@ def read_error(answer: bytes) -> int:
     return int.from_bytes(answer[8:10], "big", signed=True)
 
 
-def _read_text(data: bytes, at: int) -> tuple[str, int]:
+def read_text(data: bytes, at: int) -> tuple[str, int]:
+    """Reads text as messages have it that are not of a flexible version, and says where it ends; null is ""."""
     (size,) = struct.unpack_from(">h", data, at)
     end = at + 2 + max(size, 0)
     return data[at + 2 : end].decode(), end
 
 
 def text(value: str | None) -> bytes:
-    """Text as messages have it that are not of a flexible version."""
+    """Writes it."""
     if value is None:
         return b"\xff\xff"
     encoded = value.encode()
