@@ -152,7 +152,14 @@ def read_join_request(message: bytes, at: int) -> JoinGroupRequest:
         metadata, at = _read_blob(message, at)
         protocols.append((name, metadata))
     return JoinGroupRequest(
-        group_id, member_id, protocol_type, protocols, session, rebalance, client_id="bench", version=VERSIONS[JOIN]
+        group_id,
+        member_id,
+        protocol_type,
+        tuple(protocols),
+        session,
+        rebalance,
+        client_id="bench",
+        version=VERSIONS[JOIN],
     )
 
 
@@ -168,7 +175,7 @@ def read_sync_request(message: bytes, at: int) -> SyncGroupRequest:
         member, at = read_text(message, at)
         assignment, at = _read_blob(message, at)
         assignments.append((member, assignment))
-    return SyncGroupRequest(group_id, generation, member_id, assignments=assignments, version=VERSIONS[SYNC])
+    return SyncGroupRequest(group_id, generation, member_id, assignments=tuple(assignments), version=VERSIONS[SYNC])
 
 
 def _written(answer: Answer) -> bytes:

@@ -24,7 +24,7 @@ FIND_COORDINATOR, JOIN, HEARTBEAT, SYNC = 10, 11, 12, 14
 VERSIONS = {FIND_COORDINATOR: 1, JOIN: 5, HEARTBEAT: 3, SYNC: 3}
 NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED = 0, 27, 79
 NOT_YET = (14, 15, 16)
-"""The coordinator is loading, not there, or another."""
+"""The coordinator is loading, not there, or another; heartbeats are answered even so."""
 
 PATIENCE = 120.0
 """Seconds after which answers are not waited for any longer."""
@@ -128,7 +128,7 @@ class Members:
         syncs[self.leader] = self._message(SYNC, self._as_member(self.leader) + given)
         spent, answers = self._exchange(syncs)
         for number, answer in answers.items():
-            _require(answer[8:10] == b"\0\0", "syncs")
+            _require(read_error(answer) == NONE, "syncs")
             _require(answer[14:] == assignments[self.ids[number]], "assignments")
         return spent
 
@@ -142,13 +142,11 @@ class Members:
     def _until_there(self) -> None:
         """Waits until the coordinator is where we ask."""
         end = time.monotonic() + PATIENCE
-        for api, body, start in (
-            (FIND_COORDINATOR, text("group-0") + b"\0", 8),
-            (HEARTBEAT, text("group-0") + struct.pack(">i", 0) + text("nobody") + text(None), 8),
-        ):
+        nobody = text("group-0") + struct.pack(">i", 0) + text("nobody") + text(None) + struct.pack(">i", 0)
+        for api, body in ((FIND_COORDINATOR, text("group-0") + b"\0"), (SYNC, nobody)):
             while True:
                 _, answers = self._exchange({0: self._message(api, body)})
-                if struct.unpack_from(">h", answers[0], start)[0] not in NOT_YET:
+                if read_error(answers[0]) not in NOT_YET:
                     break
                 _require(time.monotonic() < end, "being there")
                 time.sleep(0.2)
@@ -259,7 +257,7 @@ def read_join(answer: bytes) -> Joined:
 
 
 def read_error(answer: bytes) -> int:
-    """The error of an answer to a heartbeat of version 3."""
+    """The error of any other answer."""
     return int.from_bytes(answer[8:10], "big", signed=True)
 
 

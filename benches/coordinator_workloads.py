@@ -110,7 +110,7 @@ class Life:
     spent: int = 0
     coordinator: Coordinator = field(init=False)
     _subscriptions: list[bytes] = field(init=False)
-    _assignments: list[list[tuple[str, bytes]]] = field(default_factory=list)
+    _assignments: list[tuple[tuple[str, bytes], ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         draw = random.Random(self.crowd.size)
@@ -131,7 +131,7 @@ class Life:
         """Brings all groups from nothing to Stable."""
         groups = self.group_ids()
         strangers = [
-            JoinGroupRequest(group, protocols=[("range", data)], client_id="bench", **_TIMEOUTS)
+            JoinGroupRequest(group, protocols=(("range", data),), client_id="bench", **_TIMEOUTS)
             for group in groups
             for data in self._subscriptions
         ]
@@ -215,27 +215,27 @@ class Life:
 
     def join(self, group: int, number: int) -> JoinGroupRequest:
         """That of one member, which knows its id."""
-        member, protocols = self.members[group][number], [("range", self._subscriptions[number])]
+        member, protocols = self.members[group][number], (("range", self._subscriptions[number]),)
         return JoinGroupRequest(f"group-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
 
     def commits(self) -> list[OffsetCommitRequest]:
         """One of each member, of an offset of one partition."""
-        offsets = [OffsetToCommit("topic0", 0, 42)]
+        offsets = (OffsetToCommit("topic0", 0, 42),)
         return [OffsetCommitRequest(group, offsets, self.generation, member) for group, member in self._everybody()]
 
     def leave(self, group: int, number: int) -> LeaveGroupRequest:
         """That of one member."""
-        return LeaveGroupRequest(f"group-{group}", [LeavingMember(self.members[group][number])])
+        return LeaveGroupRequest(f"group-{group}", (LeavingMember(self.members[group][number]),))
 
-    def lead(self, group: int) -> list[tuple[str, bytes]]:
+    def lead(self, group: int) -> tuple[tuple[str, bytes], ...]:
         """A leader's own work: reads the subscriptions, assigns, writes down what everybody gets."""
         subscriptions = {
             member: decode_subscription(self._subscriptions[number]).topics
             for number, member in enumerate(self.members[group])
         }
-        return list(plan(self.crowd.partitions_per_topic(), subscriptions).encode().items())
+        return tuple(plan(self.crowd.partitions_per_topic(), subscriptions).encode().items())
 
-    def _sync_request(self, group: str, member: str, given: Sequence[tuple[str, bytes]] = ()) -> SyncGroupRequest:
+    def _sync_request(self, group: str, member: str, given: tuple[tuple[str, bytes], ...] = ()) -> SyncGroupRequest:
         return SyncGroupRequest(
             group, self.generation, member, protocol_type="consumer", protocol_name="range", assignments=given
         )
