@@ -348,7 +348,15 @@ class Coordinator:
             for member in group.members
         )
         protocol = group.protocol_name if stable else None
-        return GroupDescription(group_id, group.state, group.protocol_type or "", protocol or "", members)
+        return GroupDescription(
+            group_id,
+            group.state,
+            group.protocol_type or "",
+            protocol or "",
+            members,
+            group.generation,
+            group.leader,
+        )
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
         """The offsets that a group has committed; none for a group that is not there."""
