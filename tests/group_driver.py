@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from assignor import Subscription
 from assignor.coordinator import (
@@ -88,7 +88,7 @@ class GroupDriver:
         self.rebalances += effects.rebalances
         self.problems += effects.problems
         for answer in effects.answers:
-            name, what = answer.correlation  # type: ignore[misc]  # the driver gave it
+            name, what = cast("tuple[str, str]", answer.correlation)
             self.answers[name, what] = answer.response
             if isinstance(answer.response, JoinGroupResponse) and answer.response.error_code is ErrorCode.NONE:
                 self.ids[name] = answer.response.member_id

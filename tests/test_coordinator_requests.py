@@ -23,59 +23,49 @@ from assignor.coordinator.requests import VERSIONS
 from assignor.errors import AssignorError, IllegalArgumentError, IllegalStateError, NullArgumentError, WrongTypeError
 from group_driver import AT_ONCE, GROUP, RANGE, GroupDriver
 
+# As a type checker does not see them: what is tested is what it would refuse.
+Join: Any = JoinGroupRequest
+Sync: Any = SyncGroupRequest
+Beat: Any = HeartbeatRequest
+Leave: Any = LeaveGroupRequest
+Commit: Any = OffsetCommitRequest
+Offset: Any = OffsetToCommit
+Config: Any = CoordinatorConfig
+Driven: Any = Coordinator
+
 MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
-    (lambda: JoinGroupRequest(None), NullArgumentError, r"JoinGroupRequest: group_id must be a str"),
-    (lambda: JoinGroupRequest(b"g"), WrongTypeError, r"group_id must be a str, not bytes"),
-    (lambda: JoinGroupRequest("g\ud800"), IllegalArgumentError, r"group_id has a lone surrogate"),
-    (
-        lambda: JoinGroupRequest("g", "m" * 40_000),
-        IllegalArgumentError,
-        r"member_id has 40000 bytes .* than 32767",
-    ),
-    (lambda: JoinGroupRequest("g", client_id="é" * 20_000), IllegalArgumentError, r"client_id has 40000 bytes"),
-    (lambda: JoinGroupRequest("g", group_instance_id=7), WrongTypeError, r"group_instance_id must be a str"),
-    (
-        lambda: JoinGroupRequest("g", session_timeout_ms=2**31),
-        IllegalArgumentError,
-        r"session_timeout_ms cannot be",
-    ),
-    (lambda: JoinGroupRequest("g", rebalance_timeout_ms="9"), WrongTypeError, r"rebalance_timeout_ms must be an int"),
-    (lambda: JoinGroupRequest("g", protocols="range"), WrongTypeError, r"protocols must be an iterable of \(name, met"),
-    (lambda: JoinGroupRequest("g", protocols=["range"]), WrongTypeError, r"protocols must be .* tuples, not str"),
-    (lambda: JoinGroupRequest("g", protocols=[("range", "")]), WrongTypeError, r"metadata of protocol 'range' must be"),
-    (lambda: JoinGroupRequest("g", version=None), NullArgumentError, r"version must be an int"),
-    (lambda: SyncGroupRequest("g", 1.5, "m"), WrongTypeError, r"SyncGroupRequest: generation_id must be an int"),
-    (
-        lambda: SyncGroupRequest("g", 1, "m", assignments=[("a", 3)]),
-        WrongTypeError,
-        r"the assignment of 'a' must",
-    ),
-    (lambda: SyncGroupRequest("g", 1, "m", assignments=None), NullArgumentError, r"assignments must be an iterable"),
-    (
-        lambda: HeartbeatRequest("g", 2**31, "m"),
-        IllegalArgumentError,
-        r"generation_id cannot be over",
-    ),
-    (lambda: HeartbeatRequest("g", True, "m"), WrongTypeError, r"generation_id must be an int, not bool"),
-    (lambda: LeaveGroupRequest("g", ["m"]), WrongTypeError, r"a member must be a LeavingMember, not str"),
-    (lambda: LeaveGroupRequest("g", [], version=2), IllegalArgumentError, r"version 2 carries one member, not 0"),
-    (lambda: OffsetCommitRequest("g", [("t", 0, 1)]), WrongTypeError, r"an offset must be an OffsetToCommit"),
-    (
-        lambda: OffsetCommitRequest("g", [OffsetToCommit("t", 2**31, 1)]),
-        IllegalArgumentError,
-        r"partition id cannot",
-    ),
-    (lambda: OffsetCommitRequest("g", [OffsetToCommit("t", 0, 1, 5)]), WrongTypeError, r"metadata must be a str"),
-    (lambda: CoordinatorConfig(group_max_size=0), IllegalArgumentError, r"group_max_size must be at least 1, not 0"),
-    (lambda: CoordinatorConfig(offsets_retention_ms="7d"), WrongTypeError, r"offsets_retention_ms must be an int"),
-    (lambda: CoordinatorConfig(9, 8), IllegalArgumentError, r"min_session_timeout_ms \(9\) is above max_"),
-    (lambda: Coordinator({}), WrongTypeError, r"config must be a CoordinatorConfig, not dict"),
-    (lambda: Coordinator(confirm_writes=1), WrongTypeError, r"confirm_writes must be a bool"),
-    (lambda: Coordinator(assignor=RangeAssignor()), IllegalStateError, r"an assignor needs partitions_per_topic"),
-    (lambda: Coordinator().heartbeat(None, 0), NullArgumentError, r"request must be a HeartbeatRequest"),
-    (lambda: Coordinator().expire(0.5), WrongTypeError, r"now must be an int, not float"),
-    (lambda: Coordinator().written(3, 0), IllegalStateError, r"no write of number 3 waits"),
-    (lambda: Coordinator().delete_group(3, 0), WrongTypeError, r"group_id must be a str"),
+    (lambda: Join(None), NullArgumentError, r"JoinGroupRequest: group_id must be a str"),
+    (lambda: Join(b"g"), WrongTypeError, r"group_id must be a str, not bytes"),
+    (lambda: Join("g\ud800"), IllegalArgumentError, r"group_id has a lone surrogate"),
+    (lambda: Join("g", "m" * 40_000), IllegalArgumentError, r"member_id has 40000 bytes .* than 32767"),
+    (lambda: Join("g", client_id="é" * 20_000), IllegalArgumentError, r"client_id has 40000 bytes"),
+    (lambda: Join("g", group_instance_id=7), WrongTypeError, r"group_instance_id must be a str"),
+    (lambda: Join("g", session_timeout_ms=2**31), IllegalArgumentError, r"session_timeout_ms cannot be"),
+    (lambda: Join("g", rebalance_timeout_ms="9"), WrongTypeError, r"rebalance_timeout_ms must be an int"),
+    (lambda: Join("g", protocols="range"), WrongTypeError, r"protocols must be an iterable of \(name, met"),
+    (lambda: Join("g", protocols=["range"]), WrongTypeError, r"protocols must be .* tuples, not str"),
+    (lambda: Join("g", protocols=[("range", "")]), WrongTypeError, r"metadata of protocol 'range' must be"),
+    (lambda: Join("g", version=None), NullArgumentError, r"version must be an int"),
+    (lambda: Sync("g", 1.5, "m"), WrongTypeError, r"SyncGroupRequest: generation_id must be an int"),
+    (lambda: Sync("g", 1, "m", assignments=[("a", 3)]), WrongTypeError, r"the assignment of 'a' must"),
+    (lambda: Sync("g", 1, "m", assignments=None), NullArgumentError, r"assignments must be an iterable"),
+    (lambda: Beat("g", 2**31, "m"), IllegalArgumentError, r"generation_id cannot be over"),
+    (lambda: Beat("g", True, "m"), WrongTypeError, r"generation_id must be an int, not bool"),
+    (lambda: Leave("g", ["m"]), WrongTypeError, r"a member must be a LeavingMember, not str"),
+    (lambda: Leave("g", [], version=2), IllegalArgumentError, r"version 2 carries one member, not 0"),
+    (lambda: Commit("g", [("t", 0, 1)]), WrongTypeError, r"an offset must be an OffsetToCommit"),
+    (lambda: Commit("g", [Offset("t", 2**31, 1)]), IllegalArgumentError, r"partition id cannot"),
+    (lambda: Commit("g", [Offset("t", 0, 1, 5)]), WrongTypeError, r"metadata must be a str"),
+    (lambda: Config(group_max_size=0), IllegalArgumentError, r"group_max_size must be at least 1, not 0"),
+    (lambda: Config(offsets_retention_ms="7d"), WrongTypeError, r"offsets_retention_ms must be an int"),
+    (lambda: Config(9, 8), IllegalArgumentError, r"min_session_timeout_ms \(9\) is above max_"),
+    (lambda: Driven({}), WrongTypeError, r"config must be a CoordinatorConfig, not dict"),
+    (lambda: Driven(confirm_writes=1), WrongTypeError, r"confirm_writes must be a bool"),
+    (lambda: Driven(assignor=RangeAssignor()), IllegalStateError, r"an assignor needs partitions_per_topic"),
+    (lambda: Driven().heartbeat(None, 0), NullArgumentError, r"request must be a HeartbeatRequest"),
+    (lambda: Driven().expire(0.5), WrongTypeError, r"now must be an int, not float"),
+    (lambda: Driven().written(3, 0), IllegalStateError, r"no write of number 3 waits"),
+    (lambda: Driven().delete_group(3, 0), WrongTypeError, r"group_id must be a str"),
 ]
 
 
@@ -104,7 +94,7 @@ def test_a_version_that_is_not_known_is_told_so_and_changes_nothing(kind: Any, v
         LeaveGroupRequest: (GROUP, [LeavingMember("a-1")]),
         OffsetCommitRequest: (GROUP, [OffsetToCommit("t0", 0, 5)]),
     }
-    calls = {
+    calls: dict[Any, Any] = {
         JoinGroupRequest: driver.coordinator.join_group,
         SyncGroupRequest: driver.coordinator.sync_group,
         HeartbeatRequest: driver.coordinator.heartbeat,
@@ -193,8 +183,8 @@ def test_time_that_goes_backwards_stands_still() -> None:
 
 
 def test_an_id_that_is_in_use_is_not_given_out_again() -> None:
-    coordinator = Coordinator(AT_ONCE, member_ids=lambda _: "same")
-    coordinator.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
+    alike = Coordinator(AT_ONCE, member_ids=lambda _: "same")
+    alike.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
 
     with pytest.raises(IllegalStateError, match=r"gave 'same'; it must give an id that group 'g' never had"):
-        coordinator.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
+        alike.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)

@@ -27,7 +27,6 @@ def test_the_states_are_kafkas_five_under_the_names_of_its_tools() -> None:
 
 
 def test_awaiting_sync_is_the_old_name_of_completing_rebalance() -> None:
-    assert GroupState.COMPLETING_REBALANCE is GroupState.AWAITING_SYNC
     assert GroupState.COMPLETING_REBALANCE is GroupState["AWAITING_SYNC"]
 
 
