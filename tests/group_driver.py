@@ -144,7 +144,7 @@ class GroupDriver:
 
     def leave(self, *names: str, **fields: Any) -> Response | None:
         """Leave in one request; its answer, if it has one."""
-        leaving = tuple(LeavingMember(self.ids[name]) for name in names)
+        leaving = tuple(LeavingMember(self.ids.get(name, "")) for name in names)
         request = LeaveGroupRequest(GROUP, **{"members": leaving, **fields})
         self.take(self.coordinator.leave_group(request, self.now, (names[0] if names else "", "leave")))
         return self.answers.get((names[0] if names else "", "leave"))
