@@ -7,8 +7,10 @@ to look at all of them, and show that the count notices such a thing.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterable
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -285,3 +287,29 @@ def test_what_concerns_all_members_looks_at_all_of_them(steps: Callable[[Crowd],
     small, large = (steps(Crowd(size)) for size in (SMALL, LARGE))
 
     assert large > 10 * small, (small, large)
+
+
+def test_members_that_come_and_go_leave_nothing_behind() -> None:
+    crowd = Crowd(20)
+    crowd.ask(crowd.leave(0))  # from now on the one that would lead next is known
+    size = held(crowd.coordinator)
+
+    for number in range(1_000, 4_000, 10):
+        crowd.ask(crowd.join(number, member_id=""))
+        members = crowd.coordinator.describe("g").members
+        newest = next(each.member_id for each in members if each.client_id == f"m{number}")
+        crowd.ask(LeaveGroupRequest("g", (LeavingMember(newest),)))
+
+    assert held(crowd.coordinator) < 2 * size
+
+
+def held(coordinator: Coordinator) -> int:
+    """How many objects a coordinator holds."""
+    found: set[int] = set()
+    waiting: list[object] = [coordinator]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in found and not isinstance(each, type | ModuleType | FunctionType):
+            found.add(id(each))
+            waiting += gc.get_referents(each)
+    return len(found)
