@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from assignor import Subscription
 from assignor.coordinator import (
@@ -88,7 +88,7 @@ class GroupDriver:
         self.rebalances += effects.rebalances
         self.problems += effects.problems
         for answer in effects.answers:
-            name, what = answer.correlation  # type: ignore[misc]  # the driver gave it
+            name, what = cast("tuple[str, str]", answer.correlation)
             self.answers[name, what] = answer.response
             if isinstance(answer.response, JoinGroupResponse) and answer.response.error_code is ErrorCode.NONE:
                 self.ids[name] = answer.response.member_id
@@ -144,7 +144,7 @@ class GroupDriver:
 
     def leave(self, *names: str, **fields: Any) -> Response | None:
         """Leave in one request; its answer, if it has one."""
-        leaving = tuple(LeavingMember(self.ids[name]) for name in names)
+        leaving = tuple(LeavingMember(self.ids.get(name, "")) for name in names)
         request = LeaveGroupRequest(GROUP, **{"members": leaving, **fields})
         self.take(self.coordinator.leave_group(request, self.now, (names[0] if names else "", "leave")))
         return self.answers.get((names[0] if names else "", "leave"))
