@@ -66,7 +66,7 @@ def count(played: Iterable[Played]) -> Counts:
     for each in played:
         counts.programs += 1
         counts.repeated += len(each.spoilt)
-        counts.given_up += each.given_up
+        counts.given_up += each.is_spoilt
         counts.looks += each.looks
         counts.slowest_ms = max(counts.slowest_ms, each.slowest_ms)
         asked, answered = 0, 0

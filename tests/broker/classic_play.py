@@ -20,7 +20,7 @@ from broker.classic_requests import Cast, DeleteRequest
 from group_messages import request_to_kio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
     from assignor.coordinator import Coordinator, CoordinatorConfig
@@ -37,7 +37,7 @@ PAST_MS = 100
 """How long after the end of a timer its consequences are looked at."""
 
 CLOSE_MS = 20
-"""Timers that end so close to each other, and as much as answers were slow, may end in the other order at the broker."""
+"""Timers that end so close to each other, and as much closer as answers were slow, may end in the other order there."""
 
 SLOW_MS = 80
 """An answer slower than that may have moved a timer too far."""
@@ -62,7 +62,8 @@ class Played:
     Attributes:
         recording: The last try.
         differences: Of the last step; none when all went well.
-        spoilt: Why earlier tries were given up.
+        spoilt: Why tries were given up.
+        is_spoilt: Whether this one was.
         looks: How often a group was looked at a second time.
         slowest_ms: The slowest answer that did not wait for anything.
     """
@@ -72,7 +73,7 @@ class Played:
     spoilt: list[str] = field(default_factory=list)
     looks: int = 0
     slowest_ms: float = 0.0
-    given_up: bool = False
+    is_spoilt: bool = False
 
 
 class Player:
@@ -102,38 +103,43 @@ class Player:
         self._groups = itertools.count()
         self._empty_group_id = asyncio.Lock()
 
-    async def play_all(self, programs: Iterable[Program], at_once: int) -> list[Played]:
-        """Play programs, so many at a time."""
-        free = asyncio.Semaphore(at_once)
-
-        async def one(program: Program) -> Played:
-            async with free:
-                return await self.play(program)
-
-        return await asyncio.gather(*map(one, programs))
+    async def play_all(self, programs: Sequence[Program], at_once: int) -> list[Played]:
+        """Play programs, so many at a time; those that were spoilt again in further rounds, fewer at a time."""
+        played: dict[int, Played] = {}
+        left = list(range(len(programs)))
+        for _ in range(TRIES):
+            free = asyncio.Semaphore(at_once)
+            results = await asyncio.gather(*(self._when(free, programs[index]) for index in left))
+            for index, result in zip(left, results, strict=True):
+                if index in played:
+                    result.spoilt = [*played[index].spoilt, *result.spoilt]
+                played[index] = result
+            left = [index for index in left if played[index].is_spoilt]
+            at_once = max(at_once // 2, 2)
+        return [played[index] for index in range(len(programs))]
 
     async def play(self, program: Program) -> Played:
-        """Play a program, again and again until nothing spoils it."""
+        """Play a program once."""
         if program.empty_group_id:  # of which there is one only
             async with self._empty_group_id:
                 return await self._play(program)
         return await self._play(program)
 
+    async def _when(self, free: asyncio.Semaphore, program: Program) -> Played:
+        async with free:
+            return await self.play(program)
+
     async def _play(self, program: Program) -> Played:
-        spoilt: list[str] = []
-        while True:
-            group_id = "" if program.empty_group_id else f"{self._prefix}-{next(self._groups)}"
-            run = _Run(self._connections, Recording(program, group_id, self._config, self._topic_ids), self._make)
-            try:
-                await run.play()
-            except SpoiltError as error:
-                spoilt.append(str(error))
-                if len(spoilt) < TRIES:
-                    continue
-                run.played.given_up = True
-            run.played.spoilt = spoilt
-            run.played.slowest_ms = run.slowest_ms
-            return run.played
+        group_id = "" if program.empty_group_id else f"{self._prefix}-{next(self._groups)}"
+        run = _Run(self._connections, Recording(program, group_id, self._config, self._topic_ids), self._make)
+        try:
+            await run.play()
+        except SpoiltError as error:
+            run.played.spoilt.append(str(error))
+            run.played.is_spoilt = True
+            run.played.differences = []
+        run.played.slowest_ms = run.slowest_ms
+        return run.played
 
 
 class _Run:

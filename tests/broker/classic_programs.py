@@ -162,7 +162,17 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
         "member": ("none", "nobody", "other", "earlier"),
         "instance": ("none", "other", "unknown"),
         "generation": ("before", "next", "some", "none", "none"),
-        "offsets": ("too long", "null", "no topic", "no partition", "several", "negative", "nothing", "twice"),
+        "offsets": (
+            "too long",
+            "too long",
+            "null",
+            "no topic",
+            "no partition",
+            "several",
+            "negative",
+            "nothing",
+            "twice",
+        ),
         "retention": ("short",),
     },
     "delete": {},
@@ -178,6 +188,8 @@ def draw(seed: int) -> Program:
     drawn = PROFILES[profile]
     actors = tuple(_actor(random_, number, drawn) for number in range(random_.randint(*drawn.actors)))
     steps = []
+    if "commit" in drawn.weights and random_.random() < 0.3:
+        steps.append(Step("commit", 0, random_.randrange(1000), random_.randrange(7), (("commit.generation", "some"),)))
     for _ in range(random_.randint(*drawn.steps)):
         (kind,) = random_.choices(list(drawn.weights), list(drawn.weights.values()))
         steps.append(_step(random_, kind, len(actors), drawn.odd))

@@ -257,7 +257,7 @@ class Cast:
             "twice": [own, own],
             "everybody": [LeavingMember(each.id, each.actor.instance_id) for each in self._members],
             "instances": [LeavingMember("", each.actor.instance_id) for each in statics],
-            "mixed": [own, other._replace(group_instance_id=own.group_instance_id), LeavingMember("", "inst-none")],
+            "mixed": [other._replace(group_instance_id=own.group_instance_id), own, LeavingMember("", "inst-none")],
         }.get(odd.get("batch", ""), [own])
         return LeaveGroupRequest(group_id, tuple(members) if version > 2 else (own,), version)
 
