@@ -17,8 +17,10 @@ import pytest
 from assignor.coordinator import Coordinator, CoordinatorConfig
 from assignor.coordinator.requests import VERSIONS
 from broker.admin import Admin
+from broker.classic_comparison import replay
 from broker.classic_connection import Connections
 from broker.classic_counts import Counts, count
+from broker.classic_mistakes import MISTAKES
 from broker.classic_play import Played, Player
 from broker.classic_programs import PROFILES, TOPICS, Program, draw
 from broker.classic_shrinking import shrink
@@ -164,6 +166,14 @@ def test_every_error_code_was_answered(run: Run) -> None:
 
 def test_groups_were_seen_in_every_state(run: Run) -> None:
     assert set(run.counts.states) == STATES
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_coordinator_with_a_wrong_rule_is_noticed(run: Run, monkeypatch: pytest.MonkeyPatch, mistake: str) -> None:
+    recordings = [played.recording for played in run.played if not played.is_spoilt]
+    assert not any(replay(recording) for recording in recordings[:20]), "the right coordinator agrees again"
+    MISTAKES[mistake](monkeypatch)
+    assert any(replay(recording) for recording in recordings)
 
 
 def test_a_program_is_the_same_whenever_it_is_drawn() -> None:

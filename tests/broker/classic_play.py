@@ -42,6 +42,9 @@ CLOSE_MS = 20
 SLOW_MS = 80
 """An answer slower than that may have moved a timer too far."""
 
+ENDS_MS = 10
+"""A timer that ends so soon after a step may have ended in it."""
+
 SOON_MS = 5_000
 """Timers further away than that do not end within a program."""
 
@@ -156,6 +159,7 @@ class _Run:
         self._seen: set[str] = set()
         self._asked: dict[int, tuple[int, Any]] = {}
         self.slowest_ms = 0.0
+        self._step_ms = 0.0
 
     async def play(self) -> None:
         if not self._recording.group_id:
@@ -191,6 +195,7 @@ class _Run:
 
     async def _wait(self, step: Step, until: int) -> None:
         answers: dict[int, Any] = {}
+        self._step_ms = 0.0
         last = None
         deadline = self._replica.next_deadline()
         while deadline is not None and deadline <= until + CLEAR_MS:
@@ -210,6 +215,7 @@ class _Run:
         if asked is None:
             return
         who, request = asked
+        self._step_ms = 0.0
         number = len(self._recording.entries)
         entry = Entry(number, self._now(), step, request, look=step.look)
         before = self._replica.next_deadline()
@@ -232,17 +238,21 @@ class _Run:
             await self._look(entry)
         entry.new_id = self._find_new_id(entry) if needs_new_id(entry) else None
         answers = self._replica.take(entry)
-        await self._finish(entry, answers)
         if arrived_at and number in answers:
             self._took((arrived_at[0] - sent) * 1000)
-        if before is not None and before <= self._now() + 10:
-            raise SpoiltError("a timer ended while a request was under way")
+        await self._finish(entry, answers, before)
 
     def _took(self, milliseconds: float) -> None:
         """Note how long an answer took, which is by how much a timer of the broker may be late."""
+        self._step_ms = max(self._step_ms, milliseconds)
         self.slowest_ms = max(self.slowest_ms, milliseconds)
-        deadline = self._replica.next_deadline()
-        if milliseconds > SLOW_MS and deadline is not None and deadline < self._now() + SOON_MS:
+
+    def _check_time(self, before: int | None) -> None:
+        """Give up if it took so long that a timer may have ended meanwhile, or will end too late."""
+        after, now = self._replica.next_deadline(), self._now()
+        if any(deadline is not None and deadline <= now + ENDS_MS for deadline in (before, after)):
+            raise SpoiltError("a timer ended while a request was under way")
+        if self._step_ms > SLOW_MS and after is not None and after < now + SOON_MS:
             raise SpoiltError("an answer was slow")
 
     def _arrive(self, number: int, done: asyncio.Future[Any], arrived_at: list[float]) -> None:
@@ -264,7 +274,7 @@ class _Run:
         asked = getattr(entry.request, "member_id", "")
         return next((each for each in ids if each and each not in self._seen and each != asked), None)
 
-    async def _finish(self, entry: Entry, answers: Mapping[int, Any]) -> None:
+    async def _finish(self, entry: Entry, answers: Mapping[int, Any], before: int | None = None) -> None:
         """Wait for what must come, look again if need be, compare, and tell the members what they were answered."""
         for pause in LOOK_AGAIN:
             missing = set(answers) - set(self._arrived)
@@ -274,6 +284,7 @@ class _Run:
             self.played.looks += 1
             await asyncio.sleep(pause)
             await self._look(entry)
+        self._check_time(before)
         entry.answers, self._arrived = self._arrived, {}
         self._recording.entries.append(entry)
         problems = self._replica.problems()

@@ -197,6 +197,7 @@ class Cast:
             "disjoint": (("unheard-of", subscription(["classic-orders"])),),
             "garbage": tuple((name, (b"\0", b"\0\0\xff", b"", b"\xff\xff\0\0\0\0")[pick % 4]) for name, _ in changed),
             "reordered": tuple(reversed(actor.protocols)),
+            "twice": (*actor.protocols, actor.protocols[0]),
             "more": (*actor.protocols, ("unheard-of", b"")),
         }.get(odd.get("protocols", ""), actor.protocols)
         session = {"low": 99, "high": 600_001, "negative": -1}.get(odd.get("session", ""), actor.session_timeout_ms)
@@ -272,10 +273,9 @@ class Cast:
             "null": [one._replace(metadata=None)],
             "no topic": [missing],
             "no partition": [one._replace(partition=99), one],
-            "several": [one._replace(topic=name, partition=1) for name in TOPICS],
+            "several": [one._replace(topic=name, partition=1) for name in (*TOPICS, topic)],
             "negative": [one._replace(offset=-1, metadata="")],
             "nothing": [],
-            "twice": [one, one._replace(offset=pick + 1)],
         }.get(odd.get("offsets", ""), [one])
         return OffsetCommitRequest(
             group_id,
