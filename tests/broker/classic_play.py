@@ -13,8 +13,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kio.schema.offset_fetch.v9 import OffsetFetchRequest
+from kio.schema.offset_fetch.v9.request import OffsetFetchRequestGroup
+from kio.schema.types import GroupId
+from kio.static.primitive import i32
+
 import group_descriptions
-from broker.classic_comparison import Difference, Entry, Recording, Replica, compare, needs_new_id
+from assignor import TopicPartition
+from broker.classic_comparison import Difference, Entry, Recording, Replica, compare, compare_offsets, needs_new_id
 from broker.classic_programs import Step
 from broker.classic_requests import Cast, DeleteRequest
 from group_messages import request_to_kio
@@ -174,6 +180,24 @@ class _Run:
                 await self._request_step(step)
             if self.played.differences:
                 return
+        self._recording.offsets = await self._fetch_offsets()
+        self.played.differences = compare_offsets(self._recording, self._replica)
+
+    async def _fetch_offsets(self) -> dict[TopicPartition, tuple[int, int, str]]:
+        group = OffsetFetchRequestGroup(
+            group_id=GroupId(self._recording.group_id), member_id=None, member_epoch=i32(-1), topics=None
+        )
+        answer = await self._connections.ask(OffsetFetchRequest(groups=(group,), require_stable=False))
+        assert not answer.groups[0].error_code
+        return {
+            TopicPartition(topic.name, each.partition_index): (
+                each.committed_offset,
+                each.committed_leader_epoch,
+                each.metadata,
+            )
+            for topic in answer.groups[0].topics
+            for each in topic.partitions
+        }
 
     def _now(self) -> int:
         return int((time.monotonic() - self._start) * 1000)

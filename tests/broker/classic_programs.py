@@ -171,6 +171,38 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
 """What can be odd about a request, by field."""
 
 
+def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b"") -> bytes:
+    """Give a subscription of the consumer protocol; of later versions without what they add at the end."""
+    names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
+    return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
+
+
+RARE = Program(
+    -1,
+    "what is rarely drawn",
+    (
+        Actor("client-a", "inst-a", (("range", subscription(["classic-orders"])),)),
+        Actor("client-b", None, (("range", subscription(["classic-orders"])),)),
+    ),
+    (
+        Step("delete", pick=0, look=6),
+        Step("delete", pick=1),
+        Step("delete", pick=2),
+        Step("commit", 1, 7 * 8, odd=(("commit.generation", "some"),)),
+        Step("commit", 1, 8 * 8, odd=(("commit.generation", "some"),)),
+        Step("commit", 1, 4 * 8, odd=(("commit.generation", "some"),)),
+        Step("commit", 1, 3 * 8, odd=(("commit.offsets", "too long"),)),
+        Step("commit", 1, 7 * 8, odd=(("commit.offsets", "no topic"),)),
+        *(Step("commit", 1, version * 8, odd=(("commit.offsets", "no partition"),)) for version in range(9)),
+        Step("delete", pick=1),
+        Step("join", 0, 1),
+        Step("leave", 0, 1, odd=(("leave.member", "nobody"),)),
+        Step("delete", pick=2),
+    ),
+)
+"""What a run must show, and what chance may leave out."""
+
+
 def draw(seed: int) -> Program:
     """Draw a program."""
     profile = list(PROFILES)[seed % len(PROFILES)]
@@ -186,12 +218,6 @@ def draw(seed: int) -> Program:
     if drawn.short:
         steps.append(Step("wait", look=random_.randrange(7)))
     return Program(seed, profile, actors, tuple(steps), empty_group_id=profile == "empty group id")
-
-
-def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b"") -> bytes:
-    """Give a subscription of the consumer protocol; of later versions without what they add at the end."""
-    names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
-    return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
 
 
 def _actor(random_: random.Random, number: int, drawn: _Profile) -> Actor:
