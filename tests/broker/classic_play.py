@@ -300,15 +300,19 @@ class _Run:
 
     async def _finish(self, entry: Entry, answers: Mapping[int, Any], before: int | None = None) -> None:
         """Wait for what must come, look again if need be, compare, and tell the members what they were answered."""
+        self._check_time(before)
+        deadline = self._replica.next_deadline()
         for pause in LOOK_AGAIN:
             missing = set(answers) - set(self._arrived)
             entry.answers = dict(self._arrived)
             if not missing and not compare(entry, answers, self._replica.look(entry.look), []):
                 break
+            if deadline is not None and deadline < self._now() + 1000 * pause + SLOW_MS:
+                break
             self.played.looks += 1
             await asyncio.sleep(pause)
             await self._look(entry)
-        self._check_time(before)
+        self._check_time(before=None)
         entry.answers, self._arrived = self._arrived, {}
         self._recording.entries.append(entry)
         problems = self._replica.problems()

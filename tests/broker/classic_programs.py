@@ -67,6 +67,7 @@ class Step:
 
     def __str__(self) -> str:
         said = [f"actor={self.actor}", f"pick={self.pick}"] if self.kind != "wait" else []
+        said += [f"look={self.look}"]
         said += [f"odd={self.odd!r}"] if self.odd else []
         said += [f"wait_ms={self.wait_ms}"] if self.wait_ms else []
         return f"Step({', '.join([repr(self.kind), *said])})"
