@@ -198,10 +198,15 @@ class Cast:
             "garbage": tuple((name, (b"\0", b"\0\0\xff", b"", b"\xff\xff\0\0\0\0")[pick % 4]) for name, _ in changed),
             "reordered": tuple(reversed(actor.protocols)),
             "twice": (*actor.protocols, actor.protocols[0]),
+            "unnamed": (("", b""), *actor.protocols),
             "more": (*actor.protocols, ("unheard-of", b"")),
         }.get(odd.get("protocols", ""), actor.protocols)
-        session = {"low": 99, "high": 600_001, "negative": -1}.get(odd.get("session", ""), actor.session_timeout_ms)
-        rebalance = {"zero": 0, "negative": -5}.get(odd.get("rebalance", ""), actor.rebalance_timeout_ms)
+        session = {"low": 99, "high": 600_001, "negative": -1, "least": 100, "most": 600_000}.get(
+            odd.get("session", ""), actor.session_timeout_ms
+        )
+        rebalance = {"zero": 0, "negative": -5, "longest": 2**31 - 1}.get(
+            odd.get("rebalance", ""), actor.rebalance_timeout_ms
+        )
         return JoinGroupRequest(
             group_id,
             self._id(member, odd),
@@ -256,6 +261,7 @@ class Cast:
         members = {
             "nobody": [LeavingMember(NOBODY), own],
             "twice": [own, own],
+            "none": [],
             "everybody": [LeavingMember(each.id, each.actor.instance_id) for each in self._members],
             "instances": [LeavingMember("", each.actor.instance_id) for each in statics],
             "mixed": [other._replace(group_instance_id=own.group_instance_id), own, LeavingMember("", "inst-none")],
@@ -272,7 +278,7 @@ class Cast:
             "too long": [one._replace(metadata="x" * (LONGEST_OFFSET_METADATA + 1)), one._replace(partition=1)],
             "null": [one._replace(metadata=None)],
             "no topic": [missing],
-            "no partition": [one._replace(partition=99), one],
+            "no partition": [one._replace(partition=99), one, one._replace(partition=-1)],
             "several": [one._replace(topic=name, partition=1) for name in (*TOPICS, topic)],
             "negative": [one._replace(offset=-1, metadata="")],
             "nothing": [],
