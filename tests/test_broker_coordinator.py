@@ -1,6 +1,7 @@
-"""Newly drawn requests of the classic group protocol to a real broker and to our coordinator: every answer is the same.
+"""Newly drawn requests of the classic group protocol to real brokers and to our coordinator: every answer is the same.
 
-Each run draws other sequences, and says from which seed. ASSIGNOR_SEED in the environment is the seed to begin with.
+Each run draws other sequences, and says from which seed. ASSIGNOR_SEED in the environment is the seed to begin with, and
+ASSIGNOR_SEQUENCES how many sequences are played; with fewer than usual not every error code is seen.
 """
 
 from __future__ import annotations

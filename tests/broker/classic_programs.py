@@ -108,7 +108,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Profile:
-    """How programs are drawn: the weight of each kind of step, and how actors are."""
+    """How programs are drawn: the weight of each kind of step, how actors are, and what is odd about every step."""
 
     weights: dict[str, int]
     actors: tuple[int, int] = (2, 4)
@@ -116,6 +116,7 @@ class _Profile:
     static: float = 0.2
     short: float = 0.0
     odd: float = 0.15
+    always: tuple[tuple[str, str], ...] = ()
 
 
 PROFILES: dict[str, _Profile] = {
@@ -132,6 +133,15 @@ PROFILES: dict[str, _Profile] = {
     "commits": _Profile({"advance": 12, "commit": 12, "leave": 3, "delete": 3}, static=0.3, odd=0.5),
     "batches": _Profile({"advance": 22, "leave": 8, "join": 1}, actors=(3, 6), static=0.5, odd=0.5),
     "short rebalances": _Profile({"advance": 22, "wait": 3, "join": 3}, static=0.3, short=0.9, odd=0.02),
+    "many": _Profile(
+        {"advance": 4, "join": 20, "wait": 2},
+        actors=(6, 6),
+        steps=(26, 36),
+        static=0.0,
+        short=0.6,
+        odd=0.0,
+        always=(("join.member", "none"),),
+    ),
     "empty group id": _Profile({"commit": 6, "join": 1, "sync": 1, "heartbeat": 1, "leave": 1}, steps=(8, 12), odd=0.5),
 }
 
@@ -221,7 +231,7 @@ def draw(seed: int) -> Program:
         steps.append(Step("commit", 0, random_.randrange(1000), random_.randrange(7), (("commit.generation", "some"),)))
     for _ in range(random_.randint(*drawn.steps)):
         (kind,) = random_.choices(list(drawn.weights), list(drawn.weights.values()))
-        steps.append(_step(random_, kind, len(actors), drawn.odd))
+        steps.append(_step(random_, kind, len(actors), drawn))
     if drawn.short:
         steps.append(Step("wait", look=random_.randrange(7)))
     return Program(seed, profile, actors, tuple(steps), empty_group_id=profile == "empty group id")
@@ -258,9 +268,9 @@ def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence
     )
 
 
-def _step(random_: random.Random, kind: str, actors: int, odd: float) -> Step:
-    oddities = []
-    if random_.random() < odd:
+def _step(random_: random.Random, kind: str, actors: int, drawn: _Profile) -> Step:
+    oddities = list(drawn.always)
+    if random_.random() < drawn.odd:
         # Which request it comes to is only known when it is played, so there is an oddity for each.
         kinds = ("join", "sync", "heartbeat") if kind == "advance" else (kind,)
         for each in kinds:
