@@ -117,6 +117,7 @@ class _Profile:
     short: float = 0.0
     odd: float = 0.15
     always: tuple[tuple[str, str], ...] = ()
+    short_sessions: bool = True
 
 
 PROFILES: dict[str, _Profile] = {
@@ -141,6 +142,7 @@ PROFILES: dict[str, _Profile] = {
         short=0.6,
         odd=0.0,
         always=(("join.member", "none"),),
+        short_sessions=False,  # those of many members would end together
     ),
     "empty group id": _Profile({"commit": 6, "join": 1, "sync": 1, "heartbeat": 1, "leave": 1}, steps=(8, 12), odd=0.5),
 }
@@ -194,13 +196,12 @@ def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b""
     return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
 
 
+_ORDERS = (("range", subscription(["classic-orders"])),)
+
 RARE = Program(
     -1,
     "what is rarely drawn",
-    (
-        Actor("client-a", "inst-a", (("range", subscription(["classic-orders"])),)),
-        Actor("client-b", None, (("range", subscription(["classic-orders"])),)),
-    ),
+    (Actor("client-a", "inst-a", _ORDERS), Actor("client-b", None, _ORDERS)),
     (
         Step("delete", pick=0, look=6),
         Step("delete", pick=1),
@@ -217,7 +218,52 @@ RARE = Program(
         Step("delete", pick=2),
     ),
 )
-"""What a run must show, and what chance may leave out."""
+"""Errors that a run must show, and that chance may leave out."""
+
+RETURNS = Program(
+    -2,
+    "a static leader that comes back",
+    (Actor("client-a", "inst-a", _ORDERS), Actor("client-b", "inst-b", _ORDERS)),
+    (
+        Step("join", 0, 1),
+        Step("join", 1, 1),
+        Step("join", 0, 1),
+        Step("advance", 0, 1),
+        Step("advance", 1, 1),
+        *(
+            Step(kind, actor, 8 * version + 1, odd=odd)
+            for version in range(5)
+            for actor in (0, 1)
+            for kind, odd in (("join", (("join.member", "none"),)), ("advance", ()), ("advance", ()))
+        ),
+        Step("join", 0, 1, odd=(("join.member", "none"), ("join.protocols", "more"))),
+    ),
+)
+"""With every version that knows static members, while the group is Stable."""
+
+ABSENT = Program(
+    -3,
+    "a static member that does not join in time",
+    (
+        Actor("client-a", "inst-a", _ORDERS, rebalance_timeout_ms=600),
+        Actor("client-b", None, _ORDERS, rebalance_timeout_ms=700),
+    ),
+    (
+        Step("join", 0, 1),
+        Step("join", 1, 3 * 8),
+        Step("join", 0, 1),
+        Step("advance", 0, 1),
+        Step("advance", 1, 8),
+        Step("join", 1, 3 * 8, odd=(("join.protocols", "changed"),)),
+        Step("wait"),
+        Step("advance", 1, 8),
+        Step("wait"),
+        Step("advance", 1, 8),
+    ),
+)
+"""The others go on with it, until it has not asked for its assignment either."""
+
+SCRIPTED = (RARE, RETURNS, ABSENT)
 
 
 def draw(seed: int) -> Program:
@@ -255,7 +301,7 @@ def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence
     session, rebalance = LONG_MS + number, LONG_MS + 1000 * number
     if random_.random() < drawn.short:
         # Far from each other, so that no two of them end together where they begin together.
-        which = random_.randrange(3)
+        which = random_.randrange(3) if drawn.short_sessions else 1
         session = 500 + 130 * number if which != 1 else session
         rebalance = 560 + 130 * number if which != 0 else rebalance
     return Actor(
