@@ -243,18 +243,21 @@ RETURNS = Program(
 
 ABSENT = Program(
     -3,
-    "a static member that does not join in time",
+    "a static member that does not join in time, and as many votes for two protocols",
     (
-        Actor("client-a", "inst-a", _ORDERS, rebalance_timeout_ms=600),
-        Actor("client-b", None, _ORDERS, rebalance_timeout_ms=700),
+        Actor("client-a", "inst-a", (*_ORDERS, ("cooperative-sticky", b"")), rebalance_timeout_ms=600),
+        Actor("client-b", None, (("cooperative-sticky", b""), *_ORDERS), rebalance_timeout_ms=700),
     ),
     (
         Step("join", 0, 1),
         Step("join", 1, 3 * 8),
         Step("join", 0, 1),
+        Step("heartbeat", 0, 1),
+        Step("commit", 1, 3 * 8),
         Step("advance", 0, 1),
         Step("advance", 1, 8),
         Step("join", 1, 3 * 8, odd=(("join.protocols", "changed"),)),
+        Step("commit", 1, 3 * 8),
         Step("wait"),
         Step("advance", 1, 8),
         Step("wait"),
