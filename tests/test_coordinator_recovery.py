@@ -1,0 +1,259 @@
+"""A coordinator that reads the log of another one knows all that anybody was told, and its members go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from assignor.coordinator import (
+    ErrorCode,
+    GroupState,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    RebalanceCause,
+    SyncGroupRequest,
+)
+from coordinator_recovery import (
+    GROUP_METADATA,
+    OFFSET_COMMIT,
+    REBALANCE_MS,
+    SESSION_MS,
+    Actor,
+    World,
+    described,
+    has,
+    stored,
+    told,
+)
+from record_bytes import subscription
+
+if TYPE_CHECKING:
+    from assignor.coordinator import LogRecord
+    from coordinator_recovery import Stored
+
+GROUPS = ("orders", "mail")
+
+EVERYTHING = ["go", "round", "again", "leave", "restart", "commit", "wait", "delete", "crash", "fail"]
+OFTEN = ["go"] * 6 + ["round"] * 6 + ["commit"] * 3
+
+
+def actors() -> list[Actor]:
+    """Of two groups, some of them static."""
+    return [
+        Actor("a", "orders"),
+        Actor("b", "orders", version=3),
+        Actor("c", "orders", "inst-c"),
+        Actor("d", "orders", "inst-d"),
+        Actor("e", "mail"),
+        Actor("f", "mail", "inst-f"),
+    ]
+
+
+steps = st.tuples(
+    st.sampled_from(OFTEN + EVERYTHING),
+    st.integers(0, len(actors()) - 1),
+    st.integers(0, 7),
+    st.booleans(),
+)
+programs = st.lists(steps, max_size=50)
+
+
+def do(world: World, step: tuple[str, int, int, bool]) -> None:
+    """One step of a program."""
+    name, place, number, flag = step
+    actor = world.actors[place]
+    if name == "go":
+        world.go(actor)
+    elif name == "round":
+        for each in world.actors:
+            if each.group_id == actor.group_id:
+                world.go(each)
+    elif name == "again":
+        actor.metadata = subscription("orders", rack=f"rack-{number}")
+        world.join(actor)
+    elif name == "leave":
+        if actor.member_id:
+            world.leave(actor)
+    elif name == "restart":
+        actor.forget()
+    elif name == "commit":
+        world.commit(actor, number % 2)
+    elif name == "wait":
+        world.wait([0, 1, 1_000, 3_000, REBALANCE_MS - 1, REBALANCE_MS, SESSION_MS, 60_000][number])
+    elif name == "delete":
+        world.delete(actor.group_id)
+    elif name == "fail":
+        assert {ErrorCode.NOT_COORDINATOR} >= {error_of(answer) for answer in world.fail(ErrorCode.NOT_COORDINATOR)}
+    else:
+        crash(world, kept=number, compacted=flag)
+    if world.confirm_writes and flag:
+        world.confirm_all()
+
+
+def error_of(answer: Any) -> ErrorCode:
+    response = answer.response
+    found: ErrorCode = response.partitions[0].error_code if hasattr(response, "partitions") else response.error_code
+    return found
+
+
+def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
+    """Fails unless the next coordinator knows what it has to know."""
+    before = {group_id: world.coordinator.describe(group_id) for group_id in GROUPS}
+    lagging = {write.group_id for write in world.pending}
+    world.crash(kept=kept, compacted=compacted)
+    for group_id in GROUPS:
+        found = stored(world.log, group_id)
+        check_log(world, group_id, found)
+        check_description(world, group_id, found)
+        check_going_on(world, group_id, found)
+        settled = before[group_id].state in (GroupState.STABLE, GroupState.EMPTY, GroupState.DEAD)
+        event(f"crash while {before[group_id].state.value}, {min(len(found.generations), 3)} generations")
+        if settled and group_id not in lagging:
+            assert described(before[group_id]) == described(world.coordinator.describe(group_id))
+
+
+def check_log(world: World, group_id: str, found: Stored) -> None:
+    """Fails unless the log has all that was acknowledged."""
+    for each in world.given.get(group_id, ()):
+        assert any(has(generation, each) for generation in found.generations), f"{each} is lost"
+        assert each.generation <= found.generations[-1]["generation"]
+    for (committed_in, partition), offset in world.committed.items():
+        if committed_in == group_id:
+            assert partition in found.offsets, f"the offset of {partition} is lost"
+            assert offset <= found.offsets[partition]
+            assert world.confirm_writes or offset == found.offsets[partition]
+
+
+def check_description(world: World, group_id: str, found: Stored) -> None:
+    """Fails unless the coordinator has what the log has."""
+    offsets = {partition: each.offset for partition, each in world.coordinator.committed(group_id).items()}
+    assert found.offsets == offsets
+    description = described(world.coordinator.describe(group_id))
+    if found.generations:
+        assert told(found.generations[-1]) == description
+    else:
+        assert (GroupState.EMPTY if offsets else GroupState.DEAD, "", "", {}) == description
+
+
+def check_going_on(world: World, group_id: str, found: Stored) -> None:
+    """Fails unless the members of the last generation can go on, until their sessions end."""
+    members = found.generations[-1]["members"] if found.generations else []
+    if not members:
+        return
+    generation, leader = found.generations[-1]["generation"], found.generations[-1]["leader"]
+    probe, now = world.started(), world.now
+    for member in members:
+        who = member["memberId"], member["groupInstanceId"]
+        for number, error in {
+            generation: ErrorCode.NONE,
+            generation - 1: ErrorCode.ILLEGAL_GENERATION,
+            generation + 1: ErrorCode.ILLEGAL_GENERATION,
+        }.items():
+            (answer,) = probe.heartbeat(HeartbeatRequest(group_id, number, *who), now).answers
+            assert error is answer.response.error_code
+        sync = SyncGroupRequest(group_id, generation, *who, "consumer", found.generations[-1]["protocol"])
+        (answer,) = probe.sync_group(sync, now).answers
+        assert (ErrorCode.NONE, member["assignment"]) == (answer.response.error_code, answer.response.assignment)
+        if member["memberId"] != leader:
+            (answer,) = probe.join_group(joins_again(group_id, member), now).answers
+            response = answer.response
+            assert (generation, leader, ()) == (response.generation_id, response.leader, response.members)
+    assert () == probe.expire(now + SESSION_MS - 1).rebalances
+    assert GroupState.STABLE is probe.describe(group_id).state
+    (rebalance,) = probe.expire(now + SESSION_MS).rebalances
+    assert (generation, RebalanceCause.CONSUMER_DEAD) == (rebalance.generation, rebalance.cause)
+    leading = next(member for member in members if member["memberId"] == leader)
+    (rebalance,) = world.started().join_group(joins_again(group_id, leading), now).rebalances
+    assert RebalanceCause.LEADER_REJOINED is rebalance.cause
+
+
+def joins_again(group_id: str, member: dict[str, Any]) -> JoinGroupRequest:
+    """The join of a member that wants what it wanted."""
+    return JoinGroupRequest(
+        group_id,
+        member["memberId"],
+        protocols=[("range", member["subscription"])],
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=REBALANCE_MS,
+        group_instance_id=member["groupInstanceId"],
+        client_id=member["clientId"],
+    )
+
+
+@given(programs)
+def test_what_was_acknowledged_survives_any_crash(program: list[tuple[str, int, int, bool]]) -> None:
+    world = World(actors())
+    for step in program:
+        do(world, step)
+    crash(world)
+    assert not world.pending
+
+
+@given(programs)
+def test_what_was_acknowledged_survives_crashes_that_lose_what_was_not_confirmed(
+    program: list[tuple[str, int, int, bool]],
+) -> None:
+    world = World(actors(), confirm_writes=True)
+    for step in program:
+        do(world, step)
+    crash(world)
+    assert not world.pending
+
+
+def lived(world: World) -> World:
+    """The world after its members have come, committed, and one static member came back."""
+    for step in [("round", 0, 0, True), ("wait", 0, 3, True)] * 6 + [("round", 4, 0, True)] * 4:
+        do(world, step)
+    for place in range(len(world.actors)):
+        do(world, ("commit", place, place, True))
+    do(world, ("restart", 2, 0, True))
+    for _ in range(3):
+        do(world, ("go", 2, 0, True))
+    return world
+
+
+@pytest.mark.parametrize("confirm_writes", [False, True])
+def test_members_go_on_after_a_crash_as_if_nothing_had_happened(confirm_writes: bool) -> None:
+    world = lived(World(actors(), confirm_writes=confirm_writes))
+    before = [(actor.member_id, actor.generation) for actor in world.actors]
+    assert ["in"] * len(before) == [actor.phase for actor in world.actors]
+
+    crash(world)
+    records = len(world.log)
+    for _ in range(20):
+        world.wait(SESSION_MS - 1)
+        for actor in world.actors:
+            world.heartbeat(actor)
+
+    assert before == [(actor.member_id, actor.generation) for actor in world.actors]
+    assert ["in"] * len(before) == [actor.phase for actor in world.actors]
+    assert records == len(world.log)
+    assert {GroupState.STABLE} == {world.coordinator.describe(group_id).state for group_id in GROUPS}
+
+
+# ---- that it can fail
+
+
+def kind(record: LogRecord) -> int:
+    return int.from_bytes(record.key[:2], "big")
+
+
+@pytest.mark.parametrize("number", [GROUP_METADATA, OFFSET_COMMIT])
+@pytest.mark.parametrize("nth", [-1, -2])
+def test_a_log_that_lost_a_record_is_noticed(number: int, nth: int) -> None:
+    kept = lived(World(actors())).log
+    lost = [place for place, record in enumerate(kept) if kind(record) == number][nth]
+    seen = 0
+
+    def forgets(_: LogRecord) -> bool:
+        nonlocal seen
+        seen += 1
+        return seen == lost + 1
+
+    world = lived(World(actors(), forgets=forgets))
+    assert len(kept) - 1 == len(world.log)
+    with pytest.raises((AssertionError, IndexError)):
+        crash(world)
