@@ -6,11 +6,12 @@ its version does not carry is shown with that field, so that the comparison sees
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from assignor.coordinator import (
     Coordinator,
+    DeleteGroupResponse,
     Effects,
     HeartbeatRequest,
     HeartbeatResponse,
@@ -40,14 +41,13 @@ class Message(NamedTuple):
     Attributes:
         versions: Those that the vectors may have.
         fields: The fields of a request, and the versions that carry each.
-        ask: Hands a request over: (coordinator, fields, version, client id, now, correlation). Gives effects, and
-            answers that come as return values.
+        ask: Hands a request over: (coordinator, fields, version, client id, now, correlation).
         show: The JSON of a response: (response, fields of the request, version).
     """
 
     versions: range
     fields: Mapping[str, range]
-    ask: Callable[[Coordinator, Json, int, str, int, int], Iterator[Effects | Json]]
+    ask: Callable[[Coordinator, Json, int, str, int, int], Effects]
     show: Callable[[Any, Json, int], Json]
 
     def carried(self, version: int) -> set[str]:
@@ -72,9 +72,7 @@ def _throttle(version: int, first: int) -> Json:
 # ---- JoinGroup
 
 
-def _join(
-    coordinator: Coordinator, given: Json, version: int, client_id: str, now: int, step: int
-) -> Iterator[Effects]:
+def _join(coordinator: Coordinator, given: Json, version: int, client_id: str, now: int, step: int) -> Effects:
     for protocol in given["protocols"]:
         _known(protocol, {"name", "metadata"})
         _known(protocol["metadata"], {"hex"}, {"version", "topics"})
@@ -82,7 +80,7 @@ def _join(
         given["group_id"],
         given["member_id"],
         given["protocol_type"],
-        [(protocol["name"], bytes.fromhex(protocol["metadata"]["hex"])) for protocol in given["protocols"]],
+        tuple((protocol["name"], bytes.fromhex(protocol["metadata"]["hex"])) for protocol in given["protocols"]),
         given["session_timeout_ms"],
         given.get("rebalance_timeout_ms"),
         given.get("group_instance_id"),
@@ -91,7 +89,7 @@ def _join(
         client_host=CLIENT_HOST,
         version=version,
     )
-    yield coordinator.join_group(request, now, step)
+    return coordinator.join_group(request, now, step)
 
 
 def _joined(response: JoinGroupResponse, _: Json, version: int) -> Json:
@@ -122,7 +120,7 @@ def _joined(response: JoinGroupResponse, _: Json, version: int) -> Json:
 # ---- SyncGroup
 
 
-def _sync(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Iterator[Effects]:
+def _sync(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
     for entry in given["assignments"]:
         _known(entry, {"member_id", "assignment"})
     request = SyncGroupRequest(
@@ -132,10 +130,10 @@ def _sync(coordinator: Coordinator, given: Json, version: int, _: str, now: int,
         given.get("group_instance_id"),
         given.get("protocol_type"),
         given.get("protocol_name"),
-        [(entry["member_id"], bytes.fromhex(entry["assignment"])) for entry in given["assignments"]],
+        tuple((entry["member_id"], bytes.fromhex(entry["assignment"])) for entry in given["assignments"]),
         version=version,
     )
-    yield coordinator.sync_group(request, now, step)
+    return coordinator.sync_group(request, now, step)
 
 
 def _synced(response: SyncGroupResponse, _: Json, version: int) -> Json:
@@ -151,11 +149,11 @@ def _synced(response: SyncGroupResponse, _: Json, version: int) -> Json:
 # ---- Heartbeat
 
 
-def _heartbeat(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Iterator[Effects]:
+def _heartbeat(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
     request = HeartbeatRequest(
         given["group_id"], given["generation_id"], given["member_id"], given.get("group_instance_id"), version=version
     )
-    yield coordinator.heartbeat(request, now, step)
+    return coordinator.heartbeat(request, now, step)
 
 
 def _beaten(response: HeartbeatResponse, _: Json, version: int) -> Json:
@@ -165,7 +163,7 @@ def _beaten(response: HeartbeatResponse, _: Json, version: int) -> Json:
 # ---- LeaveGroup
 
 
-def _leave(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Iterator[Effects]:
+def _leave(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
     if "members" in given:
         for entry in given["members"]:
             _known(entry, {"member_id", "group_instance_id", "reason"})
@@ -175,7 +173,7 @@ def _leave(coordinator: Coordinator, given: Json, version: int, _: str, now: int
         ]
     else:
         members = [LeavingMember(given["member_id"])]
-    yield coordinator.leave_group(LeaveGroupRequest(given["group_id"], members, version=version), now, step)
+    return coordinator.leave_group(LeaveGroupRequest(given["group_id"], tuple(members), version=version), now, step)
 
 
 def _left(response: LeaveGroupResponse, _: Json, version: int) -> Json:
@@ -194,7 +192,7 @@ def _left(response: LeaveGroupResponse, _: Json, version: int) -> Json:
 # ---- OffsetCommit
 
 
-def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Iterator[Effects]:
+def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
     offsets = []
     for topic in given["topics"]:
         _known(topic, {"name", "partitions"})
@@ -212,14 +210,14 @@ def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: in
             )
     request = OffsetCommitRequest(
         given["group_id"],
-        offsets,
+        tuple(offsets),
         given["generation_id"],
         given["member_id"],
         given.get("group_instance_id"),
         given.get("retention_time_ms", -1),
         version=version,
     )
-    yield coordinator.offset_commit(request, now, step)
+    return coordinator.offset_commit(request, now, step)
 
 
 def _committed(response: OffsetCommitResponse, given: Json, version: int) -> Json:
@@ -240,17 +238,17 @@ def _committed(response: OffsetCommitResponse, given: Json, version: int) -> Jso
 # ---- DeleteGroups
 
 
-def _delete(coordinator: Coordinator, given: Json, version: int, _: str, now: int, __: int) -> Iterator[Effects | Json]:
-    results = []
-    for group_id in given["groups"]:
-        error_code, effects = coordinator.delete_group(group_id, now)
-        yield effects
-        results.append({"group_id": group_id, "error_code": int(error_code)})
-    yield {**_throttle(version, 0), "results": results}
+def _delete(coordinator: Coordinator, given: Json, _: int, __: str, now: int, step: int) -> Effects:
+    (group_id,) = given["groups"]
+    return coordinator.delete_group(group_id, now, step)
 
 
-def _deleted(response: object, _: Json, __: int) -> Json:
-    raise AssertionError(f"an answer to a deletion among the effects: {response}")
+def _deleted(response: DeleteGroupResponse, given: Json, version: int) -> Json:
+    (group_id,) = given["groups"]
+    return {
+        **_throttle(version, 0),
+        "results": [{"group_id": group_id, "error_code": int(response.error_code)}],
+    }
 
 
 def _known(found: Json, needs: set[str], takes: set[str] = frozenset()) -> None:  # type: ignore[assignment]
