@@ -19,7 +19,7 @@ from assignor.coordinator.joining import Joining
 from assignor.coordinator.member_table import MemberTable
 from assignor.coordinator.membership import Membership
 from assignor.coordinator.rebalancing import Rebalancing
-from assignor.coordinator.replies import join_failed, sync_failed
+from assignor.coordinator.replies import generation_joined, join_failed, sync_failed
 from assignor.coordinator.state import ANSWERS, Deed, RequestKind
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -135,16 +135,14 @@ wrong_name(
     "static",
     joining,
     "generation_joined",
-    lambda *arguments, leader=None, right=joining.generation_joined, **named: right(*arguments, **named),  # noqa: ARG005
+    lambda *arguments, leader=None, right=generation_joined, **named: right(*arguments, **named),  # noqa: ARG005
 )
 wrong_name(
     "there is no SkipAssignment",
     "static",
     joining,
     "generation_joined",
-    lambda *arguments, right=joining.generation_joined, **named: right(
-        *arguments, **{**named, "skip_assignment": False}
-    ),
+    lambda *arguments, right=generation_joined, **named: right(*arguments, **{**named, "skip_assignment": False}),
 )
 
 
