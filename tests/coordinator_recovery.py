@@ -41,6 +41,15 @@ GROUP_METADATA, OFFSET_COMMIT = 2, 1
 SESSION_MS, REBALANCE_MS = 10_000, 5_000
 FOREVER = 10**12
 
+ASK = {
+    JoinGroupRequest: "join_group",
+    SyncGroupRequest: "sync_group",
+    HeartbeatRequest: "heartbeat",
+    LeaveGroupRequest: "leave_group",
+    OffsetCommitRequest: "offset_commit",
+}
+"""The method that takes a request."""
+
 Load = Callable[[Coordinator, list[LogRecord], int], Effects]
 
 
@@ -111,9 +120,12 @@ class World:
         self.now, self.requests, self._made_up = 1_000_000, 0, 0
         self.log: list[LogRecord] = []
         self.pending: list[Write] = []
-        self._waiting: dict[int, tuple[Actor, Any, JoinGroupResponse | None]] = {}
+        self._waiting: dict[int, tuple[Actor | None, Any, JoinGroupResponse | None]] = {}
+        self._to_delete: set[str] = set()
+        self.behind: set[str] = set()
         self.given: dict[str, list[Given]] = {}
         self.committed: dict[tuple[str, TopicPartition], int] = {}
+        self.crashes: list[tuple[GroupState, bool]] = []
         self.coordinator = self._new()
 
     def _new(self) -> Coordinator:
@@ -143,7 +155,7 @@ class World:
             JoinGroupRequest(
                 actor.group_id,
                 actor.member_id,
-                protocols=[("range", actor.metadata)],
+                protocols=(("range", actor.metadata),),
                 session_timeout_ms=SESSION_MS,
                 rebalance_timeout_ms=REBALANCE_MS,
                 group_instance_id=actor.instance_id,
@@ -170,7 +182,7 @@ class World:
                 actor.instance_id,
                 "consumer",
                 actor.answer.protocol_name,
-                assignments,
+                tuple(assignments),
             ),
         )
 
@@ -180,25 +192,22 @@ class World:
     def leave(self, actor: Actor) -> None:
         leaving = LeavingMember(actor.member_id, actor.instance_id)
         actor.forget()
-        self._ask(actor, LeaveGroupRequest(actor.group_id, [leaving]))
+        self._ask(actor, LeaveGroupRequest(actor.group_id, (leaving,)))
 
     def commit(self, actor: Actor, partition: int) -> None:
         """Commits an offset that no other is equal to; without being a member where the actor is not in."""
         member = (actor.generation, actor.member_id, actor.instance_id) if actor.phase == "in" else ()
-        offsets = [OffsetToCommit("orders", partition, self.requests)]
+        offsets = (OffsetToCommit("orders", partition, self.requests),)
         waits_for = actor.waits_for
         self._ask(actor, OffsetCommitRequest(actor.group_id, offsets, *member))
         actor.waits_for = waits_for
 
-    def delete(self, group_id: str) -> ErrorCode:
-        """Deletes a group; what was acknowledged in it counts no more."""
-        error, effects = self.coordinator.delete_group(group_id, self.now)
-        if error is ErrorCode.NONE:
-            self.given.pop(group_id, None)
-            for key in [key for key in self.committed if key[0] == group_id]:
-                del self.committed[key]
-        self._take(effects)
-        return error
+    def delete(self, group_id: str) -> None:
+        """Asks for a group to be deleted; what was acknowledged in it counts no more once the log has its end."""
+        self._to_delete.add(group_id)
+        self.requests += 1
+        self._waiting[self.requests] = None, group_id, None
+        self._take(self.coordinator.delete_group(group_id, self.now, self.requests))
 
     def wait(self, milliseconds: int) -> None:
         self.now += milliseconds
@@ -213,11 +222,13 @@ class World:
             self._append(write.records)
             self._take(self.coordinator.written(write.number, self.now))
 
-    def fail(self, error: ErrorCode) -> tuple[Answer, ...]:
-        """The log does not get the oldest write that waits."""
+    def fail(self, error: int) -> tuple[Answer, ...]:
+        """The log does not get the oldest write that waits; the answers that come of it."""
         if not self.pending:
             return ()
-        effects = self.coordinator.write_failed(self.pending.pop(0).number, error, self.now)
+        write = self.pending.pop(0)
+        self.behind.add(write.group_id)
+        effects = self.coordinator.write_failed(write.number, error, self.now)
         self._take(effects)
         return effects.answers
 
@@ -235,6 +246,7 @@ class World:
         for write in self.pending[:kept]:
             self._append(write.records)
         self.pending.clear()
+        self.behind.clear()
         self._waiting.clear()
         for actor in self.actors:
             actor.phase = {"joining": "out", "syncing": "joined"}.get(actor.phase, actor.phase)
@@ -258,14 +270,7 @@ class World:
         number = self.requests
         actor.waits_for = number
         self._waiting[number] = actor, request, actor.answer
-        ask = {
-            JoinGroupRequest: self.coordinator.join_group,
-            SyncGroupRequest: self.coordinator.sync_group,
-            HeartbeatRequest: self.coordinator.heartbeat,
-            LeaveGroupRequest: self.coordinator.leave_group,
-            OffsetCommitRequest: self.coordinator.offset_commit,
-        }[type(request)]
-        self._take(ask(request, self.now, number))
+        self._take(getattr(self.coordinator, ASK[type(request)])(request, self.now, number))
 
     def _take(self, effects: Effects) -> None:
         if self.confirm_writes:
@@ -276,11 +281,20 @@ class World:
             assert isinstance(number, int)
             actor, request, joined = self._waiting.pop(number)
             self._acknowledged(request, response, joined)
-            if number == actor.waits_for:
+            if actor is not None and number == actor.waits_for:
                 self._answered(actor, response)
 
     def _append(self, records: Iterable[LogRecord]) -> None:
-        self.log += [record for record in records if not self._forgets(record)]
+        for key, value in records:
+            if self._forgets(LogRecord(key, value)):
+                continue
+            self.log.append(LogRecord(key, value))
+            record = decode_record(key, value)
+            if record.type == GROUP_METADATA and record.group in self.behind:
+                self.behind.remove(record.group)
+            if record.type == GROUP_METADATA and value is None and record.group in self._to_delete:
+                self.given.pop(record.group, None)
+                self.committed = {key: offset for key, offset in self.committed.items() if key[0] != record.group}
 
     def _acknowledged(self, request: Any, response: Any, joined: JoinGroupResponse | None) -> None:
         if isinstance(response, OffsetCommitResponse):
