@@ -50,8 +50,6 @@ ASK = {
 }
 """The method that takes a request."""
 
-Load = Callable[[Coordinator, list[LogRecord], int], Effects]
-
 
 class Given(NamedTuple):
     """What a member was given by a SyncGroup that was answered without an error."""
@@ -103,7 +101,6 @@ class World:
     Args:
         actors: The members.
         confirm_writes: Whether the log says one by one what it has.
-        load: How a new coordinator reads the log.
         forgets: Which records the log loses though it said that it has them.
     """
 
@@ -112,11 +109,10 @@ class World:
         actors: Iterable[Actor],
         *,
         confirm_writes: bool = False,
-        load: Load = Coordinator.load,
         forgets: Callable[[LogRecord], bool] = lambda _: False,
     ) -> None:
         self.actors = list(actors)
-        self.confirm_writes, self._load, self._forgets = confirm_writes, load, forgets
+        self.confirm_writes, self._forgets = confirm_writes, forgets
         self.now, self.requests, self._made_up = 1_000_000, 0, 0
         self.log: list[LogRecord] = []
         self.pending: list[Write] = []
@@ -259,7 +255,7 @@ class World:
             last = {record.key: place for place, record in enumerate(log)}
             log = [record for place, record in enumerate(log) if last[record.key] == place]
         coordinator = self._new()
-        effects = self._load(coordinator, log, self.now)
+        effects = coordinator.load(log, self.now)
         assert ((), ()) == (effects.answers, effects.writes)
         return coordinator
 

@@ -21,6 +21,8 @@ from assignor.coordinator import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from assignor.coordinator import coordinator as coordinator_module
+from assignor.coordinator.loading import read_groups
 from coordinator_recovery import (
     GROUP_METADATA,
     OFFSET_COMMIT,
@@ -36,8 +38,11 @@ from coordinator_recovery import (
 from record_bytes import subscription
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assignor.coordinator import LogRecord
-    from coordinator_recovery import Stored
+    from assignor.coordinator.group import ClassicGroup
+    from coordinator_recovery import Given, Stored
 
 Step = tuple[str, int, int, bool]
 """What happens, to which member, how much, and whether the log confirms then what waits."""
@@ -50,6 +55,8 @@ WRITE_ERRORS = {
     19: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     6: ErrorCode.NOT_COORDINATOR,
     56: ErrorCode.NOT_COORDINATOR,
+    15: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    16: ErrorCode.NOT_COORDINATOR,
     10: ErrorCode.UNKNOWN_SERVER_ERROR,
     18: ErrorCode.UNKNOWN_SERVER_ERROR,
     4: ErrorCode.UNKNOWN_SERVER_ERROR,
@@ -75,7 +82,7 @@ def actors() -> list[Actor]:
 steps = st.tuples(
     st.sampled_from(OFTEN * 3 + EVERYTHING),
     st.integers(0, len(actors()) - 1),
-    st.integers(0, 7),
+    st.integers(0, 9),
     st.booleans(),
 )
 programs = st.lists(steps, max_size=40) | st.lists(steps, min_size=20, max_size=60)
@@ -104,7 +111,7 @@ def do(world: World, step: Step) -> None:
     elif name == "commit":
         world.commit(actor, number % 2)
     elif name == "wait":
-        world.wait([0, 1, 1_000, 3_000, REBALANCE_MS - 1, REBALANCE_MS, SESSION_MS, 60_000][number])
+        world.wait([0, 1, 1_000, 3_000, REBALANCE_MS - 1, REBALANCE_MS, SESSION_MS, 60_000][number % 8])
     elif name == "delete":
         world.delete(actor.group_id)
     elif name == "fail":
@@ -258,6 +265,39 @@ def test_members_go_on_after_a_crash_as_if_nothing_had_happened(confirm_writes: 
     assert {GroupState.STABLE} == {world.coordinator.describe(group_id).state for group_id in GROUPS}
 
 
+@pytest.mark.parametrize("error", WRITE_ERRORS)
+def test_whoever_waits_for_an_assignment_that_is_not_written_is_told_why(error: int) -> None:
+    world = lived(World(actors(), confirm_writes=True))
+    leader, followers, given = parked_syncs(world)
+
+    answers = world.fail(error)
+
+    failed = {SyncGroupResponse(WRITE_ERRORS[error])}
+    assert (1 + len(followers), failed) == (len(answers), {answer.response for answer in answers})
+    assert GroupState.PREPARING_REBALANCE is world.coordinator.describe("orders").state
+    assert given == world.given["orders"]
+    crash(world)
+    settle(world)
+    assert ["in"] * len(world.actors) == [actor.phase for actor in world.actors]
+    assert leader.generation == followers[0].generation
+
+
+def parked_syncs(world: World) -> tuple[Actor, list[Actor], list[Given]]:
+    """Has the group orders rebalance up to the write of its assignment; gives the leader, the others, what they had."""
+    members = [actor for actor in world.actors if actor.group_id == "orders"]
+    given = list(world.given["orders"])
+    members[0].metadata = subscription("orders", rack="elsewhere")
+    world.join(members[0])
+    for actor in members[1:]:
+        world.heartbeat(actor)
+        world.join(actor)
+    for actor in members:
+        world.sync(actor)
+    (leader,) = (actor for actor in members if actor.answer and actor.answer.leader == actor.member_id)
+    assert [1, ["syncing"] * 4] == [len(world.pending), [actor.phase for actor in members]]
+    return leader, [actor for actor in members if actor is not leader], given
+
+
 # ---- that it can fail
 
 
@@ -280,4 +320,57 @@ def test_a_log_that_lost_a_record_is_noticed(number: int, nth: int) -> None:
     world = lived(World(actors(), forgets=forgets))
     assert len(kept) - 1 == len(world.log)
     with pytest.raises((AssertionError, IndexError)):
+        crash(world)
+
+
+def forget(**fields: Any) -> Callable[[ClassicGroup], None]:
+    """Changes a group that was loaded."""
+
+    def change(group: ClassicGroup) -> None:
+        for name, value in fields.items():
+            setattr(group, name, value)
+
+    return change
+
+
+def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
+    """Changes the first member of a group that was loaded."""
+
+    def change(group: ClassicGroup) -> None:
+        for name, value in fields.items():
+            setattr(next(iter(group.members)), name, value)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(forget(leader="somebody"), id="the leader"),
+        pytest.param(forget(generation=0), id="the generation"),
+        pytest.param(forget(protocol_type="other"), id="the type of protocol"),
+        pytest.param(forget(state=GroupState.COMPLETING_REBALANCE), id="the state"),
+        pytest.param(forget(offsets={}), id="the offsets"),
+        pytest.param(lambda group: group.static_members.clear(), id="the static members"),
+        pytest.param(lambda group: group.remove(next(iter(group.members)).member_id), id="a member"),
+        pytest.param(forget_of_member(assignment=b""), id="an assignment"),
+        pytest.param(forget_of_member(client_host=""), id="a client"),
+        pytest.param(forget_of_member(protocols=(("range", b""),)), id="a subscription"),
+        pytest.param(forget_of_member(session_timeout_ms=SESSION_MS - 2), id="a timeout"),
+    ],
+)
+def test_a_coordinator_that_forgets_something_is_noticed(
+    change: Callable[[ClassicGroup], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = lived(World(actors()))
+
+    def read_badly(*arguments: Any) -> Any:
+        groups, problems = read_groups(*arguments)
+        change(groups[0])
+        return groups, problems
+
+    crash(world)
+    assert [(GroupState.STABLE, True)] * 2 == world.crashes
+    monkeypatch.setattr(coordinator_module, "read_groups", read_badly)
+    with pytest.raises((AssertionError, ValueError)):
         crash(world)
