@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import event, given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from assignor.coordinator import (
@@ -213,6 +213,15 @@ def joins_again(group_id: str, member: dict[str, Any]) -> JoinGroupRequest:
     )
 
 
+FIRST_RECORD_LOST = [("go", 1, 0, False), ("go", 1, 0, False), ("fail", 0, 0, False), ("go", 0, 0, True)]
+"""A new group's first record is not written, but that of its first generation is."""
+
+DELETED_WHILE_COMMITTING = [("go", 1, 0, False), ("wait", 0, 5, False), ("commit", 0, 0, False), ("delete", 0, 0, True)]
+"""A group is deleted while an offset of it is being written."""
+
+
+@example(FIRST_RECORD_LOST, True)
+@example(DELETED_WHILE_COMMITTING, True)
 @given(programs, st.booleans())
 def test_what_was_acknowledged_survives_any_crash(program: list[Step], confirm_writes: bool) -> None:
     world = World(actors(), confirm_writes=confirm_writes)
