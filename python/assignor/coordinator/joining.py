@@ -17,6 +17,7 @@ from assignor.coordinator.replies import (
     JOIN_WITH_SKIP_ASSIGNMENT,
     generation_joined,
     join_failed,
+    shown_protocol,
     sync_failed,
 )
 from assignor.coordinator.responses import JoinGroupResponse
@@ -264,7 +265,12 @@ class Joining:
                 named = asked.version >= JOIN_WITH_PROTOCOL_TYPE
                 protocol_type = group.protocol_type if named else None
                 failed = JoinGroupResponse(
-                    error, "", group.generation, protocol_type, group.protocol_name, leader or ""
+                    error,
+                    "",
+                    group.generation,
+                    protocol_type,
+                    shown_protocol(group.protocol_name, asked),
+                    leader or "",
                 )
                 self._out.answer(asked, failed)
             elif new.join is not None:
