@@ -19,6 +19,7 @@ from assignor.coordinator.requests import (
     SyncGroupRequest,
 )
 from assignor.coordinator.responses import (
+    DeleteGroupResponse,
     DescribedMember,
     GroupDescription,
     HeartbeatResponse,
@@ -36,6 +37,7 @@ __all__ = [
     "Answer",
     "Coordinator",
     "CoordinatorConfig",
+    "DeleteGroupResponse",
     "DescribedMember",
     "Effects",
     "ErrorCode",

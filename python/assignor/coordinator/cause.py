@@ -1,7 +1,7 @@
 """Why a group rebalances: a name for each cause, and the sentence that explains it.
 
-The first seven are those that the documentation of brokers lists for users. A coordinator sees some of them only by what
-they lead to: a topic that changed makes the leader join again, and a process that died stops its heartbeats. The others
+The first seven are those that the documentation of brokers lists for users. A coordinator sees some only by what they
+lead to: a topic that changed makes the leader join again, and a process that died stops its heartbeats. The others
 are what else Kafka's coordinator starts a rebalance for.
 
 Source: the calls of `prepareRebalance` and `maybePrepareRebalanceOrCompleteJoin` in GroupMetadataManager,
@@ -28,6 +28,7 @@ class RebalanceCause(enum.Enum):
     APPLICATION_CRASHED = "An application crashed: the connection of a member ended, and then its session."
 
     SUBSCRIPTION_CHANGED = "A member joined again with other protocols or another subscription."
+    OWNED_PARTITIONS_CHANGED = "A member joined again with the same topics, as after it gave partitions up."
     LEADER_REJOINED = "The leader joined again, which asks for a new assignment whatever its reason."
     STATIC_MEMBER_RETURNED = "A static member came back under a new member id while the assignment was being made."
     PROTOCOL_CHANGED = "A static member came back with protocols that change the one that the group agrees on."

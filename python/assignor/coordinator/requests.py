@@ -1,9 +1,9 @@
 """What members ask of a coordinator: the five requests of the classic group protocol, as plain immutable data.
 
-Fields are those of Kafka's messages, with what the connection tells beside them: `version` is that of the request, which
-decides some answers, `client_id` and `client_host` are who sent it. A request checks itself when it is made, so that a
-coordinator never meets a value that it could not write down: text is UTF-8 of at most 32,767 bytes, numbers fit their
-width. Whatever a broker would answer with an error can be asked.
+Fields are those of Kafka's messages, with what the connection tells beside them: `version` is that of the request,
+which decides some answers, `client_id` and `client_host` are who sent it. A request checks itself when it is made, so
+that a coordinator never meets a value that it could not write down: text is UTF-8 of at most 32,767 bytes, numbers fit
+their width. Whatever a broker would answer with an error can be asked. Any iterable is taken where a tuple stands.
 
 Source: JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest and OffsetCommitRequest (json),
 kafka-clients 4.3.1.
@@ -53,6 +53,10 @@ class Protocol(NamedTuple):
     metadata: bytes
 
 
+Protocols = tuple[tuple[str, bytes], ...]
+"""What a member offers, as pairs of name and metadata."""
+
+
 class LeavingMember(NamedTuple):
     """One member that leaves.
 
@@ -97,7 +101,8 @@ class JoinGroupRequest:
         protocol_type: What kind of group it is: "consumer", or "connect" and others.
         protocols: What the member offers, the one it likes best first.
         session_timeout_ms: After which time without a sign of life the member counts as dead.
-        rebalance_timeout_ms: How long the coordinator waits for it to join; None is the session timeout, as in version 0.
+        rebalance_timeout_ms: How long the coordinator waits for it to join; None is the session timeout, as in
+            version 0.
         group_instance_id: Makes it a static member (KIP-345).
         reason: Why, for people; versions below 8 have none.
         client_id: Who sent it.
@@ -116,7 +121,7 @@ class JoinGroupRequest:
     group_id: str
     member_id: str = ""
     protocol_type: str = "consumer"
-    protocols: Iterable[tuple[str, bytes]] = ()
+    protocols: Protocols = ()
     session_timeout_ms: int = 45_000
     rebalance_timeout_ms: int | None = None
     group_instance_id: str | None = None
@@ -139,7 +144,7 @@ class JoinGroupRequest:
             timeout = self.session_timeout_ms
         _set(self, "rebalance_timeout_ms", read_int(timeout, f"{what}: rebalance_timeout_ms", bits=32))
         _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
-        offered = []
+        offered: list[Protocol] = []
         for name, metadata in _pairs(self.protocols, f"{what}: protocols", "(name, metadata)"):
             _check_text(name, f"{what}: a protocol's name")
             offered.append(Protocol(name, _blob(metadata, f"{what}: the metadata of protocol {name!r}")))
@@ -171,7 +176,7 @@ class SyncGroupRequest:
     group_instance_id: str | None = None
     protocol_type: str | None = None
     protocol_name: str | None = None
-    assignments: Iterable[tuple[str, bytes]] = ()
+    assignments: tuple[tuple[str, bytes], ...] = ()
     version: int = 5
 
     def __post_init__(self) -> None:
@@ -237,7 +242,7 @@ class LeaveGroupRequest:
     """
 
     group_id: str
-    members: Iterable[LeavingMember] = ()
+    members: tuple[LeavingMember, ...] = ()
     version: int = 5
 
     def __post_init__(self) -> None:
@@ -278,7 +283,7 @@ class OffsetCommitRequest:
     """
 
     group_id: str
-    offsets: Iterable[OffsetToCommit] = ()
+    offsets: tuple[OffsetToCommit, ...] = ()
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
@@ -346,9 +351,7 @@ def _check_optional(holder: object, what: str, *fields: str) -> None:
 
 
 def _blob(value: object, what: str) -> bytes:
-    if type(value) is bytes:
-        return value
-    return as_bytes(value, what)  # type: ignore[arg-type]  # what holds no bytes is refused there
+    return value if type(value) is bytes else as_bytes(value, what)
 
 
 def _iterable(value: Iterable[Entry], what: str, wanted: str) -> Iterable[Entry]:
@@ -357,9 +360,9 @@ def _iterable(value: Iterable[Entry], what: str, wanted: str) -> Iterable[Entry]
     return value
 
 
-def _pairs(value: object, what: str, pair: str) -> Iterable[tuple[str, object]]:
+def _pairs(value: Iterable[tuple[str, bytes]], what: str, pair: str) -> Iterable[tuple[str, bytes]]:
     wanted = f"an iterable of {pair} tuples"
-    for entry in _iterable(value, what, wanted):  # type: ignore[type-var]  # it is checked there
+    for entry in _iterable(value, what, wanted):
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise wrong_type(what, wanted, entry)
         yield entry

@@ -16,6 +16,7 @@ from assignor.coordinator.error_codes import ErrorCode
 from assignor.coordinator.state import GroupState
 
 __all__ = [
+    "DeleteGroupResponse",
     "DescribedMember",
     "GroupDescription",
     "HeartbeatResponse",
@@ -140,7 +141,21 @@ class OffsetCommitResponse:
     partitions: tuple[PartitionResponse, ...]
 
 
-Response = JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse | OffsetCommitResponse
+@dataclass(frozen=True, slots=True)
+class DeleteGroupResponse:
+    """What became of a group that was to be deleted."""
+
+    error_code: ErrorCode
+
+
+Response = (
+    JoinGroupResponse
+    | SyncGroupResponse
+    | HeartbeatResponse
+    | LeaveGroupResponse
+    | OffsetCommitResponse
+    | DeleteGroupResponse
+)
 
 
 class DescribedMember(NamedTuple):

@@ -1,0 +1,207 @@
+"""OffsetCommit, DeleteGroups, and how offsets and groups come to their end.
+
+Source: OffsetMetadataManager, GroupCoordinatorShard.cleanupGroupMetadata and deleteGroups, kafka-group-coordinator
+4.3.1; KafkaApis for topics that are not known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.coordinator.error_codes import ErrorCode
+from assignor.coordinator.records import group_tombstone, offset_record, offset_tombstone
+from assignor.coordinator.responses import DeleteGroupResponse, OffsetCommitResponse, PartitionResponse
+from assignor.coordinator.state import ANSWERS, GroupState, RequestKind
+from assignor.coordinator.stored_offsets import StoredOffset, expired_offsets
+from assignor.coordinator.timers import Timer
+from assignor.model import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from assignor.coordinator.config import CoordinatorConfig
+    from assignor.coordinator.group import ClassicGroup
+    from assignor.coordinator.groups import Groups
+    from assignor.coordinator.leading import Leading
+    from assignor.coordinator.outbox import Asked, Outbox
+    from assignor.coordinator.rebalancing import Rebalancing
+    from assignor.coordinator.requests import OffsetCommitRequest, OffsetToCommit
+    from assignor.coordinator.timers import Timers
+
+__all__ = ["Committing"]
+
+WITH_GROUP_ID_NOT_FOUND = 9
+"""From this version on a commit to a group that is not there is told so."""
+
+
+class Committing:
+    """What becomes of offsets."""
+
+    def __init__(
+        self,
+        config: CoordinatorConfig,
+        groups: Groups,
+        timers: Timers,
+        outbox: Outbox,
+        rebalancing: Rebalancing,
+        leading: Leading,
+    ) -> None:
+        self._config = config
+        self._groups = groups
+        self._timers = timers
+        self._out = outbox
+        self._rebalancing = rebalancing
+        self._leading = leading
+        self._check_timer = Timer(self._look_for_expired, "")
+
+    def start(self) -> None:
+        """Look for what has expired, from now on and at each interval, as long as there are groups."""
+        if self._check_timer.deadline is None:
+            self._timers.set(self._check_timer, self._out.now + self._config.offsets_retention_check_interval_ms)
+
+    def commit(self, request: OffsetCommitRequest, asked: Asked) -> None:
+        """Handle a commit."""
+        results = {
+            index: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            for index, entry in enumerate(request.offsets)
+            if not self._leading.may_exist(entry.topic)
+        }
+        known = [entry for index, entry in enumerate(request.offsets) if index not in results]
+        group = self._may_commit(request) if known else None
+        too_long = self._config.offset_metadata_max_size
+        stored: list[tuple[TopicPartition, StoredOffset]] = []
+        for index, entry in enumerate(request.offsets):
+            if index in results:
+                continue
+            if isinstance(group, ErrorCode):
+                results[index] = group
+            elif len((entry.metadata or "").encode("utf-16-le")) // 2 > too_long:
+                results[index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            else:
+                results[index] = ErrorCode.NONE
+                stored.append((TopicPartition(entry.topic, entry.partition), self._stored(request, entry)))
+        if isinstance(group, ErrorCode) or group is None or not stored:
+            self._out.answer(asked, _committed(request, results))
+            return
+        self._store(group, stored, request, results, asked)
+
+    def _store(
+        self,
+        group: ClassicGroup,
+        stored: list[tuple[TopicPartition, StoredOffset]],
+        request: OffsetCommitRequest,
+        results: dict[int, ErrorCode],
+        asked: Asked,
+    ) -> None:
+        def done(error: ErrorCode | None) -> None:
+            if error is None:
+                # A group that ended while this was being written lives again by it.
+                kept = self._groups.get(group.group_id) or self._groups.create(group.group_id)
+                kept.offsets.update(stored)
+                self._out.answer(asked, _committed(request, results))
+            else:
+                self._out.answer(asked, _committed(request, dict.fromkeys(results, error)))
+
+        records = [offset_record(group.group_id, partition, offset) for partition, offset in stored]
+        self._out.write(group.group_id, records, done)
+
+    def _may_commit(self, request: OffsetCommitRequest) -> ClassicGroup | ErrorCode:
+        """The group, or why not. A consumer that is no member may commit to a group that is empty, or not there yet."""
+        group = self._groups.get(request.group_id)
+        if group is None:
+            if request.generation_id >= 0:
+                new = request.version >= WITH_GROUP_ID_NOT_FOUND
+                return ErrorCode.GROUP_ID_NOT_FOUND if new else ErrorCode.ILLEGAL_GENERATION
+            group = self._groups.create(request.group_id)
+        answer = ANSWERS[group.state][RequestKind.COMMIT]
+        if group.state is GroupState.DEAD and isinstance(answer, ErrorCode):
+            return answer
+        if request.generation_id < 0 and group.state is GroupState.EMPTY:
+            return group
+        if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        member = group.find(request.member_id, request.group_instance_id)
+        if isinstance(member, ErrorCode):
+            return member
+        if request.generation_id != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        member.connected = True
+        if isinstance(answer, ErrorCode):
+            return answer
+        self._rebalancing.restart_session(member)
+        return group
+
+    def _stored(self, request: OffsetCommitRequest, entry: OffsetToCommit) -> StoredOffset:
+        retention = request.retention_time_ms
+        expires_at = None if retention == -1 else self._out.now + retention
+        return StoredOffset(
+            entry.offset, entry.metadata or "", entry.leader_epoch, self._out.now, expires_at, entry.topic_id
+        )
+
+    # The end
+
+    def delete(self, group_id: str, asked: Asked) -> None:
+        """Handle the deletion of a group."""
+        group = self._groups.get(group_id)
+        state = GroupState.DEAD if group is None else group.state
+        answer = ANSWERS[state][RequestKind.DELETE]
+        if group is None or isinstance(answer, ErrorCode):
+            error = answer if isinstance(answer, ErrorCode) else ErrorCode.GROUP_ID_NOT_FOUND
+            self._out.answer(asked, DeleteGroupResponse(error))
+            return
+        self._end(group, list(group.offsets), asked)
+
+    def _look_for_expired(self, timer: Timer) -> None:
+        """Delete offsets that are too old, and groups that are empty and have none left."""
+        for group in list(self._groups.values()):
+            if group.state is GroupState.DEAD:
+                continue
+            expired = list(expired_offsets(group, self._out.now, self._config.offsets_retention_ms))
+            if group.state is GroupState.EMPTY and len(expired) == len(group.offsets):
+                self._end(group, expired, None)
+            elif expired:
+                self._forget(group, expired)
+        if self._groups:
+            self._timers.set(timer, self._out.now + self._config.offsets_retention_check_interval_ms)
+
+    def _end(self, group: ClassicGroup, offsets: Iterable[TopicPartition], asked: Asked | None) -> None:
+        """Write that a group is no more, with its offsets."""
+        generation = group.generation
+        before = {partition: group.offsets[partition] for partition in offsets}
+
+        def done(error: ErrorCode | None) -> None:
+            if error is None:
+                _drop(group, before)
+                if group.state is GroupState.EMPTY and group.generation == generation and not group.offsets:
+                    self._groups.discard(group)
+            if asked is not None:
+                self._out.answer(asked, DeleteGroupResponse(ErrorCode.NONE if error is None else error))
+
+        records = [offset_tombstone(group.group_id, partition) for partition in before]
+        self._out.write(group.group_id, [*records, group_tombstone(group.group_id)], done)
+
+    def _forget(self, group: ClassicGroup, expired: list[TopicPartition]) -> None:
+        """Write that offsets are no more."""
+        before = {partition: group.offsets[partition] for partition in expired}
+
+        def done(error: ErrorCode | None) -> None:
+            if error is None:
+                _drop(group, before)
+
+        self._out.write(group.group_id, [offset_tombstone(group.group_id, partition) for partition in expired], done)
+
+
+def _drop(group: ClassicGroup, offsets: dict[TopicPartition, StoredOffset]) -> None:
+    """Forget offsets, but for those that were committed anew meanwhile."""
+    for partition, stored in offsets.items():
+        if group.offsets.get(partition) is stored:
+            del group.offsets[partition]
+
+
+def _committed(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        tuple(
+            PartitionResponse(entry.topic, entry.partition, results[index])
+            for index, entry in enumerate(request.offsets)
+        )
+    )

@@ -1,0 +1,160 @@
+"""What a leader does, done by the coordinator: it knows the topics, and assigns their partitions to the members.
+
+A group is led here if its members are consumers that agree on the protocol of the coordinator's own assignor. In others
+one of the members leads, as in Kafka. In both, the topics that the coordinator knows of tell why a leader joins again.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from assignor import wire
+from assignor.coordinator.cause import RebalanceCause
+from assignor.coordinator.subscribed_topics import CONSUMER
+from assignor.errors import WireError
+from assignor.model import Subscription
+from assignor.partition_assignor import RangeAssignor
+
+if TYPE_CHECKING:
+    from assignor import Topics
+    from assignor.coordinator.group import ClassicGroup, GroupMember
+    from assignor.coordinator.outbox import Outbox
+    from assignor.partition_assignor import PartitionAssignor, PartitionsPerTopic
+
+__all__ = ["Leading"]
+
+NEWEST_VERSION = 3
+"""Of the ConsumerProtocol."""
+
+
+class Leading:
+    """The topics, and the assignor, if there is one."""
+
+    def __init__(
+        self,
+        assignor: PartitionAssignor | None,
+        partitions_per_topic: PartitionsPerTopic | None,
+        outbox: Outbox,
+    ) -> None:
+        self._assignor = assignor
+        self._out = outbox
+        self._topics: Topics | None = None
+        self._sizes: dict[str, int] | None = None
+        if partitions_per_topic is not None:
+            self.learn(partitions_per_topic)
+
+    def learn(self, partitions_per_topic: PartitionsPerTopic) -> None:
+        """Know these topics, and no others."""
+        from assignor import Topics  # the core loads when it is first needed
+
+        self._topics = Topics(partitions_per_topic)
+        self._sizes = {
+            topic: partitions if isinstance(partitions, int) else len(partitions)
+            for topic, partitions in self._topics.items()
+        }
+
+    def may_exist(self, topic: str) -> bool:
+        """Whether a topic is known; where nobody tells of topics any may be."""
+        return self._sizes is None or topic in self._sizes
+
+    def leads(self, group: ClassicGroup) -> bool:
+        """Whether the coordinator makes the group's assignment."""
+        return (
+            self._assignor is not None
+            and self._topics is not None
+            and group.protocol_type == CONSUMER
+            and group.protocol_name == self._assignor.name
+        )
+
+    def remember_topics(self, group: ClassicGroup) -> None:
+        """Note how large the group's topics are as its generation begins."""
+        if self._sizes is None or group.subscribed_topics is None:
+            group.topic_sizes = None
+        else:
+            group.topic_sizes = {topic: self._sizes.get(topic) for topic in group.subscribed_topics}
+
+    def changed_topic(self, group: ClassicGroup) -> tuple[RebalanceCause, str] | None:
+        """What became of the group's topics since its generation began, as a cause and a sentence."""
+        if self._sizes is None or group.topic_sizes is None:
+            return None
+        for topic, before in sorted(group.topic_sizes.items()):
+            size = self._sizes.get(topic)
+            if size is None and before is not None:
+                return RebalanceCause.TOPIC_DELETED, f"Topic {topic!r} was deleted."
+            if size is not None and before is None:
+                return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created with {size} partitions."
+            if size is not None and before is not None and size > before:
+                return (
+                    RebalanceCause.PARTITIONS_INCREASED,
+                    f"Topic {topic!r} has {size} partitions instead of {before}.",
+                )
+            if size != before:
+                return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created anew with {size} partitions."
+        return None
+
+    def assign(self, group: ClassicGroup) -> dict[str, bytes]:
+        """The assignment of each member, as bytes of the ConsumerProtocol.
+
+        A member whose subscription cannot be read gets nothing. Where the assignor fails everybody keeps what they had.
+        """
+        assert self._assignor is not None
+        readable = [member for member in group.members if self._can_read(group, member)]
+        version = min((_version(member.metadata(group.protocol_name)) for member in readable), default=NEWEST_VERSION)
+        try:
+            if type(self._assignor) is RangeAssignor and self._assignor.engine == "rust":
+                return self._assign_by_range(group, readable, version)
+            return self._assign(group, readable, version)
+        except Exception as error:  # an assignor is somebody else's code
+            self._out.problem(
+                f"group {group.group_id!r}: the assignor {self._assignor.name!r} failed, and everybody keeps what they "
+                f"had: {type(error).__name__}: {error}"
+            )
+            return {member.member_id: member.assignment for member in group.members}
+
+    def _assign_by_range(self, group: ClassicGroup, members: list[GroupMember], version: int) -> dict[str, bytes]:
+        """Straight from bytes to bytes in the engine."""
+        from assignor import Group  # the core loads when it is first needed
+
+        assert self._topics is not None
+        joined = [
+            (member.member_id, member.group_instance_id, member.metadata(group.protocol_name)) for member in members
+        ]
+        return Group.from_wire(self._topics, joined, tolerant=True).plan().encode(version)
+
+    def _assign(self, group: ClassicGroup, members: list[GroupMember], version: int) -> dict[str, bytes]:
+        assert self._assignor is not None
+        assert self._topics is not None
+        subscriptions = {}
+        for member in members:
+            read = wire.decode_subscription(member.metadata(group.protocol_name), tolerant=True)
+            subscriptions[member.member_id] = Subscription(
+                topics=read.topics,
+                group_instance_id=member.group_instance_id,
+                rack=read.rack,
+                owned_partitions=read.owned_partitions,
+                generation=read.generation,
+                user_data=read.user_data,
+            )
+        assignment = self._assignor.assign(self._topics, subscriptions)
+        return {
+            member_id: wire.encode_assignment(assignment.get(member_id, ()), version=version)
+            for member_id in subscriptions
+        }
+
+    def _can_read(self, group: ClassicGroup, member: GroupMember) -> bool:
+        try:
+            wire.decode_subscription(member.metadata(group.protocol_name), tolerant=True)
+        except WireError as error:
+            self._out.problem(
+                f"group {group.group_id!r}: member {member.member_id!r} gets no partitions, as its subscription cannot "
+                f"be read: {error}"
+            )
+            return False
+        return True
+
+
+def _version(subscription: bytes) -> int:
+    """The version in which the answer is written: all members can read that of the oldest of them."""
+    (version,) = struct.unpack_from(">h", subscription)
+    return max(0, min(int(version), NEWEST_VERSION))
