@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["CLIENTS", "Client", "Offsets", "Partitions", "Settings"]
 
@@ -43,7 +43,7 @@ class Settings:
     topics: tuple[str, ...]
     instance_id: str | None = None
     session_ms: int = 10_000
-    heartbeat_ms: int = 250
+    heartbeat_ms: int = 150
     metadata_ms: int = 60_000
 
 
@@ -225,7 +225,11 @@ class Librdkafka:
         self._consumer.close()
 
 
-CLIENTS = {"kafka-python": KafkaPython, "aiokafka": AioKafka, "librdkafka": Librdkafka}
+CLIENTS: Mapping[str, Callable[[Settings], Client]] = {
+    "kafka-python": KafkaPython,
+    "aiokafka": AioKafka,
+    "librdkafka": Librdkafka,
+}
 """The libraries, by name."""
 
 

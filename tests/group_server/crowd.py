@@ -6,7 +6,14 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor import Subscription, assign
-from assignor.coordinator import ErrorCode, GroupState, HeartbeatRequest, HeartbeatResponse, JoinGroupResponse
+from assignor.coordinator import (
+    ErrorCode,
+    GroupState,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    RebalanceCause,
+)
 from assignor.wire import decode_assignment, decode_subscription
 from group_server.clients import Settings
 from group_server.members import Member
@@ -14,7 +21,7 @@ from group_server.members import Member
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor.coordinator import GroupDescription, Rebalance, RebalanceCause
+    from assignor.coordinator import GroupDescription, Rebalance
     from group_server.clients import Partitions
     from group_server.server import Exchange, GroupServer
 
@@ -86,29 +93,17 @@ class Crowd:
         self.members.remove(member)
         member.kill()
 
-    def settle(self, after: int = -1) -> View:
-        """Wait until all members own what the coordinator says that they own.
+    def settle(self, *, generation: int | None = None) -> View:
+        """Wait until all members own what the coordinator says that they own, and have sent a heartbeat since.
+
+        A leader of kafka-python now and then joins again for nothing as soon as it has its assignment, with a broker as
+        well; by its heartbeat it has made up its mind.
 
         Args:
-            after: A generation; the group has to be in a later one.
+            generation: The group has to be in a later one.
         """
-        self.server.news.until(lambda: self._is_settled(after), lambda: f"not settled:\n{self}")
-        return self.view()
-
-    def view(self) -> View:
-        """What everybody says now."""
-        description = self.server.describe(self.group_id)
-        subscriptions = {
-            each.member_id: Subscription(decode_subscription(each.metadata).topics, each.group_instance_id)
-            for each in description.members
-        }
-        expected = assign(self.server.topics, subscriptions)
-        return View(
-            self.generation(),
-            {member.report.member_id: member.report.assignment for member in self.members},
-            _assignments(description),
-            {member_id: tuple(sorted((*at,) for at in owned)) for member_id, owned in expected.items()},
-        )
+        least = -1 if generation is None else generation
+        return self.server.news.until(lambda: self._look(least), lambda: f"not settled:\n{self}")
 
     def generation(self) -> int:
         """The last generation that a member of the group was told."""
@@ -128,16 +123,7 @@ class Crowd:
     def await_heartbeats(self, after: int) -> None:
         """Wait until each member's heartbeat was answered without an error, after so many exchanges of the server."""
         ids = {member.report.member_id for member in self.members}
-
-        def alive() -> set[str]:
-            return {
-                exchange.request.member_id
-                for exchange in self.exchanges(after)
-                if isinstance(exchange.request, HeartbeatRequest)
-                and exchange.response == HeartbeatResponse(ErrorCode.NONE)
-            }
-
-        self.server.news.until(lambda: ids <= alive(), lambda: f"no heartbeat of {ids - alive()}:\n{self}")
+        self.server.news.until(lambda: ids <= self._alive(after), lambda: f"not alive:\n{self}")
 
     def rebalances(self) -> list[Rebalance]:
         """The rebalances of the group since this was asked last."""
@@ -146,15 +132,38 @@ class Crowd:
         return new
 
     def causes(self) -> list[RebalanceCause]:
-        """Their causes."""
-        return [rebalance.cause for rebalance in self.rebalances()]
+        """Their causes, without those that a leader of kafka-python is (`settle`)."""
+        return [each.cause for each in self.rebalances() if each.cause is not RebalanceCause.LEADER_REJOINED]
 
-    def _is_settled(self, after: int) -> bool:
-        if self.generation() <= after:
-            return False
+    def _look(self, generation: int) -> View | None:
+        """What everybody says now, if it agrees."""
+        now = self.generation()
         description = self.server.describe(self.group_id)
+        described = _assignments(description)
         owned = {member.report.member_id: member.report.assignment for member in self.members}
-        return description.state is GroupState.STABLE and owned == _assignments(description)
+        if now <= generation or description.state is not GroupState.STABLE or owned != described:
+            return None
+        if not {*owned} <= self._alive(0, now):
+            return None
+        subscriptions = {
+            each.member_id: Subscription(decode_subscription(each.metadata).topics, each.group_instance_id)
+            for each in description.members
+        }
+        expected = {
+            member_id: tuple(sorted((*at,) for at in given))
+            for member_id, given in assign(self.server.topics, subscriptions).items()
+        }
+        return View(now, owned, described, expected)
+
+    def _alive(self, after: int, generation: int | None = None) -> set[str]:
+        """Whose heartbeats were answered without an error."""
+        return {
+            exchange.request.member_id
+            for exchange in self.exchanges(after)
+            if isinstance(exchange.request, HeartbeatRequest)
+            and exchange.response == HeartbeatResponse(ErrorCode.NONE)
+            and generation in (None, exchange.request.generation_id)
+        }
 
     def __str__(self) -> str:
         description = self.server.describe(self.group_id)

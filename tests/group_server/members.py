@@ -17,7 +17,7 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from group_server.clients import CLIENTS, Client, Offsets, Partitions, Settings
+from group_server.clients import CLIENTS, Offsets, Partitions, Settings
 from group_server.waiting import News
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _live(kind: str, settings: Settings, pipe: Connection) -> None:
     logging.basicConfig(handlers=[said], level=logging.WARNING)
     with contextlib.suppress(EOFError, OSError):
         try:
-            client: Client = CLIENTS[kind](settings)
+            client = CLIENTS[kind](settings)
             told = Report()
             while True:
                 client.poll()

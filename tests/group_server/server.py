@@ -42,7 +42,7 @@ __all__ = ["Asked", "Exchange", "GroupServer"]
 
 Result = TypeVar("Result")
 
-QUICK = CoordinatorConfig(min_session_timeout_ms=500, initial_rebalance_delay_ms=150)
+QUICK = CoordinatorConfig(min_session_timeout_ms=500, initial_rebalance_delay_ms=100)
 """Groups form soon, and members may have short sessions."""
 
 FETCH_API, LONGEST_FETCH = 1, 200

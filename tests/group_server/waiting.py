@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["LIMIT", "News"]
+
+Found = TypeVar("Found")
 
 LIMIT = 20.0
 """Seconds that any one wait may take; far more than it should."""
@@ -28,8 +30,8 @@ class News:
             self._count += 1
             self._told.notify_all()
 
-    def until(self, condition: Callable[[], object], message: Callable[[], str] | str, limit: float = LIMIT) -> None:
-        """Return as soon as a condition is true.
+    def until(self, find: Callable[[], Found | None], message: Callable[[], str], limit: float = LIMIT) -> Found:
+        """Give what is looked for as soon as it is there, and true.
 
         Raises:
             TimeoutError: It is not within so many seconds; with the message.
@@ -38,8 +40,11 @@ class News:
         while True:
             with self._told:
                 seen = self._count
-            if condition():
-                return
-            with self._told:
-                if not self._told.wait_for(lambda: self._count != seen, max(0.0, end - time.monotonic())):  # noqa: B023
-                    raise TimeoutError(f"after {limit} s: {message if isinstance(message, str) else message()}")
+            if found := find():
+                return found
+            if not self._wait_for_more(seen, end - time.monotonic()):
+                raise TimeoutError(f"after {limit} s: {message()}")
+
+    def _wait_for_more(self, seen: int, limit: float) -> bool:
+        with self._told:
+            return self._told.wait_for(lambda: self._count != seen, max(0.0, limit))
