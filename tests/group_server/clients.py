@@ -20,6 +20,7 @@ Partitions = tuple[tuple[str, int], ...]
 Offsets = dict[tuple[str, int], tuple[int, str]]
 
 POLL_MS = 40
+JOIN_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,9 @@ class KafkaPython:
     def __init__(self, settings: Settings) -> None:
         import kafka
         from kafka.coordinator.assignors.range import RangePartitionAssignor
+        from kafka.util import Timer
 
-        self._partition, self._offset = kafka.TopicPartition, kafka.OffsetAndMetadata
+        self._timer, self._partition, self._offset = Timer, kafka.TopicPartition, kafka.OffsetAndMetadata
         self._consumer = kafka.KafkaConsumer(
             *settings.topics,
             bootstrap_servers=settings.address,
@@ -85,7 +87,9 @@ class KafkaPython:
         )
 
     def poll(self) -> None:
-        self._consumer.poll(timeout_ms=POLL_MS)
+        """Poll once, but do not give up in the middle of a join: if that ends just then, the consumer joins anew."""
+        if self._consumer._coordinator.poll(timeout_ms=JOIN_MS):
+            self._consumer._poll_once(self._timer(POLL_MS), 1)
 
     def assignment(self) -> Partitions:
         return _sorted(self._consumer.assignment())

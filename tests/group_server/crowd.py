@@ -12,7 +12,6 @@ from assignor.coordinator import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupResponse,
-    RebalanceCause,
 )
 from assignor.wire import decode_assignment, decode_subscription
 from group_server.clients import Settings
@@ -21,7 +20,7 @@ from group_server.members import Member
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor.coordinator import GroupDescription, Rebalance
+    from assignor.coordinator import GroupDescription, Rebalance, RebalanceCause
     from group_server.clients import Partitions
     from group_server.server import Exchange, GroupServer
 
@@ -94,10 +93,7 @@ class Crowd:
         member.kill()
 
     def settle(self, *, generation: int | None = None) -> View:
-        """Wait until all members own what the coordinator says that they own, and have sent a heartbeat since.
-
-        A leader of kafka-python now and then joins again for nothing as soon as it has its assignment, with a broker as
-        well; by its heartbeat it has made up its mind.
+        """Wait until all members own what the coordinator says that they own.
 
         Args:
             generation: The group has to be in a later one.
@@ -132,8 +128,8 @@ class Crowd:
         return new
 
     def causes(self) -> list[RebalanceCause]:
-        """Their causes, without those that a leader of kafka-python is (`settle`)."""
-        return [each.cause for each in self.rebalances() if each.cause is not RebalanceCause.LEADER_REJOINED]
+        """Their causes."""
+        return [rebalance.cause for rebalance in self.rebalances()]
 
     def _look(self, generation: int) -> View | None:
         """What everybody says now, if it agrees."""
@@ -142,8 +138,6 @@ class Crowd:
         described = _assignments(description)
         owned = {member.report.member_id: member.report.assignment for member in self.members}
         if now <= generation or description.state is not GroupState.STABLE or owned != described:
-            return None
-        if not {*owned} <= self._alive(0, now):
             return None
         subscriptions = {
             each.member_id: Subscription(decode_subscription(each.metadata).topics, each.group_instance_id)
@@ -155,14 +149,12 @@ class Crowd:
         }
         return View(now, owned, described, expected)
 
-    def _alive(self, after: int, generation: int | None = None) -> set[str]:
+    def _alive(self, after: int) -> set[str]:
         """Whose heartbeats were answered without an error."""
         return {
             exchange.request.member_id
             for exchange in self.exchanges(after)
-            if isinstance(exchange.request, HeartbeatRequest)
-            and exchange.response == HeartbeatResponse(ErrorCode.NONE)
-            and generation in (None, exchange.request.generation_id)
+            if isinstance(exchange.request, HeartbeatRequest) and exchange.response == HeartbeatResponse(ErrorCode.NONE)
         }
 
     def __str__(self) -> str:
