@@ -52,11 +52,13 @@ class Committing:
         self._out = outbox
         self._rebalancing = rebalancing
         self._leading = leading
-        self._check_timer = Timer(self._look_for_expired, "")
+        self._check_timer = Timer(self._delete_expired, "")
 
-    def start(self) -> None:
-        """Look for what has expired, from now on and at each interval, as long as there are groups."""
-        if self._check_timer.deadline is None:
+    def look_for_expired(self, *, wanted: bool) -> None:
+        """Look for what has expired at each interval from now on, or no more."""
+        if not wanted:
+            self._timers.cancel(self._check_timer)
+        elif self._check_timer.deadline is None:
             self._timers.set(self._check_timer, self._out.now + self._config.offsets_retention_check_interval_ms)
 
     def commit(self, request: OffsetCommitRequest, asked: Asked) -> None:
@@ -151,7 +153,7 @@ class Committing:
             return
         self._end(group, list(group.offsets), asked)
 
-    def _look_for_expired(self, timer: Timer) -> None:
+    def _delete_expired(self, _: Timer) -> None:
         """Delete offsets that are too old, and groups that are empty and have none left."""
         for group in list(self._groups.values()):
             if group.state is GroupState.DEAD:
@@ -161,8 +163,7 @@ class Committing:
                 self._end(group, expired, None)
             elif expired:
                 self._forget(group, expired)
-        if self._groups:
-            self._timers.set(timer, self._out.now + self._config.offsets_retention_check_interval_ms)
+        self.look_for_expired(wanted=bool(self._groups))
 
     def _end(self, group: ClassicGroup, offsets: Iterable[TopicPartition], asked: Asked | None) -> None:
         """Write that a group is no more, with its offsets."""

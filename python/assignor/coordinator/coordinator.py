@@ -110,6 +110,7 @@ class Coordinator:
             raise IllegalStateError("Coordinator: an assignor needs partitions_per_topic, the topics to assign from")
         self.config = config
         self._started = False
+        self._dead = 0
         self._out = Outbox(confirm_writes=confirm_writes)
         self._timers = Timers()
         self._groups = Groups(self._timers, self._out)
@@ -287,6 +288,7 @@ class Coordinator:
         for problem in problems:
             self._out.problem(problem)
         for group in groups:
+            self._dead -= group.group_id in self._groups
             self._groups[group.group_id] = group
             self._guarded(group.group_id, self._welcome, group)
         return self._end()
@@ -322,6 +324,7 @@ class Coordinator:
             group.move(GroupEvent.REMOVED, self._out.now)
             self._groups.silence(group)
         self._out.give_up()
+        self._dead = len(self._groups)
         return self._end()
 
     # Looking
@@ -348,7 +351,15 @@ class Coordinator:
             for member in group.members
         )
         protocol = group.protocol_name if stable else None
-        return GroupDescription(group_id, group.state, group.protocol_type or "", protocol or "", members)
+        return GroupDescription(
+            group_id,
+            group.state,
+            group.protocol_type or "",
+            protocol or "",
+            members,
+            group.generation,
+            group.leader,
+        )
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
         """The offsets that a group has committed; none for a group that is not there."""
@@ -369,8 +380,7 @@ class Coordinator:
 
     def _end(self) -> Effects:
         """Do what is due at once, and give all effects."""
-        if self._groups:
-            self._committing.start()
+        self._committing.look_for_expired(wanted=len(self._groups) > self._dead)
         self._fire(self._out.now)
         return self._out.collect(self._timers.next_deadline())
 

@@ -62,7 +62,7 @@ def read_groups(records: Iterable[tuple[bytes, bytes | None]], groups: Groups) -
     for group_id in {**log.classic, **dict.fromkeys(log.offsets)}:
         if group_id in log.others:
             continue
-        if group_id in groups:
+        if group_id in groups and groups[group_id].state is not GroupState.DEAD:
             raise IllegalStateError(f"group {group_id!r} is there already; load records into a coordinator without it")
         group = groups.make(group_id)
         # A group that only commits offsets has no record of its own.

@@ -106,8 +106,4 @@ def _offset_key(group_id: str, partition: TopicPartition) -> dict[str, object]:
 
 
 def _record(number: int, key: dict[str, object], version: int | None, value: dict[str, object] | None) -> LogRecord:
-    record = offsets.Record(number, None, key, version, value, None, "decoded")
-    encode = getattr(offsets, "encode_record", None)
-    if encode is None:
-        return LogRecord(repr(key).encode(), None if value is None else repr(value).encode())
-    return LogRecord(*encode(record))
+    return LogRecord(*offsets.encode_record(offsets.Record(number, None, key, version, value)))

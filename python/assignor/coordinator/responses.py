@@ -180,7 +180,9 @@ class DescribedMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group, as DescribeGroups shows it; a group that is not there is Dead and has nothing.
+    """A group, as DescribeGroups shows it, and what its log record says beside that.
+
+    A group that is not there is Dead and has nothing.
 
     Attributes:
         group_id: The group.
@@ -188,6 +190,8 @@ class GroupDescription:
         protocol_type: Of its members; "" where it never had any.
         protocol: The selected protocol; only where the group is Stable.
         members: In the order of Kafka's hash map.
+        generation: Its generation.
+        leader: The leader's member id; None where there is none.
     """
 
     group_id: str
@@ -195,3 +199,5 @@ class GroupDescription:
     protocol_type: str = ""
     protocol: str = ""
     members: tuple[DescribedMember, ...] = ()
+    generation: int = 0
+    leader: str | None = None
