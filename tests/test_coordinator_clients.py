@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.coordinator import JoinGroupRequest, JoinGroupResponse, RebalanceCause, SyncGroupRequest
+from assignor.coordinator import ErrorCode, JoinGroupRequest, JoinGroupResponse, RebalanceCause, SyncGroupRequest
 from group_server import garbage
-from group_server.answers import VERSIONS
+from group_server.answers import OLD_VERSIONS, VERSIONS
 from group_server.crowd import Crowd
 from group_server.framing import Frame, NotARequestError, read_request
 from group_server.server import GroupServer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from group_server.clients import Offsets
+    from group_server.connection import Exchange
     from group_server.crowd import View
 
 KINDS = ("kafka-python", "aiokafka", "librdkafka")
@@ -72,6 +73,11 @@ def owned(view: View) -> list[tuple[str, int]]:
 def without_end(offset: int, metadata: str) -> tuple[int, str]:
     """An offset and its metadata, with which confluent-kafka commits the zero that ends a string in C."""
     return offset, metadata.removesuffix("\0")
+
+
+def error_of(exchange: Exchange) -> ErrorCode:
+    """The error code of an answer; that of a commit has none of its own."""
+    return getattr(exchange.response, "error_code", ErrorCode.NONE)
 
 
 def test_a_group_forms_and_owns_every_partition_once(crowd: Crowd, cast: tuple[str, ...]) -> None:
@@ -144,6 +150,7 @@ def test_members_go_on_in_their_generation_when_the_coordinator_crashed(crowd: C
     assert [] == crowd.causes()
     assert offsets == crowd.members[0].committed(tuple(offsets))
     assert not [each for each in crowd.exchanges(answered) if isinstance(each.request, JoinGroupRequest)]
+    assert {member.report.generation for member in crowd.members} <= {after.generation, None}
     assert len(cast) == len(after.owned)
 
 
@@ -191,6 +198,63 @@ def test_members_that_fall_silent_count_as_dead_and_come_back_as_others(server: 
         assert {RebalanceCause.CONSUMER_SUBSCRIBED} == {*crowd.causes()}
 
 
+def test_a_coordinator_that_hands_its_groups_over_in_a_rebalance_loses_no_member(server: GroupServer) -> None:
+    with Crowd(server, "moved", TOPICS) as crowd:
+        sleeper, *_ = [crowd.join(kind) for kind in KINDS]
+        before = crowd.settle()
+        crowd.rebalances()
+        with sleeper.frozen():
+            crowd.join("aiokafka")
+            server.news.until(
+                lambda: 3 == crowd.waiting(), lambda: f"three should wait for the one that is frozen:\n{crowd}"
+            )
+            answered = len(server.exchanges)
+            server.hand_over()
+        after = crowd.settle(generation=before.generation)
+        moved = [each for each in crowd.exchanges(answered) if ErrorCode.NOT_COORDINATOR == error_of(each)]
+        assert 3 == len(moved)
+        assert 4 == len(after.owned)
+        assert {*before.owned} < {*after.owned}
+        assert after.expected == after.owned
+        assert RebalanceCause.CONSUMER_SUBSCRIBED in crowd.causes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_leader_that_sees_a_topic_grow_joins_again_and_the_coordinator_says_why(
+    server: GroupServer, kind: str
+) -> None:
+    with Crowd(server, f"growing-{kind}", ("orders", f"grows-{kind}")) as crowd:
+        server.update_topics({**server.topics, f"grows-{kind}": 1})
+        for _ in range(2):
+            crowd.join(kind, metadata_ms=300)
+        before = crowd.settle()
+        crowd.rebalances()
+        server.update_topics({**server.topics, f"grows-{kind}": 4})
+        after = crowd.settle(generation=before.generation)
+        assert {(f"grows-{kind}", partition) for partition in (1, 2, 3)} == {*owned(after)} - {*owned(before)}
+        assert after.expected == after.owned
+        assert RebalanceCause.PARTITIONS_INCREASED == crowd.causes()[0]
+
+
+def test_consumers_that_find_an_old_broker_form_a_group_too() -> None:
+    with GroupServer(TOPICS, versions=OLD_VERSIONS) as server, Crowd(server, "old", TOPICS) as crowd:
+        for kind in KINDS:
+            crowd.join(kind)
+        before = crowd.settle()
+        assert EVERYTHING == owned(before)
+        assert before.expected == before.owned
+        for member in crowd.members:
+            member.commit(dict.fromkeys(member.report.assignment, (3, "old")))
+        assert {(3, "old")} == {without_end(*each[:2]) for each in server.committed("old").values()}
+        crowd.close(crowd.members[0])
+        after = crowd.settle(generation=before.generation)
+        assert EVERYTHING == owned(after)
+        assert RebalanceCause.CONSUMER_CLOSED is crowd.causes()[-1]
+        errors = [error_of(each) for each in crowd.exchanges()]
+        assert ErrorCode.MEMBER_ID_REQUIRED not in errors
+        assert [] == server.failures
+
+
 @pytest.fixture(scope="module")
 def leading_server() -> Iterator[GroupServer]:
     """A server whose coordinator assigns by itself."""
@@ -236,6 +300,24 @@ def test_a_coordinator_that_leads_assigns_as_a_leader_does_and_follows_the_topic
         syncs = [each.request for each in crowd.exchanges() if isinstance(each.request, SyncGroupRequest)]
         assert syncs
         assert not any(request.assignments for request in syncs)
+
+
+def test_a_coordinator_that_leads_goes_on_leading_after_a_crash(leading_server: GroupServer) -> None:
+    leading_server.update_topics(TOPICS)
+    with Crowd(leading_server, "led-on", TOPICS) as crowd:
+        for kind in KINDS:
+            crowd.join(kind)
+        before = crowd.settle()
+        crowd.rebalances()
+        answered = len(leading_server.exchanges)
+        leading_server.crash()
+        crowd.await_heartbeats(answered)
+        assert before == crowd.settle()
+        assert [] == crowd.causes()
+        leading_server.update_topics({**TOPICS, "payments": 6})
+        after = crowd.settle(generation=before.generation)
+        assert after.expected == after.owned
+        assert [RebalanceCause.PARTITIONS_INCREASED] == crowd.causes()
 
 
 def test_garbage_ends_its_own_connection_and_disturbs_nobody(crowd: Crowd, cast: tuple[str, ...]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Committed = Callable[[str], Mapping[TopicPartition, Any]]
 
-__all__ = ["GROUP_APIS", "VERSIONS", "Answers", "topic_id"]
+__all__ = ["GROUP_APIS", "OLD_VERSIONS", "VERSIONS", "Answers", "topic_id"]
 
 NODE = 1
 
@@ -53,6 +53,21 @@ VERSIONS: Mapping[int, range] = {
 }
 """The versions that are answered: those of a broker 4.3.1 where a group is asked, else up to where topics get ids."""
 
+OLD_VERSIONS: Mapping[int, range] = {
+    1: range(4, 7),
+    2: range(1, 3),
+    3: range(6),
+    8: range(2, 4),
+    9: range(1, 4),
+    10: range(2),
+    11: range(3),
+    12: range(2),
+    13: range(2),
+    14: range(2),
+    18: range(2),
+}
+"""Those of a broker 1.0: without flexible fields and static members, and a new member gets its id as it joins."""
+
 
 def topic_id(name: str) -> uuid.UUID:
     """Give the id of a topic, which is the same in every server."""
@@ -66,12 +81,16 @@ class Answers:
         port: Of the broker, on 127.0.0.1.
         topics: How many partitions each topic has; it is looked at anew with each question.
         committed: Gives a group's offsets.
+        versions: Which it offers.
     """
 
-    def __init__(self, port: int, topics: Mapping[str, int], committed: Committed) -> None:
+    def __init__(
+        self, port: int, topics: Mapping[str, int], committed: Committed, versions: Mapping[int, range]
+    ) -> None:
         self._port = port
         self._topics = topics
         self._committed = committed
+        self._versions = versions
 
     def answer(self, api: int, request: Any) -> Any:
         """Answer a request, in its own version."""
@@ -88,7 +107,7 @@ class Answers:
         del request
         keys = (
             make("ApiVersion", api_key=api, min_version=versions[0], max_version=versions[-1])
-            for api, versions in VERSIONS.items()
+            for api, versions in self._versions.items()
         )
         return {"api_keys": tuple(keys)}
 

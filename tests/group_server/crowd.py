@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor import Subscription, assign
 from assignor.coordinator import (
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from assignor.coordinator import GroupDescription, Rebalance, RebalanceCause
     from group_server.clients import Partitions
-    from group_server.server import Exchange, GroupServer
+    from group_server.connection import Exchange
+    from group_server.server import GroupServer
 
 __all__ = ["Crowd", "View"]
 
@@ -68,17 +69,12 @@ class Crowd:
         for member in self.members:
             member.kill()
 
-    def join(self, kind: str, *, instance_id: str | None = None, session_ms: int = 10_000) -> Member:
-        """Start a member of a library; it is not awaited."""
-        settings = Settings(
-            self.server.address,
-            self.group_id,
-            f"{self.group_id}-{next(self._numbers)}",
-            self.topics,
-            instance_id,
-            session_ms,
+    def join(self, kind: str, **settings: Any) -> Member:
+        """Start a member of a library with these settings; it is not awaited."""
+        name = f"{self.group_id}-{next(self._numbers)}"
+        member = Member(
+            kind, Settings(self.server.address, self.group_id, name, self.topics, **settings), self.server.news
         )
-        member = Member(kind, settings, self.server.news)
         self.members.append(member)
         return member
 
@@ -120,6 +116,10 @@ class Crowd:
         """Wait until each member's heartbeat was answered without an error, after so many exchanges of the server."""
         ids = {member.report.member_id for member in self.members}
         self.server.news.until(lambda: ids <= self._alive(after), lambda: f"not alive:\n{self}")
+
+    def waiting(self) -> int:
+        """How many members' joins wait for an answer."""
+        return self.server.waiting(self.group_id)
 
     def rebalances(self) -> list[Rebalance]:
         """The rebalances of the group since this was asked last."""

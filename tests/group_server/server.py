@@ -19,13 +19,21 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from assignor import RangeAssignor
-from assignor.coordinator import Coordinator, CoordinatorConfig, Effects, GroupDescription, JoinGroupResponse
+from assignor.coordinator import (
+    Coordinator,
+    CoordinatorConfig,
+    Effects,
+    GroupDescription,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
 from assignor.errors import AssignorError
 from group_messages import request_from_kio, response_to_kio
 from group_server.answers import GROUP_APIS, VERSIONS, Answers, topic_id
+from group_server.connection import Asked, Connection, Exchange
 from group_server.framing import ApiVersionsAskedError, Frame, NotARequestError, framed, frames, read_request
 from group_server.waiting import News
 
@@ -34,11 +42,9 @@ if TYPE_CHECKING:
 
     from assignor import TopicPartition
     from assignor.coordinator import LogRecord, Rebalance
-    from assignor.coordinator.requests import Request
-    from assignor.coordinator.responses import Response
     from assignor.coordinator.stored_offsets import StoredOffset
 
-__all__ = ["Asked", "Exchange", "GroupServer"]
+__all__ = ["GroupServer"]
 
 Result = TypeVar("Result")
 
@@ -49,61 +55,6 @@ FETCH_API, LONGEST_FETCH = 1, 200
 """How many milliseconds a fetch waits at most for records that never come."""
 
 
-class Asked(NamedTuple):
-    """What the coordinator gives back with an answer.
-
-    Attributes:
-        connection: Which.
-        api: The number of the API.
-        version: Of the request.
-        correlation_id: Of the request.
-        request: What was asked.
-    """
-
-    connection: Connection
-    api: int
-    version: int
-    correlation_id: int
-    request: Request
-
-
-class Exchange(NamedTuple):
-    """A request of the group protocol and its answer.
-
-    Attributes:
-        client_id: Who asked.
-        request: What.
-        response: The answer.
-    """
-
-    client_id: str
-    request: Request
-    response: Response
-
-
-class Connection:
-    """One client's connection.
-
-    Attributes:
-        socket: Its socket.
-        client_id: As in its last request.
-        received: What arrived and is no whole message yet.
-        waiting: Whole messages that are not looked at yet.
-        to_send: What is to go out.
-        busy: Whether a request is being answered, so that the next one waits.
-        closed: Whether it has ended.
-    """
-
-    def __init__(self, accepted: socket.socket) -> None:
-        self.socket = accepted
-        self.client_id = ""
-        self.received = bytearray()
-        self.waiting: list[bytes] = []
-        self.to_send = bytearray()
-        self.busy = False
-        self.closed = False
-
-
 class GroupServer:
     """A broker of groups on loopback; `with` starts it and stops it.
 
@@ -111,6 +62,7 @@ class GroupServer:
         topics: How many partitions each topic has.
         config: Of the coordinator.
         leads: Whether the coordinator assigns, instead of a client that leads.
+        versions: Of which APIs it answers which versions.
 
     Attributes:
         news: Where it tells that something happened.
@@ -129,22 +81,23 @@ class GroupServer:
         *,
         config: CoordinatorConfig = QUICK,
         leads: bool = False,
-        news: News | None = None,
+        versions: Mapping[int, range] = VERSIONS,
     ) -> None:
-        self.news = news or News()
+        self.news = News()
         self.log: list[LogRecord] = []
         self.rebalances: list[Rebalance] = []
         self.problems: list[str] = []
         self.exchanges: list[Exchange] = []
         self.refused: list[str] = []
         self.failures: list[str] = []
-        self._config, self._leads = config, leads
+        self._config, self._leads, self._versions = config, leads, versions
         self._topics = dict(topics)
         self._coordinator = self._new_coordinator()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
-        self._answers = Answers(self.port, self._topics, lambda group_id: self._coordinator.committed(group_id))
+        committed = lambda group_id: self._coordinator.committed(group_id)  # noqa: E731  # there may be another one
+        self._answers = Answers(self.port, self._topics, committed, versions)
         self._connections: set[Connection] = set()
         self._where: dict[tuple[str, str], Connection] = {}
         self._late: list[tuple[int, int, Connection, bytes]] = []
@@ -189,14 +142,22 @@ class GroupServer:
         """A group's offsets."""
         return self._in_thread(lambda: self._coordinator.committed(group_id))
 
+    def waiting(self, group_id: str) -> int:
+        """How many joins of a group wait for their answers."""
+
+        def count() -> int:
+            asked = [each.asked.request for each in self._connections if each.asked]
+            return sum(isinstance(request, JoinGroupRequest) and request.group_id == group_id for request in asked)
+
+        return self._in_thread(count)
+
     def update_topics(self, topics: Mapping[str, int]) -> None:
-        """Have other topics from now on; a coordinator that leads is told."""
+        """Have other topics from now on."""
 
         def update() -> None:
             self._topics.clear()
             self._topics.update(topics)
-            if self._leads:
-                self._carry_out(self._coordinator.update_metadata(self._topics, self._now()))
+            self._carry_out(self._coordinator.update_metadata(self.topics, self._now()))
 
         self._in_thread(update)
 
@@ -208,15 +169,26 @@ class GroupServer:
                 self._forget(connection)
             self._where.clear()
             self._late.clear()
-            self._coordinator = self._new_coordinator()
-            self._carry_out(self._coordinator.load(list(self.log), self._now()))
+            self._replace_coordinator()
 
         self._in_thread(crash)
 
+    def hand_over(self) -> None:
+        """Have the coordinator give its groups up, and another one take them over; connections stay as they are."""
+
+        def hand_over() -> None:
+            self._carry_out(self._coordinator.unload(self._now()))
+            self._replace_coordinator()
+
+        self._in_thread(hand_over)
+
+    def _replace_coordinator(self) -> None:
+        self._coordinator = self._new_coordinator()
+        self._carry_out(self._coordinator.load(list(self.log), self._now()))
+
     def _new_coordinator(self) -> Coordinator:
-        if self._leads:
-            return Coordinator(self._config, assignor=RangeAssignor(), partitions_per_topic=dict(self._topics))
-        return Coordinator(self._config)
+        assignor = RangeAssignor() if self._leads else None
+        return Coordinator(self._config, assignor=assignor, partitions_per_topic=self.topics)
 
     def _now(self) -> int:
         """Milliseconds since 1970 that never go back."""
@@ -320,7 +292,7 @@ class GroupServer:
 
     def _handle(self, connection: Connection, message: bytes) -> None:
         try:
-            frame = read_request(message, VERSIONS)
+            frame = read_request(message, self._versions)
         except ApiVersionsAskedError as asked:
             self._reply(connection, framed(asked.correlation_id, self._answers.unknown_version()))
             return
@@ -341,7 +313,7 @@ class GroupServer:
             request = request_from_kio(frame.request, frame.client_id, "/127.0.0.1", names)
         except AssignorError as error:
             raise NotARequestError(str(error)) from error
-        asked = Asked(connection, frame.api, frame.version, frame.correlation_id, request)
+        asked = connection.asked = Asked(connection, frame.api, frame.version, frame.correlation_id, request)
         if member_id := getattr(request, "member_id", ""):
             self._where[request.group_id, member_id] = connection
         ask: Callable[..., Effects] = getattr(self._coordinator, GROUP_APIS[frame.api])
@@ -365,7 +337,7 @@ class GroupServer:
         if connection.closed:
             return
         connection.to_send += answer
-        connection.busy = False
+        connection.busy, connection.asked = False, None
         self._send(connection)
         if connection.waiting:
             self._calls.put(functools.partial(self._go_on, connection))
