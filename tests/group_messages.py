@@ -176,7 +176,7 @@ def request_from_kio(
         case "LeaveGroupRequest":
             leaving = [with_defaults(member) for member in it.members or ()] if version > 2 else [it]
             members = [LeavingMember(each.member_id, each.group_instance_id, each.reason) for each in leaving]
-            return LeaveGroupRequest(it.group_id, members, version)
+            return LeaveGroupRequest(it.group_id, tuple(members), version)
         case "OffsetCommitRequest":
             return OffsetCommitRequest(
                 it.group_id,

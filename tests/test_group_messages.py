@@ -44,12 +44,12 @@ NAMES = {ORDERS: "orders"}
 IDS = {"orders": ORDERS}
 
 REQUESTS: list[Request] = [
-    JoinGroupRequest("g", "m", "consumer", [("range", b"\1")], 500, 700, "i", "why", "client", "host"),
-    SyncGroupRequest("g", 3, "m", "i", "consumer", "range", [("m", b"\2")]),
+    JoinGroupRequest("g", "m", "consumer", (("range", b"\1"),), 500, 700, "i", "why", "client", "host"),
+    SyncGroupRequest("g", 3, "m", "i", "consumer", "range", (("m", b"\2"),)),
     HeartbeatRequest("g", -1, "m", "i"),
-    LeaveGroupRequest("g", [LeavingMember("m", "i", "why")]),
+    LeaveGroupRequest("g", (LeavingMember("m", "i", "why"),)),
     OffsetCommitRequest(
-        "g", [OffsetToCommit("orders", 1, 17, "note", 4), OffsetToCommit("orders", 2, 18)], 3, "m", "i"
+        "g", (OffsetToCommit("orders", 1, 17, "note", 4), OffsetToCommit("orders", 2, 18)), 3, "m", "i"
     ),
 ]
 RESPONSES: list[tuple[type[Request], Response]] = [

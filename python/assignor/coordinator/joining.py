@@ -157,14 +157,15 @@ class Joining:
         member.connected = True
         if isinstance(answer, ErrorCode):
             self._fail(asked, answer, member_id)
-        elif (
-            answer is Deed.PARK
-            or request.protocols != member.protocols
-            or (answer is Deed.ANSWER_IF_UNCHANGED_FOLLOWER and group.leader == member_id)
+        elif answer is Deed.PARK:
+            self._take_over(group, member, request, asked)
+            self._rebalancing.complete_if_joined(group)
+        elif request.protocols != member.protocols or (
+            answer is Deed.ANSWER_IF_UNCHANGED_FOLLOWER and group.leader == member_id
         ):
             cause, reason = self._why(group, member, request)
             self._take_over(group, member, request, asked)
-            self._rebalancing.rebalance_or_complete(group, cause, reason)
+            self._rebalancing.prepare(group, cause, reason)
         else:
             self._out.answer(asked, generation_joined(group, member, asked))
 

@@ -6,7 +6,6 @@ one of the members leads, as in Kafka. In both, the topics that the coordinator 
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from assignor import wire
@@ -17,9 +16,12 @@ from assignor.model import Subscription
 from assignor.partition_assignor import RangeAssignor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from assignor import Topics
     from assignor.coordinator.group import ClassicGroup, GroupMember
     from assignor.coordinator.outbox import Outbox
+    from assignor.model import PartitionInfo
     from assignor.partition_assignor import PartitionAssignor, PartitionsPerTopic
 
 __all__ = ["Leading"]
@@ -40,6 +42,7 @@ class Leading:
         self._assignor = assignor
         self._out = outbox
         self._topics: Topics | None = None
+        self._ids: dict[str, range | frozenset[int]] = {}
         self._sizes: dict[str, int] | None = None
         if partitions_per_topic is not None:
             self.learn(partitions_per_topic)
@@ -49,14 +52,15 @@ class Leading:
         from assignor import Topics  # the core loads when it is first needed
 
         self._topics = Topics(partitions_per_topic)
-        self._sizes = {
-            topic: partitions if isinstance(partitions, int) else len(partitions)
+        self._ids = {
+            topic: range(partitions) if isinstance(partitions, int) else frozenset(map(_partition_id, partitions))
             for topic, partitions in self._topics.items()
         }
+        self._sizes = {topic: len(ids) for topic, ids in self._ids.items()}
 
-    def may_exist(self, topic: str) -> bool:
-        """Whether a topic is known; where nobody tells of topics any may be."""
-        return self._sizes is None or topic in self._sizes
+    def may_exist(self, topic: str, partition: int) -> bool:
+        """Whether a partition is known; where nobody tells of topics any may be."""
+        return self._sizes is None or partition in self._ids.get(topic, ())
 
     def leads(self, group: ClassicGroup) -> bool:
         """Whether the coordinator makes the group's assignment."""
@@ -99,12 +103,13 @@ class Leading:
         A member whose subscription cannot be read gets nothing. Where the assignor fails everybody keeps what they had.
         """
         assert self._assignor is not None
-        readable = [member for member in group.members if self._can_read(group, member)]
-        version = min((_version(member.metadata(group.protocol_name)) for member in readable), default=NEWEST_VERSION)
         try:
             if type(self._assignor) is RangeAssignor and self._assignor.engine == "rust":
-                return self._assign_by_range(group, readable, version)
-            return self._assign(group, readable, version)
+                try:
+                    return self._assign_by_range(group, list(group.members))
+                except WireError:  # a member's; only then they are read one by one
+                    return self._assign_by_range(group, self._readable(group))
+            return self._assign(group, self._readable(group))
         except Exception as error:  # an assignor is somebody else's code
             self._out.problem(
                 f"group {group.group_id!r}: the assignor {self._assignor.name!r} failed, and everybody keeps what they "
@@ -112,7 +117,7 @@ class Leading:
             )
             return {member.member_id: member.assignment for member in group.members}
 
-    def _assign_by_range(self, group: ClassicGroup, members: list[GroupMember], version: int) -> dict[str, bytes]:
+    def _assign_by_range(self, group: ClassicGroup, members: list[GroupMember]) -> dict[str, bytes]:
         """Straight from bytes to bytes in the engine."""
         from assignor import Group  # the core loads when it is first needed
 
@@ -120,9 +125,10 @@ class Leading:
         joined = [
             (member.member_id, member.group_instance_id, member.metadata(group.protocol_name)) for member in members
         ]
-        return Group.from_wire(self._topics, joined, tolerant=True).plan().encode(version)
+        read = Group.from_wire(self._topics, joined, tolerant=True)
+        return read.plan().encode(_oldest_version(metadata for _, _, metadata in joined))
 
-    def _assign(self, group: ClassicGroup, members: list[GroupMember], version: int) -> dict[str, bytes]:
+    def _assign(self, group: ClassicGroup, members: list[GroupMember]) -> dict[str, bytes]:
         assert self._assignor is not None
         assert self._topics is not None
         subscriptions = {}
@@ -136,11 +142,15 @@ class Leading:
                 generation=read.generation,
                 user_data=read.user_data,
             )
+        version = _oldest_version(member.metadata(group.protocol_name) for member in members)
         assignment = self._assignor.assign(self._topics, subscriptions)
         return {
             member_id: wire.encode_assignment(assignment.get(member_id, ()), version=version)
             for member_id in subscriptions
         }
+
+    def _readable(self, group: ClassicGroup) -> list[GroupMember]:
+        return [member for member in group.members if self._can_read(group, member)]
 
     def _can_read(self, group: ClassicGroup, member: GroupMember) -> bool:
         try:
@@ -154,7 +164,11 @@ class Leading:
         return True
 
 
-def _version(subscription: bytes) -> int:
+def _partition_id(partition: int | PartitionInfo) -> int:
+    return partition if isinstance(partition, int) else partition.partition
+
+
+def _oldest_version(subscriptions: Iterable[bytes]) -> int:
     """The version in which the answer is written: all members can read that of the oldest of them."""
-    (version,) = struct.unpack_from(">h", subscription)
-    return max(0, min(int(version), NEWEST_VERSION))
+    versions = [int.from_bytes(subscription[:2], "big", signed=True) for subscription in subscriptions]
+    return max(0, min([NEWEST_VERSION, *versions]))

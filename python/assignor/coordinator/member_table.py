@@ -66,6 +66,8 @@ class MemberTable:
             self._firsts = None
         elif self._firsts is not None:
             heapq.heappush(self._firsts, self._candidate(member))
+            if len(self._firsts) > 2 * self._capacity:
+                self._firsts = None  # mostly members that are gone, and that a member before them hides
 
     def remove(self, member_id: str) -> GroupMember | None:
         """Take a member out and give it."""

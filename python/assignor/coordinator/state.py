@@ -30,6 +30,8 @@ __all__ = ["ANSWERS", "TRANSITIONS", "Deed", "GroupEvent", "GroupState", "Reques
 class GroupState(enum.Enum):
     """Kafka's five states; the value is the name that Kafka's tools show."""
 
+    __hash__ = object.__hash__  # each request looks its answer up, and an enum's own hash is a call of Python's
+
     EMPTY = "Empty"
     """No members; there may be offsets, and member ids that were given out and are not used yet."""
 
@@ -83,6 +85,8 @@ TRANSITIONS: Mapping[GroupState, Mapping[GroupEvent, GroupState]] = {
 
 class RequestKind(enum.Enum):
     """What can be asked of a group."""
+
+    __hash__ = object.__hash__
 
     JOIN_NEW = "JoinGroup without a member id"
     JOIN = "JoinGroup of a member"

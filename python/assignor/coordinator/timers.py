@@ -88,6 +88,9 @@ class Timers:
 
     def pop(self, now: int) -> Timer | None:
         """Take the next timer that is due by that time; its `deadline` says when it was. None if there is none."""
+        # A timer is never due before its place in the heap says, so mostly the first of them tells all.
+        if not self._heap or self._heap[0][0] > now:
+            return None
         self._settle()
         if not self._heap or self._heap[0][0] > now:
             return None
