@@ -7,6 +7,7 @@ library has a group of its own, and they share one: `range` is what all of them 
 from __future__ import annotations
 
 import contextlib
+import random
 import struct
 import time
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ KINDS = ("kafka-python", "aiokafka", "librdkafka")
 CASTS = {**{kind: (kind,) * 3 for kind in KINDS}, "mixed": KINDS}
 TOPICS = {"orders": 4, "payments": 3}
 EVERYTHING = sorted((topic, partition) for topic, count in TOPICS.items() for partition in range(count))
-SHORT_SESSION = 1_200
+SHORT_SESSION = 2_000
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +199,23 @@ def test_members_that_fall_silent_count_as_dead_and_come_back_as_others(server: 
         assert {RebalanceCause.CONSUMER_SUBSCRIBED} == {*crowd.causes()}
 
 
+def test_a_member_that_dies_with_the_coordinator_is_missed_by_the_next_one(server: GroupServer) -> None:
+    with Crowd(server, "missed", TOPICS) as crowd:
+        for kind in KINDS:
+            crowd.join(kind)
+        before = crowd.settle()
+        victim = crowd.join("aiokafka", session_ms=SHORT_SESSION)
+        more = crowd.settle(generation=before.generation)
+        crowd.rebalances()
+        crowd.kill(victim)
+        server.crash()
+        less = crowd.settle(generation=more.generation)
+        assert before.owned == less.owned
+        (rebalance,) = crowd.rebalances()
+        assert RebalanceCause.CONSUMER_DEAD is rebalance.cause, "the next one knows of no connection"
+        assert victim.report.member_id in rebalance.reason
+
+
 def test_a_coordinator_that_hands_its_groups_over_in_a_rebalance_loses_no_member(server: GroupServer) -> None:
     with Crowd(server, "moved", TOPICS) as crowd:
         sleeper, *_ = [crowd.join(kind) for kind in KINDS]
@@ -318,6 +336,38 @@ def test_a_coordinator_that_leads_goes_on_leading_after_a_crash(leading_server: 
         after = crowd.settle(generation=before.generation)
         assert after.expected == after.owned
         assert [RebalanceCause.PARTITIONS_INCREASED] == crowd.causes()
+
+
+@pytest.mark.parametrize("seed", [5])
+def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) -> None:
+    rng = random.Random(seed)
+    with GroupServer(TOPICS, leads=True) as server, Crowd(server, "churn", TOPICS) as crowd:
+        for step in range(16):
+            happens = rng.choice(["join", "join", "join", "close", "kill", "crash", "hand over", "grow", "garbage"])
+            match happens:
+                case "close" if len(crowd.members) > 1:
+                    crowd.close(rng.choice(crowd.members))
+                case "kill" if len(crowd.members) > 1:
+                    crowd.kill(rng.choice(crowd.members))
+                case "crash":
+                    server.crash()
+                case "hand over":
+                    server.hand_over()
+                case "grow":
+                    server.update_topics({**TOPICS, "orders": TOPICS["orders"] + step})
+                case "garbage":
+                    garbage.throw(server.port, garbage.draw(step))
+                case _ if len(crowd.members) < 5:
+                    crowd.join(rng.choice(KINDS), session_ms=SHORT_SESSION)
+            wanted = len(server.exchanges) + rng.choice([0, 0, 1, 5, 20])
+            server.news.until(
+                lambda: not crowd.members or wanted <= len(server.exchanges),  # noqa: B023
+                lambda: f"silence after {happens}:\n{crowd}",  # noqa: B023
+            )
+        settled = crowd.settle()
+        assert sum(server.topics.values()) == len(owned(settled))
+        assert settled.expected == settled.owned
+        assert [] == server.failures + server.problems
 
 
 def test_garbage_ends_its_own_connection_and_disturbs_nobody(crowd: Crowd, cast: tuple[str, ...]) -> None:

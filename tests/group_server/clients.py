@@ -66,9 +66,8 @@ class KafkaPython:
     def __init__(self, settings: Settings) -> None:
         import kafka
         from kafka.coordinator.assignors.range import RangePartitionAssignor
-        from kafka.util import Timer
 
-        self._timer, self._partition, self._offset = Timer, kafka.TopicPartition, kafka.OffsetAndMetadata
+        self._partition, self._offset = kafka.TopicPartition, kafka.OffsetAndMetadata
         self._consumer = kafka.KafkaConsumer(
             *settings.topics,
             bootstrap_servers=settings.address,
@@ -85,11 +84,12 @@ class KafkaPython:
             fetch_max_wait_ms=200,
             reconnect_backoff_max_ms=200,
         )
+        # A poll that gives up in the middle of a join makes the consumer join anew if the join ends just then.
+        poll = self._consumer._coordinator.poll
+        self._consumer._coordinator.poll = lambda timeout_ms: poll(timeout_ms=max(timeout_ms, JOIN_MS))
 
     def poll(self) -> None:
-        """Poll once, but do not give up in the middle of a join: if that ends just then, the consumer joins anew."""
-        if self._consumer._coordinator.poll(timeout_ms=JOIN_MS):
-            self._consumer._poll_once(self._timer(POLL_MS), 1)
+        self._consumer.poll(timeout_ms=POLL_MS)
 
     def assignment(self) -> Partitions:
         return _sorted(self._consumer.assignment())

@@ -133,11 +133,12 @@ class Crowd:
 
     def _look(self, generation: int) -> View | None:
         """What everybody says now, if it agrees."""
-        now = self.generation()
         description = self.server.describe(self.group_id)
+        if description.state is not GroupState.STABLE:
+            return None
         described = _assignments(description)
         owned = {member.report.member_id: member.report.assignment for member in self.members}
-        if now <= generation or description.state is not GroupState.STABLE or owned != described:
+        if owned != described or (now := self.generation()) <= generation:
             return None
         subscriptions = {
             each.member_id: Subscription(decode_subscription(each.metadata).topics, each.group_instance_id)

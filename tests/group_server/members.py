@@ -102,7 +102,8 @@ class Member:
         try:
             yield
         finally:
-            os.kill(self._process.pid, signal.SIGCONT)
+            if self._process.is_alive():
+                os.kill(self._process.pid, signal.SIGCONT)
 
     def _call(self, verb: str, *arguments: object) -> Any:
         number = next(self._numbers)

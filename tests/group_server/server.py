@@ -96,8 +96,7 @@ class GroupServer:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
-        committed = lambda group_id: self._coordinator.committed(group_id)  # noqa: E731  # there may be another one
-        self._answers = Answers(self.port, self._topics, committed, versions)
+        self._answers = Answers(self.port, self._topics, self._committed, versions)
         self._connections: set[Connection] = set()
         self._where: dict[tuple[str, str], Connection] = {}
         self._late: list[tuple[int, int, Connection, bytes]] = []
@@ -140,7 +139,10 @@ class GroupServer:
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
         """A group's offsets."""
-        return self._in_thread(lambda: self._coordinator.committed(group_id))
+        return self._in_thread(lambda: self._committed(group_id))
+
+    def _committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
+        return self._coordinator.committed(group_id)
 
     def waiting(self, group_id: str) -> int:
         """How many joins of a group wait for their answers."""
@@ -219,7 +221,7 @@ class GroupServer:
                     self._guarded(key.data, functools.partial(self._on_event, key.data, events))
             while not self._calls.empty():
                 self._calls.get()()
-            self._on_time()
+            self._guarded(None, self._on_time)
         self._selector.close()
         for each in (self._listener, self._wake, self._woken):
             each.close()
@@ -230,7 +232,8 @@ class GroupServer:
             self._forget(connection)
 
     def _seconds_left(self) -> float | None:
-        times = [time for time in (self._coordinator.next_deadline(), self._late[0][0] if self._late else None) if time]
+        deadline = self._coordinator.next_deadline()
+        times = [late[0] for late in self._late[:1]] + ([] if deadline is None else [deadline])
         return max(0.0, (min(times) - self._now()) / 1000) if times else None
 
     def _on_time(self) -> None:
@@ -240,7 +243,7 @@ class GroupServer:
             self._reply(connection, answer)
         deadline = self._coordinator.next_deadline()
         if deadline is not None and deadline <= now:
-            self._guarded(None, lambda: self._carry_out(self._coordinator.expire(now)))
+            self._carry_out(self._coordinator.expire(now))
 
     def _accept(self) -> None:
         with contextlib.suppress(BlockingIOError, ConnectionError):

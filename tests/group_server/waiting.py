@@ -13,7 +13,7 @@ __all__ = ["LIMIT", "News"]
 
 Found = TypeVar("Found")
 
-LIMIT = 20.0
+LIMIT = 60.0
 """Seconds that any one wait may take; far more than it should."""
 
 
