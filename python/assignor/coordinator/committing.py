@@ -66,7 +66,7 @@ class Committing:
         results = {
             index: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for index, entry in enumerate(request.offsets)
-            if not self._leading.may_exist(entry.topic)
+            if not self._leading.may_exist(entry.topic, entry.partition)
         }
         known = [entry for index, entry in enumerate(request.offsets) if index not in results]
         group = self._may_commit(request) if known else None

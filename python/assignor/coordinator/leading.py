@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assignor import Topics
     from assignor.coordinator.group import ClassicGroup, GroupMember
     from assignor.coordinator.outbox import Outbox
+    from assignor.model import PartitionInfo
     from assignor.partition_assignor import PartitionAssignor, PartitionsPerTopic
 
 __all__ = ["Leading"]
@@ -41,6 +42,7 @@ class Leading:
         self._assignor = assignor
         self._out = outbox
         self._topics: Topics | None = None
+        self._ids: dict[str, range | frozenset[int]] = {}
         self._sizes: dict[str, int] | None = None
         if partitions_per_topic is not None:
             self.learn(partitions_per_topic)
@@ -50,14 +52,15 @@ class Leading:
         from assignor import Topics  # the core loads when it is first needed
 
         self._topics = Topics(partitions_per_topic)
-        self._sizes = {
-            topic: partitions if isinstance(partitions, int) else len(partitions)
+        self._ids = {
+            topic: range(partitions) if isinstance(partitions, int) else frozenset(map(_partition_id, partitions))
             for topic, partitions in self._topics.items()
         }
+        self._sizes = {topic: len(ids) for topic, ids in self._ids.items()}
 
-    def may_exist(self, topic: str) -> bool:
-        """Whether a topic is known; where nobody tells of topics any may be."""
-        return self._sizes is None or topic in self._sizes
+    def may_exist(self, topic: str, partition: int) -> bool:
+        """Whether a partition is known; where nobody tells of topics any may be."""
+        return self._sizes is None or partition in self._ids.get(topic, ())
 
     def leads(self, group: ClassicGroup) -> bool:
         """Whether the coordinator makes the group's assignment."""
@@ -159,6 +162,10 @@ class Leading:
             )
             return False
         return True
+
+
+def _partition_id(partition: int | PartitionInfo) -> int:
+    return partition if isinstance(partition, int) else partition.partition
 
 
 def _oldest_version(subscriptions: Iterable[bytes]) -> int:

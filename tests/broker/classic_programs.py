@@ -1,0 +1,232 @@
+"""Sequences of requests of the classic group protocol, drawn from a seed: what clients do, and what none would.
+
+A step says who asks what in terms of what the member knows when its turn comes ("its id", "the generation before"), so
+that a program can be played again with other member ids, and without some of its steps.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LONG_MS = 120_000
+"""A timeout that does not end while a program is played."""
+
+TOPICS = {"classic-orders": 3, "classic-clicks": 2}
+"""The topics that exist, and their partitions."""
+
+MISSING_TOPIC = "classic-missing"
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Somebody who is, or would like to be, a member.
+
+    Attributes:
+        client_id: As the header of its requests has it.
+        instance_id: Of a static member.
+        protocols: What it offers, with metadata.
+        protocol_type: Of the group it wants.
+        session_timeout_ms: Its session.
+        rebalance_timeout_ms: How long the others are to wait for it.
+    """
+
+    client_id: str
+    instance_id: str | None
+    protocols: tuple[tuple[str, bytes], ...]
+    protocol_type: str = "consumer"
+    session_timeout_ms: int = LONG_MS
+    rebalance_timeout_ms: int = LONG_MS
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request, or a wait.
+
+    Attributes:
+        kind: "advance" is what a client would do next; else "join", "sync", "heartbeat", "leave", "commit", "delete" or
+            "wait".
+        actor: Who, by number.
+        pick: Chooses the version, among those of the request.
+        look: The version of DescribeGroups with which the group is looked at afterwards.
+        odd: What is not as a client would have it, such as ("join.member", "nobody"); see `classic_requests`.
+        wait_ms: How long; 0 is until the next timer has ended.
+    """
+
+    kind: str
+    actor: int = 0
+    pick: int = 0
+    look: int = 5
+    odd: tuple[tuple[str, str], ...] = ()
+    wait_ms: int = 0
+
+    def __str__(self) -> str:
+        said = [f"actor={self.actor}", f"pick={self.pick}"] if self.kind != "wait" else []
+        said += [f"odd={self.odd!r}"] if self.odd else []
+        said += [f"wait_ms={self.wait_ms}"] if self.wait_ms else []
+        return f"Step({', '.join([repr(self.kind), *said])})"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Actors and their steps.
+
+    Attributes:
+        seed: From which it was drawn.
+        profile: What it is mostly about.
+        actors: At most six.
+        steps: In their order.
+        empty_group_id: Whether it is about the group whose id is "", which some requests accept.
+    """
+
+    seed: int
+    profile: str
+    actors: tuple[Actor, ...]
+    steps: tuple[Step, ...]
+    empty_group_id: bool = False
+
+    def without(self, first: int, count: int) -> Program:
+        """Leave some steps out."""
+        return replace(self, steps=self.steps[:first] + self.steps[first + count :])
+
+    def __str__(self) -> str:
+        actors = "\n".join(f"  {number}: {actor}" for number, actor in enumerate(self.actors))
+        return f"seed {self.seed} ({self.profile})\n{actors}\n" + "\n".join(f"  {step}" for step in self.steps)
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """How programs are drawn: the weight of each kind of step, and how actors are."""
+
+    weights: dict[str, int]
+    actors: tuple[int, int] = (2, 4)
+    steps: tuple[int, int] = (14, 26)
+    static: float = 0.2
+    short: float = 0.0
+    odd: float = 0.15
+
+
+PROFILES: dict[str, _Profile] = {
+    "clients": _Profile({"advance": 30, "commit": 3, "leave": 2, "join": 2}, odd=0.05),
+    "crowd": _Profile({"advance": 20, "join": 3, "leave": 1}, actors=(6, 6), steps=(24, 34), odd=0.05),
+    "static": _Profile({"advance": 20, "join": 6, "leave": 3, "sync": 2, "heartbeat": 2, "commit": 1}, static=0.8),
+    "timers": _Profile({"advance": 20, "wait": 4, "commit": 1, "join": 1, "heartbeat": 2}, short=0.7, odd=0.05),
+    "static timers": _Profile({"advance": 20, "wait": 4, "join": 3, "leave": 1}, static=0.8, short=0.7, odd=0.05),
+    "pending": _Profile({"advance": 8, "join": 10, "leave": 3, "wait": 1, "sync": 1}, short=0.2, odd=0.3),
+    "hostile": _Profile(
+        {"advance": 14, "join": 8, "sync": 6, "heartbeat": 5, "leave": 5, "commit": 5, "delete": 2}, static=0.4, odd=0.6
+    ),
+    "protocols": _Profile({"advance": 20, "join": 8, "sync": 2, "leave": 1}, odd=0.4),
+    "commits": _Profile({"advance": 12, "commit": 12, "leave": 3, "delete": 3}, static=0.3, odd=0.5),
+    "batches": _Profile({"advance": 22, "leave": 8, "join": 1}, actors=(3, 6), static=0.5, odd=0.5),
+    "short rebalances": _Profile({"advance": 22, "wait": 3, "join": 3}, static=0.3, short=0.9, odd=0.02),
+    "empty group id": _Profile({"commit": 6, "join": 1, "sync": 1, "heartbeat": 1, "leave": 1}, steps=(8, 12), odd=0.5),
+}
+
+ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
+    "join": {
+        "member": ("none", "none", "nobody", "other", "earlier"),
+        "instance": ("none", "other", "unknown", "empty", "own"),
+        "protocols": ("changed", "changed", "none", "disjoint", "garbage", "reordered", "more"),
+        "type": ("connect", "empty"),
+        "session": ("low", "high", "negative"),
+        "rebalance": ("zero", "negative"),
+        "group": ("empty",),
+    },
+    "sync": {
+        "member": ("none", "nobody", "other", "earlier"),
+        "instance": ("none", "other", "unknown"),
+        "generation": ("before", "next", "none", "huge"),
+        "protocol": ("null", "other name", "other type", "given"),
+        "assignments": ("some", "twice", "empty", "garbage", "nobody", "none", "always"),
+        "group": ("empty",),
+    },
+    "heartbeat": {
+        "member": ("none", "nobody", "other", "earlier"),
+        "instance": ("none", "other", "unknown"),
+        "generation": ("before", "next", "none"),
+        "group": ("empty",),
+    },
+    "leave": {
+        "member": ("none", "nobody", "other", "earlier"),
+        "instance": ("none", "other", "unknown", "own"),
+        "batch": ("nobody", "twice", "everybody", "instances", "mixed"),
+        "group": ("empty",),
+    },
+    "commit": {
+        "member": ("none", "nobody", "other", "earlier"),
+        "instance": ("none", "other", "unknown"),
+        "generation": ("before", "next", "some", "none", "none"),
+        "offsets": ("too long", "null", "no topic", "no partition", "several", "negative", "nothing", "twice"),
+        "retention": ("short",),
+    },
+    "delete": {},
+    "wait": {},
+}
+"""What can be odd about a request, by field."""
+
+
+def draw(seed: int) -> Program:
+    """Draw a program."""
+    profile = list(PROFILES)[seed % len(PROFILES)]
+    random_ = random.Random(f"classic {seed}")
+    drawn = PROFILES[profile]
+    actors = tuple(_actor(random_, number, drawn) for number in range(random_.randint(*drawn.actors)))
+    steps = []
+    for _ in range(random_.randint(*drawn.steps)):
+        (kind,) = random_.choices(list(drawn.weights), list(drawn.weights.values()))
+        steps.append(_step(random_, kind, len(actors), drawn.odd))
+    if drawn.short:
+        steps.append(Step("wait", look=random_.randrange(7)))
+    return Program(seed, profile, actors, tuple(steps), empty_group_id=profile == "empty group id")
+
+
+def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b"") -> bytes:
+    """Give a subscription of the consumer protocol; of later versions without what they add at the end."""
+    names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
+    return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
+
+
+def _actor(random_: random.Random, number: int, drawn: _Profile) -> Actor:
+    letter = "abcdef"[number]
+    names = ["range", "roundrobin", "sticky", "cooperative-sticky"]
+    offered = random_.choice((["range"], ["range", "cooperative-sticky"], random_.sample(names, random_.randint(1, 4))))
+    if "range" not in offered and random_.random() < 0.8:
+        offered.append("range")
+    random_.shuffle(offered)
+    wanted = random_.sample(list(TOPICS), random_.randint(1, 2))
+    metadata = subscription(wanted, random_.randrange(4), random_.choice((b"", letter.encode())))
+    session, rebalance = LONG_MS + number, LONG_MS + 1000 * number
+    if random_.random() < drawn.short:
+        # Far from each other, so that no two of them end together where they begin together.
+        which = random_.randrange(3)
+        session = 500 + 130 * number if which != 1 else session
+        rebalance = 560 + 130 * number if which != 0 else rebalance
+    return Actor(
+        client_id=f"client-{letter}" if random_.random() < 0.95 else "",
+        instance_id=f"inst-{letter}" if random_.random() < drawn.static else None,
+        protocols=tuple((name, metadata) for name in offered),
+        session_timeout_ms=session,
+        rebalance_timeout_ms=rebalance,
+    )
+
+
+def _step(random_: random.Random, kind: str, actors: int, odd: float) -> Step:
+    oddities = []
+    if random_.random() < odd:
+        # Which request it comes to is only known when it is played, so there is an oddity for each.
+        kinds = ("join", "sync", "heartbeat") if kind == "advance" else (kind,)
+        for each in kinds:
+            possible = dict(ODDITIES[each])
+            if random_.random() < 0.7:
+                possible.pop("group", None)  # there is little to be seen in that
+            names = random_.sample(list(possible), min(len(possible), random_.choice((1, 1, 1, 2))))
+            oddities += [(f"{each}.{name}", random_.choice(possible[name])) for name in names]
+    wait_ms = random_.choice((0, 0, 0, 200)) if kind == "wait" else 0
+    actor, pick, look = random_.randrange(actors), random_.randrange(1000), random_.randrange(7)
+    return Step(kind, actor, pick, look, tuple(oddities), wait_ms)

@@ -1,0 +1,220 @@
+"""Newly drawn requests of the classic group protocol to a real broker and to our coordinator: every answer is the same.
+
+Each run draws other sequences, and says from which seed. ASSIGNOR_SEED in the environment is the seed to begin with.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assignor.coordinator import Coordinator, CoordinatorConfig
+from assignor.coordinator.requests import VERSIONS
+from broker.admin import Admin
+from broker.classic_connection import Connections
+from broker.classic_counts import Counts, count
+from broker.classic_play import Played, Player
+from broker.classic_programs import PROFILES, TOPICS, Program, draw
+from broker.classic_shrinking import shrink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from uuid import UUID
+
+    from broker.cluster import Cluster
+
+pytestmark = pytest.mark.broker
+
+LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
+SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
+SEQUENCES = 2_000 if LONG else 240
+AT_ONCE = 40
+
+BOUNDS = {"min_session_timeout_ms": 100, "max_session_timeout_ms": 600_000}
+PLAIN = CoordinatorConfig(**BOUNDS, initial_rebalance_delay_ms=0)
+SMALL = CoordinatorConfig(**BOUNDS, initial_rebalance_delay_ms=400, group_max_size=3)
+SMALL_SETTINGS = {
+    "group.initial.rebalance.delay.ms": str(SMALL.initial_rebalance_delay_ms),
+    "group.max.size": str(SMALL.group_max_size),
+}
+
+CODES = {
+    "JoinGroup": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "GROUP_MAX_SIZE_REACHED",
+        "INCONSISTENT_GROUP_PROTOCOL",
+        "INVALID_GROUP_ID",
+        "INVALID_SESSION_TIMEOUT",
+        "MEMBER_ID_REQUIRED",
+        "UNKNOWN_MEMBER_ID",
+        "UNKNOWN_SERVER_ERROR",
+    },
+    "SyncGroup": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "ILLEGAL_GENERATION",
+        "INCONSISTENT_GROUP_PROTOCOL",
+        "INVALID_GROUP_ID",
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+    },
+    "Heartbeat": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "ILLEGAL_GENERATION",
+        "INVALID_GROUP_ID",
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+    },
+    "LeaveGroup": {"NONE", "FENCED_INSTANCE_ID", "INVALID_GROUP_ID", "UNKNOWN_MEMBER_ID"},
+    "OffsetCommit": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "GROUP_ID_NOT_FOUND",
+        "ILLEGAL_GENERATION",
+        "OFFSET_METADATA_TOO_LARGE",
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    },
+    "DeleteGroups": {"NONE", "GROUP_ID_NOT_FOUND", "NON_EMPTY_GROUP"},
+    "DescribeGroups": {"NONE", "GROUP_ID_NOT_FOUND"},
+}
+"""What a broker that is neither starting nor stopping can answer to a member, each of which must be seen.
+
+COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR need a coordinator that moves, UNSUPPORTED_VERSION a version that is not
+offered.
+"""
+
+STATES = {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
+
+
+class Run:
+    """All that was played, and how long it took."""
+
+    def __init__(self, played: list[Played], failure: str, seconds: float) -> None:
+        self.played = played
+        self.failure = failure
+        self.seconds = seconds
+        self.counts: Counts = count(played)
+
+
+@pytest.fixture(scope="module")
+def small_broker(tmp_path_factory: pytest.TempPathFactory, broker: Cluster) -> Iterator[Cluster]:
+    """A second broker, with groups of three at most that wait for more members at first."""
+    del broker  # where that one cannot be started, this one cannot, either
+    from broker.cluster import Cluster
+
+    with Cluster(tmp_path_factory.mktemp("small"), SMALL_SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def run(broker: Cluster, small_broker: Cluster) -> Run:
+    """Play everything, once for all tests."""
+    programs = [draw(seed) for seed in range(SEED, SEED + SEQUENCES)]
+    small = [program for program in programs if is_small(program)]
+    plain = [program for program in programs if not is_small(program)]
+    places = [(broker, PLAIN, plain), (small_broker, SMALL, small)]
+    topic_ids = [prepare(cluster) for cluster, _, _ in places]
+    began = time.monotonic()
+
+    async def play() -> tuple[list[Played], str]:
+        results = await asyncio.gather(
+            *(
+                play_at(cluster, config, ids, chosen)
+                for (cluster, config, chosen), ids in zip(places, topic_ids, strict=True)
+            )
+        )
+        return [each for played, _ in results for each in played], "\n".join(failure for _, failure in results)
+
+    played, failure = asyncio.run(play())
+    return Run(played, failure.strip(), time.monotonic() - began)
+
+
+def test_every_answer_and_every_look_is_the_broker_s(run: Run, record_property: Callable[[str, object], None]) -> None:
+    record_property("seeds", f"{SEED} to {SEED + SEQUENCES - 1}")
+    record_property("seconds", round(run.seconds, 1))
+    record_property("counts", str(run.counts))
+    sys.stdout.write(f"\nseeds {SEED} to {SEED + SEQUENCES - 1}, {run.seconds:.1f} s\n{run.counts}\n")
+    assert not run.failure, run.failure
+    assert SEQUENCES == run.counts.programs
+    assert run.counts.given_up <= SEQUENCES // 20
+    assert run.counts.repeated <= SEQUENCES
+
+
+def test_every_version_that_the_broker_offers_was_asked(run: Run) -> None:
+    offered = {(kind.__name__.removesuffix("Request"), version) for kind in VERSIONS for version in VERSIONS[kind]}
+    offered |= {("DescribeGroups", version) for version in range(7)}
+    offered |= {("DeleteGroups", version) for version in range(3)}
+    assert offered == set(run.counts.versions)
+
+
+def test_every_error_code_was_answered(run: Run) -> None:
+    seen = {api: {code for name, code in run.counts.codes if name == api} for api in CODES}
+    assert seen == CODES
+
+
+def test_groups_were_seen_in_every_state(run: Run) -> None:
+    assert set(run.counts.states) == STATES
+
+
+def test_a_program_is_the_same_whenever_it_is_drawn() -> None:
+    assert [draw(seed) for seed in range(30)] == [draw(seed) for seed in range(30)]
+
+
+def is_small(program: Program) -> bool:
+    """Whether a program is played where groups are small: one round of the profiles in four."""
+    return program.seed // len(PROFILES) % 4 == 3
+
+
+def prepare(cluster: Cluster) -> dict[str, UUID]:
+    """Create the topics, and wait for the coordinators of all groups."""
+    admin = Admin(cluster.connect())
+    try:
+        ids = admin.create_topics(dict(TOPICS))
+        for number in range(8):
+            admin.await_coordinator(f"classic-{number}")
+    finally:
+        admin.close()
+    return ids
+
+
+async def play_at(
+    cluster: Cluster, config: CoordinatorConfig, topic_ids: Mapping[str, UUID], programs: list[Program]
+) -> tuple[list[Played], str]:
+    """Play programs with a broker, and say what went wrong in the first of those that failed."""
+    async with Connections("127.0.0.1", cluster.port) as connections:
+        player = Player(connections, config, topic_ids, Coordinator, "classic")
+        played = await player.play_all(programs, AT_ONCE)
+        failed = [each for each in played if each.differences]
+        if not failed:
+            return played, ""
+
+        async def fails(program: Program) -> bool:
+            return bool((await player.play(program)).differences)
+
+        first = failed[0]
+        shortest = await shrink(first.recording.program, fails)
+        again = await player.play(shortest)
+        return (
+            played,
+            f"{len(failed)} of {len(played)} sequences differ; the first:\n{told(first)}\nshorter:\n{told(again)}",
+        )
+
+
+def told(played: Played) -> str:
+    """What was asked and answered, and what is wrong with it."""
+    lines = [str(played.recording.program)]
+    for entry in played.recording.entries:
+        lines.append(f"{entry.number} at {entry.at} ms: {entry.request or 'wait'} (new id {entry.new_id})")
+        lines += [f"    answer to {number}: {answer}" for number, answer in entry.answers.items()]
+        lines.append(f"    {entry.looked.groups[0]}")
+    return "\n".join([*lines, *map(str, played.differences)])
