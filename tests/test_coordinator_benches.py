@@ -19,6 +19,7 @@ from coordinator_sockets import read_join
 from coordinator_workloads import Crowd, Life
 from coordinators import LEADERS
 from goals import SELECTIONS
+from java_side import JavaMissingError
 from sides import WrongAnswerError
 
 SMALL = replace(
@@ -150,3 +151,14 @@ def test_where_there_is_no_broker_that_is_said(monkeypatch: pytest.MonkeyPatch) 
     section = coordinators.coordinator_broker(SMALL, lambda _: None, {})
 
     assert "Not timed: no broker for 12 members." == section.note
+
+
+def test_where_there_is_no_java_that_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: Crowd) -> None:
+        raise JavaMissingError("javac was not found")
+
+    monkeypatch.setattr(coordinators, "GroupSide", missing)
+
+    section = coordinators.coordinator_java(SMALL, lambda _: None, {})
+
+    assert "Not timed: javac was not found." == section.note
