@@ -180,9 +180,9 @@ def coordinator_java(selection: Selection, report: Report, raw: Raw) -> Section:
     ]
     note = (
         f"GroupMetadataManager of Kafka 4.3.1, called as our coordinator is, with {crowd.members:,} members of one "
-        "group: without network, threads, or log, its timers in a broker's wheel, its records written as bytes. Java is "
-        f"warm ({REHEARSED} rounds). Milliseconds for all members, min / median, requests a second, and how many times "
-        "as long Java takes; requests are made before."
+        "group: without network, threads, or log, its timers in a broker's wheel, its records written as bytes. Java "
+        f"is warm ({REHEARSED} rounds). Milliseconds for all members, min / median, requests a second, and how many "
+        "times as long Java takes; requests are made before."
     )
     return Section(title, note, Table(["", "Java", "ours", "Java, a second", "ours, a second", "Java / ours"], rows))
 
