@@ -7,7 +7,7 @@ import gc
 import statistics
 from collections.abc import Sequence
 
-from coordinator_costs import costs
+from coordinator_costs import FRESH, costs
 from coordinator_java import REHEARSALS as REHEARSED
 from coordinator_java import GroupSide
 from coordinator_memory import bytes_per_member
@@ -25,6 +25,9 @@ LEADERS = {"a client leads": False, "it leads itself": True}
 TWICE = "full rebalance"
 """The name of what takes two requests of each member."""
 
+FEW_ROUNDS = 3
+"""Rounds of a large crowd, which take half a minute each."""
+
 REHEARSALS = 2
 """Rounds in which servers warm up."""
 
@@ -39,7 +42,8 @@ def coordinator(selection: Selection, report: Report, raw: Raw) -> Section:
     rows = []
     for groups, members in selection.crowds:
         crowd = crowd_of(groups, members)
-        times = raw[crowd.name] = _lives(crowd, selection.crowd_rounds, report)
+        rounds = selection.crowd_rounds if crowd.size <= FRESH else min(selection.crowd_rounds, FEW_ROUNDS)
+        times = raw[crowd.name] = _lives(crowd, rounds, report)
         phases = dict.fromkeys(phase for by_phase in times.values() for phase in by_phase)
         rows += [_row(crowd, phase, [times[leader].get(phase, []) for leader in LEADERS]) for phase in phases]
     note = (
