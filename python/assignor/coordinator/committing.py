@@ -175,8 +175,11 @@ class Committing:
         def done(error: ErrorCode | None) -> None:
             if error is None:
                 _drop(group, before)
-                if group.state is GroupState.EMPTY and group.generation == generation and not group.offsets:
+                if group.state is GroupState.EMPTY and group.generation == generation:
                     self._groups.discard(group)
+                    if group.offsets:
+                        # They were being written when the end was; all else of the group is gone from the log.
+                        self._groups.create(group.group_id).offsets = group.offsets
             if asked is not None:
                 self._out.answer(asked, DeleteGroupResponse(ErrorCode.NONE if error is None else error))
 

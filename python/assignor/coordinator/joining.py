@@ -94,12 +94,16 @@ class Joining:
         """Write down that the group exists."""
 
         def done(error: ErrorCode | None) -> None:
-            if error is not None:
-                self._fail(asked, error, "")
-                for member in group.members.in_any_order():
-                    if member.join is not None:
-                        self._fail(member.join, error, member.member_id)
-                self._groups.discard(group)
+            if error is None:
+                return
+            self._fail(asked, error, "")
+            if group.generation or group.offsets:
+                # Its members were told of a generation; the records that carry it make up for this one.
+                return
+            for member in group.members.in_any_order():
+                if member.join is not None:
+                    self._fail(member.join, error, member.member_id)
+            self._groups.discard(group)
 
         self._out.write(group.group_id, [new_group_record(group)], done)
 
