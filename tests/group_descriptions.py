@@ -27,6 +27,11 @@ def describe_response(descriptions: Iterable[GroupDescription], version: int) ->
     groups = []
     for described in descriptions:
         missing = described.state is GroupState.DEAD and version >= FIRST_WITHOUT_DEAD
+        if described.error_code:
+            failed = {"error_code": kio_error(described.error_code), "error_message": None, "members": ()}
+            shown = {"group_id": described.group_id, "group_state": "", "protocol_type": "", "protocol_data": ""}
+            groups.append(nested("DescribedGroup", **failed, **shown))
+            continue
         members = (
             nested(
                 "DescribedGroupMember",

@@ -21,7 +21,7 @@ from assignor.coordinator.loading import read_groups
 from assignor.coordinator.membership import Membership
 from assignor.coordinator.outbox import Asked, Outbox
 from assignor.coordinator.rebalancing import Rebalancing
-from assignor.coordinator.replies import failure, join_failed, sync_failed
+from assignor.coordinator.replies import describe_group, failure, join_failed, sync_failed
 from assignor.coordinator.requests import (
     VERSIONS,
     HeartbeatRequest,
@@ -30,7 +30,7 @@ from assignor.coordinator.requests import (
     OffsetCommitRequest,
     SyncGroupRequest,
 )
-from assignor.coordinator.responses import DescribedMember, GroupDescription
+from assignor.coordinator.responses import GroupDescription
 from assignor.coordinator.state import GroupEvent, GroupState
 from assignor.coordinator.timers import Timers
 from assignor.errors import IllegalStateError
@@ -338,30 +338,7 @@ class Coordinator:
     def describe(self, group_id: str) -> GroupDescription:
         """A group as DescribeGroups shows it. A group that is not there is Dead."""
         group = self._groups.get(group_id)
-        if group is None:
-            return GroupDescription(group_id, GroupState.DEAD)
-        stable = group.state is GroupState.STABLE
-        members = tuple(
-            DescribedMember(
-                member.member_id,
-                member.group_instance_id,
-                member.client_id,
-                member.client_host,
-                member.metadata(group.protocol_name) if stable else b"",
-                member.assignment,
-            )
-            for member in group.members
-        )
-        protocol = group.protocol_name if stable else None
-        return GroupDescription(
-            group_id,
-            group.state,
-            group.protocol_type or "",
-            protocol or "",
-            members,
-            group.generation,
-            group.leader,
-        )
+        return GroupDescription(group_id, GroupState.DEAD) if group is None else describe_group(group)
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
         """The offsets that a group has committed; none for a group that is not there."""

@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.coordinator.error_codes import ErrorCode
+from assignor.coordinator.group import BrokenGroupError
 from assignor.coordinator.requests import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 from assignor.coordinator.responses import (
+    DescribedMember,
+    GroupDescription,
     HeartbeatResponse,
     JoinGroupMember,
     JoinGroupResponse,
@@ -18,6 +21,7 @@ from assignor.coordinator.responses import (
     PartitionResponse,
     SyncGroupResponse,
 )
+from assignor.coordinator.state import GroupState
 
 if TYPE_CHECKING:
     from assignor.coordinator.group import ClassicGroup, GroupMember
@@ -25,7 +29,15 @@ if TYPE_CHECKING:
     from assignor.coordinator.requests import Request
     from assignor.coordinator.responses import Response
 
-__all__ = ["failure", "generation_joined", "generation_synced", "join_failed", "shown_protocol", "sync_failed"]
+__all__ = [
+    "describe_group",
+    "failure",
+    "generation_joined",
+    "generation_synced",
+    "join_failed",
+    "shown_protocol",
+    "sync_failed",
+]
 
 JOIN_WITH_INSTANCE_ID = 5
 JOIN_WITH_PROTOCOL_TYPE = 7
@@ -98,6 +110,37 @@ def generation_synced(group: ClassicGroup, member: GroupMember, asked: Asked) ->
         group.protocol_type if named else None,
         group.protocol_name if named else None,
         member.assignment,
+    )
+
+
+def describe_group(group: ClassicGroup) -> GroupDescription:
+    """A group that is there, as DescribeGroups shows it."""
+    stable = group.state is GroupState.STABLE
+    members: tuple[DescribedMember, ...] = ()
+    error = ErrorCode.NONE
+    try:
+        members = tuple(
+            DescribedMember(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.metadata(group.protocol_name) if stable else b"",
+                member.assignment,
+            )
+            for member in group.members
+        )
+    except BrokenGroupError:
+        error = ErrorCode.UNKNOWN_SERVER_ERROR
+    return GroupDescription(
+        group.group_id,
+        group.state,
+        group.protocol_type or "",
+        group.protocol_name or "" if stable else "",
+        members,
+        group.generation,
+        group.leader,
+        error,
     )
 
 

@@ -193,6 +193,8 @@ class GroupDescription:
         members: In the order of Kafka's hash map.
         generation: Its generation.
         leader: The leader's member id; None where there is none.
+        error_code: UNKNOWN_SERVER_ERROR where Kafka cannot show a Stable group, because a member that came back does not
+            offer the selected protocol; then there are no members.
     """
 
     group_id: str
@@ -202,3 +204,4 @@ class GroupDescription:
     members: tuple[DescribedMember, ...] = ()
     generation: int = 0
     leader: str | None = None
+    error_code: ErrorCode = ErrorCode.NONE
