@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import group_descriptions
 import group_messages
-from assignor.coordinator import Coordinator, CoordinatorConfig, JoinGroupRequest
+from assignor.coordinator import Coordinator, CoordinatorConfig, GroupDescription, GroupState, JoinGroupRequest
 from assignor.coordinator.responses import DeleteGroupResponse
 from broker.classic_programs import TOPICS
 from broker.classic_requests import DeleteRequest
@@ -118,7 +118,12 @@ class Replica:
 
     def look(self, version: int) -> Any:
         """Describe the group as DescribeGroups does."""
-        return group_descriptions.describe_response([self.coordinator.describe(self._group_id)], version)
+        try:
+            described = self.coordinator.describe(self._group_id)
+        except Exception as error:  # it must not
+            self._problems.append(f"describe failed: {type(error).__name__}: {error}")
+            described = GroupDescription(self._group_id, GroupState.DEAD)
+        return group_descriptions.describe_response([described], version)
 
     def offsets(self) -> dict[TopicPartition, tuple[int, int, str]]:
         """What is committed, as OffsetFetch says it."""

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.schema.offset_fetch.v9 import OffsetFetchRequest
 from kio.schema.offset_fetch.v9.request import OffsetFetchRequestGroup
 from kio.schema.types import GroupId
@@ -166,22 +167,22 @@ class _Run:
         self._asked: dict[int, tuple[int, Any]] = {}
         self.slowest_ms = 0.0
         self._step_ms = 0.0
+        self._is_hidden = False  # the group cannot be described, so new member ids cannot be seen
 
     async def play(self) -> None:
         if not self._recording.group_id:
             await self._connections.ask(group_descriptions.delete_request([""], 2))
         for step in self._recording.program.steps:
             await self._keep_clear()
-            if self.played.differences:
-                return
+            if self.played.differences or self._is_hidden:
+                break
             if step.kind == "wait":
                 await self._wait_step(step)
             else:
                 await self._request_step(step)
-            if self.played.differences:
-                return
-        self._recording.offsets = await self._fetch_offsets()
-        self.played.differences = compare_offsets(self._recording, self._replica)
+        if not self.played.differences:
+            self._recording.offsets = await self._fetch_offsets()
+            self.played.differences = compare_offsets(self._recording, self._replica)
 
     async def _fetch_offsets(self) -> dict[TopicPartition, tuple[int, int, str]]:
         group = OffsetFetchRequestGroup(
@@ -204,7 +205,7 @@ class _Run:
 
     async def _keep_clear(self) -> None:
         """Let a timer end first that ends soon."""
-        while not self.played.differences:
+        while not self.played.differences and not self._is_hidden:
             deadline = self._replica.next_deadline()
             if deadline is None or deadline > self._now() + CLEAR_MS:
                 return
@@ -317,6 +318,7 @@ class _Run:
         self._recording.entries.append(entry)
         problems = self._replica.problems()
         self.played.differences = compare(entry, answers, self._replica.look(entry.look), problems)
+        self._is_hidden = entry.looked.groups[0].error_code is KioErrorCode.unknown_server_error
         self._seen |= {member.member_id for member in entry.looked.groups[0].members}
         for number, answer in sorted(entry.answers.items()):
             who, request = self._asked[number]
