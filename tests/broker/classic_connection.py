@@ -94,11 +94,6 @@ class Connections:
             wire.transport.abort()
         await asyncio.sleep(0)
 
-    @property
-    def opened(self) -> int:
-        """How many have been opened."""
-        return len(self._all)
-
     async def send(self, request: Any, client_id: str | None = "tests") -> asyncio.Future[Any]:
         """Send a request over an idle connection, which is idle again once the answer is there."""
         wire = self._idle.pop() if self._idle else await self._open()

@@ -193,8 +193,8 @@ class GroupDescription:
         members: In the order of Kafka's hash map.
         generation: Its generation.
         leader: The leader's member id; None where there is none.
-        error_code: UNKNOWN_SERVER_ERROR where Kafka cannot show a Stable group, because a member that came back does not
-            offer the selected protocol; then there are no members.
+        error_code: UNKNOWN_SERVER_ERROR where Kafka cannot show a Stable group, because a member that came back does
+            not offer the selected protocol; then there are no members.
     """
 
     group_id: str
