@@ -7,20 +7,26 @@ import gc
 import statistics
 from collections.abc import Sequence
 
-from coordinator_costs import costs
+from coordinator_costs import FRESH, costs
+from coordinator_java import REHEARSALS as REHEARSED
+from coordinator_java import GroupSide
 from coordinator_memory import bytes_per_member
 from coordinator_servers import Served, ServerMissingError
 from coordinator_sockets import Spent
 from coordinator_workloads import Crowd, Life
 from goals import GROWN, Outcome, Selection
-from tables import Raw, Report, Section, Table, milliseconds
-from timing import Times
+from java_side import JavaMissingError
+from tables import Raw, Report, Section, Table, milliseconds, shown
+from timing import Times, ratio
 
 LEADERS = {"a client leads": False, "it leads itself": True}
 """Who does the leader's work, and whether that is the coordinator."""
 
 TWICE = "full rebalance"
 """The name of what takes two requests of each member."""
+
+FEW_ROUNDS = 3
+"""Rounds of a large crowd, which take half a minute each."""
 
 REHEARSALS = 2
 """Rounds in which servers warm up."""
@@ -36,7 +42,8 @@ def coordinator(selection: Selection, report: Report, raw: Raw) -> Section:
     rows = []
     for groups, members in selection.crowds:
         crowd = crowd_of(groups, members)
-        times = raw[crowd.name] = _lives(crowd, selection.crowd_rounds, report)
+        rounds = selection.crowd_rounds if crowd.size <= FRESH else min(selection.crowd_rounds, FEW_ROUNDS)
+        times = raw[crowd.name] = _lives(crowd, rounds, report)
         phases = dict.fromkeys(phase for by_phase in times.values() for phase in by_phase)
         rows += [_row(crowd, phase, [times[leader].get(phase, []) for leader in LEADERS]) for phase in phases]
     note = (
@@ -145,6 +152,43 @@ def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Sectio
         "and were given, client ids and timers included."
     )
     return Section("Memory of the coordinator", note, Table(["groups x members", "bytes a member", "MB in all"], rows))
+
+
+def coordinator_java(selection: Selection, report: Report, raw: Raw) -> Section:
+    """One large group in Kafka's own class."""
+    title, crowd = "Kafka's coordinator without its broker", Crowd(1, selection.served)
+    report(f"Kafka's coordinator with {crowd.members:,} members")
+    try:
+        java = GroupSide(crowd)
+    except JavaMissingError as why:
+        return Section(title, f"Not timed: {why}.")
+    times: dict[str, Times] = {}
+    with java:
+        life = Life(crowd)
+        life.found()
+        for number in range(3 * selection.crowd_rounds):
+            report(f"Kafka's coordinator and ours with {crowd.members:,} members: round {number + 1}")
+            gc.collect()
+            for side, spent in (("Java", java.round()), ("ours", life.rebalance() | life.beat())):
+                for phase in ("joins", "syncs", "heartbeats"):
+                    times.setdefault(phase, {}).setdefault(side, []).append(spent[phase])
+    raw |= times
+    rows = [
+        [
+            phase,
+            *(milliseconds(seconds) for seconds in by_side.values()),
+            *(f"{crowd.members / statistics.median(seconds):,.0f}" for seconds in by_side.values()),
+            f"{shown(ratio(by_side, 'Java', 'ours'))}x",
+        ]
+        for phase, by_side in times.items()
+    ]
+    note = (
+        f"GroupMetadataManager of Kafka 4.3.1, called as our coordinator is, with {crowd.members:,} members of one "
+        "group: without network, threads, or log, its timers in a broker's wheel, its records written as bytes. Java "
+        f"is warm ({REHEARSED} rounds). Milliseconds for all members, min / median, requests a second, and how many "
+        "times as long Java takes; requests are made before."
+    )
+    return Section(title, note, Table(["", "Java", "ours", "Java, a second", "ours, a second", "Java / ours"], rows))
 
 
 def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> Section:
