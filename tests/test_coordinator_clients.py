@@ -336,6 +336,11 @@ def test_a_coordinator_that_leads_goes_on_leading_after_a_crash(leading_server: 
         after = crowd.settle(generation=before.generation)
         assert after.expected == after.owned
         assert [RebalanceCause.PARTITIONS_INCREASED] == crowd.causes()
+        leading_server.crash({"orders": 9})
+        grown = crowd.settle(generation=after.generation)
+        assert 9 + 6 == len(owned(grown))
+        assert grown.expected == grown.owned
+        assert [RebalanceCause.PARTITIONS_INCREASED] == crowd.causes()
 
 
 @pytest.mark.parametrize("seed", [5])
