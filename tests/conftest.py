@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from broker.recording import Recording
     from broker.story import Story
 
+SHARED = ["broker", "spark"]
+"""Markers of tests that share what takes long to start."""
+
 hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
@@ -74,6 +77,18 @@ def tell(broker: Cluster) -> Iterator[Callable[..., Story]]:
     yield functools.partial(Story, broker, keep=told.append)
     if recording.wanted():
         recording.write(vector_files.OWN_FOLDER / recording.FILE, told)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers each file stays with one of them, and so do all that share a broker or a Spark session.
+
+    These come first: they take the longest, and wait for most of it.
+    """
+    groups = {item: next(filter(item.get_closest_marker, SHARED), item.path.stem) for item in items}
+    for item, group in groups.items():
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: SHARED.index(groups[item]) if groups[item] in SHARED else len(SHARED))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from uuid import UUID
 
+    from assignor import TopicPartition
     from assignor.coordinator import Effects
     from assignor.coordinator.requests import Request
     from broker.classic_programs import Program, Step
@@ -52,13 +53,23 @@ class Entry:
 
 @dataclass
 class Recording:
-    """A program as it was played once."""
+    """A program as it was played once.
+
+    Attributes:
+        program: What was played.
+        group_id: The group.
+        config: What the broker was set to.
+        topic_ids: Of the topics that exist there.
+        entries: Its steps.
+        offsets: What OffsetFetch said at the end, (offset, leader epoch, metadata) by partition; None before the end.
+    """
 
     program: Program
     group_id: str
     config: CoordinatorConfig
     topic_ids: Mapping[str, UUID]
     entries: list[Entry] = field(default_factory=list)
+    offsets: dict[TopicPartition, tuple[int, int, str]] | None = None
 
 
 class Replica:
@@ -108,6 +119,11 @@ class Replica:
     def look(self, version: int) -> Any:
         """Describe the group as DescribeGroups does."""
         return group_descriptions.describe_response([self.coordinator.describe(self._group_id)], version)
+
+    def offsets(self) -> dict[TopicPartition, tuple[int, int, str]]:
+        """What is committed, as OffsetFetch says it."""
+        committed = self.coordinator.committed(self._group_id)
+        return {each: (it.offset, it.leader_epoch, it.metadata) for each, it in committed.items()}
 
     def problems(self) -> list[str]:
         """What else went wrong since the last call."""
@@ -194,7 +210,13 @@ def replay(recording: Recording, make: Callable[..., Coordinator] = Coordinator)
             return [Difference(entry.number, f"{type(error).__name__}: {error}", None, None)]
         if found := compare(entry, answers, looked, replica.problems()):
             return found
-    return []
+    return [] if recording.offsets is None else compare_offsets(recording, replica)
+
+
+def compare_offsets(recording: Recording, replica: Replica) -> list[Difference]:
+    """Compare the offsets that are kept at the end."""
+    ours = replica.offsets()
+    return [] if ours == recording.offsets else [Difference(len(recording.entries), "offsets", recording.offsets, ours)]
 
 
 def needs_new_id(entry: Entry) -> bool:

@@ -27,7 +27,7 @@ class Counts:
         states: By what DescribeGroups calls them.
         released: Answers that another request led to, or the time.
         unanswered: Requests that were never answered.
-        repeated: Tries that were given up because the machine was slow or timers close.
+        repeated: Why tries were given up.
         given_up: Programs without a good try.
         looks: How often a group was looked at again.
         slowest_ms: The slowest answer that did not wait for anything.
@@ -40,7 +40,7 @@ class Counts:
     states: Counter[str] = field(default_factory=Counter)
     released: int = 0
     unanswered: int = 0
-    repeated: int = 0
+    repeated: Counter[str] = field(default_factory=Counter)
     given_up: int = 0
     looks: int = 0
     slowest_ms: float = 0.0
@@ -48,9 +48,10 @@ class Counts:
     def __str__(self) -> str:
         lines = [
             f"{self.programs} sequences, {self.requests} requests, {sum(self.states.values())} looks; "
-            f"{self.repeated} tries repeated, {self.given_up} sequences given up, {self.looks} looks repeated, "
+            f"{self.repeated.total()} tries repeated, {self.given_up} sequences given up, {self.looks} looks repeated, "
             f"slowest answer {self.slowest_ms:.0f} ms",
             f"{self.released} answers released by a later step, {self.unanswered} requests never answered",
+            "repeated: " + ", ".join(f"{why} {count}" for why, count in sorted(self.repeated.items())),
             "states: " + ", ".join(f"{state} {count}" for state, count in sorted(self.states.items())),
         ]
         for api in sorted({api for api, _ in self.versions}):
@@ -65,8 +66,8 @@ def count(played: Iterable[Played]) -> Counts:
     counts = Counts()
     for each in played:
         counts.programs += 1
-        counts.repeated += len(each.spoilt)
-        counts.given_up += each.given_up
+        counts.repeated.update(each.spoilt)
+        counts.given_up += each.is_spoilt
         counts.looks += each.looks
         counts.slowest_ms = max(counts.slowest_ms, each.slowest_ms)
         asked, answered = 0, 0

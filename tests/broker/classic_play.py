@@ -13,14 +13,20 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kio.schema.offset_fetch.v9 import OffsetFetchRequest
+from kio.schema.offset_fetch.v9.request import OffsetFetchRequestGroup
+from kio.schema.types import GroupId
+from kio.static.primitive import i32
+
 import group_descriptions
-from broker.classic_comparison import Difference, Entry, Recording, Replica, compare, needs_new_id
+from assignor import TopicPartition
+from broker.classic_comparison import Difference, Entry, Recording, Replica, compare, compare_offsets, needs_new_id
 from broker.classic_programs import Step
 from broker.classic_requests import Cast, DeleteRequest
 from group_messages import request_to_kio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
     from assignor.coordinator import Coordinator, CoordinatorConfig
@@ -33,14 +39,17 @@ QUIET = 0.012
 CLEAR_MS = 120
 """How long before the end of a timer nothing is sent any more."""
 
-PAST_MS = 70
+PAST_MS = 100
 """How long after the end of a timer its consequences are looked at."""
 
-CLOSE_MS = 40
-"""Timers that end so close to each other may end in the other order at the broker."""
+CLOSE_MS = 20
+"""Timers that end so close to each other, and as much closer as answers were slow, may end in the other order there."""
 
-SLOW_MS = 50
+SLOW_MS = 80
 """An answer slower than that may have moved a timer too far."""
+
+ENDS_MS = 10
+"""A timer that ends so soon after a step may have ended in it."""
 
 SOON_MS = 5_000
 """Timers further away than that do not end within a program."""
@@ -62,9 +71,10 @@ class Played:
     Attributes:
         recording: The last try.
         differences: Of the last step; none when all went well.
-        spoilt: Why earlier tries were given up.
+        spoilt: Why tries were given up.
+        is_spoilt: Whether this one was.
         looks: How often a group was looked at a second time.
-        slowest_ms: The slowest answer to a request that did not wait.
+        slowest_ms: The slowest answer that did not wait for anything.
     """
 
     recording: Recording
@@ -72,7 +82,7 @@ class Played:
     spoilt: list[str] = field(default_factory=list)
     looks: int = 0
     slowest_ms: float = 0.0
-    given_up: bool = False
+    is_spoilt: bool = False
 
 
 class Player:
@@ -102,37 +112,43 @@ class Player:
         self._groups = itertools.count()
         self._empty_group_id = asyncio.Lock()
 
-    async def play_all(self, programs: Iterable[Program], at_once: int) -> list[Played]:
-        """Play programs, so many at a time."""
-        free = asyncio.Semaphore(at_once)
-
-        async def one(program: Program) -> Played:
-            async with free:
-                return await self.play(program)
-
-        return await asyncio.gather(*map(one, programs))
+    async def play_all(self, programs: Sequence[Program], at_once: int) -> list[Played]:
+        """Play programs, so many at a time; those that were spoilt again in further rounds, fewer at a time."""
+        played: dict[int, Played] = {}
+        left = list(range(len(programs)))
+        for _ in range(TRIES):
+            free = asyncio.Semaphore(at_once)
+            results = await asyncio.gather(*(self._when(free, programs[index]) for index in left))
+            for index, result in zip(left, results, strict=True):
+                if index in played:
+                    result.spoilt = [*played[index].spoilt, *result.spoilt]
+                played[index] = result
+            left = [index for index in left if played[index].is_spoilt]
+            at_once = max(at_once // 2, 2)
+        return [played[index] for index in range(len(programs))]
 
     async def play(self, program: Program) -> Played:
-        """Play a program, again and again until nothing spoils it."""
+        """Play a program once."""
         if program.empty_group_id:  # of which there is one only
             async with self._empty_group_id:
                 return await self._play(program)
         return await self._play(program)
 
+    async def _when(self, free: asyncio.Semaphore, program: Program) -> Played:
+        async with free:
+            return await self.play(program)
+
     async def _play(self, program: Program) -> Played:
-        spoilt: list[str] = []
-        while True:
-            group_id = "" if program.empty_group_id else f"{self._prefix}-{next(self._groups)}"
-            run = _Run(self._connections, Recording(program, group_id, self._config, self._topic_ids), self._make)
-            try:
-                await run.play()
-            except SpoiltError as error:
-                spoilt.append(str(error))
-                if len(spoilt) < TRIES:
-                    continue
-                run.played.given_up = True
-            run.played.spoilt = spoilt
-            return run.played
+        group_id = "" if program.empty_group_id else f"{self._prefix}-{next(self._groups)}"
+        run = _Run(self._connections, Recording(program, group_id, self._config, self._topic_ids), self._make)
+        try:
+            await run.play()
+        except SpoiltError as error:
+            run.played.spoilt.append(str(error))
+            run.played.is_spoilt = True
+            run.played.differences = []
+        run.played.slowest_ms = run.slowest_ms
+        return run.played
 
 
 class _Run:
@@ -148,6 +164,8 @@ class _Run:
         self._arrived: dict[int, Any] = {}
         self._seen: set[str] = set()
         self._asked: dict[int, tuple[int, Any]] = {}
+        self.slowest_ms = 0.0
+        self._step_ms = 0.0
 
     async def play(self) -> None:
         if not self._recording.group_id:
@@ -162,6 +180,24 @@ class _Run:
                 await self._request_step(step)
             if self.played.differences:
                 return
+        self._recording.offsets = await self._fetch_offsets()
+        self.played.differences = compare_offsets(self._recording, self._replica)
+
+    async def _fetch_offsets(self) -> dict[TopicPartition, tuple[int, int, str]]:
+        group = OffsetFetchRequestGroup(
+            group_id=GroupId(self._recording.group_id), member_id=None, member_epoch=i32(-1), topics=None
+        )
+        answer = await self._connections.ask(OffsetFetchRequest(groups=(group,), require_stable=False))
+        assert not answer.groups[0].error_code
+        return {
+            TopicPartition(topic.name, each.partition_index): (
+                each.committed_offset,
+                each.committed_leader_epoch,
+                each.metadata,
+            )
+            for topic in answer.groups[0].topics
+            for each in topic.partitions
+        }
 
     def _now(self) -> int:
         return int((time.monotonic() - self._start) * 1000)
@@ -183,11 +219,12 @@ class _Run:
 
     async def _wait(self, step: Step, until: int) -> None:
         answers: dict[int, Any] = {}
+        self._step_ms = 0.0
         last = None
         deadline = self._replica.next_deadline()
         while deadline is not None and deadline <= until + CLEAR_MS:
-            if last is not None and deadline - last < CLOSE_MS:
-                raise SpoiltError(f"timers end {deadline - last} ms from each other")
+            if last is not None and deadline - last < CLOSE_MS + self.slowest_ms:
+                raise SpoiltError("timers ended close to each other")
             last, until = deadline, max(until, deadline + PAST_MS)
             answers |= self._replica.expire(deadline)
             deadline = self._replica.next_deadline()
@@ -202,6 +239,7 @@ class _Run:
         if asked is None:
             return
         who, request = asked
+        self._step_ms = 0.0
         number = len(self._recording.entries)
         entry = Entry(number, self._now(), step, request, look=step.look)
         before = self._replica.next_deadline()
@@ -224,18 +262,22 @@ class _Run:
             await self._look(entry)
         entry.new_id = self._find_new_id(entry) if needs_new_id(entry) else None
         answers = self._replica.take(entry)
-        await self._finish(entry, answers)
         if arrived_at and number in answers:
-            took = (arrived_at[0] - sent) * 1000
-            self.played.slowest_ms = max(self.played.slowest_ms, took)
-            if took > SLOW_MS and self._timers_matter():
-                raise SpoiltError(f"an answer took {took:.0f} ms")
-        if before is not None and before <= self._now() + 10 and not self.played.differences:
-            raise SpoiltError("a timer ended while a request was under way")
+            self._took((arrived_at[0] - sent) * 1000)
+        await self._finish(entry, answers, before)
 
-    def _timers_matter(self) -> bool:
-        deadline = self._replica.next_deadline()
-        return deadline is not None and deadline < self._now() + SOON_MS
+    def _took(self, milliseconds: float) -> None:
+        """Note how long an answer took, which is by how much a timer of the broker may be late."""
+        self._step_ms = max(self._step_ms, milliseconds)
+        self.slowest_ms = max(self.slowest_ms, milliseconds)
+
+    def _check_time(self, before: int | None) -> None:
+        """Give up if it took so long that a timer may have ended meanwhile, or will end too late."""
+        after, now = self._replica.next_deadline(), self._now()
+        if any(deadline is not None and deadline <= now + ENDS_MS for deadline in (before, after)):
+            raise SpoiltError("a timer ended while a request was under way")
+        if self._step_ms > SLOW_MS and after is not None and after < now + SOON_MS:
+            raise SpoiltError("an answer was slow")
 
     def _arrive(self, number: int, done: asyncio.Future[Any], arrived_at: list[float]) -> None:
         if not done.cancelled() and done.exception() is None:
@@ -246,8 +288,7 @@ class _Run:
         group_id = self._recording.group_id
         began = time.monotonic()
         entry.looked = await self._connections.ask(group_descriptions.describe_request([group_id], entry.look))
-        if (took := (time.monotonic() - began) * 1000) > SLOW_MS and self._timers_matter():
-            raise SpoiltError(f"a look took {took:.0f} ms")
+        self._took((time.monotonic() - began) * 1000)
 
     def _find_new_id(self, entry: Entry) -> str | None:
         ids = [member.member_id for member in entry.looked.groups[0].members]
@@ -257,16 +298,21 @@ class _Run:
         asked = getattr(entry.request, "member_id", "")
         return next((each for each in ids if each and each not in self._seen and each != asked), None)
 
-    async def _finish(self, entry: Entry, answers: Mapping[int, Any]) -> None:
+    async def _finish(self, entry: Entry, answers: Mapping[int, Any], before: int | None = None) -> None:
         """Wait for what must come, look again if need be, compare, and tell the members what they were answered."""
+        self._check_time(before)
+        deadline = self._replica.next_deadline()
         for pause in LOOK_AGAIN:
             missing = set(answers) - set(self._arrived)
             entry.answers = dict(self._arrived)
             if not missing and not compare(entry, answers, self._replica.look(entry.look), []):
                 break
+            if deadline is not None and deadline < self._now() + 1000 * pause + SLOW_MS:
+                break
             self.played.looks += 1
             await asyncio.sleep(pause)
             await self._look(entry)
+        self._check_time(before=None)
         entry.answers, self._arrived = self._arrived, {}
         self._recording.entries.append(entry)
         problems = self._replica.problems()

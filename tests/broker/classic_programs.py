@@ -22,6 +22,12 @@ TOPICS = {"classic-orders": 3, "classic-clicks": 2}
 
 MISSING_TOPIC = "classic-missing"
 
+ASSIGNORS = ("range", "cooperative-sticky", "roundrobin", "sticky")
+CUSTOM = ("Aa", "BB", "höchst", "\U0001f980", "C#", "x" * 40)
+"""Names of protocols; the first two, and the fifth, have one hash code in Java."""
+
+FOREIGN = ("äöüßéè", "абвгде", "\U0001f980\U0001f99e\U0001f990\U0001f991\U0001f419\U0001f41a")
+
 
 @dataclass(frozen=True)
 class Actor:
@@ -67,6 +73,7 @@ class Step:
 
     def __str__(self) -> str:
         said = [f"actor={self.actor}", f"pick={self.pick}"] if self.kind != "wait" else []
+        said += [f"look={self.look}"]
         said += [f"odd={self.odd!r}"] if self.odd else []
         said += [f"wait_ms={self.wait_ms}"] if self.wait_ms else []
         return f"Step({', '.join([repr(self.kind), *said])})"
@@ -132,10 +139,10 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
     "join": {
         "member": ("none", "none", "nobody", "other", "earlier"),
         "instance": ("none", "other", "unknown", "empty", "own"),
-        "protocols": ("changed", "changed", "none", "disjoint", "garbage", "reordered", "more"),
+        "protocols": ("changed", "changed", "twice", "none", "unnamed", "disjoint", "garbage", "reordered", "more"),
         "type": ("connect", "empty"),
-        "session": ("low", "high", "negative"),
-        "rebalance": ("zero", "negative"),
+        "session": ("low", "high", "negative", "least", "most"),
+        "rebalance": ("zero", "negative", "longest"),
         "group": ("empty",),
     },
     "sync": {
@@ -155,14 +162,14 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
     "leave": {
         "member": ("none", "nobody", "other", "earlier"),
         "instance": ("none", "other", "unknown", "own"),
-        "batch": ("nobody", "twice", "everybody", "instances", "mixed"),
+        "batch": ("nobody", "twice", "everybody", "instances", "mixed", "none"),
         "group": ("empty",),
     },
     "commit": {
         "member": ("none", "nobody", "other", "earlier"),
         "instance": ("none", "other", "unknown"),
         "generation": ("before", "next", "some", "none", "none"),
-        "offsets": ("too long", "null", "no topic", "no partition", "several", "negative", "nothing", "twice"),
+        "offsets": ("too long", "too long", "null", "no topic", "no partition", "several", "negative", "nothing"),
         "retention": ("short",),
     },
     "delete": {},
@@ -171,13 +178,47 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
 """What can be odd about a request, by field."""
 
 
+def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b"") -> bytes:
+    """Give a subscription of the consumer protocol; of later versions without what they add at the end."""
+    names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
+    return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
+
+
+RARE = Program(
+    -1,
+    "what is rarely drawn",
+    (
+        Actor("client-a", "inst-a", (("range", subscription(["classic-orders"])),)),
+        Actor("client-b", None, (("range", subscription(["classic-orders"])),)),
+    ),
+    (
+        Step("delete", pick=0, look=6),
+        Step("delete", pick=1),
+        Step("delete", pick=2),
+        Step("commit", 1, 7 * 8, odd=(("commit.generation", "some"),)),
+        Step("commit", 1, 8 * 8, odd=(("commit.generation", "some"),)),
+        Step("commit", 1, 4 * 8, odd=(("commit.generation", "some"),)),
+        Step("commit", 1, 3 * 8, odd=(("commit.offsets", "too long"),)),
+        Step("commit", 1, 7 * 8, odd=(("commit.offsets", "no topic"),)),
+        *(Step("commit", 1, version * 8, odd=(("commit.offsets", "no partition"),)) for version in range(9)),
+        Step("delete", pick=1),
+        Step("join", 0, 1),
+        Step("leave", 0, 1, odd=(("leave.member", "nobody"),)),
+        Step("delete", pick=2),
+    ),
+)
+"""What a run must show, and what chance may leave out."""
+
+
 def draw(seed: int) -> Program:
     """Draw a program."""
     profile = list(PROFILES)[seed % len(PROFILES)]
     random_ = random.Random(f"classic {seed}")
     drawn = PROFILES[profile]
-    actors = tuple(_actor(random_, number, drawn) for number in range(random_.randint(*drawn.actors)))
+    actors = _actors(random_, drawn)
     steps = []
+    if "commit" in drawn.weights and random_.random() < 0.3:
+        steps.append(Step("commit", 0, random_.randrange(1000), random_.randrange(7), (("commit.generation", "some"),)))
     for _ in range(random_.randint(*drawn.steps)):
         (kind,) = random_.choices(list(drawn.weights), list(drawn.weights.values()))
         steps.append(_step(random_, kind, len(actors), drawn.odd))
@@ -186,18 +227,18 @@ def draw(seed: int) -> Program:
     return Program(seed, profile, actors, tuple(steps), empty_group_id=profile == "empty group id")
 
 
-def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b"") -> bytes:
-    """Give a subscription of the consumer protocol; of later versions without what they add at the end."""
-    names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
-    return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
+def _actors(random_: random.Random, drawn: _Profile) -> tuple[Actor, ...]:
+    names = CUSTOM if random_.random() < 0.25 else ASSIGNORS
+    kind = "connect" if random_.random() < 0.1 else "consumer"
+    number = random_.randint(*drawn.actors)
+    return tuple(_actor(random_, each, drawn, names, kind) for each in range(number))
 
 
-def _actor(random_: random.Random, number: int, drawn: _Profile) -> Actor:
-    letter = "abcdef"[number]
-    names = ["range", "roundrobin", "sticky", "cooperative-sticky"]
-    offered = random_.choice((["range"], ["range", "cooperative-sticky"], random_.sample(names, random_.randint(1, 4))))
-    if "range" not in offered and random_.random() < 0.8:
-        offered.append("range")
+def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence[str], kind: str) -> Actor:
+    letter = random_.choice(FOREIGN)[number] if random_.random() < 0.15 else "abcdef"[number]
+    offered = random_.choice((list(names[:1]), list(names[:2]), random_.sample(names, random_.randint(1, len(names)))))
+    if names[0] not in offered and random_.random() < 0.8:
+        offered.append(names[0])
     random_.shuffle(offered)
     wanted = random_.sample(list(TOPICS), random_.randint(1, 2))
     metadata = subscription(wanted, random_.randrange(4), random_.choice((b"", letter.encode())))
@@ -211,6 +252,7 @@ def _actor(random_: random.Random, number: int, drawn: _Profile) -> Actor:
         client_id=f"client-{letter}" if random_.random() < 0.95 else "",
         instance_id=f"inst-{letter}" if random_.random() < drawn.static else None,
         protocols=tuple((name, metadata) for name in offered),
+        protocol_type=kind,
         session_timeout_ms=session,
         rebalance_timeout_ms=rebalance,
     )

@@ -197,10 +197,16 @@ class Cast:
             "disjoint": (("unheard-of", subscription(["classic-orders"])),),
             "garbage": tuple((name, (b"\0", b"\0\0\xff", b"", b"\xff\xff\0\0\0\0")[pick % 4]) for name, _ in changed),
             "reordered": tuple(reversed(actor.protocols)),
+            "twice": (*actor.protocols, actor.protocols[0]),
+            "unnamed": (("", b""), *actor.protocols),
             "more": (*actor.protocols, ("unheard-of", b"")),
         }.get(odd.get("protocols", ""), actor.protocols)
-        session = {"low": 99, "high": 600_001, "negative": -1}.get(odd.get("session", ""), actor.session_timeout_ms)
-        rebalance = {"zero": 0, "negative": -5}.get(odd.get("rebalance", ""), actor.rebalance_timeout_ms)
+        session = {"low": 99, "high": 600_001, "negative": -1, "least": 100, "most": 600_000}.get(
+            odd.get("session", ""), actor.session_timeout_ms
+        )
+        rebalance = {"zero": 0, "negative": -5, "longest": 2**31 - 1}.get(
+            odd.get("rebalance", ""), actor.rebalance_timeout_ms
+        )
         return JoinGroupRequest(
             group_id,
             self._id(member, odd),
@@ -255,9 +261,10 @@ class Cast:
         members = {
             "nobody": [LeavingMember(NOBODY), own],
             "twice": [own, own],
+            "none": [],
             "everybody": [LeavingMember(each.id, each.actor.instance_id) for each in self._members],
             "instances": [LeavingMember("", each.actor.instance_id) for each in statics],
-            "mixed": [own, other._replace(group_instance_id=own.group_instance_id), LeavingMember("", "inst-none")],
+            "mixed": [other._replace(group_instance_id=own.group_instance_id), own, LeavingMember("", "inst-none")],
         }.get(odd.get("batch", ""), [own])
         return LeaveGroupRequest(group_id, tuple(members) if version > 2 else (own,), version)
 
@@ -271,11 +278,10 @@ class Cast:
             "too long": [one._replace(metadata="x" * (LONGEST_OFFSET_METADATA + 1)), one._replace(partition=1)],
             "null": [one._replace(metadata=None)],
             "no topic": [missing],
-            "no partition": [one._replace(partition=99), one],
-            "several": [one._replace(topic=name, partition=1) for name in TOPICS],
+            "no partition": [one._replace(partition=99), one, one._replace(partition=-1)],
+            "several": [one._replace(topic=name, partition=1) for name in (*TOPICS, topic)],
             "negative": [one._replace(offset=-1, metadata="")],
             "nothing": [],
-            "twice": [one, one._replace(offset=pick + 1)],
         }.get(odd.get("offsets", ""), [one])
         return OffsetCommitRequest(
             group_id,

@@ -102,7 +102,9 @@ class Committing:
                 kept.offsets.update(stored)
                 self._out.answer(asked, _committed(request, results))
             else:
-                self._out.answer(asked, _committed(request, dict.fromkeys(results, error)))
+                for index, code in results.items():
+                    results[index] = code if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error
+                self._out.answer(asked, _committed(request, results))
 
         records = [offset_record(group.group_id, partition, offset) for partition, offset in stored]
         self._out.write(group.group_id, records, done)
@@ -173,8 +175,11 @@ class Committing:
         def done(error: ErrorCode | None) -> None:
             if error is None:
                 _drop(group, before)
-                if group.state is GroupState.EMPTY and group.generation == generation and not group.offsets:
+                if group.state is GroupState.EMPTY and group.generation == generation:
                     self._groups.discard(group)
+                    if group.offsets:
+                        # They were being written when the end was; all else of the group is gone from the log.
+                        self._groups.create(group.group_id).offsets = group.offsets
             if asked is not None:
                 self._out.answer(asked, DeleteGroupResponse(ErrorCode.NONE if error is None else error))
 
@@ -200,9 +205,10 @@ def _drop(group: ClassicGroup, offsets: dict[TopicPartition, StoredOffset]) -> N
 
 
 def _committed(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        tuple(
-            PartitionResponse(entry.topic, entry.partition, results[index])
-            for index, entry in enumerate(request.offsets)
-        )
-    )
+    """The answer, in the order of the results, and where partitions are refused by topic, as a broker merges it."""
+    order = list(results)
+    if ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in results.values():
+        places = {name: place for place, name in enumerate(dict.fromkeys(request.offsets[i].topic for i in order))}
+        order.sort(key=lambda index: places[request.offsets[index].topic])
+    entries = ((request.offsets[index], results[index]) for index in order)
+    return OffsetCommitResponse(tuple(PartitionResponse(each.topic, each.partition, code) for each, code in entries))

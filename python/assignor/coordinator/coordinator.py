@@ -57,6 +57,8 @@ _WRITE_ERRORS = {
     56: ErrorCode.NOT_COORDINATOR,  # KAFKA_STORAGE_ERROR
 }
 
+_PASSED_ON = frozenset(ErrorCode) - {ErrorCode.NONE}
+
 
 class Coordinator:
     """The broker side of the classic group protocol, for any number of groups.
@@ -255,7 +257,7 @@ class Coordinator:
         Raises:
             IllegalStateError: No write of that number waits.
         """
-        return self._go_on(number, _WRITE_ERRORS.get(int(error), ErrorCode.UNKNOWN_SERVER_ERROR), now)
+        return self._go_on(number, _told_of(int(error)), now)
 
     def _go_on(self, number: int, error: ErrorCode | None, now: int) -> Effects:
         self._begin(now)
@@ -398,6 +400,13 @@ class Coordinator:
             deed(*arguments)
         except BrokenGroupError as error:
             self._out.problem(f"group {group_id!r}: {error}")
+
+
+def _told_of(error: int) -> ErrorCode:
+    """What members are told of a log's error; one that is not translated passes, if it is one of ours."""
+    if error in _WRITE_ERRORS:
+        return _WRITE_ERRORS[error]
+    return ErrorCode(error) if error in _PASSED_ON else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _with_random_uuid(prefix: str) -> str:

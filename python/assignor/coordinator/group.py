@@ -146,6 +146,7 @@ class ClassicGroup:
         subscribed_topics: What the members subscribe to; None where that is not known.
         join_timer: Ends the join phase.
         initial_delay: (this step, time that is left after it) while the initial delay runs; None else.
+        overdue: Whether the join phase ends as soon as anybody joins, as there is no time to wait for more.
         sync_timer: Ends the wait for syncs.
         topic_sizes: Partitions of each subscribed topic as the last generation began; None where nobody tells.
         led_here: Whether the coordinator's own assignor makes this generation's assignment.
@@ -165,6 +166,7 @@ class ClassicGroup:
         "members",
         "new_member_added",
         "offsets",
+        "overdue",
         "pending_joins",
         "pending_syncs",
         "previous_state",
@@ -197,6 +199,7 @@ class ClassicGroup:
         self.join_timer = join_timer
         self.sync_timer = sync_timer
         self.initial_delay: tuple[int, int] | None = None
+        self.overdue = False
         self.topic_sizes: Mapping[str, int | None] | None = None
         self.led_here = False
         self.offsets: StoredOffsets = {}

@@ -17,6 +17,7 @@ from assignor.coordinator.replies import (
     JOIN_WITH_SKIP_ASSIGNMENT,
     generation_joined,
     join_failed,
+    shown_protocol,
     sync_failed,
 )
 from assignor.coordinator.responses import JoinGroupResponse
@@ -93,12 +94,16 @@ class Joining:
         """Write down that the group exists."""
 
         def done(error: ErrorCode | None) -> None:
-            if error is not None:
-                self._fail(asked, error, "")
-                for member in group.members.in_any_order():
-                    if member.join is not None:
-                        self._fail(member.join, error, member.member_id)
-                self._groups.discard(group)
+            if error is None:
+                return
+            self._fail(asked, error, "")
+            if group.generation or group.offsets:
+                # Its members were told of a generation; the records that carry it make up for this one.
+                return
+            for member in group.members.in_any_order():
+                if member.join is not None:
+                    self._fail(member.join, error, member.member_id)
+            self._groups.discard(group)
 
         self._out.write(group.group_id, [new_group_record(group)], done)
 
@@ -260,7 +265,12 @@ class Joining:
                 named = asked.version >= JOIN_WITH_PROTOCOL_TYPE
                 protocol_type = group.protocol_type if named else None
                 failed = JoinGroupResponse(
-                    error, "", group.generation, protocol_type, group.protocol_name, leader or ""
+                    error,
+                    "",
+                    group.generation,
+                    protocol_type,
+                    shown_protocol(group.protocol_name, asked),
+                    leader or "",
                 )
                 self._out.answer(asked, failed)
             elif new.join is not None:

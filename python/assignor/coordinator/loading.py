@@ -95,7 +95,9 @@ class _Log:
             self.unknown += 1
         elif record.type == GROUP_METADATA:
             self.classic.pop(group_id, None)
-            if record.value is not None:
+            if record.value is None:
+                self._end(group_id)
+            else:
                 self.classic[group_id] = record.value
                 self.others.pop(group_id, None)
         elif record.type in OFFSET_COMMITS:
@@ -103,21 +105,25 @@ class _Log:
         elif record.type in OTHER_GROUPS:
             if record.value is None:
                 self.others.pop(group_id, None)
+                self._end(group_id)
             else:
                 self.classic.pop(group_id, None)
                 self.others[group_id] = OTHER_GROUPS[record.type]
 
+    def _end(self, group_id: str) -> None:
+        """A group has ended, if it has no offsets left."""
+        if not self.offsets.get(group_id, True):
+            del self.offsets[group_id]
+
     def _replay_offset(self, group_id: str, record: offsets.Record) -> None:
-        stored = self.offsets.setdefault(group_id, {})
         partition = TopicPartition(record.key["topic"], record.key["partition"])
         value = record.value
         if value is None:
-            stored.pop(partition, None)
-            if not stored:
-                del self.offsets[group_id]
+            # The group stays, as in Kafka: it goes by its own tombstone, and not by those of its offsets.
+            self.offsets.get(group_id, {}).pop(partition, None)
             return
         expires_at = value.get("expireTimestamp", NO_TIME)
-        stored[partition] = StoredOffset(
+        self.offsets.setdefault(group_id, {})[partition] = StoredOffset(
             value["offset"],
             value["metadata"],
             value.get("leaderEpoch", -1),

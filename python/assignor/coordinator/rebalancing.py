@@ -85,13 +85,18 @@ class Rebalancing:
 
     def complete_if_joined(self, group: ClassicGroup) -> None:
         """End the join phase if everybody joined; the initial delay runs to its end."""
-        if group.state is GroupState.PREPARING_REBALANCE and not group.is_initial and group.all_joined:
+        if group.state is not GroupState.PREPARING_REBALANCE:
+            return
+        if not group.is_initial and group.all_joined:
             self.complete_join(group)
+        elif group.overdue:
+            self._timers.set(group.join_timer, self._out.now)
 
     def complete_join(self, group: ClassicGroup) -> None:
         """End the join phase: begin the next generation with those who joined, and with absent static members."""
         self._timers.cancel(group.join_timer)
         group.initial_delay = None
+        group.overdue = False
         absent = [
             member
             for member in group.members.in_any_order()
@@ -100,8 +105,11 @@ class Rebalancing:
         for member in absent:
             self.remove(group, member.member_id)
         if not group.elect_joined_leader() and len(group.members):
-            # Only absent static members: their sessions end, or somebody joins.
-            self._timers.set(group.join_timer, self._out.now + group.rebalance_timeout_ms)
+            # Only absent static members: their sessions end, or somebody joins. Where there is no time to wait for that
+            # Kafka's timer fires again and again, and finds nothing to do until something happens.
+            group.overdue = group.rebalance_timeout_ms <= 0
+            if not group.overdue:
+                self._timers.set(group.join_timer, self._out.now + group.rebalance_timeout_ms)
             return
         group.next_generation(self._out.now)
         if group.state is GroupState.EMPTY:

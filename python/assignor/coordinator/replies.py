@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assignor.coordinator.requests import Request
     from assignor.coordinator.responses import Response
 
-__all__ = ["failure", "generation_joined", "generation_synced", "join_failed", "sync_failed"]
+__all__ = ["failure", "generation_joined", "generation_synced", "join_failed", "shown_protocol", "sync_failed"]
 
 JOIN_WITH_INSTANCE_ID = 5
 JOIN_WITH_PROTOCOL_TYPE = 7
@@ -34,8 +34,13 @@ SYNC_WITH_PROTOCOL = 5
 
 
 def join_failed(error: ErrorCode, member_id: str, asked: Asked) -> JoinGroupResponse:
-    """The answer to a join that failed; before version 7 the protocol's name cannot be null."""
-    return JoinGroupResponse(error, member_id, protocol_name=None if asked.version >= JOIN_WITH_PROTOCOL_TYPE else "")
+    """The answer to a join that failed."""
+    return JoinGroupResponse(error, member_id, protocol_name=shown_protocol(None, asked))
+
+
+def shown_protocol(name: str | None, asked: Asked) -> str | None:
+    """A protocol's name as a join is told it: never null before version 7, and never empty from then on."""
+    return (name or None) if asked.version >= JOIN_WITH_PROTOCOL_TYPE else name or ""
 
 
 def generation_joined(
@@ -62,7 +67,7 @@ def generation_joined(
         member.member_id,
         group.generation,
         group.protocol_type if asked.version >= JOIN_WITH_PROTOCOL_TYPE else None,
-        group.protocol_name,
+        shown_protocol(group.protocol_name, asked),
         # Where the coordinator leads, nobody may find its own id here.
         "" if group.led_here else shown or "",
         _members(group, asked) if leads else (),

@@ -135,7 +135,8 @@ class OffsetCommitResponse:
     """The answer to a commit.
 
     Attributes:
-        partitions: One entry per offset of the request, in its order.
+        partitions: One entry per offset of the request, in its order; where partitions do not exist, these first and
+            the others of their topic next to them, as a broker has it.
     """
 
     partitions: tuple[PartitionResponse, ...]
