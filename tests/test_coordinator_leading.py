@@ -60,6 +60,17 @@ def test_nobody_is_told_to_lead() -> None:
     assert [("", ()), ("", ())] == [(answer.leader, answer.members) for answer in joined]
 
 
+def test_a_member_that_joins_again_unchanged_is_told_its_generation_whoever_came_first() -> None:
+    driver = led()
+    driver.settle("a", "b")
+    before = list(driver.rebalances)
+
+    answers = [driver.join(name) for name in "ab"]
+
+    assert [2, 2] == [answer and answer.generation_id for answer in answers]
+    assert before == driver.rebalances
+
+
 def test_an_assignment_that_a_member_brings_is_not_looked_at() -> None:
     driver = led()
     driver.join("a")
