@@ -17,7 +17,7 @@ from coordinator_workloads import SESSION_MS, Crowd, Life, require
 from timing import Times
 
 CALLS = 1_000
-"""So many requests are timed in a row, or as many as there can be."""
+"""About so many requests are timed in a row, or as many as there can be."""
 
 Operation = Callable[[Life], float]
 """Does something to many members of a crowd that is Stable; answers the seconds of one request."""
@@ -25,12 +25,12 @@ Operation = Callable[[Life], float]
 
 def heartbeat(life: Life) -> float:
     """A heartbeat in a Stable group."""
-    return _timed(life, life.coordinator.heartbeat, _some(life.heartbeats()))
+    return _timed(life, life.coordinator.heartbeat, life.heartbeats(CALLS))
 
 
 def commit(life: Life) -> float:
     """A commit of one partition's offset."""
-    seconds = _timed(life, life.coordinator.offset_commit, _some(life.commits()))
+    seconds = _timed(life, life.coordinator.offset_commit, life.commits(CALLS))
     require(bool(life.coordinator.committed("group-0")), "commits")
     return seconds
 
@@ -41,7 +41,7 @@ def join(life: Life) -> float:
     for group, leader in _groups_to_spend(life):
         life.coordinator.join_group(life.join(group, leader), life.now)
         waiting += [life.join(group, number) for number in _others(life, leader)[:-1]]
-    return _timed(life, life.coordinator.join_group, _some(waiting), answered=False)
+    return _timed(life, life.coordinator.join_group, waiting[:: max(len(waiting) // CALLS, 1)][:CALLS], answered=False)
 
 
 def leave(life: Life) -> float:
@@ -130,9 +130,7 @@ class Costs:
     def sample(self, operation: str) -> float:
         """The seconds of one request."""
         fresh = operation in SPENDING and self._crowd.size <= FRESH
-        life = self._founded() if fresh else self._kept
-        gc.collect()
-        return OPERATIONS[operation](life)
+        return OPERATIONS[operation](self._founded() if fresh else self._kept)
 
     def _founded(self) -> Life:
         life = Life(self._crowd)
@@ -146,6 +144,7 @@ def costs(crowds: Iterable[Crowd], rounds: int) -> dict[str, Times]:
     times: dict[str, Times] = {operation: {name: [] for name in asked} for operation in OPERATIONS}
     for _ in range(min(rounds, SAMPLES)):
         for operation, by_crowd in times.items():
+            gc.collect()
             for name, crowd in asked.items():
                 by_crowd[name].append(crowd.sample(operation))
     return times
@@ -168,11 +167,6 @@ def _others(life: Life, leader: int) -> Sequence[int]:
 def _leaving(life: Life) -> int:
     """How many leave each group."""
     return max(life.crowd.members // 10, 1)
-
-
-def _some(requests: Sequence[Any]) -> Sequence[Any]:
-    """Some of them, from all over."""
-    return requests[:: max(len(requests) // CALLS, 1)][:CALLS]
 
 
 def _timed(life: Life, call: Callable[[Any, int], Effects], requests: Sequence[Any], answered: bool = True) -> float:

@@ -190,9 +190,9 @@ class Life:
         require(len(effects.rebalances) == len({beat.group_id for beat in silent}), "sessions that expire")
         return {f"{len(silent):,} sessions expire": spent}
 
-    def heartbeats(self) -> list[HeartbeatRequest]:
-        """One of each member."""
-        return [HeartbeatRequest(group, self.generation, member) for group, member in self._everybody()]
+    def heartbeats(self, most: int | None = None) -> list[HeartbeatRequest]:
+        """One of each member of the groups that are not spent, or of so many of them."""
+        return [HeartbeatRequest(group, self.generation, member) for group, member in self._everybody(most)]
 
     def joins(self) -> list[JoinGroupRequest]:
         """One of each member, the leaders first: theirs begin the rebalance."""
@@ -218,10 +218,10 @@ class Life:
         member, protocols = self.members[group][number], (("range", self._subscriptions[number]),)
         return JoinGroupRequest(f"group-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
 
-    def commits(self) -> list[OffsetCommitRequest]:
-        """One of each member, of an offset of one partition."""
+    def commits(self, most: int | None = None) -> list[OffsetCommitRequest]:
+        """The same of commits, of one partition's offset."""
         offsets = (OffsetToCommit("topic0", 0, 42),)
-        return [OffsetCommitRequest(group, offsets, self.generation, member) for group, member in self._everybody()]
+        return [OffsetCommitRequest(group, offsets, self.generation, member) for group, member in self._everybody(most)]
 
     def leave(self, group: int, number: int) -> LeaveGroupRequest:
         """That of one member."""
@@ -240,10 +240,12 @@ class Life:
             group, self.generation, member, protocol_type="consumer", protocol_name="range", assignments=given
         )
 
-    def _everybody(self) -> Iterator[tuple[str, str]]:
-        for number in range(self.spent, self.crowd.groups):
-            for member in self.members[number]:
-                yield f"group-{number}", member
+    def _everybody(self, most: int | None) -> Iterator[tuple[str, str]]:
+        size = self.crowd.members
+        count = (self.crowd.groups - self.spent) * size
+        for number in range(0, count, max(count // most, 1) if most else 1):
+            group = self.spent + number // size
+            yield f"group-{group}", self.members[group][number % size]
 
     def _joined(self, told: Sequence[Answer]) -> None:
         """Reads the answers to everybody's joins."""

@@ -78,6 +78,8 @@ def _lives(crowd: Crowd, rounds: int, report: Report) -> dict[str, Times]:
 
 def _round(life: Life) -> dict[str, float]:
     spent = life.rebalance()
+    if life.embedded:
+        del spent["leaders' own work"]
     return {TWICE: spent["joins"] + spent["syncs"]} | spent | life.beat()
 
 
