@@ -209,16 +209,19 @@ async def play_at(
         if not failed:
             return played, ""
 
-        async def fails(program: Program) -> bool:
-            return bool((await player.play(program)).differences)
+        first = shortest = failed[0]
 
-        first = failed[0]
-        shortest = await shrink(first.recording.program, fails)
-        again = await player.play(shortest)
-        return (
-            played,
-            f"{len(failed)} of {len(played)} sequences differ; the first:\n{told(first)}\nshorter:\n{told(again)}",
-        )
+        async def fails(program: Program) -> bool:
+            nonlocal shortest
+            again = await player.play(program)
+            if again.differences:
+                shortest = again
+            return bool(again.differences)
+
+        await shrink(first.recording.program, fails)
+        seed = first.recording.program.seed
+        said = f"{len(failed)} of {len(played)} sequences differ, and ASSIGNOR_SEED={seed} plays this one first"
+        return played, f"{said}:\n{told(first)}\nshorter:\n{told(shortest)}"
 
 
 def told(played: Played) -> str:
