@@ -60,6 +60,9 @@ LOOK_AGAIN = (0.02, 0.05, 0.2)
 
 TRIES = 6
 
+HASTY = "no time was left to look again"
+"""Why a try was given up whose last look was not as expected; where most tries end like that it is a difference."""
+
 
 class SpoiltError(Exception):
     """The machine was so slow, or timers so close, that the broker may answer in another way, and why."""
@@ -126,6 +129,8 @@ class Player:
                 played[index] = result
             left = [index for index in left if played[index].is_spoilt]
             at_once = max(at_once // 2, 2)
+        for index in left:
+            played[index].is_spoilt = played[index].spoilt.count(HASTY) <= TRIES // 2
         return [played[index] for index in range(len(programs))]
 
     async def play(self, program: Program) -> Played:
@@ -147,7 +152,6 @@ class Player:
         except SpoiltError as error:
             run.played.spoilt.append(str(error))
             run.played.is_spoilt = True
-            run.played.differences = []
         run.played.slowest_ms = run.slowest_ms
         return run.played
 
@@ -302,13 +306,14 @@ class _Run:
     async def _finish(self, entry: Entry, answers: Mapping[int, Any], before: int | None = None) -> None:
         """Wait for what must come, look again if need be, compare, and tell the members what they were answered."""
         self._check_time(before)
-        deadline = self._replica.next_deadline()
+        deadline, is_hasty = self._replica.next_deadline(), False
         for pause in LOOK_AGAIN:
             missing = set(answers) - set(self._arrived)
             entry.answers = dict(self._arrived)
             if not missing and not compare(entry, answers, self._replica.look(entry.look), []):
                 break
             if deadline is not None and deadline < self._now() + 1000 * pause + SLOW_MS:
+                is_hasty = True
                 break
             self.played.looks += 1
             await asyncio.sleep(pause)
@@ -318,6 +323,8 @@ class _Run:
         self._recording.entries.append(entry)
         problems = self._replica.problems()
         self.played.differences = compare(entry, answers, self._replica.look(entry.look), problems)
+        if is_hasty and self.played.differences:
+            raise SpoiltError(HASTY)
         self._is_hidden = entry.looked.groups[0].error_code is KioErrorCode.unknown_server_error
         self._seen |= {member.member_id for member in entry.looked.groups[0].members}
         for number, answer in sorted(entry.answers.items()):
