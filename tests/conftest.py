@@ -91,6 +91,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: SHARED.index(groups[item]) if groups[item] in SHARED else len(SHARED))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests counted, such as what was asked of a real broker, is printed whether they pass or not."""
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        counts = [f"{name}: {value}" for name, value in report.user_properties]
+        if counts:
+            terminalreporter.section(report.nodeid.partition("::")[2])
+            terminalreporter.write_line("\n".join(counts))
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Where skips are forbidden (continuous integration), a skipped test fails the run."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assignor import PartitionInfo, RangeAssignor, Subscription, TopicPartition, assign
-from assignor.coordinator import ErrorCode, JoinGroupResponse
+from assignor.coordinator import ErrorCode, JoinGroupResponse, RebalanceCause
 from assignor.wire import decode_assignment, encode_subscription
 from group_driver import GROUP, RANGE, GroupDriver
 
@@ -58,6 +58,17 @@ def test_nobody_is_told_to_lead() -> None:
 
     joined = [answer for answer in driver.answers.values() if isinstance(answer, JoinGroupResponse)]
     assert [("", ()), ("", ())] == [(answer.leader, answer.members) for answer in joined]
+
+
+def test_a_member_that_joins_again_unchanged_is_told_its_generation_whoever_came_first() -> None:
+    driver = led()
+    driver.settle("a", "b")
+    before = list(driver.rebalances)
+
+    answers = [driver.join(name) for name in "ab"]
+
+    assert [2, 2] == [answer and answer.generation_id for answer in answers]
+    assert before == driver.rebalances
 
 
 def test_an_assignment_that_a_member_brings_is_not_looked_at() -> None:
@@ -162,3 +173,41 @@ def test_a_group_that_is_loaded_is_led_on() -> None:
     after.take(after.coordinator.update_metadata({"t0": 9}, 2))
     after.settle("a", "b")
     assert assign({"t0": 9}, {after.ids[name]: ["t0"] for name in "ab"}) == assigned(after)
+
+
+@pytest.mark.parametrize(
+    ("topics", "cause"),
+    [
+        (TOPICS, None),
+        ({**TOPICS, "t1": 7}, None),
+        ({**TOPICS, "t0": 6}, RebalanceCause.PARTITIONS_INCREASED),
+        ({**TOPICS, "t0": 4}, RebalanceCause.TOPIC_CREATED),
+        ({"t1": 3}, RebalanceCause.TOPIC_DELETED),
+    ],
+)
+def test_a_group_whose_topics_changed_while_nobody_watched_rebalances_when_it_is_loaded(
+    topics: dict[str, int], cause: RebalanceCause | None
+) -> None:
+    before = led()
+    before.settle("a", "b")
+    after = led(partitions_per_topic=topics)
+    effects = after.coordinator.load(before.log, now=1)
+    after.take(effects)
+    after.ids, after.generations = before.ids, before.generations
+
+    assert ([] if cause is None else [cause]) == [rebalance.cause for rebalance in effects.rebalances]
+    if cause is not None:
+        after.settle("a", "b")
+    assert assign(topics, {after.ids[name]: ["t0"] for name in "ab"}) == assigned(after)
+
+
+def test_a_group_that_was_loaded_before_its_topic_was_there_gets_it_then() -> None:
+    before = led(partitions_per_topic={})
+    before.settle("a")
+    after = led(partitions_per_topic={})
+    assert () == after.coordinator.load(before.log, now=1).rebalances
+    after.ids, after.generations = before.ids, before.generations
+
+    effects = after.coordinator.update_metadata(TOPICS, 2)
+
+    assert [RebalanceCause.TOPIC_CREATED] == [rebalance.cause for rebalance in effects.rebalances]

@@ -108,7 +108,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Profile:
-    """How programs are drawn: the weight of each kind of step, and how actors are."""
+    """How programs are drawn: the weight of each kind of step, how actors are, and what is odd about every step."""
 
     weights: dict[str, int]
     actors: tuple[int, int] = (2, 4)
@@ -116,6 +116,8 @@ class _Profile:
     static: float = 0.2
     short: float = 0.0
     odd: float = 0.15
+    always: tuple[tuple[str, str], ...] = ()
+    short_sessions: bool = True
 
 
 PROFILES: dict[str, _Profile] = {
@@ -132,6 +134,16 @@ PROFILES: dict[str, _Profile] = {
     "commits": _Profile({"advance": 12, "commit": 12, "leave": 3, "delete": 3}, static=0.3, odd=0.5),
     "batches": _Profile({"advance": 22, "leave": 8, "join": 1}, actors=(3, 6), static=0.5, odd=0.5),
     "short rebalances": _Profile({"advance": 22, "wait": 3, "join": 3}, static=0.3, short=0.9, odd=0.02),
+    "many": _Profile(
+        {"advance": 4, "join": 20, "wait": 2},
+        actors=(6, 6),
+        steps=(26, 36),
+        static=0.0,
+        short=0.6,
+        odd=0.0,
+        always=(("join.member", "none"),),
+        short_sessions=False,  # those of many members would end together
+    ),
     "empty group id": _Profile({"commit": 6, "join": 1, "sync": 1, "heartbeat": 1, "leave": 1}, steps=(8, 12), odd=0.5),
 }
 
@@ -184,13 +196,12 @@ def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b""
     return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
 
 
+_ORDERS = (("range", subscription(["classic-orders"])),)
+
 RARE = Program(
     -1,
     "what is rarely drawn",
-    (
-        Actor("client-a", "inst-a", (("range", subscription(["classic-orders"])),)),
-        Actor("client-b", None, (("range", subscription(["classic-orders"])),)),
-    ),
+    (Actor("client-a", "inst-a", _ORDERS), Actor("client-b", None, _ORDERS)),
     (
         Step("delete", pick=0, look=6),
         Step("delete", pick=1),
@@ -207,7 +218,55 @@ RARE = Program(
         Step("delete", pick=2),
     ),
 )
-"""What a run must show, and what chance may leave out."""
+"""Errors that a run must show, and that chance may leave out."""
+
+RETURNS = Program(
+    -2,
+    "a static leader that comes back",
+    (Actor("client-a", "inst-a", _ORDERS), Actor("client-b", "inst-b", _ORDERS)),
+    (
+        Step("join", 0, 1),
+        Step("join", 1, 1),
+        Step("join", 0, 1),
+        Step("advance", 0, 1),
+        Step("advance", 1, 1),
+        *(
+            Step(kind, actor, 8 * version + 1, odd=odd)
+            for version in range(5)
+            for actor in (0, 1)
+            for kind, odd in (("join", (("join.member", "none"),)), ("advance", ()), ("advance", ()))
+        ),
+        Step("join", 0, 1, odd=(("join.member", "none"), ("join.protocols", "more"))),
+    ),
+)
+"""With every version that knows static members, while the group is Stable."""
+
+ABSENT = Program(
+    -3,
+    "a static member that does not join in time, and as many votes for two protocols",
+    (
+        Actor("client-a", "inst-a", (*_ORDERS, ("cooperative-sticky", b"")), rebalance_timeout_ms=600),
+        Actor("client-b", None, (("cooperative-sticky", b""), *_ORDERS), rebalance_timeout_ms=700),
+    ),
+    (
+        Step("join", 0, 1),
+        Step("join", 1, 3 * 8),
+        Step("join", 0, 1),
+        Step("heartbeat", 0, 1),
+        Step("commit", 1, 3 * 8),
+        Step("advance", 0, 1),
+        Step("advance", 1, 8),
+        Step("join", 1, 3 * 8, odd=(("join.protocols", "changed"),)),
+        Step("commit", 1, 3 * 8),
+        Step("wait"),
+        Step("advance", 1, 8),
+        Step("wait"),
+        Step("advance", 1, 8),
+    ),
+)
+"""The others go on with it, until it has not asked for its assignment either."""
+
+SCRIPTED = (RARE, RETURNS, ABSENT)
 
 
 def draw(seed: int) -> Program:
@@ -221,7 +280,7 @@ def draw(seed: int) -> Program:
         steps.append(Step("commit", 0, random_.randrange(1000), random_.randrange(7), (("commit.generation", "some"),)))
     for _ in range(random_.randint(*drawn.steps)):
         (kind,) = random_.choices(list(drawn.weights), list(drawn.weights.values()))
-        steps.append(_step(random_, kind, len(actors), drawn.odd))
+        steps.append(_step(random_, kind, len(actors), drawn))
     if drawn.short:
         steps.append(Step("wait", look=random_.randrange(7)))
     return Program(seed, profile, actors, tuple(steps), empty_group_id=profile == "empty group id")
@@ -245,7 +304,7 @@ def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence
     session, rebalance = LONG_MS + number, LONG_MS + 1000 * number
     if random_.random() < drawn.short:
         # Far from each other, so that no two of them end together where they begin together.
-        which = random_.randrange(3)
+        which = random_.randrange(3) if drawn.short_sessions else 1
         session = 500 + 130 * number if which != 1 else session
         rebalance = 560 + 130 * number if which != 0 else rebalance
     return Actor(
@@ -258,9 +317,9 @@ def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence
     )
 
 
-def _step(random_: random.Random, kind: str, actors: int, odd: float) -> Step:
-    oddities = []
-    if random_.random() < odd:
+def _step(random_: random.Random, kind: str, actors: int, drawn: _Profile) -> Step:
+    oddities = list(drawn.always)
+    if random_.random() < drawn.odd:
         # Which request it comes to is only known when it is played, so there is an oddity for each.
         kinds = ("join", "sync", "heartbeat") if kind == "advance" else (kind,)
         for each in kinds:

@@ -163,10 +163,15 @@ class GroupServer:
 
         self._in_thread(update)
 
-    def crash(self) -> None:
-        """Lose all connections and the coordinator; another one starts with what is in the log, on the same port."""
+    def crash(self, topics: Mapping[str, int] | None = None) -> None:
+        """Lose all connections and the coordinator; another one starts with what is in the log, on the same port.
+
+        Args:
+            topics: What the topics are by then; None leaves them as they are.
+        """
 
         def crash() -> None:
+            self._topics.update(topics or {})
             for connection in list(self._connections):
                 self._forget(connection)
             self._where.clear()

@@ -278,8 +278,9 @@ class Coordinator:
             now: The time; sessions begin anew then. None is the latest time that this coordinator knows.
 
         Returns:
-            What comes of it: groups that are larger than allowed rebalance. Records of groups of other kinds are passed
-            over, and `problems` says how many.
+            What comes of it: groups that are larger than allowed rebalance, and so do those that the coordinator leads
+            and that do not own what their topics have now. Records of groups of other kinds are passed over, and
+            `problems` says how many.
 
         Raises:
             WireError: A record cannot be read. Nothing is loaded then.
@@ -298,15 +299,18 @@ class Coordinator:
     def _welcome(self, group: ClassicGroup) -> None:
         group.subscribed_topics = group.find_topics()
         group.led_here = self._leading.leads(group)
-        self._leading.remember_topics(group)
+        self._leading.recall_topics(group)
         for member in group.members.in_any_order():
             self._rebalancing.restart_session(member)
+        changed = self._leading.changed_topic(group)
         if len(group.members) > self.config.group_max_size:
             self._rebalancing.prepare(
                 group,
                 RebalanceCause.OVER_CAPACITY,
                 f"The group has {len(group.members)} members, and {self.config.group_max_size} are allowed.",
             )
+        elif group.led_here and changed is not None and group.state is GroupState.STABLE:
+            self._rebalancing.prepare(group, *changed)
 
     def unload(self, now: int) -> Effects:
         """Give all groups up, as their log has another coordinator now.

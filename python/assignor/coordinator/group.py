@@ -238,6 +238,10 @@ class ClassicGroup:
 
     # Members
 
+    def is_led_by(self, member_id: str) -> bool:
+        """Whether a member makes the assignment; none does where the coordinator does."""
+        return self.leader == member_id and not self.led_here
+
     def add(self, member: GroupMember) -> None:
         """Let a member in; the first one there is leads."""
         if member.group_instance_id is not None:

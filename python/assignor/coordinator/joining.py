@@ -166,7 +166,7 @@ class Joining:
             self._take_over(group, member, request, asked)
             self._rebalancing.complete_if_joined(group)
         elif request.protocols != member.protocols or (
-            answer is Deed.ANSWER_IF_UNCHANGED_FOLLOWER and group.leader == member_id
+            answer is Deed.ANSWER_IF_UNCHANGED_FOLLOWER and group.is_led_by(member_id)
         ):
             cause, reason = self._why(group, member, request)
             self._take_over(group, member, request, asked)
@@ -190,7 +190,7 @@ class Joining:
 
     def _why(self, group: ClassicGroup, member: GroupMember, request: JoinGroupRequest) -> tuple[RebalanceCause, str]:
         """Why a member joins again, as far as what it brings tells."""
-        leads = group.leader == member.member_id
+        leads = group.is_led_by(member.member_id)
         name = f"{'Leader' if leads else 'Member'} {member.member_id} joined again"
         if subscribes_anew(group.protocol_type, member.protocols, request.protocols):
             return RebalanceCause.SUBSCRIPTION_CHANGED, _sentence(name, request)

@@ -6,6 +6,7 @@ one of the members leads, as in Kafka. In both, the topics that the coordinator 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from assignor import wire
@@ -77,6 +78,27 @@ class Leading:
             group.topic_sizes = None
         else:
             group.topic_sizes = {topic: self._sizes.get(topic) for topic in group.subscribed_topics}
+
+    def recall_topics(self, group: ClassicGroup) -> None:
+        """Note how large the topics of a group from a log are, or how large they were where the coordinator led it.
+
+        They may have changed while nobody watched, or as it rebalanced for that. The log does not tell of topics, but
+        all their partitions were handed out.
+        """
+        self.remember_topics(group)
+        if not group.led_here or group.topic_sizes is None:
+            return
+        try:
+            owned = {
+                partition
+                for member in group.members.in_any_order()
+                if member.assignment
+                for partition in wire.decode_assignment(member.assignment).partitions
+            }
+        except WireError:  # whoever led before wrote something else
+            return
+        sizes = Counter(topic for topic, _ in owned)
+        group.topic_sizes = {topic: sizes.get(topic) for topic in group.topic_sizes}
 
     def changed_topic(self, group: ClassicGroup) -> tuple[RebalanceCause, str] | None:
         """What became of the group's topics since its generation began, as a cause and a sentence."""

@@ -58,7 +58,7 @@ class Membership:
             self._rebalancing.answer_sync(group, member, asked)
             return
         member.sync = asked
-        if group.leader == member.member_id and not group.led_here:
+        if group.is_led_by(member.member_id):
             self._rebalancing.store_assignment(group, dict(request.assignments))
 
     def _may_sync(self, request: SyncGroupRequest) -> tuple[ClassicGroup, GroupMember] | ErrorCode:

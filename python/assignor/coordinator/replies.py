@@ -60,7 +60,7 @@ def generation_joined(
         leader: Whom to show as the leader instead of the real one; then nobody gets the members.
         skip_assignment: Whether the leader shall keep the assignment that is in force.
     """
-    leads = leader is None and group.leader == member.member_id and not group.led_here
+    leads = leader is None and group.is_led_by(member.member_id)
     shown = group.leader if leader is None else leader
     return JoinGroupResponse(
         ErrorCode.NONE,
