@@ -109,7 +109,7 @@ OPERATIONS: dict[str, Operation] = {
 SPENDING = ("join, group prepares", "leave", "leave of the leader", "session expires")
 """After these a group is not used any more."""
 
-FRESH = 30_000
+FRESH = 10_000
 """A crowd of so many members or fewer is founded anew for each sample of what spends groups."""
 
 SAMPLES = 5

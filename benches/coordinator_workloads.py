@@ -110,6 +110,7 @@ class Life:
     spent: int = 0
     coordinator: Coordinator = field(init=False)
     _subscriptions: list[bytes] = field(init=False)
+    _anew: bytes = b""
     _assignments: list[tuple[tuple[str, bytes], ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -195,7 +196,13 @@ class Life:
         return [HeartbeatRequest(group, self.generation, member) for group, member in self._everybody(most)]
 
     def joins(self) -> list[JoinGroupRequest]:
-        """One of each member, the leaders first: theirs begin the rebalance."""
+        """One of each member, the leaders first: theirs begin the rebalance.
+
+        Where the coordinator leads, the first member's does, since it brings something new.
+        """
+        if self.embedded:
+            topics, anew = tuple(self.crowd.topics_of(0)), str(self.generation).encode()
+            self._anew = encode_subscription(Subscription(topics, user_data=anew))
         requests = []
         for place, ids in enumerate(self.members):
             leader = self.leaders[place] if self.leaders else 0
@@ -215,7 +222,8 @@ class Life:
 
     def join(self, group: int, number: int) -> JoinGroupRequest:
         """That of one member, which knows its id."""
-        member, protocols = self.members[group][number], (("range", self._subscriptions[number]),)
+        subscription = self._anew if self.embedded and not number else self._subscriptions[number]
+        member, protocols = self.members[group][number], (("range", subscription),)
         return JoinGroupRequest(f"group-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
 
     def commits(self, most: int | None = None) -> list[OffsetCommitRequest]:

@@ -150,8 +150,8 @@ def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Sectio
         texts = ["-", "-"] if found is None else [f"{found:,.0f}", f"{found * crowd.size / 1e6:,.1f}"]
         rows.append([crowd.name, *texts])
     note = (
-        "Growth of the resident memory of a process of its own, with all groups Stable: records of what members offer "
-        "and were given, client ids and timers included."
+        "Growth of the resident memory of a process of its own, with all groups Stable: what members offer and were "
+        "given, their ids and timers. Subscriptions that are alike are the same bytes here, and count once."
     )
     return Section("Memory of the coordinator", note, Table(["groups x members", "bytes a member", "MB in all"], rows))
 
