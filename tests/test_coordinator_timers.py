@@ -68,6 +68,15 @@ def test_cancelled_timers_make_up_half_of_what_is_kept_at_most() -> None:
     assert len(timers._heap) <= 2 * 100 + 1
 
 
+def test_timers_that_are_moved_earlier_leave_no_more_behind() -> None:
+    timers, timer = Timers(), Timer(ignore, "g")
+    for time in range(10_000, 0, -1):
+        timers.set(timer, time)
+
+    assert len(timers._heap) <= 65
+    assert 1 == timers.next_deadline()
+
+
 @given(st.lists(st.integers(0, 30), max_size=300))
 def test_the_largest_is_the_largest(numbers: list[int]) -> None:
     largest, kept = Largest(), list[int]()

@@ -69,17 +69,15 @@ class Timers:
         if queued is None:
             self._push(timer)
         elif deadline < queued[0]:
-            self._dead += 1
             self._push(timer)
+            self._leave_one_dead()
 
     def cancel(self, timer: Timer) -> None:
         """Have it not fire; one that is not set may be cancelled."""
         timer.deadline = None
         if timer._queued is not None:
             timer._queued = None
-            self._dead += 1
-            if 2 * self._dead > len(self._heap) > _SMALL:
-                self._tidy()
+            self._leave_one_dead()
 
     def next_deadline(self) -> int | None:
         """When the next timer is due; None if none is set."""
@@ -118,6 +116,12 @@ class Timers:
                 heapq.heapreplace(heap, timer._queued)
             else:
                 return
+
+    def _leave_one_dead(self) -> None:
+        """Count a place in the heap that nobody stands at any more."""
+        self._dead += 1
+        if 2 * self._dead > len(self._heap) > _SMALL:
+            self._tidy()
 
     def _tidy(self) -> None:
         self._heap = [entry for entry in self._heap if entry[2]._queued is entry]
