@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assignor.coordinator import ErrorCode, JoinGroupResponse, LeaveGroupResponse, SyncGroupResponse
+from assignor.coordinator import ErrorCode, JoinGroupRequest, JoinGroupResponse, LeaveGroupResponse, SyncGroupResponse
 from assignor.errors import IllegalStateError
 from assignor.model import TopicPartition
-from group_driver import GROUP, GroupDriver
+from group_driver import GROUP, RANGE, GroupDriver
 
 LOG_ERRORS = [
     (3, ErrorCode.COORDINATOR_NOT_AVAILABLE),
@@ -153,4 +153,37 @@ def test_a_coordinator_that_gives_its_groups_up_tells_those_who_wait() -> None:
     assert "Dead" == driver.state()
     assert ErrorCode.COORDINATOR_NOT_AVAILABLE is driver.beat("b")
     assert ErrorCode.COORDINATOR_NOT_AVAILABLE is driver.commit("b", 5)
+    assert driver.coordinator.next_deadline() is None
+
+
+WAIT_FOR_A_WRITE = (("a", "leave"), ("b", "delete"))
+"""Two who are answered once a write is done."""
+
+
+def test_a_coordinator_that_gives_its_groups_up_tells_those_who_wait_for_a_write() -> None:
+    driver = stable()
+    driver.commit("a", 5)
+    driver.leave("a")
+    other = JoinGroupRequest("another", client_id="b", protocols=RANGE)
+    driver.take(driver.coordinator.join_group(other, driver.now, ("b", "join")))
+    driver.take(driver.coordinator.delete_group("another", driver.now, ("b", "delete")))
+
+    driver.take(driver.coordinator.unload(driver.now))
+
+    errors = [driver.answers[who].error_code for who in WAIT_FOR_A_WRITE]  # type: ignore[union-attr]  # not a commit's
+    assert [ErrorCode.NOT_COORDINATOR] * 2 == errors
+    (committed,) = driver.answers["a", "commit"].partitions  # type: ignore[union-attr]  # that of a commit
+    assert ErrorCode.NOT_COORDINATOR is committed.error_code
+    assert ["Dead", "Dead"] == [driver.coordinator.describe(each).state.value for each in (GROUP, "another")]
+    assert [] == driver.problems
+    assert driver.coordinator.next_deadline() is None
+
+
+def test_a_static_member_whose_new_id_is_being_written_is_told_once_that_the_groups_are_given_up() -> None:
+    driver = stable(group_instance_id="i", version=5)
+    driver.join("a", member_id="", group_instance_id="i", version=5)
+
+    effects = driver.take(driver.coordinator.unload(driver.now))
+
+    assert [ErrorCode.NOT_COORDINATOR] == [answer.response.error_code for answer in effects.answers]  # type: ignore[union-attr]  # that of a join has one
     assert driver.coordinator.next_deadline() is None

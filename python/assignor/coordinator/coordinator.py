@@ -315,8 +315,8 @@ class Coordinator:
     def unload(self, now: int) -> Effects:
         """Give all groups up, as their log has another coordinator now.
 
-        Requests that wait are answered NOT_COORDINATOR, and later ones COORDINATOR_NOT_AVAILABLE; a write that is not
-        confirmed stays so.
+        Requests that wait, for others or for a write, are answered NOT_COORDINATOR, and later ones about these groups
+        COORDINATOR_NOT_AVAILABLE. Writes that were not confirmed cannot be from then on.
         """
         self._begin(now)
         for group in self._groups.values():
@@ -329,8 +329,8 @@ class Coordinator:
                     member.sync = None
             group.move(GroupEvent.REMOVED, self._out.now)
             self._groups.silence(group)
-        self._out.give_up()
         self._dead = len(self._groups)
+        self._out.give_up(ErrorCode.NOT_COORDINATOR)
         return self._end()
 
     # Looking

@@ -97,7 +97,7 @@ class Joining:
             if error is None:
                 return
             self._fail(asked, error, "")
-            if group.generation or group.offsets:
+            if group.generation or group.offsets or group.state is GroupState.DEAD:
                 # Its members were told of a generation; the records that carry it make up for this one.
                 return
             for member in group.members.in_any_order():
@@ -258,6 +258,8 @@ class Joining:
         """Write the new member id down, and answer the join without a rebalance."""
 
         def done(error: ErrorCode | None) -> None:
+            if group.state is GroupState.DEAD:
+                return  # whoever waited was told
             if error is not None:
                 group.update(new, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
                 restored = self._succeed(group, new, old.member_id)

@@ -102,9 +102,16 @@ class Outbox:
             raise IllegalStateError(f"no write of number {number} waits to be confirmed")
         done(error)
 
-    def give_up(self) -> None:
-        """Forget what waits for writes."""
-        self._awaited.clear()
+    @property
+    def is_settled(self) -> bool:
+        """Whether no write waits to be confirmed."""
+        return not self._awaited
+
+    def give_up(self, error: ErrorCode) -> None:
+        """Go on with an error for all that waits for writes."""
+        awaited, self._awaited = self._awaited, {}
+        for done in awaited.values():
+            done(error)
 
     def collect(self, next_deadline: int | None) -> Effects:
         """All effects since the last time."""

@@ -132,7 +132,7 @@ class Rebalancing:
         generation = group.generation
 
         def done(error: ErrorCode | None) -> None:
-            if error is not None:
+            if error is not None and group.state is not GroupState.DEAD:
                 self._out.problem(
                     f"group {group.group_id!r}: the empty generation {generation} could not be written ({error.name})"
                 )
