@@ -187,3 +187,66 @@ def test_a_static_member_whose_new_id_is_being_written_is_told_once_that_the_gro
 
     assert [ErrorCode.NOT_COORDINATOR] == [answer.response.error_code for answer in effects.answers]  # type: ignore[union-attr]  # that of a join has one
     assert driver.coordinator.next_deadline() is None
+
+
+def committed(driver: GroupDriver) -> list[int]:
+    """The offsets of the group."""
+    return [stored.offset for stored in driver.coordinator.committed(GROUP).values()]
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1), (2, 1, 3)])
+def test_the_commit_that_stands_last_in_the_log_counts_whichever_is_confirmed_first(order: tuple[int, ...]) -> None:
+    driver = GroupDriver.begin(confirm_writes=True)
+    for offset in (1, 2, 3):
+        driver.commit("", offset)
+
+    for number in order:
+        driver.take(driver.coordinator.written(number, 0))
+
+    after = GroupDriver.begin()
+    after.take(after.coordinator.load(driver.log, 0))
+    assert [3] == committed(driver) == committed(after)
+
+
+def test_a_commit_that_was_being_written_when_its_group_was_deleted_goes_if_its_partition_went_after_it() -> None:
+    driver = GroupDriver.begin(confirm_writes=True)
+    driver.commit("", 5)
+    driver.take(driver.coordinator.written(1, 0))
+    driver.commit("", 9)
+    driver.take(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
+
+    driver.take(driver.coordinator.written(2, 0))
+    driver.take(driver.coordinator.written(3, 0))
+
+    assert [] == committed(driver)
+
+
+def test_a_group_that_came_back_stays_when_it_is_confirmed_that_the_former_was_deleted_twice() -> None:
+    driver = GroupDriver.begin(confirm_writes=True)
+    driver.commit("", 5)
+    driver.take(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
+    driver.take(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
+    for number in (1, 2):
+        driver.take(driver.coordinator.written(number, 0))
+    driver.join("a")
+
+    driver.take(driver.coordinator.written(3, 0))
+
+    assert "CompletingRebalance" == driver.state()
+    assert ErrorCode.NONE is driver.beat("a")
+    assert [5] == committed(driver)
+
+
+def test_an_offset_does_not_expire_while_a_newer_one_is_being_written() -> None:
+    driver = GroupDriver.begin(confirm_writes=True)
+    driver.commit("", 5)
+    driver.take(driver.coordinator.written(1, 0))
+    driver.now = driver.coordinator.config.offsets_retention_ms - 1
+    driver.take(driver.coordinator.expire(driver.now))
+    driver.commit("", 9)
+
+    effects = driver.wait(driver.coordinator.config.offsets_retention_check_interval_ms)
+    driver.take(driver.coordinator.written(2, driver.now))
+
+    assert () == effects.writes
+    assert [9] == committed(driver)

@@ -6,6 +6,7 @@ Source: OffsetMetadataManager, GroupCoordinatorShard.cleanupGroupMetadata and de
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from assignor.coordinator.error_codes import ErrorCode
@@ -53,6 +54,10 @@ class Committing:
         self._rebalancing = rebalancing
         self._leading = leading
         self._check_timer = Timer(self._delete_expired, "")
+        # Commits of each group that are being written.
+        self._in_flight: Counter[str] = Counter()
+        # The latest write of each partition that is done, while other writes are not.
+        self._latest: dict[tuple[str, TopicPartition], int] = {}
 
     def look_for_expired(self, *, wanted: bool) -> None:
         """Look for what has expired at each interval from now on, or no more."""
@@ -95,11 +100,19 @@ class Committing:
         results: dict[int, ErrorCode],
         asked: Asked,
     ) -> None:
+        number = self._next_write()
+        self._in_flight[group.group_id] += 1
+
         def done(error: ErrorCode | None) -> None:
+            self._in_flight[group.group_id] -= 1
+            if not self._in_flight[group.group_id]:
+                del self._in_flight[group.group_id]
             if error is None:
                 # A group that ended while this was being written lives again by it.
                 kept = self._groups.get(group.group_id) or self._groups.create(group.group_id)
-                kept.offsets.update(stored)
+                for partition, offset in stored:
+                    if self._is_latest(group.group_id, partition, number):
+                        kept.offsets[partition] = offset
                 self._out.answer(asked, _committed(request, results))
             else:
                 for index, code in results.items():
@@ -108,6 +121,19 @@ class Committing:
 
         records = [offset_record(group.group_id, partition, offset) for partition, offset in stored]
         self._out.write(group.group_id, records, done)
+
+    def _next_write(self) -> int:
+        """The number that the next write will have."""
+        if self._out.is_settled:
+            self._latest.clear()
+        return self._out.last_write + 1
+
+    def _is_latest(self, group_id: str, partition: TopicPartition, number: int) -> bool:
+        """Whether no later write about a partition is done; what the log says last counts, whatever is told first."""
+        latest = max(self._latest.get((group_id, partition), 0), number)
+        if not self._out.is_settled:
+            self._latest[group_id, partition] = latest
+        return latest == number
 
     def _may_commit(self, request: OffsetCommitRequest) -> ClassicGroup | ErrorCode:
         """The group, or why not. A consumer that is no member may commit to a group that is empty, or not there yet."""
@@ -158,8 +184,8 @@ class Committing:
     def _delete_expired(self, _: Timer) -> None:
         """Delete offsets that are too old, and groups that are empty and have none left."""
         for group in list(self._groups.values()):
-            if group.state is GroupState.DEAD:
-                continue
+            if group.state is GroupState.DEAD or self._in_flight[group.group_id]:
+                continue  # what is being written may be newer than what has expired
             expired = list(expired_offsets(group, self._out.now, self._config.offsets_retention_ms))
             if group.state is GroupState.EMPTY and len(expired) == len(group.offsets):
                 self._end(group, expired, None)
@@ -170,12 +196,14 @@ class Committing:
     def _end(self, group: ClassicGroup, offsets: Iterable[TopicPartition], asked: Asked | None) -> None:
         """Write that a group is no more, with its offsets."""
         generation = group.generation
-        before = {partition: group.offsets[partition] for partition in offsets}
+        partitions = list(offsets)
+        number = self._next_write()
 
         def done(error: ErrorCode | None) -> None:
             if error is None:
-                _drop(group, before)
-                if group.state is GroupState.EMPTY and group.generation == generation:
+                self._drop(group.group_id, partitions, number)
+                is_there = self._groups.get(group.group_id) is group
+                if is_there and group.state is GroupState.EMPTY and group.generation == generation:
                     self._groups.discard(group)
                     if group.offsets:
                         # They were being written when the end was; all else of the group is gone from the log.
@@ -183,25 +211,25 @@ class Committing:
             if asked is not None:
                 self._out.answer(asked, DeleteGroupResponse(ErrorCode.NONE if error is None else error))
 
-        records = [offset_tombstone(group.group_id, partition) for partition in before]
+        records = [offset_tombstone(group.group_id, partition) for partition in partitions]
         self._out.write(group.group_id, [*records, group_tombstone(group.group_id)], done)
 
     def _forget(self, group: ClassicGroup, expired: list[TopicPartition]) -> None:
         """Write that offsets are no more."""
-        before = {partition: group.offsets[partition] for partition in expired}
+        number = self._next_write()
 
         def done(error: ErrorCode | None) -> None:
             if error is None:
-                _drop(group, before)
+                self._drop(group.group_id, expired, number)
 
         self._out.write(group.group_id, [offset_tombstone(group.group_id, partition) for partition in expired], done)
 
-
-def _drop(group: ClassicGroup, offsets: dict[TopicPartition, StoredOffset]) -> None:
-    """Forget offsets, but for those that were committed anew meanwhile."""
-    for partition, stored in offsets.items():
-        if group.offsets.get(partition) is stored:
-            del group.offsets[partition]
+    def _drop(self, group_id: str, partitions: list[TopicPartition], number: int) -> None:
+        """Forget offsets, but for those that were committed later."""
+        group = self._groups.get(group_id)
+        for partition in partitions:
+            if self._is_latest(group_id, partition, number) and group is not None:
+                group.offsets.pop(partition, None)
 
 
 def _committed(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
