@@ -56,6 +56,9 @@ MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
     (lambda: Commit("g", [("t", 0, 1)]), WrongTypeError, r"an offset must be an OffsetToCommit"),
     (lambda: Commit("g", [Offset("t", 2**31, 1)]), IllegalArgumentError, r"partition id cannot"),
     (lambda: Commit("g", [Offset("t", 0, 1, 5)]), WrongTypeError, r"metadata must be a str"),
+    (lambda: Commit("g", [Offset("t", 0, 1, "x" * 32_768)]), IllegalArgumentError, r"metadata has 32768 bytes"),
+    (lambda: Commit("g", [Offset("t", 0, 1, topic_id="t")]), IllegalArgumentError, r"topic_id is no uuid of 22 .*'t'"),
+    (lambda: Commit("g", [Offset("t", 0, 1, topic_id=7)]), WrongTypeError, r"topic_id must be a str"),
     (lambda: Config(group_max_size=0), IllegalArgumentError, r"group_max_size must be at least 1, not 0"),
     (lambda: Config(offsets_retention_ms="7d"), WrongTypeError, r"offsets_retention_ms must be an int"),
     (lambda: Config(9, 8), IllegalArgumentError, r"min_session_timeout_ms \(9\) is above max_"),
@@ -64,6 +67,7 @@ MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
     (lambda: Driven(assignor=RangeAssignor()), IllegalStateError, r"an assignor needs partitions_per_topic"),
     (lambda: Driven().heartbeat(None, 0), NullArgumentError, r"request must be a HeartbeatRequest"),
     (lambda: Driven().expire(0.5), WrongTypeError, r"now must be an int, not float"),
+    (lambda: Driven().expire(2**63), IllegalArgumentError, r"now cannot be over"),
     (lambda: Driven().written(3, 0), IllegalStateError, r"no write of number 3 waits"),
     (lambda: Driven().delete_group(3, 0), WrongTypeError, r"group_id must be a str"),
 ]
@@ -188,3 +192,30 @@ def test_an_id_that_is_in_use_is_not_given_out_again() -> None:
 
     with pytest.raises(IllegalStateError, match=r"gave 'same'; it must give an id that group 'g' never had"):
         alike.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
+
+
+class Number:
+    """What is no int, but can stand for one."""
+
+    def __index__(self) -> int:
+        return 3
+
+
+def test_numbers_of_a_commit_are_ints_whatever_was_given() -> None:
+    number: Any = Number()
+
+    request = OffsetCommitRequest("g", [OffsetToCommit("t0", number, number, "", number)])  # type: ignore[arg-type]  # the test
+
+    assert (OffsetToCommit("t0", 3, 3, "", 3),) == request.offsets
+    assert [int] * 3 == [type(value) for value in request.offsets[0] if value == 3]
+
+
+@pytest.mark.parametrize(("now", "retention_ms", "expires_at"), [(5, 2**63 - 1, 4 - 2**63), (-5, -(2**63), 2**63 - 5)])
+def test_a_time_that_is_too_large_to_be_kept_becomes_what_kafka_makes_of_it(
+    now: int, retention_ms: int, expires_at: int
+) -> None:
+    driver = GroupDriver.begin()
+    driver.now = now
+
+    assert ErrorCode.NONE is driver.commit("", 7, retention_time_ms=retention_ms, version=2)
+    assert [expires_at] == [stored.expires_at for stored in driver.coordinator.committed(GROUP).values()]

@@ -15,6 +15,7 @@ from assignor.coordinator.responses import DeleteGroupResponse, OffsetCommitResp
 from assignor.coordinator.state import ANSWERS, GroupState, RequestKind
 from assignor.coordinator.stored_offsets import StoredOffset, expired_offsets
 from assignor.coordinator.timers import Timer
+from assignor.coordinator.wrapping import wrapped
 from assignor.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Committing:
 
     def _stored(self, request: OffsetCommitRequest, entry: OffsetToCommit) -> StoredOffset:
         retention = request.retention_time_ms
-        expires_at = None if retention == -1 else self._out.now + retention
+        expires_at = None if retention == -1 else wrapped(self._out.now + retention, bits=64)
         return StoredOffset(
             entry.offset, entry.metadata or "", entry.leader_epoch, self._out.now, expires_at, entry.topic_id
         )

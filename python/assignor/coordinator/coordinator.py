@@ -57,6 +57,8 @@ _WRITE_ERRORS = {
     56: ErrorCode.NOT_COORDINATOR,  # KAFKA_STORAGE_ERROR
 }
 
+_TIME_BITS = 63
+
 _PASSED_ON = frozenset(ErrorCode) - {ErrorCode.NONE}
 
 
@@ -297,11 +299,12 @@ class Coordinator:
         return self._end()
 
     def _welcome(self, group: ClassicGroup) -> None:
+        # First of all: whatever else a group from a log has, its members have to come to their end.
+        for member in group.members.in_any_order():
+            self._rebalancing.restart_session(member)
         group.subscribed_topics = group.find_topics()
         group.led_here = self._leading.leads(group)
         self._leading.recall_topics(group)
-        for member in group.members.in_any_order():
-            self._rebalancing.restart_session(member)
         changed = self._leading.changed_topic(group)
         if len(group.members) > self.config.group_max_size:
             self._rebalancing.prepare(
@@ -353,7 +356,7 @@ class Coordinator:
 
     def _begin(self, now: int) -> None:
         """Do what has come due, and take the time on."""
-        if type(now) is not int:
+        if type(now) is not int or now.bit_length() > _TIME_BITS:
             now = read_int(now, "now", bits=64)
         if not self._started:
             self._started = True

@@ -16,6 +16,7 @@ from assignor.coordinator.largest import Largest
 from assignor.coordinator.member_table import MemberTable
 from assignor.coordinator.state import GroupEvent, GroupState, next_state
 from assignor.coordinator.subscribed_topics import CONSUMER, UnexpectedLengthError, read_topics
+from assignor.coordinator.wrapping import wrapped
 from assignor.hash_order import folded_hash, text_order
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ class ClassicGroup:
 
     def next_generation(self, now: int) -> None:
         """Begin the next generation, or become Empty where nobody is left."""
-        self.generation += 1
+        self.generation = wrapped(self.generation + 1, bits=32)
         self.protocol_name = self.select_protocol() if len(self.members) else None
         self.subscribed_topics = self.find_topics()
         self.move(GroupEvent.JOINED if len(self.members) else GroupEvent.EMPTIED, now)
@@ -349,7 +350,7 @@ class ClassicGroup:
 
     def find_topics(self) -> frozenset[str] | None:
         """What the members subscribe to, if they are consumers whose subscriptions can be read."""
-        if self.protocol_type != CONSUMER:
+        if self.protocol_type != CONSUMER or (self.protocol_name is None and len(self.members)):
             return None
         topics: set[str] = set()
         known: set[bytes] = set()

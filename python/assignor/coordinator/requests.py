@@ -11,6 +11,7 @@ kafka-clients 4.3.1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -37,6 +38,9 @@ LONGEST_TEXT = 2**15 - 1
 
 LONGEST_CLIENT_ID = LONGEST_TEXT - 64
 """The most bytes of a client id or instance id, of which a member id is made by adding to it."""
+
+_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
+"""128 bits in URL-safe base64; its last character carries two of them."""
 
 Entry = TypeVar("Entry")
 
@@ -275,7 +279,7 @@ class OffsetCommitRequest:
 
     Raises:
         WrongTypeError: A field is of another type.
-        IllegalArgumentError: A number does not fit, or a text is too long or no UTF-8.
+        IllegalArgumentError: A number does not fit, a text is too long or no UTF-8, or a topic id is no uuid.
 
     Example:
         >>> OffsetCommitRequest("orders", [OffsetToCommit("t0", 3, 17)]).offsets[0].offset
@@ -302,13 +306,10 @@ class OffsetCommitRequest:
             if not isinstance(entry, OffsetToCommit):
                 raise wrong_type(f"{what}: an offset", "an OffsetToCommit", entry)
             _check_texts(entry, what, "topic")
-            read_int(entry.partition, f"{what}: a partition id", bits=32)
-            read_int(entry.offset, f"{what}: an offset", bits=64)
-            read_int(entry.leader_epoch, f"{what}: a leader epoch", bits=32)
-            if entry.metadata is not None:
-                check_name(entry.metadata, f"{what}: an offset's metadata")
-            _check_optional(entry, what, "topic_id")
-        _set(self, "offsets", offsets)
+            _check_optional(entry, what, "metadata")
+            if entry.topic_id is not None:
+                _check_topic_id(entry.topic_id, what)
+        _set(self, "offsets", tuple(_with_numbers(entry, what) for entry in offsets))
 
 
 Request = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | OffsetCommitRequest
@@ -348,6 +349,19 @@ def _check_optional(holder: object, what: str, *fields: str) -> None:
         value = getattr(holder, field)
         if value is not None:
             _check_text(value, f"{what}: {field}")
+
+
+def _check_topic_id(value: object, what: str) -> None:
+    if not _TOPIC_ID.fullmatch(check_name(value, f"{what}: topic_id")):
+        raise IllegalArgumentError(f"{what}: topic_id is no uuid of 22 characters of base64: {shown(value)}")
+
+
+def _with_numbers(entry: OffsetToCommit, what: str) -> OffsetToCommit:
+    return entry._replace(
+        partition=read_int(entry.partition, f"{what}: a partition id", bits=32),
+        offset=read_int(entry.offset, f"{what}: an offset", bits=64),
+        leader_epoch=read_int(entry.leader_epoch, f"{what}: a leader epoch", bits=32),
+    )
 
 
 def _blob(value: object, what: str) -> bytes:
