@@ -64,6 +64,12 @@ MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
     (lambda: Config(9, 8), IllegalArgumentError, r"min_session_timeout_ms \(9\) is above max_"),
     (lambda: Driven({}), WrongTypeError, r"config must be a CoordinatorConfig, not dict"),
     (lambda: Driven(confirm_writes=1), WrongTypeError, r"confirm_writes must be a bool"),
+    (lambda: Driven(member_ids="a-1"), WrongTypeError, r"member_ids must be a callable"),
+    (
+        lambda: Driven(assignor="range", partitions_per_topic={}),
+        WrongTypeError,
+        r"assignor must be a PartitionAssignor",
+    ),
     (lambda: Driven(assignor=RangeAssignor()), IllegalStateError, r"an assignor needs partitions_per_topic"),
     (lambda: Driven().heartbeat(None, 0), NullArgumentError, r"request must be a HeartbeatRequest"),
     (lambda: Driven().expire(0.5), WrongTypeError, r"now must be an int, not float"),
@@ -219,3 +225,42 @@ def test_a_time_that_is_too_large_to_be_kept_becomes_what_kafka_makes_of_it(
 
     assert ErrorCode.NONE is driver.commit("", 7, retention_time_ms=retention_ms, version=2)
     assert [expires_at] == [stored.expires_at for stored in driver.coordinator.committed(GROUP).values()]
+
+
+def fails(prefix: str) -> str:
+    """What cannot give ids."""
+    raise ZeroDivisionError(prefix)
+
+
+@pytest.mark.parametrize("version", [3, 9])
+@pytest.mark.parametrize(
+    ("member_ids", "error"),
+    [
+        (lambda _: "", IllegalStateError),
+        (lambda _: None, IllegalStateError),
+        (lambda _: "m" * 32_768, IllegalStateError),
+        (lambda _: "\ud800", IllegalStateError),
+        (fails, ZeroDivisionError),
+    ],
+)
+def test_a_group_that_no_member_id_could_be_made_for_is_not_there(
+    member_ids: Any, error: type[Exception], version: int
+) -> None:
+    coordinator = Coordinator(AT_ONCE, member_ids=member_ids)
+
+    with pytest.raises(error):
+        coordinator.join_group(JoinGroupRequest(GROUP, protocols=RANGE, version=version), 0)
+
+    assert () == coordinator.groups()
+    assert () == coordinator.expire(0).writes
+
+
+def test_a_member_id_that_was_given_out_and_is_not_used_yet_is_not_given_again() -> None:
+    coordinator = Coordinator(AT_ONCE, member_ids="{}-1".format)
+    join = JoinGroupRequest(GROUP, protocols=RANGE, client_id="a")
+    coordinator.join_group(join, 0)
+
+    with pytest.raises(IllegalStateError, match=r"gave 'a-1'; it must give an id that group 'orders' never had"):
+        coordinator.join_group(join, 0)
+
+    assert (GROUP,) == coordinator.groups()

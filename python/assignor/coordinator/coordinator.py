@@ -110,6 +110,10 @@ class Coordinator:
             raise wrong_type("Coordinator: config", "a CoordinatorConfig", config)
         if not isinstance(confirm_writes, bool):
             raise wrong_type("Coordinator: confirm_writes", "a bool", confirm_writes)
+        if member_ids is not None and not callable(member_ids):
+            raise wrong_type("Coordinator: member_ids", "a callable", member_ids)
+        if assignor is not None and not isinstance(getattr(assignor, "name", None), str):
+            raise wrong_type("Coordinator: assignor", "a PartitionAssignor with a name", assignor)
         if assignor is not None and partitions_per_topic is None:
             raise IllegalStateError("Coordinator: an assignor needs partitions_per_topic, the topics to assign from")
         self.config = config
@@ -147,6 +151,8 @@ class Coordinator:
 
         Raises:
             WrongTypeError: The request or the time is of another type.
+            IllegalStateError: `member_ids` gave no id, or one that the group has. What it raises passes. In both cases
+                the group is as it was, and what had come due is in the effects of the next call.
         """
         return self._handle(request, JoinGroupRequest, self._joining.join, now, correlation)
 

@@ -20,10 +20,12 @@ from assignor.coordinator.replies import (
     shown_protocol,
     sync_failed,
 )
+from assignor.coordinator.requests import LONGEST_TEXT, is_text
 from assignor.coordinator.responses import JoinGroupResponse
 from assignor.coordinator.state import ANSWERS, Deed, GroupState, RequestKind
 from assignor.coordinator.subscribed_topics import subscribes_anew
 from assignor.errors import IllegalStateError
+from assignor.model import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +82,17 @@ class Joining:
                 self._fail(asked, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
                 return
             group = self._groups.create(request.group_id)
+        try:
+            self._admit(group, request, asked)
+        except Exception:
+            if is_new:
+                self._groups.discard(group)  # nothing was written of it
+            raise
+        if is_new:
+            self._write_new(group, asked)
+
+    def _admit(self, group: ClassicGroup, request: JoinGroupRequest, asked: Asked) -> None:
+        """Handle a join to a group that is there."""
         if not self._has_room(group, request.member_id):
             self._rebalancing.remove(group, request.member_id)
             self._fail(asked, ErrorCode.GROUP_MAX_SIZE_REACHED, "")
@@ -87,8 +100,6 @@ class Joining:
             self._join_known(group, request, asked)
         else:
             self._join_new(group, request, asked)
-        if is_new:
-            self._write_new(group, asked)
 
     def _write_new(self, group: ClassicGroup, asked: Asked) -> None:
         """Write down that the group exists."""
@@ -288,9 +299,10 @@ class Joining:
 
     def _make_id(self, group: ClassicGroup, prefix: str) -> str:
         member_id = self._member_ids(prefix)
-        if not isinstance(member_id, str) or not member_id or member_id in group.members:
+        if not is_text(member_id) or not member_id or member_id in group.members or member_id in group.pending_joins:
             raise IllegalStateError(
-                f"member_ids({prefix!r}) gave {member_id!r}; it must give an id that group {group.group_id!r} never had"
+                f"member_ids({shown(prefix)}) gave {shown(member_id)}; it must give an id that group {group.group_id!r} "
+                f"never had, of at most {LONGEST_TEXT} bytes of UTF-8"
             )
         return member_id
 

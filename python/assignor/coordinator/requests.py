@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from assignor._engine import as_bytes
-from assignor.errors import IllegalArgumentError
+from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.model import check_name, read_int, shown, wrong_type
 
 __all__ = [
@@ -337,6 +337,15 @@ def _check_text(value: object, what: str, longest: int = LONGEST_TEXT) -> None:
     size = len(check_name(value, what).encode())
     if size > longest:
         raise IllegalArgumentError(f"{what} has {size} bytes of UTF-8, more than {longest}: {shown(value)}")
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is text that Kafka's messages and records can carry."""
+    try:
+        _check_text(value, "")
+    except (IllegalArgumentError, WrongTypeError):
+        return False
+    return True
 
 
 def _check_texts(holder: object, what: str, *fields: str) -> None:
