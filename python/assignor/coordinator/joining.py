@@ -301,8 +301,8 @@ class Joining:
         member_id = self._member_ids(prefix)
         if not is_text(member_id) or not member_id or member_id in group.members or member_id in group.pending_joins:
             raise IllegalStateError(
-                f"member_ids({shown(prefix)}) gave {shown(member_id)}; it must give an id that group {group.group_id!r} "
-                f"never had, of at most {LONGEST_TEXT} bytes of UTF-8"
+                f"member_ids({shown(prefix)}) gave {shown(member_id)}; it must give an id that group "
+                f"{group.group_id!r} never had, of at most {LONGEST_TEXT} bytes of UTF-8"
             )
         return member_id
 

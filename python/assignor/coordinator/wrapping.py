@@ -16,4 +16,5 @@ def wrapped(number: int, *, bits: int) -> int:
         >>> wrapped(2**31 - 1, bits=32), wrapped(2**31, bits=32), wrapped(-5, bits=64)
         (2147483647, -2147483648, -5)
     """
-    return (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    beyond = 1 << (bits - 1)
+    return (number + beyond) % (2 * beyond) - beyond
