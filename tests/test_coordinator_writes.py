@@ -250,3 +250,16 @@ def test_an_offset_does_not_expire_while_a_newer_one_is_being_written() -> None:
 
     assert () == effects.writes
     assert [9] == committed(driver)
+
+
+def test_a_static_member_whose_new_id_takes_long_to_be_written_can_expire_afterwards() -> None:
+    driver = stable(group_instance_id="i", version=5)
+    driver.join("a", member_id="", group_instance_id="i", version=5)
+    driver.wait(30_000)
+
+    driver.take(driver.coordinator.written(3, driver.now))
+
+    assert ErrorCode.NONE is driver.answers["a", "join"].error_code  # type: ignore[union-attr]  # that of a join has one
+    assert "Stable" == driver.state()
+    driver.wait(10_000)
+    assert "Empty" == driver.state()

@@ -293,6 +293,9 @@ class Joining:
                     response = generation_joined(group, new, new.join, leader=leader)
                 self._out.answer(new.join, response)
                 group.await_join(new, None)
+                if new.timer.deadline is None:
+                    # Its session ended while the write took its time, which is no fault of the member's.
+                    self._rebalancing.restart_session(new)
 
         assignment = {member.member_id: member.assignment for member in group.members.in_any_order()}
         self._out.write(group.group_id, [group_record(group, assignment)], done)
