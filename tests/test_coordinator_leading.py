@@ -128,6 +128,20 @@ def test_an_assignor_that_fails_leaves_everybody_what_they_had() -> None:
     )
 
 
+@pytest.mark.parametrize("rubbish", [None, 7, {"a-1": None}, {"a-1": [7]}, {"a-1": [("\ud800", 0)]}])
+def test_whoever_had_nothing_when_an_assignor_returns_rubbish_can_read_that(rubbish: Any) -> None:
+    class Rubbish(RangeAssignor):
+        def assign(self, *_: Any) -> Any:
+            return rubbish
+
+    driver = GroupDriver.begin(assignor=Rubbish(), partitions_per_topic=TOPICS)
+    driver.join("a")
+
+    assert {"a-1": []} == assigned(driver)
+    assert "the assignor 'range' failed, and everybody keeps what they had" in driver.problems[-1]
+    assert "Stable" == driver.state()
+
+
 def test_the_answer_is_in_the_version_of_the_oldest_member() -> None:
     driver = led()
     driver.join("a", protocols=(("range", encode_subscription(Subscription(("t0",)), version=1)),))

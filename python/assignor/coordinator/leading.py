@@ -137,7 +137,9 @@ class Leading:
                 f"group {group.group_id!r}: the assignor {self._assignor.name!r} failed, and everybody keeps what they "
                 f"had: {type(error).__name__}: {error}"
             )
-            return {member.member_id: member.assignment for member in group.members}
+            # Who had nothing is told so in words: a Java consumer stops when it gets no bytes.
+            nothing = wire.encode_assignment((), version=0)
+            return {member.member_id: member.assignment or nothing for member in group.members}
 
     def _assign_by_range(self, group: ClassicGroup, members: list[GroupMember]) -> dict[str, bytes]:
         """Straight from bytes to bytes in the engine."""
