@@ -283,7 +283,8 @@ class Coordinator:
         Args:
             records: Key and value of each record of a partition of `__consumer_offsets`, in the order of the log and
                 without those of aborted transactions.
-            now: The time; sessions begin anew then. None is the latest time that this coordinator knows.
+            now: The time; sessions begin anew then. None is the latest time that this coordinator knows, which is 0 for
+                one that was told none: by the clock of a computer all sessions would be over with the next call.
 
         Returns:
             What comes of it: groups that are larger than allowed rebalance, and so do those that the coordinator leads
@@ -291,7 +292,8 @@ class Coordinator:
             `problems` says how many.
 
         Raises:
-            WireError: A record cannot be read. Nothing is loaded then.
+            WireError: A record cannot be read. Nothing is loaded then, but what had come due is in the effects of the
+                next call.
             IllegalStateError: One of the groups is there already. Nothing is loaded then.
         """
         self._begin(self._out.now if now is None else now)
