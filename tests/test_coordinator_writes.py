@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from assignor.coordinator import ErrorCode, JoinGroupRequest, JoinGroupResponse, LeaveGroupResponse, SyncGroupResponse
+from assignor.coordinator import (
+    ErrorCode,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    SyncGroupResponse,
+)
 from assignor.errors import IllegalStateError
 from assignor.model import TopicPartition
 from group_driver import GROUP, RANGE, GroupDriver
@@ -262,4 +270,23 @@ def test_a_static_member_whose_new_id_takes_long_to_be_written_can_expire_afterw
     assert ErrorCode.NONE is driver.answers["a", "join"].error_code  # type: ignore[union-attr]  # that of a join has one
     assert "Stable" == driver.state()
     driver.wait(10_000)
+    assert "Empty" == driver.state()
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_static_member_that_is_gone_or_came_back_again_does_not_get_its_old_id_back(leaves: bool) -> None:
+    driver = stable(group_instance_id="i", version=5)
+    driver.join("a", member_id="", group_instance_id="i", version=5)
+    if leaves:
+        leaving = LeaveGroupRequest(GROUP, [LeavingMember("", "i")])
+        driver.take(driver.coordinator.leave_group(leaving, driver.now, ("admin", "leave")))
+    else:
+        driver.join("a", member_id="", group_instance_id="i", version=5)
+
+    for number in (3, 4):
+        driver.take(driver.coordinator.write_failed(number, 19, 0))
+
+    members = driver.coordinator.describe(GROUP).members
+    assert ([] if leaves else ["i-2"]) == [each.member_id for each in members]
+    driver.wait(60_000)
     assert "Empty" == driver.state()

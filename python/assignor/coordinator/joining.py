@@ -272,9 +272,10 @@ class Joining:
             if group.state is GroupState.DEAD:
                 return  # whoever waited was told
             if error is not None:
-                group.update(new, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
-                restored = self._succeed(group, new, old.member_id)
-                self._rebalancing.restart_session(restored)
+                if group.members.get(new.member_id) is new:  # and has no successor of its own yet, nor left
+                    group.update(new, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
+                    restored = self._succeed(group, new, old.member_id)
+                    self._rebalancing.restart_session(restored)
                 named = asked.version >= JOIN_WITH_PROTOCOL_TYPE
                 protocol_type = group.protocol_type if named else None
                 failed = JoinGroupResponse(
