@@ -278,7 +278,7 @@ def test_a_static_member_that_is_gone_or_came_back_again_does_not_get_its_old_id
     driver = stable(group_instance_id="i", version=5)
     driver.join("a", member_id="", group_instance_id="i", version=5)
     if leaves:
-        leaving = LeaveGroupRequest(GROUP, [LeavingMember("", "i")])
+        leaving = LeaveGroupRequest(GROUP, (LeavingMember("", "i"),))
         driver.take(driver.coordinator.leave_group(leaving, driver.now, ("admin", "leave")))
     else:
         driver.join("a", member_id="", group_instance_id="i", version=5)
