@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,13 @@ SHARED = ["broker", "spark"]
 hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_kept_is_out_of_sight() -> None:
+    """What earlier files keep, such as vectors, costs those nothing that call the collector again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", params=ENGINES)
