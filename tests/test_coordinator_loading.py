@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assignor.coordinator import ErrorCode, RebalanceCause
+from assignor.coordinator import CoordinatorConfig, ErrorCode, RebalanceCause
 from assignor.coordinator.effects import LogRecord
 from assignor.offsets import Record, encode_record
 from group_driver import GROUP, RANGE, GroupDriver
@@ -94,3 +94,25 @@ def test_after_the_largest_generation_comes_the_least() -> None:
     assert -(2**31) == answer.generation_id
     assert driver.sync("a", {"a": b"x"}) is not None
     assert "Stable" == driver.state()
+
+
+def test_sessions_begin_with_the_first_time_that_is_told() -> None:
+    driver = GroupDriver.begin()
+    driver.ids["a"], driver.generations["a"] = "a-1", 7
+    driver.take(driver.coordinator.load([record()]))
+    assert "Stable" == driver.state()
+    assert driver.coordinator.next_deadline() is None
+
+    driver.now = 1_795_000_000_000
+    assert ErrorCode.NONE is driver.beat("a")
+
+    assert driver.now + SESSION_MS == driver.coordinator.next_deadline()
+
+
+def test_a_group_too_large_rebalances_with_the_first_time_that_is_told() -> None:
+    driver = GroupDriver.begin(CoordinatorConfig(group_max_size=1))
+    driver.take(driver.coordinator.load([record(member(), member(memberId="b-2"))]))
+
+    effects = driver.coordinator.expire(1_795_000_000_000)
+
+    assert [(RebalanceCause.OVER_CAPACITY, 1_795_000_000_000)] == [(each.cause, each.at) for each in effects.rebalances]

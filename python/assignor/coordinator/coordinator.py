@@ -118,6 +118,7 @@ class Coordinator:
             raise IllegalStateError("Coordinator: an assignor needs partitions_per_topic, the topics to assign from")
         self.config = config
         self._started = False
+        self._arrived: list[ClassicGroup] = []
         self._dead = 0
         self._out = Outbox(confirm_writes=confirm_writes)
         self._timers = Timers()
@@ -283,8 +284,8 @@ class Coordinator:
         Args:
             records: Key and value of each record of a partition of `__consumer_offsets`, in the order of the log and
                 without those of aborted transactions.
-            now: The time; sessions begin anew then. None is the latest time that this coordinator knows, which is 0 for
-                one that was told none: by the clock of a computer all sessions would be over with the next call.
+            now: The time; sessions begin anew then. None is the latest time that this coordinator knows; where it knows
+                none, sessions begin with the next call that tells it.
 
         Returns:
             What comes of it: groups that are larger than allowed rebalance, and so do those that the coordinator leads
@@ -296,15 +297,23 @@ class Coordinator:
                 next call.
             IllegalStateError: One of the groups is there already. Nothing is loaded then.
         """
-        self._begin(self._out.now if now is None else now)
+        if now is not None or self._started:
+            self._begin(self._out.now if now is None else now)
         groups, problems = read_groups(records, self._groups)
         for problem in problems:
             self._out.problem(problem)
         for group in groups:
             self._dead -= group.group_id in self._groups
             self._groups[group.group_id] = group
-            self._guarded(group.group_id, self._welcome, group)
+        self._arrived += groups
+        if self._started:
+            self._welcome_all()
         return self._end()
+
+    def _welcome_all(self) -> None:
+        for group in self._arrived:
+            self._guarded(group.group_id, self._welcome, group)
+        self._arrived.clear()
 
     def _welcome(self, group: ClassicGroup) -> None:
         # First of all: whatever else a group from a log has, its members have to come to their end.
@@ -369,11 +378,14 @@ class Coordinator:
         if not self._started:
             self._started = True
             self._out.now = now
+            self._welcome_all()
         self._fire(now)
         self._out.now = max(self._out.now, now)
 
     def _end(self) -> Effects:
         """Do what is due at once, and give all effects."""
+        if not self._started:
+            return self._out.collect(None)
         self._committing.look_for_expired(wanted=len(self._groups) > self._dead)
         self._fire(self._out.now)
         return self._out.collect(self._timers.next_deadline())

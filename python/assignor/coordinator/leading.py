@@ -124,6 +124,12 @@ class Leading:
 
         A member whose subscription cannot be read gets nothing. Where the assignor fails everybody keeps what they had.
         """
+        assigned = self._decide(group)
+        # Who gets nothing is told so in words: a Java consumer stops when it gets no bytes.
+        nothing = wire.encode_assignment((), version=0)
+        return {member.member_id: assigned.get(member.member_id) or nothing for member in group.members}
+
+    def _decide(self, group: ClassicGroup) -> dict[str, bytes]:
         assert self._assignor is not None
         try:
             if type(self._assignor) is RangeAssignor and self._assignor.engine == "rust":
@@ -137,9 +143,7 @@ class Leading:
                 f"group {group.group_id!r}: the assignor {self._assignor.name!r} failed, and everybody keeps what they "
                 f"had: {type(error).__name__}: {error}"
             )
-            # Who had nothing is told so in words: a Java consumer stops when it gets no bytes.
-            nothing = wire.encode_assignment((), version=0)
-            return {member.member_id: member.assignment or nothing for member in group.members}
+            return {member.member_id: member.assignment for member in group.members}
 
     def _assign_by_range(self, group: ClassicGroup, members: list[GroupMember]) -> dict[str, bytes]:
         """Straight from bytes to bytes in the engine."""
