@@ -6,10 +6,12 @@ import contextlib
 import functools
 import gc
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 import vector_files
 from assignor.errors import MissingDependencyError
@@ -19,13 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
 
     from broker.cluster import Cluster
     from broker.recording import Recording
     from broker.story import Story
 
-SHARED = ["broker", "spark"]
-"""Markers of tests that share what takes long to start."""
+SHARED = {"broker": ("test_broker_", "test_member_oracle", "test_record_oracle"), "spark": ("test_spark_",)}
+"""How the files begin whose tests share what takes long to start."""
 
 hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
@@ -87,16 +90,27 @@ def tell(broker: Cluster) -> Iterator[Callable[..., Story]]:
         recording.write(vector_files.OWN_FOLDER / recording.FILE, told)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers each file stays with one of them, and so do all that share a broker or a Spark session.
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
+    """With several workers each file stays with one of them, and so do all that share a broker or a Spark session."""
 
-    These come first: they take the longest, and wait for most of it.
-    """
-    groups = {item: next(filter(item.get_closest_marker, SHARED), item.path.stem) for item in items}
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: SHARED.index(groups[item]) if groups[item] in SHARED else len(SHARED))
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(Path(nodeid.partition("::")[0]).name)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """How tests are shared out."""
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is shared comes first: it takes the longest, and waits for most of it."""
+    items.sort(key=lambda item: _group(item.path.name) not in SHARED)
+
+
+def _group(file: str) -> str:
+    """What the tests of a file share, or the file itself."""
+    return next((group for group, names in SHARED.items() if file.startswith(names)), file)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
