@@ -173,7 +173,7 @@ class Life:
         beating, told = _timed(beat)
         self.now += len(beats) // 100
         require(len(told) == len(beats), "heartbeats")
-        require({answer.response.error_code for answer in told} == {ErrorCode.NONE}, "heartbeats")  # type: ignore[union-attr]
+        require({answer.response.error_code for answer in told} == {ErrorCode.NONE}, "heartbeats")  # type: ignore[union-attr]  # a heartbeat's has one
         return {"making heartbeats": making, "heartbeats": beating}
 
     def expire_a_tenth(self) -> Phases:
@@ -277,7 +277,7 @@ class Life:
         require(len(told) == self.crowd.size, f"{len(told):,} answers to {self.crowd.size:,} syncs")
         responses: list[Any] = [answer.response for answer in told]
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "syncs")
-        given = {each.correlation.member_id: each.response.assignment for each in told[: self.crowd.members]}  # type: ignore[attr-defined, union-attr]
+        given = {each.correlation.member_id: each.response.assignment for each in told[: self.crowd.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
         first = told[0].correlation.group_id  # type: ignore[attr-defined]
         require(given == dict(self.lead(int(first.removeprefix("group-")))), "assignments")
         state = self.coordinator.describe("group-0").state

@@ -251,7 +251,7 @@ def _deleted(response: DeleteGroupResponse, given: Json, version: int) -> Json:
     }
 
 
-def _known(found: Json, needs: set[str], takes: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def _known(found: Json, needs: set[str], takes: set[str] = frozenset()) -> None:  # type: ignore[assignment]  # nothing is added to it
     if not needs <= found.keys() <= needs | takes:
         raise ValueError(f"fields unknown or missing: {sorted(found.keys() ^ needs)}")
 

@@ -135,7 +135,7 @@ wrong_name(
     "static",
     joining,
     "generation_joined",
-    lambda *arguments, leader=None, right=generation_joined, **named: right(*arguments, **named),  # noqa: ARG005
+    lambda *arguments, leader=None, right=generation_joined, **named: right(*arguments, **named),  # noqa: ARG005 - the right one's signature
 )
 wrong_name(
     "there is no SkipAssignment",

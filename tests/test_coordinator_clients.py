@@ -366,7 +366,7 @@ def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) ->
                     crowd.join(rng.choice(KINDS), session_ms=SHORT_SESSION)
             wanted = len(server.exchanges) + rng.choice([0, 0, 1, 5, 20])
             server.news.until(
-                lambda: not crowd.members or wanted <= len(server.exchanges),  # noqa: B023
+                lambda: not crowd.members or wanted <= len(server.exchanges),  # noqa: B023 - called within the round
                 lambda: f"silence after {happens}:\n{crowd}",  # noqa: B023
             )
         settled = crowd.settle()

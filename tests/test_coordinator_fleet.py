@@ -126,10 +126,10 @@ def test_members_of_the_fleet_go_on(coordinator: Coordinator) -> None:
             who = member["memberId"], member["groupInstanceId"]
             protocol = value["protocolType"], value["protocol"]
             (answer,) = coordinator.heartbeat(HeartbeatRequest(group, value["generation"], *who), 0).answers
-            assert ErrorCode.NONE is answer.response.error_code  # type: ignore[union-attr]
+            assert ErrorCode.NONE is answer.response.error_code  # type: ignore[union-attr]  # what was asked has it
             sync = SyncGroupRequest(group, value["generation"], *who, *protocol)
             (answer,) = coordinator.sync_group(sync, 0).answers
-            assert member["assignment"] == answer.response.assignment  # type: ignore[union-attr]
+            assert member["assignment"] == answer.response.assignment  # type: ignore[union-attr]  # what was asked has it
             if member["memberId"] == value["leader"]:
                 leaders += 1
                 continue
@@ -141,7 +141,7 @@ def test_members_of_the_fleet_go_on(coordinator: Coordinator) -> None:
                 group_instance_id=who[1],
             )
             (answer,) = coordinator.join_group(join, 0).answers
-            assert (value["leader"], value["generation"]) == (answer.response.leader, answer.response.generation_id)  # type: ignore[union-attr]
+            assert (value["leader"], value["generation"]) == (answer.response.leader, answer.response.generation_id)  # type: ignore[union-attr]  # what was asked has it
             followers += 1
     assert leaders > 5
     assert followers > 10

@@ -164,7 +164,7 @@ class AioKafka:
     def committed(self, partitions: Partitions) -> Offsets:
         async def ask() -> Mapping[Any, Any]:
             wanted = [self._partition(*at) for at in partitions]
-            return await self._consumer._coordinator.fetch_committed_offsets(wanted)  # type: ignore[no-any-return]
+            return await self._consumer._coordinator.fetch_committed_offsets(wanted)  # type: ignore[no-any-return]  # aiokafka ships no types
 
         found = self._runner.run(ask())
         return {(at.topic, at.partition): (stored.offset, stored.metadata) for at, stored in found.items()}

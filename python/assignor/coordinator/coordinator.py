@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from assignor.coordinator.cause import RebalanceCause
 from assignor.coordinator.committing import Committing
 from assignor.coordinator.config import CoordinatorConfig
-from assignor.coordinator.error_codes import ErrorCode
+from assignor.coordinator.error_codes import ErrorCode, told_of
 from assignor.coordinator.group import BrokenGroupError
 from assignor.coordinator.groups import Groups
 from assignor.coordinator.joining import Joining
@@ -48,18 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinator"]
 
-_WRITE_ERRORS = {
-    # What a log says, by number, and what members are told (appendGroupMetadataErrorToResponseError).
-    3: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # UNKNOWN_TOPIC_OR_PARTITION
-    6: ErrorCode.NOT_COORDINATOR,  # NOT_LEADER_OR_FOLLOWER
-    7: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # REQUEST_TIMED_OUT
-    19: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # NOT_ENOUGH_REPLICAS
-    56: ErrorCode.NOT_COORDINATOR,  # KAFKA_STORAGE_ERROR
-}
-
 _TIME_BITS = 63
-
-_PASSED_ON = frozenset(ErrorCode) - {ErrorCode.NONE}
 
 
 class Coordinator:
@@ -266,7 +255,7 @@ class Coordinator:
         Raises:
             IllegalStateError: No write of that number waits.
         """
-        return self._go_on(number, _told_of(int(error)), now)
+        return self._go_on(number, told_of(int(error)), now)
 
     def _go_on(self, number: int, error: ErrorCode | None, now: int) -> Effects:
         self._begin(now)
@@ -404,13 +393,6 @@ class Coordinator:
             deed(*arguments)
         except BrokenGroupError as error:
             self._out.problem(f"group {group_id!r}: {error}")
-
-
-def _told_of(error: int) -> ErrorCode:
-    """What members are told of a log's error; one that is not translated passes, if it is one of ours."""
-    if error in _WRITE_ERRORS:
-        return _WRITE_ERRORS[error]
-    return ErrorCode(error) if error in _PASSED_ON else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _with_random_uuid(prefix: str) -> str:

@@ -1,13 +1,14 @@
 """The error codes with which a coordinator of classic groups answers, under Kafka's names.
 
-Source: org.apache.kafka.common.protocol.Errors, kafka-clients 4.3.1.
+Source: org.apache.kafka.common.protocol.Errors, kafka-clients 4.3.1, and
+GroupMetadataManager.appendGroupMetadataErrorToResponseError, kafka-group-coordinator 4.3.1.
 """
 
 from __future__ import annotations
 
 import enum
 
-__all__ = ["ErrorCode"]
+__all__ = ["ErrorCode", "told_of"]
 
 
 class ErrorCode(enum.IntEnum):
@@ -31,3 +32,26 @@ class ErrorCode(enum.IntEnum):
     MEMBER_ID_REQUIRED = 79
     GROUP_MAX_SIZE_REACHED = 81
     FENCED_INSTANCE_ID = 82
+
+
+_TRANSLATED = {
+    3: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # UNKNOWN_TOPIC_OR_PARTITION
+    6: ErrorCode.NOT_COORDINATOR,  # NOT_LEADER_OR_FOLLOWER
+    7: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # REQUEST_TIMED_OUT
+    19: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # NOT_ENOUGH_REPLICAS
+    56: ErrorCode.NOT_COORDINATOR,  # KAFKA_STORAGE_ERROR
+}
+
+_PASSED_ON = frozenset(ErrorCode) - {ErrorCode.NONE}
+
+
+def told_of(error: int) -> ErrorCode:
+    """What members are told of a log's error; one that is not translated passes, if it is one of ours.
+
+    Example:
+        >>> told_of(19).name, told_of(16).name, told_of(10).name
+        ('COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'UNKNOWN_SERVER_ERROR')
+    """
+    if error in _TRANSLATED:
+        return _TRANSLATED[error]
+    return ErrorCode(error) if error in _PASSED_ON else ErrorCode.UNKNOWN_SERVER_ERROR
