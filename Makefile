@@ -34,7 +34,7 @@ demo: build ## Report on the recorded fleet in data/fleet_webshop
 
 test: build ## Run every test but the long profiles
 	cargo test --locked --quiet
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long" --numprocesses $(WORKERS) --no-loadscope-reorder
 
 test-long: build ## Run the long profiles too (fuzz, exhaustive)
 	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet

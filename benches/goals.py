@@ -142,6 +142,10 @@ ALL_AT_ONCE = {"re": 10, "google-re2": 10, "google-re2 Set": 4}
 NEW_PATTERN = 20
 """How many times as long Python's re should take for a pattern that is new."""
 
+GROWN = 3
+"""How many times as long a request to the coordinator may take in a group of 10,000 as in one of 100, or among 100,000
+groups as among 100."""
+
 
 def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
     """JMH's points of ratio 10, but for the largest, which take Java minutes."""
@@ -168,6 +172,11 @@ class Selection:
         matched: How many topics and how many patterns; the last are the most.
         partitions: Of the groups whose memory is measured.
         checked: The groups, and their shapes, on which the checks of input are timed.
+        crowds: Of the coordinator: how many groups, and how many members each has.
+        crowd_rounds: How often each of them rebalances.
+        group_sizes: Members of the groups in which the cost of one request is compared.
+        group_counts: Numbers of groups, for the same.
+        served: Members of the group that is given to a real broker; with none there is no broker.
     """
 
     pace: Pace
@@ -180,6 +189,11 @@ class Selection:
     matched: Sequence[tuple[int, int]]
     partitions: int = 1_000_000
     checked: Sequence[tuple[Workload, Shape]] = ()
+    crowds: Sequence[tuple[int, int]] = ((1, 10_000), (100_000, 3))
+    crowd_rounds: int = 5
+    group_sizes: Sequence[int] = (10, 100, 1_000, 10_000)
+    group_counts: Sequence[int] = (100, 1_000, 10_000, 100_000)
+    served: int = 10_000
 
 
 _WORKLOADS = list(dict.fromkeys(goal.workload for goal in OVER_PEERS))
@@ -223,6 +237,11 @@ SELECTIONS = {
         growing=dict.fromkeys(get_args(Axis), Workload(50, 10, 20)),
         matched=[(200, 1), (200, 20)],
         partitions=100_000,
+        crowds=((1, 100), (100, 3)),
+        crowd_rounds=2,
+        group_sizes=(10, 100, 200),
+        group_counts=(100, 200),
+        served=100,
     ),
     "default": _DEFAULT,
     "all": replace(

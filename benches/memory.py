@@ -67,12 +67,12 @@ def main(arguments: Sequence[str]) -> None:
     call({"t": 2}, {"a": ["t"], "b": ["t"]})  # so that what only the first call needs is not counted
     given = workload.partitions_per_topic(), workload.subscriptions()
     gc.collect()
-    _give_back()
+    give_back()
     before = _reset_peak()
     result = call(*given)
-    peak = _resident("VmHWM")
-    _give_back()
-    alive = _resident("VmRSS")
+    peak = resident("VmHWM")
+    give_back()
+    alive = resident("VmRSS")
     del given  # the collector should walk through the result, not through what it was made from
     collect = []
     for _ in range(COLLECTIONS):
@@ -87,17 +87,17 @@ def _reset_peak() -> int | None:
     """Makes what is in memory now the highest so far, and answers it."""
     if RESET.exists():
         RESET.write_text("5", encoding="ascii")
-    return _resident("VmRSS")
+    return resident("VmRSS")
 
 
-def _give_back() -> None:
+def give_back() -> None:
     """Has the allocator give back what it only keeps, which else would pass for a part of the result."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
-def _resident(field: str) -> int | None:
+def resident(field: str) -> int | None:
     if not STATUS.exists():
         return None
     lines = STATUS.read_text(encoding="ascii").splitlines()

@@ -9,6 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from checks import timed as timed_checks
 from checks import trusting
+from coordinators import (
+    coordinator,
+    coordinator_broker,
+    coordinator_groups,
+    coordinator_java,
+    coordinator_members,
+    coordinator_memory,
+)
 from goals import BEYOND, CHECKING, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, Goal, JavaGoal, Outcome, Selection
 from java_side import JavaMissingError, JavaSide, checksum
 from matching import matching
@@ -245,5 +253,11 @@ SECTIONS = {
     "checks": checks,
     "matching": matching,
     "subscription-state": subscription_state,
+    "coordinator": coordinator,
+    "coordinator-members": coordinator_members,
+    "coordinator-groups": coordinator_groups,
+    "coordinator-memory": coordinator_memory,
+    "coordinator-java": coordinator_java,
+    "coordinator-broker": coordinator_broker,
 }
 """By the name under which one can ask for it alone."""

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from assignor.coordinator import ErrorCode, GroupState, RebalanceCause
+from assignor.coordinator import state as group_state
 from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.transitions import TRANSITIONS, Trigger
@@ -63,11 +65,40 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
+def group_diagram() -> str:
+    """The table of a classic group's states as a mermaid diagram."""
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {GroupState.EMPTY.value}"]
+    lines += [
+        f"    {state.value} --> {after.value}: {event.value}"
+        for state, row in group_state.TRANSITIONS.items()
+        for event, after in row.items()
+    ]
+    return "\n".join([*lines, f"    {GroupState.DEAD.value} --> [*]", "```"])
+
+
+def answer_table() -> str:
+    """What becomes of each request in each state of a classic group."""
+    rows = []
+    for kind in group_state.RequestKind:
+        answers = [group_state.ANSWERS[state][kind] for state in GroupState]
+        cells = (f"`{answer.name}`" if isinstance(answer, ErrorCode) else answer.value for answer in answers)
+        rows.append((kind.value, *cells))
+    return table(("", *(state.value for state in GroupState)), rows)
+
+
+def cause_table() -> str:
+    """Why groups rebalance."""
+    return table(("cause", "what it means"), ((f"`{cause.name}`", cause.value) for cause in RebalanceCause))
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "member states": state_diagram,
     "member errors": error_table,
     "member life": life_table,
     "member simulation": simulation_table,
+    "group states": group_diagram,
+    "group answers": answer_table,
+    "group causes": cause_table,
 }
 
 

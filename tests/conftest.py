@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 import vector_files
 from assignor.errors import MissingDependencyError
@@ -18,14 +21,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
 
     from broker.cluster import Cluster
     from broker.recording import Recording
     from broker.story import Story
 
+SHARED = {"broker": ("test_broker_", "test_member_oracle", "test_record_oracle"), "spark": ("test_spark_",)}
+"""How the files begin whose tests share what takes long to start."""
+
 hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_kept_is_out_of_sight() -> None:
+    """What earlier files keep, such as vectors, costs those nothing that call the collector again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", params=ENGINES)
@@ -74,6 +88,38 @@ def tell(broker: Cluster) -> Iterator[Callable[..., Story]]:
     yield functools.partial(Story, broker, keep=told.append)
     if recording.wanted():
         recording.write(vector_files.OWN_FOLDER / recording.FILE, told)
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
+    """With several workers each file stays with one of them, and so do all that share a broker or a Spark session."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(Path(nodeid.partition("::")[0]).name)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """How tests are shared out."""
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is shared comes first: it takes the longest, and waits for most of it."""
+    items.sort(key=lambda item: _group(item.path.name) not in SHARED)
+
+
+def _group(file: str) -> str:
+    """What the tests of a file share, or the file itself."""
+    return next((group for group, names in SHARED.items() if file.startswith(names)), file)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests counted, such as what was asked of a real broker, is printed whether they pass or not."""
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        counts = [f"{name}: {value}" for name, value in report.user_properties]
+        if counts:
+            terminalreporter.section(report.nodeid.partition("::")[2])
+            terminalreporter.write_line("\n".join(counts))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -1,4 +1,4 @@
-"""Feeds every decoder bytes that nobody wrote, under a limit of memory, and compares the engines.
+"""Feeds the decoders bytes and the encoder records that nobody meant, under a limit of memory; compares the engines.
 
 Run as a program it is a worker: it limits its own address space to what it has and a little more, and then answers
 requests, one JSON object a line. An allocation that some length or count talked it into would end it.
@@ -21,10 +21,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import vector_files
 import wire_vectors
-from assignor.errors import WireError
-from assignor.offsets import decode_record
+from assignor.errors import AssignorError, WireError
+from assignor.offsets import Record, decode_record, encode_record
 from assignor.reference.offsets.schema import TYPES
 from assignor.wire import decode_assignment, decode_subscription
+from distorted_records import distorted
 from engines import Engine
 from mutation import mutated
 
@@ -77,6 +78,30 @@ def decoders() -> dict[str, Decoder]:
     return found
 
 
+class Encoder(NamedTuple):
+    """Something that writes records, and records that it can write."""
+
+    read: Callable[[Record, Engine], object]
+    samples: list[Record]
+
+
+@cache
+def encoders() -> dict[str, Encoder]:
+    """One for each type of record."""
+    found = {}
+    for name, decoder in decoders().items():
+        if name.startswith("record "):
+            records = [decode_record(key, value) for key, value in decoder.samples]
+            found[name] = Encoder(lambda record, engine: encode_record(record, engine=engine), records)
+    return found
+
+
+def records(rng: random.Random, samples: list[Record]) -> Iterator[tuple[Record]]:
+    """Changed samples without end."""
+    while True:
+        yield (distorted(rng, rng.choice(samples)),)
+
+
 def inputs(rng: random.Random, samples: list[Message]) -> Iterator[Message]:
     """Bytes without end: three in four a changed sample, the rest random, every second of these behind a good head."""
     while True:
@@ -112,12 +137,24 @@ def overwritten(data: bytes, at: int, count: bytes) -> bytes:
     return data[:at] + count + data[at + len(count) :]
 
 
-def outcome(decoder: Decoder, message: Message, engine: Engine) -> object:
-    """The value, or all parts of the error."""
+def outcome(codec: Decoder | Encoder, message: tuple[Any, ...], engine: Engine) -> object:
+    """The value, or all parts of the error; bytes are refused as such, records for their types too."""
     try:
-        return decoder.read(*message, engine)
+        return codec.read(*message, engine)  # type: ignore[call-arg]  # a message is what its codec reads
     except WireError as error:
-        return error.reason, error.offset, error.field
+        return Refused(error.reason, error.offset, error.field)
+    except AssignorError as error:
+        if isinstance(codec, Decoder):
+            raise
+        return Refused(str(error), None, type(error).__name__)
+
+
+class Refused(NamedTuple):
+    """What an error says."""
+
+    reason: str
+    offset: int | None
+    field: str
 
 
 class Report(NamedTuple):
@@ -127,20 +164,25 @@ class Report(NamedTuple):
     refused: int
     compared: int
     apart: list[tuple[str, ...]]
-    """Inputs on which the engines differ, as hex; the first few."""
+    """Inputs on which the engines differ, bytes as hex; the first few."""
 
 
-def run(decoder: Decoder, messages: Iterable[Message], share: int, twin: Decoder | None = None) -> Report:
-    """Reads every message in Rust and each `share`th by the twin too, which is the reference unless told otherwise."""
+def run(
+    codec: Decoder | Encoder,
+    messages: Iterable[tuple[Any, ...]],
+    share: int,
+    twin: Decoder | Encoder | None = None,
+) -> Report:
+    """Takes every message in Rust and each `share`th by the twin too, which is the reference unless told otherwise."""
     read = refused = compared = 0
     apart: list[tuple[str, ...]] = []
     for message in messages:
-        rust = outcome(decoder, message, "rust")
-        refused += isinstance(rust, tuple)
+        rust = outcome(codec, message, "rust")
+        refused += isinstance(rust, Refused)
         if read % share == 0:
             compared += 1
-            if rust != outcome(twin or decoder, message, "reference") and len(apart) < 5:
-                apart.append(tuple("" if data is None else data.hex() for data in message))
+            if rust != outcome(twin or codec, message, "reference") and len(apart) < 5:
+                apart.append(tuple(data.hex() if isinstance(data, bytes) else repr(data) for data in message))
         read += 1
     return Report(read, refused, compared, apart)
 
@@ -170,7 +212,8 @@ def worker() -> Iterator[Worker]:
     """A worker, until the end of the block."""
     pipe = subprocess.PIPE
     # A backtrace takes more memory than there is, and a panic would wait for it.
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "RUST_BACKTRACE": "0"}
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": path, "RUST_BACKTRACE": "0"}
     command = [sys.executable, __file__]
     with subprocess.Popen(command, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         try:
@@ -184,6 +227,7 @@ def main() -> None:
     import resource
 
     known = decoders()
+    writers = encoders()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize() + SPARE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -198,6 +242,10 @@ def main() -> None:
                 decoder = known[request["decoder"]]
                 messages = itertools.islice(hostile(decoder.samples), 0, None, request["step"])
                 report = run(decoder, messages, request["share"])
+            case "write":
+                encoder = writers[request["encoder"]]
+                given = records(random.Random(request["seed"]), encoder.samples)
+                report = run(encoder, itertools.islice(given, request["inputs"]), request["share"])
             case "allocate":
                 report = Report(len(bytearray(request["bytes"])), 0, 0, [])
             case other:

@@ -92,7 +92,9 @@ SUBSCRIBED = [
 ]
 
 
-@pytest.mark.parametrize(("topics", "error", "message"), SUBSCRIBED, ids=lambda value: repr(value)[:30])
+@pytest.mark.parametrize(
+    ("topics", "error", "message"), SUBSCRIBED, ids=lambda value: repr(value).partition(" at 0x")[0][:30]
+)
 def test_topics_of_a_member_that_cannot_be_meant_are_refused(
     topics: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:

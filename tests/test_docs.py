@@ -52,8 +52,9 @@ def test_examples_of_the_readme_hold() -> None:
     assert 0 == results.failed
 
 
-def test_the_examples_of_how_a_member_lives_hold() -> None:
-    results = doctest.testfile(str(ROOT / "docs" / "member.md"), module_relative=False)
+@pytest.mark.parametrize("page", ["member.md", "coordinator.md"])
+def test_the_examples_of_a_page_hold(page: str) -> None:
+    results = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
 
     assert results.attempted >= 10
     assert 0 == results.failed

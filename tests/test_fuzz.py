@@ -1,8 +1,9 @@
 """Any bytes are a value or a `WireError`, soon and in little memory, and both engines agree on which.
 
-Every input is read in Rust, in a process that may ask for 64 MiB more than it has at its start. The short profile has
-500 inputs for every decoder, 12,500 in all, and both engines read them; the long one has 1,000,000 for every decoder,
-and the reference, which is slow, reads each tenth of them.
+Likewise any record that is to be written is bytes or an error of ours. Every input is taken in Rust, in a process that
+may ask for 64 MiB more than it has at its start. The short profile has 500 inputs for every decoder and every type that
+is written, 23,500 in all, and both engines take them; the long one has 1,000,000 for each, and the reference, which is
+slow, takes each tenth of them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import pytest
 
 import fuzz
 from assignor.errors import WireError
+from assignor.offsets import Record
 from assignor.reference.offsets.schema import TYPES
 from engines import Engine
-from fuzz import Decoder, Worker, decoders
+from fuzz import Decoder, Encoder, Worker, decoders, encoders
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 INPUTS, SHARE, STEP = (1_000_000, 10, 1) if LONG else (500, 1, 7)
@@ -55,6 +57,17 @@ def test_any_bytes_are_a_value_or_an_error_in_both_engines(name: str, worker: Wo
     assert [] == report["apart"]
     assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["compared"])
     assert 0.1 < report["refused"] / INPUTS < 0.95  # some are read, and some are not
+
+
+@bounded
+@pytest.mark.timeout(3600 if LONG else 120)
+@pytest.mark.parametrize("name", encoders())
+def test_any_record_is_written_or_refused_by_both_engines(name: str, worker: Worker) -> None:
+    report = worker.ask(do="write", encoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
+
+    assert [] == report["apart"]
+    assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["compared"])
+    assert 0.1 < report["refused"] / INPUTS < 0.95  # some are written, and some are not
 
 
 @bounded
@@ -95,3 +108,24 @@ def test_a_twin_that_is_wrong_is_noticed(name: str, wrong: str) -> None:
 
     assert [] == fuzz.run(decoder, messages, 1).apart
     assert [] != fuzz.run(decoder, messages, 1, Decoder(read, decoder.samples)).apart
+
+
+@pytest.mark.parametrize("wrong", ["value", "field", "reason"])
+@pytest.mark.parametrize("name", encoders())
+def test_a_twin_that_writes_something_else_is_noticed(name: str, wrong: str) -> None:
+    encoder = encoders()[name]
+
+    def write(record: Record, engine: Engine) -> object:
+        try:
+            written = encoder.read(record, engine)
+        except WireError as error:
+            parts: dict[str, Any] = {"reason": error.reason, "offset": None, "field": error.field}
+            if wrong in parts:
+                parts[wrong] *= 2
+            raise WireError(**parts) from None
+        return (b"wrong", None) if wrong == "value" else written
+
+    given = list(itertools.islice(fuzz.records(random.Random(7), encoder.samples), 100))
+
+    assert [] == fuzz.run(encoder, given, 1).apart
+    assert [] != fuzz.run(encoder, given, 1, Encoder(write, encoder.samples)).apart

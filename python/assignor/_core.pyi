@@ -25,6 +25,7 @@ __all__ = [
     "decode_record",
     "decode_subscription",
     "encode_assignment",
+    "encode_record",
     "encode_subscription",
     "match_each",
     "match_topics",
@@ -180,6 +181,9 @@ def decode_record(
     list[dict[str, Any]] | None,
 ]:
     """Type, name, status, key, version, value, consumer protocol."""
+
+def encode_record(record_type: object, key: object, version: object, value: object) -> tuple[bytes, bytes | None]:
+    """Key and value of a record; all four are checked here."""
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
     """Read many records at once; the columns are described at `assignor.offsets.decode_batch`."""

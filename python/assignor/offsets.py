@@ -13,22 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 from assignor import _core
 from assignor._engine import as_bytes, choose
-from assignor.errors import IllegalArgumentError
-from assignor.model import check_name, is_int, wrong_type
+from assignor.errors import IllegalArgumentError, WireError
+from assignor.model import check_name, is_int, shown, wrong_type
 from assignor.reference import offsets as reference
 
 if TYPE_CHECKING:
     from assignor._engine import ArrowArray, ArrowRecordBatch, Bytes, Engine
 
-__all__ = ["Record", "coordinator_partition", "decode_batch", "decode_record"]
+__all__ = ["Record", "coordinator_partition", "decode_batch", "decode_record", "encode_record"]
 
 MOST_PARTITIONS = 2**31 - 1
 """A topic's partitions are numbered by int32."""
 
 
+DECODED = "decoded"
+"""The status of a record whose fields are known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record, decoded.
+    """A record, decoded or to be written.
 
     Names of fields are Kafka's; integers are `int`, byte arrays `bytes`, uuids Kafka's URL-safe base64 as `str`. A
     field that the version lacks is left out, and so is a tagged field at its default, as in Kafka's JSON.
@@ -49,10 +53,10 @@ class Record:
     type: int
     name: str | None
     key: dict[str, Any]
-    version: int | None
-    value: dict[str, Any] | None
-    consumer_protocol: tuple[dict[str, Any], ...] | None
-    status: str
+    version: int | None = None
+    value: dict[str, Any] | None = None
+    consumer_protocol: tuple[dict[str, Any], ...] | None = None
+    status: str = DECODED
 
     @property
     def group(self) -> str | None:
@@ -89,6 +93,44 @@ def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "r
     )
     members = None if protocol is None else tuple(protocol)
     return Record(record_type, name, fields, version, content, members, status)
+
+
+def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, bytes | None]:
+    r"""Write a record.
+
+    Args:
+        record: Its type, key, version and value are written, with the values that `decode_record` gives: dicts, and
+            lists or tuples. Name, status and consumer_protocol are not written, but a record whose status is not
+            "decoded" is refused.
+
+            All fields of the version must be there, but for tagged ones; None is a value of those alone that may be
+            null. A field that the version lacks is checked and left out, as Kafka's writers do: all those of its
+            records are ignorable. Likewise a tagged field at its default is left out. What is not in the layout of
+            the type is refused.
+        engine: "rust" or "reference".
+
+    Returns:
+        Key and value, byte for byte those of Kafka's GroupCoordinatorRecordSerde. The value of a tombstone (no value,
+        whatever the version) is None.
+
+    Raises:
+        WireError: The layout of the type or the version is not known; a field is missing or is none of the type's; an
+            integer, a text or a uuid cannot be said in its field. `field` begins with key or value.
+        WrongTypeError: `record` is no Record, or something in it of another type than its field; NullArgumentError,
+            which is one, for None where it is no value.
+
+    Example:
+        >>> encode_record(Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}, 0, {"epoch": 7, "metadataHash": 0}))
+        (b'\x00\x03\x00\x01g', b'\x00\x00\x00\x00\x00\x07\x00')
+        >>> encode_record(Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}))
+        (b'\x00\x03\x00\x01g', None)
+    """
+    verb = choose(engine, _core.encode_record, reference.encode_record)
+    if not isinstance(record, Record):
+        raise wrong_type("record", "a Record", record)
+    if record.status != DECODED:
+        raise WireError(f"the fields of a record are not known whose status is {shown(record.status)}", None, "key")
+    return verb(record.type, record.key, record.version, record.value)
 
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:

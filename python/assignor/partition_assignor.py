@@ -69,7 +69,7 @@ class RangeAssignor:
 
     def __init__(self, *, engine: Engine = "rust") -> None:
         choose(engine, None, None)
-        self._engine: Engine = engine
+        self.engine: Engine = engine
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """Eager only: it does not look at what members owned before."""
@@ -85,7 +85,7 @@ class RangeAssignor:
         """Who gets which partition, as `assignor.assign` says."""
         from assignor import assign  # the core loads when it is first needed
 
-        return assign(partitions_per_topic, subscriptions, engine=self._engine)
+        return assign(partitions_per_topic, subscriptions, engine=self.engine)
 
     def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:
         """Nothing to remember."""

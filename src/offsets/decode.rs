@@ -149,7 +149,7 @@ fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> 
 
 /// Whether a tagged field holds what its absence stands for. That of a nullable one is the empty array or structure, not
 /// null: so Kafka's generator reads `"default": null`, and its JSON prints a null that was written.
-fn is_default(value: &Value, default: i64) -> bool {
+pub(super) fn is_default(value: &Value, default: i64) -> bool {
     match value {
         Value::Null => false,
         Value::Int(number) => *number == default,

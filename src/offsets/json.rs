@@ -20,6 +20,17 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
+/// The uuid that Kafka shows as this text, and as no other.
+#[must_use]
+pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
+    let digit = |byte: &u8| URL_SAFE.iter().position(|digit| digit == byte).map(|digit| digit as u128);
+    // 22 digits of 6 bits are 4 bits more than a uuid has; they are zero.
+    let (last, digits) = text.as_bytes().split_last().filter(|(_, digits)| digits.len() == 21)?;
+    let last = digit(last).filter(|digit| digit % 16 == 0)?;
+    let number = digits.iter().try_fold(0, |number, byte| Some(number << 6 | digit(byte)?))?;
+    Some((number << 2 | last >> 4).to_be_bytes())
+}
+
 /// A key or value.
 #[must_use]
 pub fn value_json(value: &Value) -> String {
@@ -200,6 +211,18 @@ fn push_base64(out: &mut String, bytes: &[u8], alphabet: &[u8; 64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_uuid_has_one_text() {
+        let uuid = [0xfb, 0xf0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0xff];
+        assert_eq!(uuid_from_text(&uuid_text(&uuid)), Some(uuid));
+        assert_eq!(uuid_from_text(&uuid_text(&[0xff; 16])), Some([0xff; 16]));
+        for wrong in
+            ["", "_____________________x", "____________________w", "______________________w", "+____________________w"]
+        {
+            assert_eq!(uuid_from_text(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn bytes_are_padded_and_uuids_are_not() {

@@ -1,8 +1,9 @@
 //! Records of `__consumer_offsets`: what a group coordinator writes down, type by type.
 //!
 //! A key is an int16 type and that type's key fields; a value is an int16 version and the fields of that version; a null
-//! value is a tombstone. The tables in [`schema`] hold the layouts, [`decode_record`] reads a record by them, [`json`]
-//! writes it as Kafka's own JSON converters do, and [`protocol`] opens the blobs inside a classic group's record.
+//! value is a tombstone. The tables in [`schema`] hold the layouts, [`decode_record`] reads a record by them and
+//! [`encode_record`] writes one, [`json`] tells it as Kafka's own JSON converters do, and [`protocol`] opens the blobs
+//! inside a classic group's record.
 //!
 //! Types that are not in the tables are not errors: the numbers grow with every release, and a reader has to pass over
 //! what it does not know.
@@ -13,12 +14,14 @@ use crate::bytes::{Reader, wrong};
 use crate::error::WireError;
 
 mod decode;
+mod encode;
 pub mod json;
 pub mod protocol;
 pub mod schema;
 mod value;
 
 use decode::{Format, read_struct};
+pub use encode::{encode_record, layout_of};
 pub use value::Value;
 
 /// Whether the tables know a record's type.

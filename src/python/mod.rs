@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::plan::PyPlan;
     #[pymodule_export]
-    use super::records::{coordinator_partition, decode_batch, decode_record};
+    use super::records::{coordinator_partition, decode_batch, decode_record, encode_record};
     #[pymodule_export]
     use super::replay::replay_groups;
     #[pymodule_export]

@@ -1,4 +1,5 @@
-//! `__consumer_offsets` records for Python: one at a time as Python objects and many at a time as Arrow columns.
+//! `__consumer_offsets` records for Python: read and written one at a time as Python objects, read many at a time as Arrow
+//! columns.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_arrow::{PyArray, PyRecordBatch};
 
 use super::error::{IllegalArgumentError, WrongTypeError};
+use super::read;
 use super::text::{Full, LARGEST_OFFSET, Text};
 use crate::offsets::json::{consumer_protocol_json, uuid_text, value_json};
 use crate::offsets::protocol::{MemberProtocol, consumer_protocol};
@@ -48,6 +50,20 @@ pub(super) fn decode_record<'py>(py: Python<'py>, key: Option<&[u8]>, value: Opt
         record.value.as_ref().map(|value| object(py, value)).transpose()?,
         protocol,
     ))
+}
+
+/// The bytes of a record's key and value; no value is a tombstone.
+#[pyfunction]
+pub(super) fn encode_record<'py>(
+    py: Python<'py>,
+    record_type: &Bound<'py, PyAny>,
+    key: &Bound<'py, PyAny>,
+    version: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)> {
+    let record = read::record(record_type, key, version, value)?;
+    let (key, value) = py.detach(|| offsets::encode_record(&record))?;
+    Ok((PyBytes::new(py, &key), value.map(|value| PyBytes::new(py, &value))))
 }
 
 fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {

@@ -22,7 +22,7 @@ from assignor.spark.java import OLDEST, java_version
 from broker.connection import Connection, ConnectionLostError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 POM = Path(__file__).with_name("pom.xml")
 JARS = POM.parents[2] / "target" / "kafka"
@@ -38,7 +38,10 @@ SETTINGS: Mapping[str, str] = {
     "group.consumer.min.session.timeout.ms": "3000",
     "group.consumer.regex.refresh.interval.ms": "10000",
     "group.consumer.session.timeout.ms": "6000",
+    "group.coordinator.append.linger.ms": "0",
     "group.initial.rebalance.delay.ms": "0",
+    "group.max.session.timeout.ms": "600000",
+    "group.min.session.timeout.ms": "100",
     "log.cleaner.dedupe.buffer.size": "4194304",
     "log.index.size.max.bytes": "65536",
     "num.io.threads": "2",
@@ -52,7 +55,7 @@ So what it answers depends on what it was asked, and in which order, but not on 
 waits for the end of its own earlier session before it answers anybody, and the members' sessions must last longer.
 """
 
-_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512k", "-Dlog4j2.level=INFO")
+SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512k", "-Dlog4j2.level=INFO")
 
 
 class BrokerMissingError(Exception):
@@ -68,6 +71,8 @@ class Cluster:
 
     Args:
         folder: Where its data and its log are to be; `start` again finds what was there.
+        settings: What is set otherwise than in `SETTINGS`, or beside it.
+        jvm: Options for Java, in place of those with which a broker starts fast and stays small.
 
     Attributes:
         port: On 127.0.0.1; the same all its life.
@@ -76,8 +81,9 @@ class Cluster:
         BrokerMissingError: There is no Java or no Maven, or Maven could not fetch the jars.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = SMALL_JVM) -> None:
         self._java = _find_java()
+        self._jvm = jvm
         install_jars()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
@@ -86,7 +92,7 @@ class Cluster:
         self._configuration = folder / "server.properties"
         self._log = folder / "broker.log"
         listener = f"PLAINTEXT://127.0.0.1:{self.port}"
-        settings = {
+        all_settings = {
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
@@ -95,8 +101,9 @@ class Cluster:
             "advertised.listeners": listener,
             "log.dirs": str(folder / "data"),
             **SETTINGS,
+            **(settings or {}),
         }
-        self._configuration.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        self._configuration.write_text("".join(f"{name}={value}\n" for name, value in all_settings.items()))
 
     def __enter__(self) -> Cluster:
         self._format()
@@ -155,6 +162,11 @@ class Cluster:
             self._process.wait()
             self._process = None
 
+    @property
+    def pid(self) -> int | None:
+        """The number of its process, while there is one."""
+        return self._process.pid if self._process else None
+
     def connect(self) -> Connection:
         """Open a connection; the caller closes it."""
         return Connection("127.0.0.1", self.port)
@@ -184,7 +196,7 @@ class Cluster:
             raise BrokerFailedError(done.stdout.decode(errors="replace")[-3000:])
 
     def _command(self, *program: str) -> list[str]:
-        return [str(self._java), *_JVM, "-cp", str(JARS / "*"), *program, str(self._configuration)]
+        return [str(self._java), *self._jvm, "-cp", str(JARS / "*"), *program, str(self._configuration)]
 
 
 def _find_java() -> Path:

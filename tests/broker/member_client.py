@@ -73,6 +73,7 @@ class MemberClient:
         self.left = 0
         self.history: list[tuple[int, tuple[TopicPartition, ...]]] = []
         self.offsets: dict[TopicPartition, int] = {}
+        self._paused: set[TopicPartition] = set()
         self._held: list[int] = []
         self._events: deque[Event] = deque()
         self._wake_at: int | None = None
@@ -98,7 +99,7 @@ class MemberClient:
         """Let the application poll, or at least time pass."""
         if self.frozen:
             return
-        for partition in self.member.assignment:
+        for partition in set(self.member.assignment) - self._paused:
             self.offsets[partition] = self.offsets.get(partition, 0) + 1
         if self.polls:
             self.tell(events.Poll())
@@ -150,11 +151,14 @@ class MemberClient:
                 self._network.find_coordinator(self)
             case effects.RequestMetadata(topic_ids):
                 self._network.ask_names(self, topic_ids)
+            case effects.PauseFetching(partitions):
+                self._paused.update(partitions)
             case effects.Commit(number, _):
                 self._network.commit(self, number)
             case effects.CallPartitionsRevoked(number, partitions):
                 self._call("revoked", number, partitions)
             case effects.CallPartitionsAssigned(number, partitions, _):
+                self._paused.clear()
                 self._call("assigned", number, partitions)
             case effects.CallPartitionsLost(number, partitions):
                 self._call("lost", number, partitions)

@@ -5,7 +5,7 @@ to members in the order of a `java.util.HashMap`, and that is filled from a tabl
 decides where two members share a bucket. Both are told here for the small tables of a group.
 
 Source: org.apache.kafka.timeline.BaseHashTable and SnapshottableHashTable, kafka-server-common 4.3.1; java.util.HashMap
-as in `assignor.subscription_state.hash_order`.
+as in `assignor.hash_order`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from assignor.subscription_state import hash_order
+from assignor import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

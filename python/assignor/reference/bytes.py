@@ -1,11 +1,15 @@
-"""Kafka's primitive types, big-endian: a reader over a byte buffer that checks every step, and what is written."""
+"""Kafka's primitive types, big-endian: a reader over a byte buffer that checks every step, and what is written.
+
+`compact` says of both how lengths are written: int16 before strings and int32 before the rest with negative for null,
+or an unsigned varint of the length plus one with zero for null (KIP-482).
+"""
 
 import codecs
 import struct
 
 from assignor.errors import WireError
 
-__all__ = ["Reader", "java_string", "write_bytes", "write_count", "write_string"]
+__all__ = ["Reader", "java_string", "write_bytes", "write_count", "write_string", "write_varint"]
 
 LONGEST_STRING = 32_767
 """The longest string that Kafka writes, or reads in the compact encoding (Short.MAX_VALUE)."""
@@ -17,9 +21,7 @@ MOST = 2**31 - 1
 class Reader:
     """A position in a buffer.
 
-    `compact` says how lengths are written: int16 before strings and int32 before the rest with negative for null, or an
-    unsigned varint of the length plus one with zero for null (KIP-482). Every method takes the path of the field that
-    is read, for the error it raises.
+    Every method takes the path of the field that is read, for the error it raises.
     """
 
     def __init__(self, data: bytes, *, compact: bool = False) -> None:
@@ -116,28 +118,39 @@ class Reader:
         return to_int32(self.varint(field) - 1) if self.compact else self.integer("i", field)
 
 
-def write_string(text: str | None, field: str) -> bytes:
-    """A string with an int16 length, or null for None."""
+def write_string(text: str | None, field: str, *, compact: bool = False) -> bytes:
+    """A string with its length, or null for None."""
     if text is None:
-        return struct.pack(">h", -1)
+        return write_varint(0) if compact else struct.pack(">h", -1)
     data = text.encode()
     if len(data) > LONGEST_STRING:
         raise WireError(
             f"'{text[:20]}…' has {len(data)} bytes of UTF-8, and {LONGEST_STRING} can be written", None, field
         )
-    return struct.pack(">h", len(data)) + data
+    return (write_varint(len(data) + 1) if compact else struct.pack(">h", len(data))) + data
 
 
-def write_bytes(data: bytes | None, field: str) -> bytes:
-    """A byte array with an int32 length, or null for None."""
-    return struct.pack(">i", -1) if data is None else write_count(len(data), field) + data
+def write_bytes(data: bytes | None, field: str, *, compact: bool = False) -> bytes:
+    """A byte array with its length, or null for None."""
+    return write_count(None if data is None else len(data), field, compact=compact) + (data or b"")
 
 
-def write_count(count: int, field: str) -> bytes:
-    """How many elements an array has, or bytes a byte array."""
+def write_count(count: int | None, field: str, *, compact: bool = False) -> bytes:
+    """How many elements an array has, or bytes a byte array; None is null."""
+    if count is None:
+        count = -1
     if count > MOST:
         raise WireError(f"a length of {count} is more than {MOST}, which can be written", None, field)
-    return struct.pack(">i", count)
+    return write_varint(count + 1) if compact else struct.pack(">i", count)
+
+
+def write_varint(number: int) -> bytes:
+    """An unsigned varint."""
+    data = b""
+    while number >= 0x80:
+        data += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return data + bytes([number])
 
 
 def to_int32(number: int) -> int:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from typing import Literal, overload
 
 from assignor.errors import NoOffsetForPartitionError, NullArgumentError
+from assignor.hash_order import hash_order
 from assignor.model import TopicPartition, wrong_type
 from assignor.subscription_state.assigned import AssignedPartitions, read_partitions
 from assignor.subscription_state.fetch_state import FetchState
-from assignor.subscription_state.hash_order import hash_order
 from assignor.subscription_state.position import (
     UNDEFINED,
     EpochEndOffset,

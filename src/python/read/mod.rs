@@ -5,6 +5,7 @@
 
 mod arrays;
 mod columns;
+mod fields;
 mod joined;
 mod members;
 mod names;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+pub(super) use fields::record;
 pub(super) use joined::joined;
 pub(super) use objects::Objects;
 pub(super) use restored::restored;

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from assignor.errors import WireError
 from assignor.reference.bytes import Reader
 from assignor.reference.offsets.decode import read_struct
+from assignor.reference.offsets.encode import encode_record
 from assignor.reference.offsets.protocol import consumer_protocol
 from assignor.reference.offsets.schema import TYPES, Layout
 
-__all__ = ["Record", "coordinator_partition", "decode_record"]
+__all__ = ["Record", "coordinator_partition", "decode_record", "encode_record"]
 
 
 class Record(NamedTuple):

@@ -19,20 +19,22 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from assignor.model import TopicPartition
+
+Key = TypeVar("Key")
 
 DEFAULT_CAPACITY = 16
 """Buckets of a table that was made without saying how many."""
 
-_CHAIN = 8
+CHAIN = 8
 """A bucket with so many keys takes no more of them as a chain."""
 
-_TREES = 64
+TREES = 64
 """With so many buckets or more a long chain becomes a tree, with fewer the table doubles."""
 
 _INT = 0xFFFFFFFF
@@ -62,6 +64,28 @@ def presized_capacity(count: int) -> int:
     return 1 << (wanted - 1).bit_length()
 
 
+def folded_hash(text: str) -> int:
+    """The hash code of a text as a hash table has it; its low bits tell the bucket.
+
+    Example:
+        >>> folded_hash("range") & DEFAULT_CAPACITY - 1
+        9
+    """
+    code = string_hash(text)
+    return code ^ code >> 16
+
+
+def text_order(texts: Iterable[str]) -> list[str]:
+    """Distinct texts in the order of a table into which they were put one after the other.
+
+    Example:
+        >>> text_order(["cooperative-sticky", "roundrobin", "range", "sticky"])
+        ['sticky', 'range', 'roundrobin', 'cooperative-sticky']
+    """
+    placed = list(texts)
+    return _by_bucket(placed, [folded_hash(text) for text in placed], DEFAULT_CAPACITY)
+
+
 def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_CAPACITY) -> list[TopicPartition]:
     """The partitions in the order in which the table lists them.
 
@@ -77,9 +101,13 @@ def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_C
     topics = {topic: string_hash(topic) + 31 * 31 for topic in {topic for topic, _ in partitions}}
     codes = [topics[topic] + 31 * partition & _INT for topic, partition in partitions]
     folded = [code ^ code >> 16 for code in codes]
+    return _by_bucket(list(partitions), folded, capacity)
+
+
+def _by_bucket(placed: list[Key], folded: Sequence[int], capacity: int) -> list[Key]:
+    """Keys in the order of a table, given their folded hash codes and how many buckets it starts with."""
     last = _buckets(folded, capacity) - 1
     buckets = [code & last for code in folded]
-    placed = list(partitions)
     return [placed[index] for index in sorted(range(len(placed)), key=buckets.__getitem__)]
 
 
@@ -88,11 +116,11 @@ def _buckets(folded: Sequence[int], capacity: int) -> int:
     buckets = capacity
     chains: Counter[int] = Counter()
     for count, code in enumerate(folded, start=1):
-        if buckets >= _TREES:
+        if buckets >= TREES:
             break
         before = buckets
         chain = chains[code & buckets - 1]
-        if chain >= _CHAIN:
+        if chain >= CHAIN:
             buckets *= 2
         if 4 * count > 3 * buckets:
             buckets *= 2

@@ -1,0 +1,30 @@
+"""The coordinator under pytest-benchmark, by kind of request, to compare a change with what was before it."""
+
+from __future__ import annotations
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from coordinator_costs import OPERATIONS, SPENDING
+from coordinator_workloads import Life
+from coordinators import LEADERS, crowd_of
+
+CROWDS = {"one of 1,000": crowd_of(1, 1_000), "1,000 of three": crowd_of(1_000, 3)}
+
+
+@pytest.mark.parametrize("groups", CROWDS)
+@pytest.mark.parametrize("leader", LEADERS)
+def test_full_rebalance(benchmark: BenchmarkFixture, leader: str, groups: str) -> None:
+    life = Life(CROWDS[groups], embedded=LEADERS[leader])
+    life.found()
+    benchmark.group = f"full rebalance, {groups}"
+    benchmark(life.rebalance)
+
+
+@pytest.mark.parametrize("groups", CROWDS)
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in SPENDING])
+def test_requests(benchmark: BenchmarkFixture, operation: str, groups: str) -> None:
+    life = Life(CROWDS[groups])
+    life.found()
+    benchmark.group = f"{operation}, {groups}"
+    benchmark(lambda: OPERATIONS[operation](life))

@@ -1,0 +1,92 @@
+"""Kafka's own coordinator of groups, without a broker around it, in a process that makes a round when its turn comes.
+
+javac compiles `GroupTimer` against the jars of the broker that the tests start; Maven fetches those once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from coordinator_workloads import RUN, Crowd, Phases
+from java_side import JavaMissingError
+
+HERE = Path(__file__).resolve().parent
+TESTS, JARS, BUILT = HERE.parent / "tests", HERE.parent / "target" / "kafka", HERE.parent / "target" / "group-timer"
+SOURCE = HERE / "java/src/coordinator/java/org/apache/kafka/coordinator/group/GroupTimer.java"
+PROGRAM = "org.apache.kafka.coordinator.group.GroupTimer"
+OPTIONS = ("-Dlog4j2.level=WARN", "-Xms1g", "-Xmx1g")
+
+REHEARSALS = 15
+"""Rounds after which Java is warm."""
+
+
+class GroupSide:
+    """One group in Kafka's class; `with` ends it.
+
+    Args:
+        crowd: The group.
+
+    Raises:
+        JavaMissingError: There is no Java, no compiler or no Maven, or building failed.
+    """
+
+    def __init__(self, crowd: Crowd) -> None:
+        java = shutil.which("java")
+        if java is None:
+            raise JavaMissingError("java was not found")
+        _build()
+        sizes = map(str, (crowd.members, crowd.topics, crowd.partitions, RUN))
+        path = os.pathsep.join([str(BUILT), str(JARS / "*")])
+        self._process = subprocess.Popen(
+            [java, *OPTIONS, "-cp", path, PROGRAM, *sizes], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._read()
+        for _ in range(REHEARSALS):
+            self.round()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.communicate()
+
+    def round(self) -> Phases:
+        """A full rebalance, and a heartbeat of everybody."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("round\n")
+        self._process.stdin.flush()
+        return dict(
+            zip(("joins", "syncs", "heartbeats"), (int(each) / 1e9 for each in self._read().split()), strict=True)
+        )
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"GroupTimer ended with {self._process.wait()}")
+        return line
+
+
+def _build() -> None:
+    """Has Maven fetch the jars and javac compile the timer, unless that was done since the source changed."""
+    fetch = "import broker.cluster; broker.cluster.install_jars()"
+    done = subprocess.run([sys.executable, "-c", fetch], cwd=TESTS, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise JavaMissingError(done.stderr.strip().splitlines()[-1])
+    made = BUILT / f"{PROGRAM.replace('.', '/')}.class"
+    if made.exists() and made.stat().st_mtime > SOURCE.stat().st_mtime:
+        return
+    javac = shutil.which("javac")
+    if javac is None:
+        raise JavaMissingError("javac was not found")
+    BUILT.mkdir(parents=True, exist_ok=True)
+    command = [javac, "-d", str(BUILT), "-cp", str(JARS / "*"), str(SOURCE)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise JavaMissingError(f"javac could not compile GroupTimer: {done.stdout.strip().splitlines()[-1:]}")

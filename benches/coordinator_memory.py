@@ -1,0 +1,50 @@
+"""Measures what a coordinator keeps of its groups, in a process of its own: `coordinator_memory.py GROUPS MEMBERS ...`.
+
+What is printed, as JSON, are the bytes that are in memory per member when all groups are Stable. The members' own side
+is gone by then. Linux says so in /proc; elsewhere it is null.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from coordinator_workloads import Crowd, Life
+from memory import give_back, resident
+
+
+def bytes_per_member(crowd: Crowd) -> float | None:
+    """What a member takes, in a new process."""
+    sizes = map(str, (crowd.groups, crowd.members, crowd.topics, crowd.partitions))
+    done = subprocess.run([sys.executable, __file__, *sizes], stdout=subprocess.PIPE, text=True, check=True)
+    told: float | None = json.loads(done.stdout)
+    return told
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Founds the groups in this process."""
+    crowd = Crowd(*map(int, arguments))
+    first = Life(Crowd(1, 3))
+    first.found()  # so that what only the first call needs is not counted
+    before = _in_use()
+    life = Life(crowd)
+    life.found()
+    coordinator = life.coordinator
+    del life
+    after = _in_use()
+    told = None if before is None or after is None else (after - before) / crowd.size
+    assert len(coordinator.groups()) == crowd.groups
+    sys.stdout.write(json.dumps(told))
+
+
+def _in_use() -> int | None:
+    gc.collect()
+    give_back()
+    return resident("VmRSS")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

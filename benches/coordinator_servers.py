@@ -1,0 +1,142 @@
+"""Servers of one large group, each in turn: a real broker, and a `Coordinator` behind loopback sockets.
+
+As a program, `coordinator_servers.py SIDE MEMBERS`, it starts one of them, has a group in it, and answers each line of
+its input with the figures of a round, as JSON. Every side has a program of its own, since each opens a file for every
+member; the one that waits for its turn costs nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from coordinator_sockets import Members, Spent
+from coordinator_workloads import Crowd, subscriptions_of
+
+HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent / "tests"
+
+SPARE = 1_000
+"""Files that a broker needs beside its connections."""
+
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": "3000",
+    "message.max.bytes": "104857600",
+    "num.network.threads": "3",
+    "num.io.threads": "8",
+}
+"""Kafka's defaults where the broker of the tests has others, and room for a record of all members."""
+
+JVM = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
+"""As Kafka's own script starts a broker."""
+
+Phases = dict[str, Spent]
+"""By what everybody asked for, what it took."""
+
+
+class ServerMissingError(Exception):
+    """No server can be timed here, and why."""
+
+
+class Served:
+    """A group of many members in a server, in a process of its own; `with` ends it.
+
+    Args:
+        side: "broker" or "ours".
+        members: How many there are to be.
+
+    Attributes:
+        members: How many there are: fewer, where so many files cannot be opened.
+        beginning: What asking for member ids took.
+
+    Raises:
+        ServerMissingError: There is no Java, no Maven or no Linux here.
+    """
+
+    def __init__(self, side: str, members: int) -> None:
+        path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, side, str(members)],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.members, beginning = self._read()
+        self.beginning = Spent(*beginning)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.communicate()
+
+    def round(self) -> Phases:
+        """A full rebalance, and a heartbeat of everybody."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("round\n")
+        self._process.stdin.flush()
+        return {phase: Spent(*spent) for phase, spent in self._read().items()}
+
+    def _read(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            said = self._process.communicate()[1].strip().splitlines()
+            raise ServerMissingError(said[-1] if said else "no word why")
+        return json.loads(line)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Starts a server and drives a group in it, a round for each line."""
+    side, wanted = arguments[0], int(arguments[1])
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    crowd = Crowd(1, min(wanted, most - SPARE))
+    with {"broker": _broker, "ours": _ours}[side]() as (port, process):
+        group = Members(port, process, subscriptions_of(crowd), crowd.partitions_per_topic())
+        with contextlib.closing(group):
+            _tell((crowd.members, group.found()))
+            for _ in sys.stdin:
+                _tell({"join": group.rejoin(), "sync": group.sync(), "heartbeat": group.beat()})
+
+
+def _tell(figures: object) -> None:
+    sys.stdout.write(f"{json.dumps(figures)}\n")
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _broker() -> Iterator[tuple[int, int]]:
+    """A real broker: its port and the number of its process."""
+    from broker.cluster import Cluster
+
+    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder), SETTINGS, JVM) as cluster:
+        assert cluster.pid is not None
+        yield cluster.port, cluster.pid
+
+
+@contextlib.contextmanager
+def _ours() -> Iterator[tuple[int, int]]:
+    """Our coordinator in a process of its own."""
+    command = [sys.executable, str(HERE / "coordinator_loopback.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline()), process.pid
+        finally:
+            process.communicate()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

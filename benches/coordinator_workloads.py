@@ -1,0 +1,320 @@
+"""The groups on which the coordinator is timed, and their lives: founded, rebalanced, kept alive, left, expired.
+
+A crowd is so many groups of so many members each. Its requests are made before the clock runs, and what they are
+answered is looked at after it has stopped: a wrong answer ends the run. The coordinator's time is ours to turn, so
+sessions expire without anybody waiting.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from assignor import RangeAssignor, Subscription, plan
+from assignor.coordinator import (
+    Answer,
+    Coordinator,
+    CoordinatorConfig,
+    Effects,
+    ErrorCode,
+    GroupState,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetToCommit,
+    SyncGroupRequest,
+)
+from assignor.wire import decode_subscription, encode_subscription
+from sides import WrongAnswerError
+
+SESSION_MS = 300_000
+"""Long enough for whatever happens between two signs of life, and Kafka lets members ask for it."""
+
+DELAY_MS = 3_000
+"""A group that was empty waits so long for more members: Kafka's default."""
+
+RUN = 100
+"""So many members of a large group have the same subscription; others have other topics."""
+
+Phases = dict[str, float]
+"""By what was done, the seconds of it for the whole crowd."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """So many groups of so many members.
+
+    Attributes:
+        groups: How many.
+        members: In each of them.
+        topics: That each member subscribes to; 100 members share theirs.
+        partitions: Of each topic.
+    """
+
+    groups: int
+    members: int
+    topics: int = 10
+    partitions: int = 100
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return f"{self.groups:,} x {self.members:,}"
+
+    @property
+    def size(self) -> int:
+        """All members of all groups."""
+        return self.groups * self.members
+
+    def topics_of(self, member: int) -> list[str]:
+        """What a member of a group, by its number in it, subscribes to."""
+        first = member // RUN * self.topics
+        return [f"topic{number}" for number in range(first, first + self.topics)]
+
+    def partitions_per_topic(self) -> dict[str, int]:
+        """All topics, with their sizes."""
+        runs = range(0, self.members, RUN)
+        return {topic: self.partitions for run in runs for topic in self.topics_of(run)}
+
+
+@dataclass(slots=True)
+class Life:
+    """A crowd in a coordinator, on its way from one generation to the next.
+
+    Attributes:
+        crowd: Its sizes.
+        embedded: Whether the coordinator does the leader's work.
+        coordinator: It.
+        now: Its time.
+        members: Of each group, the member ids in the order in which they joined.
+        leaders: Of each group, the leader's number among its members.
+        generation: Of every group.
+        spent: So many groups, the first ones, have lost members and are not used any more.
+    """
+
+    crowd: Crowd
+    embedded: bool = False
+    now: int = 0
+    members: list[list[str]] = field(default_factory=list)
+    leaders: list[int] = field(default_factory=list)
+    generation: int = 0
+    spent: int = 0
+    coordinator: Coordinator = field(init=False)
+    _subscriptions: list[bytes] = field(init=False)
+    _anew: bytes = b""
+    _assignments: list[tuple[tuple[str, bytes], ...]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        draw = random.Random(self.crowd.size)
+        leading: dict[str, Any] = {"assignor": RangeAssignor()} if self.embedded else {}
+        self.coordinator = Coordinator(
+            CoordinatorConfig(initial_rebalance_delay_ms=DELAY_MS),
+            partitions_per_topic=self.crowd.partitions_per_topic(),
+            member_ids=lambda prefix: f"{prefix}-{uuid.UUID(int=draw.getrandbits(128), version=4)}",
+            **leading,
+        )
+        self._subscriptions = subscriptions_of(self.crowd)
+
+    def group_ids(self) -> list[str]:
+        """The names of the groups."""
+        return [f"group-{number}" for number in range(self.crowd.groups)]
+
+    def found(self) -> Phases:
+        """Brings all groups from nothing to Stable."""
+        groups = self.group_ids()
+        strangers = [
+            JoinGroupRequest(group, protocols=(("range", data),), client_id="bench", **_TIMEOUTS)
+            for group in groups
+            for data in self._subscriptions
+        ]
+        spent, told = _timed(lambda: _all(self.coordinator.join_group, strangers, self.now))
+        phases = {"ids": spent}
+        responses: list[Any] = [answer.response for answer in told]
+        require({response.error_code for response in responses} == {ErrorCode.MEMBER_ID_REQUIRED}, "ids")
+        ids, size = [response.member_id for response in responses], self.crowd.members
+        self.members = [ids[start : start + size] for start in range(0, len(ids), size)]
+        del told, responses
+        joins = self.joins()
+        phases["joins that wait"], told = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
+        require(not told, "joins that should wait for the delay")
+        self.now += 10 * DELAY_MS
+        phases["end of the delay"], told = _timed(lambda: list(self.coordinator.expire(self.now).answers))
+        self._joined(told)
+        return phases | self._sync()
+
+    def rebalance(self) -> Phases:
+        """Every member joins again, the leaders first, and fetches its assignment, the leaders last."""
+        self.now += 1000
+        making, joins = _timed(self.joins)
+        joining, told = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
+        self._joined(told)
+        return {"making joins": making, "joins": joining} | self._sync()
+
+    def beat(self) -> Phases:
+        """A heartbeat of every member; a hundred in a millisecond."""
+        making, beats = _timed(self.heartbeats)
+
+        def beat() -> list[Answer]:
+            told: list[Answer] = []
+            call, now = self.coordinator.heartbeat, self.now
+            for number, request in enumerate(beats):
+                told += call(request, now + number // 100).answers
+            return told
+
+        beating, told = _timed(beat)
+        self.now += len(beats) // 100
+        require(len(told) == len(beats), "heartbeats")
+        require({answer.response.error_code for answer in told} == {ErrorCode.NONE}, "heartbeats")  # type: ignore[union-attr]  # a heartbeat's has one
+        return {"making heartbeats": making, "heartbeats": beating}
+
+    def expire_a_tenth(self) -> Phases:
+        """A tenth of all sessions end at the same time, in a tenth of the groups, or in the only one."""
+        now, deadline = self.now + 10, self.now + 10 + SESSION_MS
+        beats = self.heartbeats()
+        every = 10 if self.crowd.groups == 1 else 10 * self.crowd.members
+        silent, others = beats[1::every], [beat for number, beat in enumerate(beats) if number % every != 1]
+        for some, at in ((silent, now), (others, now + SESSION_MS // 2)):
+            _all(self.coordinator.heartbeat, some, at)
+        self.coordinator.expire(deadline - 1)
+        start = time.perf_counter()
+        effects = self.coordinator.expire(deadline)
+        spent = time.perf_counter() - start
+        require(len(effects.rebalances) == len({beat.group_id for beat in silent}), "sessions that expire")
+        return {f"{len(silent):,} sessions expire": spent}
+
+    def heartbeats(self, most: int | None = None) -> list[HeartbeatRequest]:
+        """One of each member of the groups that are not spent, or of so many of them."""
+        return [HeartbeatRequest(group, self.generation, member) for group, member in self._everybody(most)]
+
+    def joins(self) -> list[JoinGroupRequest]:
+        """One of each member, the leaders first: theirs begin the rebalance.
+
+        Where the coordinator leads, the first member's does, since it brings something new.
+        """
+        if self.embedded:
+            topics, anew = tuple(self.crowd.topics_of(0)), str(self.generation).encode()
+            self._anew = encode_subscription(Subscription(topics, user_data=anew))
+        requests = []
+        for place, ids in enumerate(self.members):
+            leader = self.leaders[place] if self.leaders else 0
+            order = itertools.chain((leader,), range(leader), range(leader + 1, len(ids)))
+            requests += [self.join(place, number) for number in order]
+        return requests
+
+    def syncs(self) -> list[SyncGroupRequest]:
+        """One of each member, the leaders last: theirs bring the assignments."""
+        requests = []
+        for place, (group, ids) in enumerate(zip(self.group_ids(), self.members, strict=True)):
+            leader = self.leaders[place]
+            requests += [self._sync_request(group, member) for member in ids if member != ids[leader]]
+            given = () if self.embedded else self._assignments[place]
+            requests.append(self._sync_request(group, ids[leader], given))
+        return requests
+
+    def join(self, group: int, number: int) -> JoinGroupRequest:
+        """That of one member, which knows its id."""
+        subscription = self._anew if self.embedded and not number else self._subscriptions[number]
+        member, protocols = self.members[group][number], (("range", subscription),)
+        return JoinGroupRequest(f"group-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
+
+    def commits(self, most: int | None = None) -> list[OffsetCommitRequest]:
+        """The same of commits, of one partition's offset."""
+        offsets = (OffsetToCommit("topic0", 0, 42),)
+        return [OffsetCommitRequest(group, offsets, self.generation, member) for group, member in self._everybody(most)]
+
+    def leave(self, group: int, number: int) -> LeaveGroupRequest:
+        """That of one member."""
+        return LeaveGroupRequest(f"group-{group}", (LeavingMember(self.members[group][number]),))
+
+    def lead(self, group: int) -> tuple[tuple[str, bytes], ...]:
+        """A leader's own work: reads the subscriptions, assigns, writes down what everybody gets."""
+        subscriptions = {
+            member: decode_subscription(self._subscriptions[number]).topics
+            for number, member in enumerate(self.members[group])
+        }
+        return tuple(plan(self.crowd.partitions_per_topic(), subscriptions).encode().items())
+
+    def _sync_request(self, group: str, member: str, given: tuple[tuple[str, bytes], ...] = ()) -> SyncGroupRequest:
+        return SyncGroupRequest(
+            group, self.generation, member, protocol_type="consumer", protocol_name="range", assignments=given
+        )
+
+    def _everybody(self, most: int | None) -> Iterator[tuple[str, str]]:
+        size = self.crowd.members
+        count = (self.crowd.groups - self.spent) * size
+        for number in range(0, count, max(count // most, 1) if most else 1):
+            group = self.spent + number // size
+            yield f"group-{group}", self.members[group][number % size]
+
+    def _joined(self, told: Sequence[Answer]) -> None:
+        """Reads the answers to everybody's joins."""
+        require(len(told) == self.crowd.size, f"{len(told):,} answers to {self.crowd.size:,} joins")
+        responses: list[Any] = [answer.response for answer in told]
+        require({response.error_code for response in responses} == {ErrorCode.NONE}, "joins")
+        self.generation += 1
+        require({response.generation_id for response in responses} == {self.generation}, "generations")
+        if self.embedded:
+            require({response.leader for response in responses} == {""}, "leaders")
+            self.leaders = self.leaders or [0] * self.crowd.groups
+            return
+        leading = {response.member_id for response in responses if response.members}
+        require(len(leading) == self.crowd.groups, "leaders")
+        self.leaders = [next(number for number, member in enumerate(ids) if member in leading) for ids in self.members]
+
+    def _sync(self) -> Phases:
+        leading, _ = _timed(self._lead_all)
+        making, syncs = _timed(self.syncs)
+        syncing, told = _timed(lambda: _all(self.coordinator.sync_group, syncs, self.now))
+        require(len(told) == self.crowd.size, f"{len(told):,} answers to {self.crowd.size:,} syncs")
+        responses: list[Any] = [answer.response for answer in told]
+        require({response.error_code for response in responses} == {ErrorCode.NONE}, "syncs")
+        given = {each.correlation.member_id: each.response.assignment for each in told[: self.crowd.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
+        first = told[0].correlation.group_id  # type: ignore[attr-defined]
+        require(given == dict(self.lead(int(first.removeprefix("group-")))), "assignments")
+        state = self.coordinator.describe("group-0").state
+        require(state is GroupState.STABLE, f"a state: {state.value}")
+        return {"leaders' own work": leading, "making syncs": making, "syncs": syncing}
+
+    def _lead_all(self) -> None:
+        if not self.embedded:
+            self._assignments = [self.lead(group) for group in range(self.crowd.groups)]
+
+
+def subscriptions_of(crowd: Crowd) -> list[bytes]:
+    """Of each member of a group, by its number, the bytes of its subscription; those that are alike are one object."""
+    by_run = [
+        encode_subscription(Subscription(tuple(crowd.topics_of(first)))) for first in range(0, crowd.members, RUN)
+    ]
+    return [by_run[number // RUN] for number in range(crowd.members)]
+
+
+_TIMEOUTS: dict[str, Any] = {"session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": SESSION_MS}
+
+
+def _timed(call: Callable[[], Result]) -> tuple[float, Result]:
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+def _all(call: Callable[[Any, int, object], Effects], requests: Iterable[Any], now: int) -> list[Answer]:
+    """Hands all over, each with itself as what its answer is known by."""
+    told: list[Answer] = []
+    for request in requests:
+        told += call(request, now, request).answers
+    return told
+
+
+def require(right: bool, what: str) -> None:
+    """Ends the run where the coordinator is wrong."""
+    if not right:
+        raise WrongAnswerError(f"the coordinator is wrong about {what}")

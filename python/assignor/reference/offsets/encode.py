@@ -1,0 +1,120 @@
+"""The inverse of `decode`: a dict of values and a layout in, bytes out, as Kafka's generated writers put them.
+
+A field that the version lacks is left out whatever it holds: all fields that some version lacks are "ignorable" to
+Kafka, and its writers do the same. A tagged field is left out where it holds what its absence stands for.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from assignor.errors import WireError
+from assignor.reference.bytes import write_bytes, write_count, write_string, write_varint
+from assignor.reference.offsets.decode import is_default
+from assignor.reference.offsets.given import given_integer, given_struct
+from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Kind, Layout, Struct
+
+__all__ = ["encode_record"]
+
+ABSENT, PRESENT = b"\xff", b"\1"
+"""The byte before a nullable structure."""
+
+
+def encode_record(record_type: object, key: object, version: object, value: object) -> tuple[bytes, bytes | None]:
+    """Write key and value of a record; no value is a tombstone, whose version is not looked at.
+
+    All is read and checked before anything is written.
+    """
+    number = given_integer(record_type, "int16", "key.type")
+    layout = known_layout(number)
+    fields = given_struct(key, layout.key, "key")
+    if value is None:
+        return struct.pack(">h", number) + write_struct(fields, layout.key, 0, "key", compact=False), None
+    read = given_integer(version, "int16", "value.version")
+    content = given_struct(value, layout.value, "value")
+    head = struct.pack(">h", number) + write_struct(fields, layout.key, 0, "key", compact=False)
+    check_version(layout, read)
+    body = write_struct(content, layout.value, read, "value", compact=read >= layout.flexible)
+    return head, struct.pack(">h", read) + body
+
+
+def known_layout(number: int) -> Layout:
+    """The layout of a type that can be written."""
+    record_type = TYPES.get(number)
+    if record_type is None or record_type.layout is None:
+        name = "" if record_type is None else f" ({record_type.name})"
+        raise WireError(f"the layout of type {number}{name} is not known", None, "key.type")
+    return record_type.layout
+
+
+def check_version(layout: Layout, version: int) -> None:
+    """Refuse a version that the tables do not have."""
+    if version < 0:
+        raise WireError(f"version {version} is negative", None, "value.version")
+    if version > layout.newest:
+        reason = f"version {version} is newer than {layout.newest}, the newest known"
+        raise WireError(reason, None, "value.version")
+
+
+def write_struct(values: dict[str, Any], fields: tuple[Field, ...], version: int, path: str, *, compact: bool) -> bytes:
+    """Write the fields of a structure, then its tagged fields if the message is flexible, as compact lengths tell."""
+    data = b""
+    present = [field for field in fields if field.is_in(version)]
+    for field in present:
+        if field.tag is None:
+            if field.name not in values:
+                reason = f"version {version} has this field, and it is missing"
+                raise WireError(reason, None, f"{path}.{field.name}")
+            data += write_field(values[field.name], field, version, f"{path}.{field.name}", compact=compact)
+    if not compact:
+        return data
+    return data + write_tagged(values, [field for field in present if field.tag is not None], version, path)
+
+
+def write_field(value: Any, field: Field, version: int, path: str, *, compact: bool) -> bytes:
+    """An untagged field; a nullable structure has an int8 before it."""
+    if field.nullable and isinstance(field.kind, Struct):
+        return ABSENT if value is None else PRESENT + write(value, field.kind, version, path, compact=compact)
+    return write(value, field.kind, version, path, compact=compact)
+
+
+def write(value: Any, kind: Kind, version: int, path: str, *, compact: bool) -> bytes:
+    """A value; of those that can be null, text is null here."""
+    if isinstance(kind, Struct):
+        return write_struct(value, kind.fields, version, path, compact=compact)
+    if isinstance(kind, Array):
+        data = write_count(len(value), path, compact=compact)
+        for index, item in enumerate(value):
+            data += write(item, kind.element, version, f"{path}[{index}]", compact=compact)
+        return data
+    if kind == "string":
+        return write_string(value, path, compact=compact)
+    if kind == "bytes":
+        return write_bytes(value, path, compact=compact)
+    if kind == "uuid":
+        return bytes(value)
+    return struct.pack(f">{INTEGERS[kind][0]}", value)
+
+
+def write_tagged(values: dict[str, Any], fields: list[Field], version: int, path: str) -> bytes:
+    """Write the section of tagged fields: of those that are given, the ones that are not at their default."""
+    sections = []
+    for field in sorted(fields, key=lambda field: field.tag or 0):
+        if field.name in values:
+            value = values[field.name]
+            content = write_tagged_field(value, field, version, f"{path}.{field.name}")
+            if not is_default(value, UNSET_UUID if field.kind == "uuid" else field.default):
+                sections.append(write_varint(field.tag or 0) + write_varint(len(content)) + content)
+    return write_varint(len(sections)) + b"".join(sections)
+
+
+UNSET_UUID = bytes(16)
+
+
+def write_tagged_field(value: Any, field: Field, version: int, path: str) -> bytes:
+    """The content of a tagged field; presence of a nullable structure is a varint here (KIP-893)."""
+    if value is None:
+        return write_varint(0)
+    presence = write_varint(1) if field.nullable and isinstance(field.kind, Struct) else b""
+    return presence + write(value, field.kind, version, path, compact=True)

@@ -1,0 +1,289 @@
+//! The inverse of `decode`: a tree of values and a layout in, bytes out, as Kafka's generated writers put them.
+//!
+//! A field that the version lacks is left out whatever it holds: all fields that some version lacks are *ignorable* to
+//! Kafka, and its writers do the same. A tagged field is left out where it holds what its absence stands for.
+
+use super::decode::{Format, is_default};
+use super::schema::{self, Field, Kind, Layout};
+use super::{Record, Value};
+use crate::bytes::{Writer, unwritable};
+use crate::error::WireError;
+
+/// Writes key and value of a record; no value is a tombstone, whatever the version.
+///
+/// Type, key, version and value are written, and nothing else of a record is looked at.
+///
+/// # Errors
+/// A type without a layout, a version that is not in its table, a field that is missing, unknown, of another kind than its
+/// table says, or more than its format can say. The field's name begins with `key` or `value`.
+pub fn encode_record(record: &Record) -> Result<(Vec<u8>, Option<Vec<u8>>), WireError> {
+    let layout = layout_of(record.record_type)?;
+    let format = Format { version: 0, flexible: false };
+    let key = Writer::exactly(|writer| {
+        writer.int16(record.record_type);
+        write_struct(writer, &record.key, layout.key, format).map_err(|e| e.within("key"))
+    })?;
+    let Some(value) = &record.value else { return Ok((key, None)) };
+    let format = format_of(&layout, record.version).map_err(|e| e.within("version").within("value"))?;
+    let value = Writer::exactly(|writer| {
+        writer.int16(format.version);
+        write_struct(writer, value, layout.value, format).map_err(|e| e.within("value"))
+    })?;
+    Ok((key, Some(value)))
+}
+
+/// The layout of a type that can be written.
+///
+/// # Errors
+/// The tables know none.
+pub fn layout_of(record_type: i16) -> Result<Layout, WireError> {
+    let found = schema::record_type(record_type);
+    found.and_then(|found| found.layout).ok_or_else(|| {
+        let name = found.map(|found| format!(" ({})", found.name)).unwrap_or_default();
+        unwritable(format!("the layout of type {record_type}{name} is not known")).within("type").within("key")
+    })
+}
+
+fn format_of(layout: &Layout, version: Option<i16>) -> Result<Format, WireError> {
+    match version {
+        None => Err(unwritable("a value has a version, and there is none".to_owned())),
+        Some(version) if version < 0 => Err(unwritable(format!("version {version} is negative"))),
+        Some(version) if version > layout.newest => {
+            Err(unwritable(format!("version {version} is newer than {}, the newest known", layout.newest)))
+        }
+        Some(version) => Ok(Format { version, flexible: version >= layout.flexible }),
+    }
+}
+
+/// Writes the fields of a structure, then its tagged fields if the format has them.
+fn write_struct(writer: &mut Writer, value: &Value, fields: &[Field], format: Format) -> Result<(), WireError> {
+    let Value::Struct(given) = value else { return Err(other_kind("a structure", value)) };
+    if let Some((name, _)) = given.iter().find(|(name, _)| !fields.iter().any(|field| field.name == *name)) {
+        return Err(unwritable(format!("there is no field '{name}'")));
+    }
+    for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(format.version)) {
+        let content = value.get(field.name).ok_or_else(|| missing(field, format))?;
+        write_field(writer, content, field, format).map_err(|e| e.within(field.name))?;
+    }
+    if format.flexible { write_tagged(writer, value, fields, format) } else { Ok(()) }
+}
+
+fn missing(field: &Field, format: Format) -> WireError {
+    unwritable(format!("version {} has this field, and it is missing", format.version)).within(field.name)
+}
+
+fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
+    match (field.kind, value) {
+        (Kind::String, Value::Null) if field.nullable && format.flexible => writer.compact_string(None),
+        (Kind::String, Value::Null) if field.nullable => writer.nullable_string(None),
+        (Kind::Struct(_), _) if field.nullable => {
+            let absent = *value == Value::Null;
+            writer.int8(if absent { -1 } else { 1 });
+            if absent { Ok(()) } else { write(writer, value, field.kind, format) }
+        }
+        (kind, value) => write(writer, value, kind, format),
+    }
+}
+
+fn write(writer: &mut Writer, value: &Value, kind: Kind, format: Format) -> Result<(), WireError> {
+    match (kind, value) {
+        (Kind::Int8, Value::Int(number)) => writer.int8(narrow(*number, i8::MIN, i8::MAX)?),
+        (Kind::Int16, Value::Int(number)) => writer.int16(narrow(*number, i16::MIN, i16::MAX)?),
+        (Kind::Uint16, Value::Int(number)) => writer.uint16(narrow(*number, u16::MIN, u16::MAX)?),
+        (Kind::Int32, Value::Int(number)) => writer.int32(narrow(*number, i32::MIN, i32::MAX)?),
+        (Kind::Int64, Value::Int(number)) => writer.int64(*number),
+        (Kind::Uuid, Value::Uuid(uuid)) => writer.uuid(uuid),
+        (Kind::String, Value::String(text)) if format.flexible => writer.compact_string(Some(text))?,
+        (Kind::String, Value::String(text)) => writer.string(text)?,
+        (Kind::Bytes, Value::Bytes(bytes)) if format.flexible => writer.compact_bytes(bytes)?,
+        (Kind::Bytes, Value::Bytes(bytes)) => writer.nullable_bytes(Some(bytes))?,
+        (Kind::Struct(fields), value) => write_struct(writer, value, fields, format)?,
+        (Kind::Array(element), Value::Array(items)) => {
+            if format.flexible { writer.compact_count(Some(items.len())) } else { writer.count(items.len()) }?;
+            for (index, item) in items.iter().enumerate() {
+                write(writer, item, *element, format).map_err(|e| e.within_element(index))?;
+            }
+        }
+        (kind, value) => return Err(other_kind(wanted(kind), value)),
+    }
+    Ok(())
+}
+
+fn narrow<T>(number: i64, least: T, most: T) -> Result<T, WireError>
+where
+    T: Copy + TryFrom<i64> + std::fmt::Display,
+{
+    number.try_into().map_err(|_| unwritable(format!("{number} is not between {least} and {most}")))
+}
+
+fn wanted(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Int8 | Kind::Int16 | Kind::Uint16 | Kind::Int32 | Kind::Int64 => "an integer",
+        Kind::String => "text",
+        Kind::Bytes => "a byte array",
+        Kind::Uuid => "a uuid",
+        Kind::Struct(_) => "a structure",
+        Kind::Array(_) => "an array",
+    }
+}
+
+fn other_kind(wanted: &str, value: &Value) -> WireError {
+    unwritable(match value {
+        Value::Null => "null is not allowed".to_owned(),
+        _ => format!("this is no value for {wanted}"),
+    })
+}
+
+/// Writes the section of tagged fields, in the order of their tags, as the tables have them.
+fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Format) -> Result<(), WireError> {
+    let mut sections = Vec::new();
+    for field in fields.iter().filter(|field| field.is_in(format.version)) {
+        if let (Some(tag), Some(content)) = (field.tag, value.get(field.name)) {
+            // Counted first: a structure that lacks a field is refused, and not taken for one at its default.
+            let size = Writer::counted(|writer| write_tagged_field(writer, content, field, format));
+            let size = size.map_err(|e| e.within(field.name))?;
+            if !is_default(content, field.default) {
+                sections.push((tag, size, field, content));
+            }
+        }
+    }
+    writer.varint(sections.len() as u32);
+    for (tag, size, field, content) in sections {
+        writer.varint(tag as u32);
+        let size = u32::try_from(size).map_err(|_| unwritable(format!("a tagged field of {size} bytes is too long")));
+        writer.varint(size.map_err(|e| e.within(field.name))?);
+        write_tagged_field(writer, content, field, format).map_err(|e| e.within(field.name))?;
+    }
+    Ok(())
+}
+
+/// Presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893).
+fn write_tagged_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
+    match (field.kind, value) {
+        (Kind::Struct(_) | Kind::Array(_), Value::Null) if field.nullable => writer.varint(0),
+        (Kind::Struct(_), _) if field.nullable => {
+            writer.varint(1);
+            write(writer, value, field.kind, format)?;
+        }
+        (kind, value) => write(writer, value, kind, format)?,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Status, decode_record};
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::String(text.into())
+    }
+
+    fn record(record_type: i16, key: Value, version: Option<i16>, value: Option<Value>) -> Record {
+        Record { record_type, name: None, status: Status::Decoded, key, version, value }
+    }
+
+    fn group_key() -> Value {
+        Value::Struct(vec![("groupId", text("g"))])
+    }
+
+    fn commit(version: i16) -> Record {
+        let key = vec![("group", text("g")), ("topic", text("t")), ("partition", Value::Int(3))];
+        let value = vec![
+            ("offset", Value::Int(5)),
+            ("leaderEpoch", Value::Int(2)),
+            ("metadata", text("m")),
+            ("commitTimestamp", Value::Int(7)),
+            ("expireTimestamp", Value::Int(9)),
+            ("topicId", Value::Uuid([7; 16])),
+        ];
+        record(1, Value::Struct(key), Some(version), Some(Value::Struct(value)))
+    }
+
+    #[test]
+    fn an_offset_commit_of_every_version_leaves_out_what_the_version_lacks() {
+        let topic_id = [b"\x01\x00\x10".as_slice(), &[7; 16]].concat();
+        let bodies: [&[&[u8]]; 5] = [
+            &[b"\0\x01m\0\0\0\0\0\0\0\x07"],
+            &[b"\0\x01m\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\x09"],
+            &[b"\0\x01m\0\0\0\0\0\0\0\x07"],
+            &[b"\0\0\0\x02\0\x01m\0\0\0\0\0\0\0\x07"],
+            &[b"\0\0\0\x02\x02m\0\0\0\0\0\0\0\x07", &topic_id],
+        ];
+        for (version, body) in (0..).zip(bodies) {
+            let (key, value) = encode_record(&commit(version)).unwrap();
+            assert_eq!(key, b"\0\x01\0\x01g\0\x01t\0\0\0\x03");
+            let head = [0, version as u8, 0, 0, 0, 0, 0, 0, 0, 5];
+            assert_eq!(value.unwrap(), [&head, body.concat().as_slice()].concat());
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let topic = Value::Struct(vec![
+            ("topicId", Value::Uuid([9; 16])),
+            ("partitions", Value::Array(vec![Value::Int(1), Value::Int(-1)])),
+            ("assignmentEpochs", Value::Null),
+        ]);
+        let value = Value::Struct(vec![
+            ("memberEpoch", Value::Int(1)),
+            ("previousMemberEpoch", Value::Int(0)),
+            ("state", Value::Int(-128)),
+            ("assignedPartitions", Value::Array(vec![topic])),
+            ("partitionsPendingRevocation", Value::Array(vec![])),
+        ]);
+        let key = Value::Struct(vec![("groupId", text("g")), ("memberId", text("m"))]);
+        let given = record(8, key, Some(0), Some(value));
+        let (key, value) = encode_record(&given).unwrap();
+        let read = decode_record(Some(&key), value.as_deref()).unwrap();
+        assert_eq!((read.key, read.value), (given.key, given.value));
+    }
+
+    #[test]
+    fn a_tagged_field_at_its_default_is_left_out() {
+        let written = |hash| {
+            let value = Value::Struct(vec![("epoch", Value::Int(1)), ("metadataHash", Value::Int(hash))]);
+            encode_record(&record(3, group_key(), Some(0), Some(value))).unwrap().1.unwrap()
+        };
+        assert_eq!(written(0), [0, 0, 0, 0, 0, 1, 0]);
+        assert_eq!(written(-1), [&[0, 0, 0, 0, 0, 1, 1, 0, 8], [0xff; 8].as_slice()].concat());
+    }
+
+    #[test]
+    fn a_tombstone_has_a_key_alone() {
+        let tombstone = Record { value: None, ..commit(99) };
+        assert_eq!(encode_record(&tombstone).unwrap(), (b"\0\x01\0\x01g\0\x01t\0\0\0\x03".to_vec(), None));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let message = |record: Record| encode_record(&record).unwrap_err().to_string();
+        let epoch = |value| record(3, group_key(), Some(0), Some(Value::Struct(value)));
+        assert_eq!(
+            message(record(9, group_key(), None, None)),
+            "the layout of type 9 (SHARE_GROUP_PARTITION_METADATA) is not known while writing key.type"
+        );
+        assert_eq!(
+            message(record(-7, group_key(), None, None)),
+            "the layout of type -7 is not known while writing key.type"
+        );
+        assert_eq!(message(commit(5)), "version 5 is newer than 4, the newest known while writing value.version");
+        assert_eq!(message(commit(-1)), "version -1 is negative while writing value.version");
+        assert_eq!(
+            message(Record { version: None, ..commit(0) }),
+            "a value has a version, and there is none while writing value.version"
+        );
+        assert_eq!(message(epoch(vec![])), "version 0 has this field, and it is missing while writing value.epoch");
+        assert_eq!(message(epoch(vec![("x", Value::Null)])), "there is no field 'x' while writing value");
+        assert_eq!(message(epoch(vec![("epoch", Value::Null)])), "null is not allowed while writing value.epoch");
+        assert_eq!(
+            message(epoch(vec![("epoch", text("1"))])),
+            "this is no value for an integer while writing value.epoch"
+        );
+        assert_eq!(
+            message(epoch(vec![("epoch", Value::Int(1 << 31))])),
+            "2147483648 is not between -2147483648 and 2147483647 while writing value.epoch"
+        );
+        assert_eq!(message(record(3, Value::Null, None, None)), "null is not allowed while writing key");
+    }
+}

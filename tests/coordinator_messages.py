@@ -1,0 +1,299 @@
+"""The messages of the vectors of the kind `coordinator`: from their JSON to our requests, and from our responses to it.
+
+JSON has exactly the fields that a version of a message carries. A response of ours that has something in a field that
+its version does not carry is shown with that field, so that the comparison sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from assignor.coordinator import (
+    Coordinator,
+    DeleteGroupResponse,
+    Effects,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetToCommit,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+Json = dict[str, Any]
+
+CLIENT_HOST = "/127.0.0.1"
+NO_GENERATION = -1
+_ALL = range(100)
+_THROTTLED_BY_NOBODY = 0
+
+
+class Message(NamedTuple):
+    """One kind of request and its answer.
+
+    Attributes:
+        versions: Those that the vectors may have.
+        fields: The fields of a request, and the versions that carry each.
+        ask: Hands a request over: (coordinator, fields, version, client id, now, correlation).
+        show: The JSON of a response: (response, fields of the request, version).
+    """
+
+    versions: range
+    fields: Mapping[str, range]
+    ask: Callable[[Coordinator, Json, int, str, int, int], Effects]
+    show: Callable[[Any, Json, int], Json]
+
+    def carried(self, version: int) -> set[str]:
+        """The fields of a request of a version."""
+        return {name for name, versions in self.fields.items() if version in versions}
+
+
+def _show(version: int, fields: Json, **since: tuple[int, Any]) -> Json:
+    """Those fields that the version carries; `since`: a field's first version, and its value before."""
+    shown = {}
+    for name, value in fields.items():
+        first, default = since.get(name, (0, None))
+        if version >= first or value != default:
+            shown[name] = value
+    return shown
+
+
+def _throttle(version: int, first: int) -> Json:
+    return {"throttle_time_ms": _THROTTLED_BY_NOBODY} if version >= first else {}
+
+
+# ---- JoinGroup
+
+
+def _join(coordinator: Coordinator, given: Json, version: int, client_id: str, now: int, step: int) -> Effects:
+    for protocol in given["protocols"]:
+        _known(protocol, {"name", "metadata"})
+        _known(protocol["metadata"], {"hex"}, {"version", "topics"})
+    request = JoinGroupRequest(
+        given["group_id"],
+        given["member_id"],
+        given["protocol_type"],
+        tuple((protocol["name"], bytes.fromhex(protocol["metadata"]["hex"])) for protocol in given["protocols"]),
+        given["session_timeout_ms"],
+        given.get("rebalance_timeout_ms"),
+        given.get("group_instance_id"),
+        given.get("reason"),
+        client_id=client_id,
+        client_host=CLIENT_HOST,
+        version=version,
+    )
+    return coordinator.join_group(request, now, step)
+
+
+def _joined(response: JoinGroupResponse, _: Json, version: int) -> Json:
+    fields = {
+        "error_code": int(response.error_code),
+        "generation_id": response.generation_id,
+        "protocol_type": response.protocol_type,
+        "protocol_name": response.protocol_name,
+        "leader": response.leader,
+        "skip_assignment": response.skip_assignment,
+        "member_id": response.member_id,
+        "members": [
+            _show(
+                version,
+                {
+                    "member_id": member.member_id,
+                    "group_instance_id": member.group_instance_id,
+                    "metadata": member.metadata.hex(),
+                },
+                group_instance_id=(5, None),
+            )
+            for member in response.members
+        ],
+    }
+    return _throttle(version, 2) | _show(version, fields, protocol_type=(7, None), skip_assignment=(9, False))
+
+
+# ---- SyncGroup
+
+
+def _sync(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
+    for entry in given["assignments"]:
+        _known(entry, {"member_id", "assignment"})
+    request = SyncGroupRequest(
+        given["group_id"],
+        given["generation_id"],
+        given["member_id"],
+        given.get("group_instance_id"),
+        given.get("protocol_type"),
+        given.get("protocol_name"),
+        tuple((entry["member_id"], bytes.fromhex(entry["assignment"])) for entry in given["assignments"]),
+        version=version,
+    )
+    return coordinator.sync_group(request, now, step)
+
+
+def _synced(response: SyncGroupResponse, _: Json, version: int) -> Json:
+    fields = {
+        "error_code": int(response.error_code),
+        "protocol_type": response.protocol_type,
+        "protocol_name": response.protocol_name,
+        "assignment": response.assignment.hex(),
+    }
+    return _throttle(version, 1) | _show(version, fields, protocol_type=(5, None), protocol_name=(5, None))
+
+
+# ---- Heartbeat
+
+
+def _heartbeat(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
+    request = HeartbeatRequest(
+        given["group_id"], given["generation_id"], given["member_id"], given.get("group_instance_id"), version=version
+    )
+    return coordinator.heartbeat(request, now, step)
+
+
+def _beaten(response: HeartbeatResponse, _: Json, version: int) -> Json:
+    return {**_throttle(version, 1), "error_code": int(response.error_code)}
+
+
+# ---- LeaveGroup
+
+
+def _leave(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
+    if "members" in given:
+        for entry in given["members"]:
+            _known(entry, {"member_id", "group_instance_id", "reason"})
+        members = [
+            LeavingMember(entry["member_id"], entry["group_instance_id"], entry["reason"] if version >= 5 else None)
+            for entry in given["members"]
+        ]
+    else:
+        members = [LeavingMember(given["member_id"])]
+    return coordinator.leave_group(LeaveGroupRequest(given["group_id"], tuple(members), version=version), now, step)
+
+
+def _left(response: LeaveGroupResponse, _: Json, version: int) -> Json:
+    members = [
+        {
+            "member_id": member.member_id,
+            "group_instance_id": member.group_instance_id,
+            "error_code": int(member.error_code),
+        }
+        for member in response.members
+    ]
+    fields = {"error_code": int(response.error_code), "members": members}
+    return _throttle(version, 1) | _show(version, fields, members=(3, []))
+
+
+# ---- OffsetCommit
+
+
+def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
+    offsets = []
+    for topic in given["topics"]:
+        _known(topic, {"name", "partitions"})
+        for entry in topic["partitions"]:
+            _known(entry, {"partition_index", "committed_offset", "committed_metadata"}, {"committed_leader_epoch"})
+            epoch = entry["committed_leader_epoch"] if version >= 6 else -1
+            offsets.append(
+                OffsetToCommit(
+                    topic["name"],
+                    entry["partition_index"],
+                    entry["committed_offset"],
+                    entry["committed_metadata"],
+                    epoch,
+                )
+            )
+    request = OffsetCommitRequest(
+        given["group_id"],
+        tuple(offsets),
+        given["generation_id"],
+        given["member_id"],
+        given.get("group_instance_id"),
+        given.get("retention_time_ms", -1),
+        version=version,
+    )
+    return coordinator.offset_commit(request, now, step)
+
+
+def _committed(response: OffsetCommitResponse, given: Json, version: int) -> Json:
+    """The flat answer of ours, in the topics of the request; what it does not have room for stands under its topic."""
+    left = list(response.partitions)
+    topics = []
+    for topic in given["topics"]:
+        partitions = []
+        for _ in topic["partitions"]:
+            if left and left[0].topic == topic["name"]:
+                found = left.pop(0)
+                partitions.append({"partition_index": found.partition, "error_code": int(found.error_code)})
+        topics.append({"name": topic["name"], "partitions": partitions})
+    topics += [{"name": found.topic, "partitions": found.partition} for found in left]
+    return {**_throttle(version, 3), "topics": topics}
+
+
+# ---- DeleteGroups
+
+
+def _delete(coordinator: Coordinator, given: Json, _: int, __: str, now: int, step: int) -> Effects:
+    (group_id,) = given["groups"]
+    return coordinator.delete_group(group_id, now, step)
+
+
+def _deleted(response: DeleteGroupResponse, given: Json, version: int) -> Json:
+    (group_id,) = given["groups"]
+    return {
+        **_throttle(version, 0),
+        "results": [{"group_id": group_id, "error_code": int(response.error_code)}],
+    }
+
+
+def _known(found: Json, needs: set[str], takes: set[str] = frozenset()) -> None:  # type: ignore[assignment]  # nothing is added to it
+    if not needs <= found.keys() <= needs | takes:
+        raise ValueError(f"fields unknown or missing: {sorted(found.keys() ^ needs)}")
+
+
+_OF_MEMBERS = {"group_id": _ALL, "generation_id": _ALL, "member_id": _ALL}
+
+MESSAGES = {
+    "JoinGroup": Message(
+        range(10),
+        {
+            "group_id": _ALL,
+            "session_timeout_ms": _ALL,
+            "rebalance_timeout_ms": range(1, 10),
+            "member_id": _ALL,
+            "group_instance_id": range(5, 10),
+            "protocol_type": _ALL,
+            "protocols": _ALL,
+            "reason": range(8, 10),
+        },
+        _join,
+        _joined,
+    ),
+    "SyncGroup": Message(
+        range(6),
+        {
+            **_OF_MEMBERS,
+            "group_instance_id": range(3, 6),
+            "protocol_type": range(5, 6),
+            "protocol_name": range(5, 6),
+            "assignments": _ALL,
+        },
+        _sync,
+        _synced,
+    ),
+    "Heartbeat": Message(range(5), {**_OF_MEMBERS, "group_instance_id": range(3, 5)}, _heartbeat, _beaten),
+    "LeaveGroup": Message(range(6), {"group_id": _ALL, "member_id": range(3), "members": range(3, 6)}, _leave, _left),
+    "OffsetCommit": Message(
+        range(2, 10),  # 10 has topic ids, which no trace tells
+        {**_OF_MEMBERS, "group_instance_id": range(7, 10), "retention_time_ms": range(2, 5), "topics": _ALL},
+        _commit,
+        _committed,
+    ),
+    "DeleteGroups": Message(range(3), {"groups": _ALL}, _delete, _deleted),
+}
+"""By the name that the vectors have for it."""

@@ -1,0 +1,187 @@
+"""Members of one classic group that a test moves by hand: they keep their ids and generations, and decide nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from assignor import Subscription
+from assignor.coordinator import (
+    Coordinator,
+    CoordinatorConfig,
+    ErrorCode,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetToCommit,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from assignor.wire import encode_subscription
+
+if TYPE_CHECKING:
+    from assignor.coordinator import Effects, Rebalance, RebalanceCause
+    from assignor.coordinator.effects import LogRecord
+    from assignor.coordinator.responses import Response
+
+GROUP = "orders"
+
+RANGE = (("range", encode_subscription(Subscription(("t0",)))),)
+"""What members offer where a test does not care."""
+
+AT_ONCE = CoordinatorConfig(initial_rebalance_delay_ms=0)
+"""A first member is joined at once."""
+
+
+def numbered() -> Any:
+    """A generator of member ids that tests can foretell: `a-1`, `a-2`, `b-3`."""
+    given = 0
+
+    def member_id(prefix: str) -> str:
+        nonlocal given
+        given += 1
+        return f"{prefix}-{given}"
+
+    return member_id
+
+
+@dataclass
+class GroupDriver:
+    """A coordinator, and what it answered.
+
+    Attributes:
+        coordinator: Whose members these are.
+        now: The time of the next call.
+        answers: The latest answer by correlation, which is the member's name and what it asked.
+        ids: Member ids by name.
+        generations: Generations by name.
+        rebalances: All that began.
+        log: All records that were written.
+        problems: All that was told.
+    """
+
+    coordinator: Coordinator
+    now: int = 0
+    answers: dict[tuple[str, str], Response] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    generations: dict[str, int] = field(default_factory=dict)
+    rebalances: list[Rebalance] = field(default_factory=list)
+    log: list[LogRecord] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, config: CoordinatorConfig = AT_ONCE, **options: Any) -> GroupDriver:
+        """A coordinator with these settings and no groups."""
+        return cls(Coordinator(config, member_ids=numbered(), **options))
+
+    @property
+    def causes(self) -> list[RebalanceCause]:
+        """Why rebalances began so far."""
+        return [rebalance.cause for rebalance in self.rebalances]
+
+    def take(self, effects: Effects) -> Effects:
+        """Remember what a call led to."""
+        self.log += effects.records
+        self.rebalances += effects.rebalances
+        self.problems += effects.problems
+        for answer in effects.answers:
+            name, what = cast("tuple[str, str]", answer.correlation)
+            self.answers[name, what] = answer.response
+            if isinstance(answer.response, JoinGroupResponse) and answer.response.error_code is ErrorCode.NONE:
+                self.ids[name] = answer.response.member_id
+                self.generations[name] = answer.response.generation_id
+        return effects
+
+    def join(self, name: str, **fields: Any) -> JoinGroupResponse | None:
+        """Join as this member; its answer, if it has one."""
+        request = JoinGroupRequest(
+            GROUP,
+            **{
+                "member_id": self.ids.get(name, ""),
+                "protocols": RANGE,
+                "session_timeout_ms": 10_000,
+                "rebalance_timeout_ms": 60_000,
+                "client_id": name,
+                "version": 3,
+                **fields,
+            },
+        )
+        self.answers.pop((name, "join"), None)
+        self.take(self.coordinator.join_group(request, self.now, (name, "join")))
+        answer = self.answers.get((name, "join"))
+        assert answer is None or isinstance(answer, JoinGroupResponse)
+        return answer
+
+    def sync(self, name: str, assignment: dict[str, bytes] | None = None, **fields: Any) -> SyncGroupResponse | None:
+        """Ask for the assignment, with one by name where this member leads; its answer, if it has one."""
+        request = SyncGroupRequest(
+            GROUP,
+            **{
+                "generation_id": self.generations.get(name, -1),
+                "member_id": self.ids.get(name, ""),
+                "assignments": tuple((self.ids[each], blob) for each, blob in (assignment or {}).items()),
+                "version": 3,
+                **fields,
+            },
+        )
+        self.answers.pop((name, "sync"), None)
+        self.take(self.coordinator.sync_group(request, self.now, (name, "sync")))
+        answer = self.answers.get((name, "sync"))
+        assert answer is None or isinstance(answer, SyncGroupResponse)
+        return answer
+
+    def beat(self, name: str, **fields: Any) -> ErrorCode:
+        """Send a heartbeat; what it is answered."""
+        request = HeartbeatRequest(
+            GROUP,
+            **{"generation_id": self.generations.get(name, -1), "member_id": self.ids.get(name, ""), **fields},
+        )
+        self.take(self.coordinator.heartbeat(request, self.now, (name, "beat")))
+        return self.answers[name, "beat"].error_code  # type: ignore[union-attr]  # that of a heartbeat has one
+
+    def leave(self, *names: str, **fields: Any) -> Response | None:
+        """Leave in one request; its answer, if it has one."""
+        leaving = tuple(LeavingMember(self.ids.get(name, "")) for name in names)
+        request = LeaveGroupRequest(GROUP, **{"members": leaving, **fields})
+        self.take(self.coordinator.leave_group(request, self.now, (names[0] if names else "", "leave")))
+        return self.answers.get((names[0] if names else "", "leave"))
+
+    def commit(self, name: str, offset: int, topic: str = "t0", partition: int = 0, **fields: Any) -> ErrorCode | None:
+        """Commit one offset; what it is answered, if it is."""
+        request = OffsetCommitRequest(
+            GROUP,
+            **{
+                "offsets": (OffsetToCommit(topic, partition, offset),),
+                "generation_id": self.generations.get(name, -1),
+                "member_id": self.ids.get(name, ""),
+                **fields,
+            },
+        )
+        self.answers.pop((name, "commit"), None)
+        self.take(self.coordinator.offset_commit(request, self.now, (name, "commit")))
+        answer = self.answers.get((name, "commit"))
+        return None if answer is None else answer.partitions[0].error_code  # type: ignore[union-attr]  # a commit's
+
+    def wait(self, milliseconds: int) -> Effects:
+        """Let time pass."""
+        self.now += milliseconds
+        return self.take(self.coordinator.expire(self.now))
+
+    def settle(self, *names: str, assignment: dict[str, bytes] | None = None) -> None:
+        """Have these members join one generation and get their assignments."""
+        for name in names:
+            self.join(name)
+        for name in names:
+            # Who was in the group before the others came has to join with them.
+            if (name, "join") in self.answers and self.state() == "PreparingRebalance":
+                self.join(name)
+        leader = self.coordinator.describe(GROUP).leader
+        for name in sorted(names, key=lambda name: self.ids[name] != leader):
+            self.sync(name, assignment if self.ids[name] == leader else None)
+
+    def state(self) -> str:
+        """The group's state."""
+        return self.coordinator.describe(GROUP).state.value

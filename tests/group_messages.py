@@ -1,0 +1,390 @@
+"""The classic group protocol's messages between kio's entities of every version and our requests and responses.
+
+kio's classes are made from Kafka's own definitions, one per version and message. What a version does not carry is left
+out on the way there, and has our default on the way back.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime
+import functools
+import itertools
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from kio.index import load_entity_module
+from kio.schema.errors import ErrorCode as KioErrorCode
+from kio.static.constants import EntityType
+
+from assignor.coordinator import (
+    ErrorCode,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    LeavingMemberResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetToCommit,
+    PartitionResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from assignor.coordinator.requests import Request
+    from assignor.coordinator.responses import Response
+
+MESSAGES: dict[type[Request], str] = {
+    JoinGroupRequest: "join_group",
+    SyncGroupRequest: "sync_group",
+    HeartbeatRequest: "heartbeat",
+    LeaveGroupRequest: "leave_group",
+    OffsetCommitRequest: "offset_commit",
+}
+"""What kio calls each request."""
+
+NO_TOPICS: Mapping[Any, Any] = {}
+FIRST_WITH_TOPIC_IDS = 10
+"""The version of OffsetCommit that names topics by their ids."""
+
+NO_TIME = datetime.timedelta(0)
+
+
+@functools.cache
+def request_class(message: str, version: int, name: str = "") -> Any:
+    """Give kio's class of a request such as "join_group", or one that is nested in it."""
+    return _find(message, version, EntityType.request, name or f"{_camel(message)}Request")
+
+
+@functools.cache
+def response_class(message: str, version: int, name: str = "") -> Any:
+    """Give kio's class of a response, or one that is nested in it."""
+    return _find(message, version, EntityType.response, name or f"{_camel(message)}Response")
+
+
+def request_to_kio(request: Request, topic_ids: Mapping[str, UUID] = NO_TOPICS) -> Any:
+    """Give a request of ours as kio's of its version.
+
+    Args:
+        request: What to ask.
+        topic_ids: By name, for offsets that do not carry theirs.
+    """
+    message, version = MESSAGES[type(request)], request.version
+    nested = functools.partial(nested_entity, request_class, message, version)
+    fields: dict[str, Any] = {"group_id": request.group_id}
+    match request:
+        case JoinGroupRequest():
+            assert request.rebalance_timeout_ms is not None
+            fields |= {
+                "session_timeout": _duration(request.session_timeout_ms),
+                "rebalance_timeout": _duration(request.rebalance_timeout_ms),
+                "member_id": request.member_id,
+                "group_instance_id": request.group_instance_id,
+                "protocol_type": request.protocol_type,
+                "protocols": tuple(
+                    nested("JoinGroupRequestProtocol", name=name, metadata=metadata)
+                    for name, metadata in request.protocols
+                ),
+                "reason": request.reason,
+            }
+        case SyncGroupRequest():
+            fields |= {
+                "generation_id": request.generation_id,
+                "member_id": request.member_id,
+                "group_instance_id": request.group_instance_id,
+                "protocol_type": request.protocol_type,
+                "protocol_name": request.protocol_name,
+                "assignments": tuple(
+                    nested("SyncGroupRequestAssignment", member_id=member_id, assignment=assignment)
+                    for member_id, assignment in request.assignments
+                ),
+            }
+        case HeartbeatRequest():
+            fields |= {
+                "generation_id": request.generation_id,
+                "member_id": request.member_id,
+                "group_instance_id": request.group_instance_id,
+            }
+        case LeaveGroupRequest():
+            members = tuple(request.members)
+            fields["members"] = tuple(nested("MemberIdentity", **member._asdict()) for member in members if version > 2)
+            fields["member_id"] = members[0].member_id if version < 3 else ""
+        case OffsetCommitRequest():
+            fields |= {
+                "generation_id_or_member_epoch": request.generation_id,
+                "member_id": request.member_id,
+                "group_instance_id": request.group_instance_id,
+                "retention_time": _duration(request.retention_time_ms),
+                "topics": tuple(
+                    nested("OffsetCommitRequestTopic", name=topic, topic_id=topic_id, partitions=tuple(partitions))
+                    for topic, topic_id, partitions in _offsets_by_topic(request, topic_ids, nested)
+                ),
+            }
+    return fitting(request_class(message, version), fields)
+
+
+def request_from_kio(
+    entity: Any, client_id: str = "", client_host: str = "", topic_names: Mapping[UUID, str] = NO_TOPICS
+) -> Request:
+    """Give one of kio's requests as ours.
+
+    Args:
+        entity: Of any version.
+        client_id: Of the request's header.
+        client_host: Where it came from.
+        topic_names: For versions that name topics by their ids; a topic that is not in it is called "".
+    """
+    it, version = with_defaults(entity), entity.__version__
+    match type(entity).__name__:
+        case "JoinGroupRequest":
+            return JoinGroupRequest(
+                it.group_id,
+                it.member_id,
+                protocol_type=it.protocol_type,
+                protocols=tuple((protocol.name, protocol.metadata) for protocol in it.protocols),
+                session_timeout_ms=_milliseconds(it.session_timeout),
+                rebalance_timeout_ms=None if it.rebalance_timeout is None else _milliseconds(it.rebalance_timeout),
+                group_instance_id=it.group_instance_id,
+                reason=it.reason,
+                client_id=client_id,
+                client_host=client_host,
+                version=version,
+            )
+        case "SyncGroupRequest":
+            return SyncGroupRequest(
+                it.group_id,
+                it.generation_id,
+                it.member_id,
+                group_instance_id=it.group_instance_id,
+                protocol_type=it.protocol_type,
+                protocol_name=it.protocol_name,
+                assignments=tuple((given.member_id, given.assignment) for given in it.assignments),
+                version=version,
+            )
+        case "HeartbeatRequest":
+            return HeartbeatRequest(it.group_id, it.generation_id, it.member_id, it.group_instance_id, version)
+        case "LeaveGroupRequest":
+            leaving = [with_defaults(member) for member in it.members or ()] if version > 2 else [it]
+            members = [LeavingMember(each.member_id, each.group_instance_id, each.reason) for each in leaving]
+            return LeaveGroupRequest(it.group_id, tuple(members), version)
+        case "OffsetCommitRequest":
+            return OffsetCommitRequest(
+                it.group_id,
+                tuple(_offsets_from_kio(it.topics, topic_names)),
+                it.generation_id_or_member_epoch,
+                it.member_id,
+                group_instance_id=it.group_instance_id,
+                retention_time_ms=-1 if it.retention_time is None else _milliseconds(it.retention_time),
+                version=version,
+            )
+    raise AssertionError(f"a {type(entity).__name__} is no request of the classic group protocol")
+
+
+def response_to_kio(response: Response, version: int, topic_ids: Mapping[str, UUID] = NO_TOPICS) -> Any:
+    """Give a response of ours as kio's of a version.
+
+    Args:
+        response: The answer.
+        version: Of the request.
+        topic_ids: By name, for versions that name topics by their ids.
+    """
+    message = MESSAGES[_REQUESTS[type(response)]]
+    nested = functools.partial(nested_entity, response_class, message, version)
+    fields: dict[str, Any] = {"throttle_time": NO_TIME}
+    match response:
+        case JoinGroupResponse():
+            fields |= {field.name: getattr(response, field.name) for field in dataclasses.fields(response)}
+            fields["members"] = tuple(
+                nested("JoinGroupResponseMember", **member._asdict()) for member in response.members
+            )
+        case SyncGroupResponse():
+            fields |= {field.name: getattr(response, field.name) for field in dataclasses.fields(response)}
+        case LeaveGroupResponse():
+            fields["members"] = tuple(
+                nested("MemberResponse", **member._asdict()) for member in response.members if version > 2
+            )
+        case OffsetCommitResponse():
+            fields["topics"] = tuple(
+                nested(
+                    "OffsetCommitResponseTopic",
+                    name=topic,
+                    topic_id=topic_ids.get(topic),
+                    partitions=tuple(
+                        nested(
+                            "OffsetCommitResponsePartition",
+                            partition_index=entry.partition,
+                            error_code=kio_error(entry.error_code),
+                        )
+                        for entry in entries
+                    ),
+                )
+                for topic, entries in itertools.groupby(response.partitions, lambda entry: entry.topic)
+            )
+    if not isinstance(response, OffsetCommitResponse):
+        fields["error_code"] = kio_error(response.error_code)
+    return fitting(response_class(message, version), fields)
+
+
+def response_from_kio(entity: Any, topic_names: Mapping[UUID, str] = NO_TOPICS) -> Response:
+    """Give one of kio's responses as ours; an error code that we never give fails.
+
+    Args:
+        entity: Of any version.
+        topic_names: For versions that name topics by their ids; a topic that is not in it is called "".
+    """
+    it = with_defaults(entity)
+    match type(entity).__name__:
+        case "JoinGroupResponse":
+            return JoinGroupResponse(
+                ErrorCode(it.error_code),
+                it.member_id,
+                it.generation_id,
+                it.protocol_type,
+                it.protocol_name,
+                it.leader,
+                tuple(
+                    JoinGroupMember(member.member_id, member.group_instance_id, member.metadata)
+                    for member in map(with_defaults, it.members)
+                ),
+                bool(it.skip_assignment),
+            )
+        case "SyncGroupResponse":
+            return SyncGroupResponse(ErrorCode(it.error_code), it.protocol_type, it.protocol_name, it.assignment)
+        case "HeartbeatResponse":
+            return HeartbeatResponse(ErrorCode(it.error_code))
+        case "LeaveGroupResponse":
+            left = (
+                LeavingMemberResponse(member.member_id, member.group_instance_id, ErrorCode(member.error_code))
+                for member in it.members or ()
+            )
+            return LeaveGroupResponse(ErrorCode(it.error_code), tuple(left))
+        case "OffsetCommitResponse":
+            entries = ((_topic_name(topic, topic_names), entry) for topic in it.topics for entry in topic.partitions)
+            return OffsetCommitResponse(
+                tuple(PartitionResponse(name, it.partition_index, ErrorCode(it.error_code)) for name, it in entries)
+            )
+    raise AssertionError(f"a {type(entity).__name__} is no response of the classic group protocol")
+
+
+def uuid_text(topic_id: UUID) -> str:
+    """Write a uuid as Kafka does, in URL-safe base64."""
+    return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+
+
+def uuid_of(text: str) -> UUID:
+    """Read a uuid as Kafka writes it."""
+    return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+
+
+_REQUESTS: dict[type[Response], type[Request]] = {
+    JoinGroupResponse: JoinGroupRequest,
+    SyncGroupResponse: SyncGroupRequest,
+    HeartbeatResponse: HeartbeatRequest,
+    LeaveGroupResponse: LeaveGroupRequest,
+    OffsetCommitResponse: OffsetCommitRequest,
+}
+
+_ABSENT = dict.fromkeys(
+    (
+        "group_instance_id",
+        "members",
+        "name",
+        "protocol_name",
+        "protocol_type",
+        "reason",
+        "rebalance_timeout",
+        "retention_time",
+        "skip_assignment",
+        "topic_id",
+    )
+)
+"""What some versions lack."""
+
+
+def _camel(message: str) -> str:
+    return "".join(word.capitalize() for word in message.split("_"))
+
+
+def _find(message: str, version: int, kind: Any, name: str) -> Any:
+    return getattr(load_entity_module(message, version, kind), name)
+
+
+def nested_entity(find: Any, message: str, version: int, entity: str, /, **fields: Any) -> Any:
+    """Make an entity that is nested in a request or response."""
+    return fitting(find(message, version, entity), fields)
+
+
+@functools.cache
+def _field_names(entity: Any) -> frozenset[str]:
+    return frozenset(field.name for field in dataclasses.fields(entity))
+
+
+def fitting(entity: Any, fields: dict[str, Any]) -> Any:
+    """Make an entity of those fields that its version has."""
+    return entity(**{name: value for name, value in fields.items() if name in _field_names(entity)})
+
+
+def with_defaults(entity: Any) -> Any:
+    """Give an entity's fields, and None for those that only other versions have."""
+    return SimpleNamespace(**(_ABSENT | {name: getattr(entity, name) for name in _field_names(entity.__class__)}))
+
+
+def _offsets_by_topic(request: OffsetCommitRequest, topic_ids: Mapping[str, UUID], nested: Any) -> Iterable[Any]:
+    for (topic, topic_id), entries in itertools.groupby(request.offsets, lambda entry: (entry.topic, entry.topic_id)):
+        yield (
+            topic,
+            uuid_of(topic_id) if topic_id else topic_ids.get(topic),
+            [
+                nested(
+                    "OffsetCommitRequestPartition",
+                    partition_index=entry.partition,
+                    committed_offset=entry.offset,
+                    committed_leader_epoch=entry.leader_epoch,
+                    committed_metadata=entry.metadata,
+                )
+                for entry in entries
+            ],
+        )
+
+
+def _offsets_from_kio(topics: Iterable[Any], topic_names: Mapping[UUID, str]) -> Iterable[OffsetToCommit]:
+    for topic in topics:
+        topic_id = getattr(topic, "topic_id", None)
+        for entry in topic.partitions:
+            yield OffsetToCommit(
+                _topic_name(topic, topic_names),
+                entry.partition_index,
+                entry.committed_offset,
+                entry.committed_metadata,
+                getattr(entry, "committed_leader_epoch", -1),
+                None if topic_id is None else uuid_text(topic_id),
+            )
+
+
+def _topic_name(topic: Any, topic_names: Mapping[UUID, str]) -> str:
+    if hasattr(topic, "name"):
+        return str(topic.name)
+    return topic_names.get(topic.topic_id, "")
+
+
+def kio_error(code: ErrorCode) -> KioErrorCode:
+    """Give an error code as kio's."""
+    return KioErrorCode(int(code))
+
+
+def _duration(milliseconds: int) -> datetime.timedelta:
+    return datetime.timedelta(milliseconds=milliseconds)
+
+
+def _milliseconds(duration: datetime.timedelta) -> int:
+    return duration // datetime.timedelta(milliseconds=1)

@@ -1,0 +1,188 @@
+"""Bytes to messages and back: what arrives on a connection may be anything, and what is no whole request is refused.
+
+kio reads and writes the messages. It makes room for an array before it reads it, as much as the array claims to need: a
+few bytes of garbage would end the process. So each claim is held against what is left of the message first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import struct
+import types
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin
+
+from kio.index import KioIndexError, load_request_schema
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kio.static.protocol import Entity
+
+__all__ = ["ApiVersionsAskedError", "Frame", "NotARequestError", "framed", "frames", "read_request"]
+
+LONGEST_FRAME = 1 << 20
+"""No request of a consumer is longer; whoever announces more is no consumer."""
+
+API_VERSIONS = 18
+
+_SIZES = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "int64": 8,
+    "float64": 8,
+    "uuid": 16,
+    "timedelta_i32": 4,
+    "timedelta_i64": 8,
+}
+
+
+class NotARequestError(Exception):
+    """What arrived is no request that this server answers."""
+
+
+class ApiVersionsAskedError(NotARequestError):
+    """A client asks in a version of ApiVersions that is not known here; it is told so, and asks again in another."""
+
+    def __init__(self, correlation_id: int) -> None:
+        super().__init__("ApiVersions in an unknown version")
+        self.correlation_id = correlation_id
+
+
+class Frame(NamedTuple):
+    """One request, and what stood before it.
+
+    Attributes:
+        api: The number of the API.
+        version: Of the request.
+        correlation_id: With which the client finds the answer's question.
+        client_id: Who the client says it is.
+        request: The request, as kio has it.
+    """
+
+    api: int
+    version: int
+    correlation_id: int
+    client_id: str
+    request: Any
+
+
+def frames(received: bytearray) -> list[bytes]:
+    """Take the whole messages off the front of what a connection received.
+
+    Raises:
+        NotARequestError: The next message is longer than any request, or its length is negative.
+    """
+    found = []
+    while len(received) >= 4:
+        (length,) = struct.unpack_from(">i", received)
+        if not 0 <= length <= LONGEST_FRAME:
+            raise NotARequestError(f"a message of {length} bytes")
+        if len(received) < 4 + length:
+            break
+        found.append(bytes(received[4 : 4 + length]))
+        del received[: 4 + length]
+    return found
+
+
+def read_request(message: bytes, versions: Mapping[int, range]) -> Frame:
+    """Read one message.
+
+    Args:
+        message: Without its length.
+        versions: The APIs that are answered, and in which versions.
+
+    Raises:
+        NotARequestError: It is none of them, or does not end where it should, or claims to be what it is not.
+    """
+    if len(message) < 8:
+        raise NotARequestError("too short for a header")
+    api, version, correlation_id = struct.unpack_from(">hhi", message)
+    if version not in versions.get(api, ()):
+        raise ApiVersionsAskedError(correlation_id) if api == API_VERSIONS else NotARequestError(f"{api=} {version=}")
+    try:
+        schema = load_request_schema(api, version)
+        end = _skip_entity(schema, message, _skip_entity(schema.__header_schema__, message, 0))
+        if end != len(message):
+            raise NotARequestError(f"{len(message) - end} bytes after the end")
+        header, start = entity_reader(schema.__header_schema__)(message, 0)
+        request, _ = entity_reader(schema)(message, start)
+    except (SerialError, KioIndexError, struct.error, LookupError, ValueError, OverflowError) as error:
+        raise NotARequestError(repr(error)) from error
+    return Frame(api, version, correlation_id, getattr(header, "client_id", None) or "", request)
+
+
+def framed(correlation_id: int, answer: Entity) -> bytes:
+    """Give the bytes of an answer, with its length and its header."""
+    header = answer.__header_schema__  # type: ignore[attr-defined]  # only messages have one
+    body = io.BytesIO()
+    entity_writer(header)(body, header(correlation_id=correlation_id))
+    entity_writer(type(answer))(body, answer)
+    return struct.pack(">i", body.tell()) + body.getvalue()
+
+
+def _skip_entity(schema: Any, message: bytes, at: int) -> int:
+    """Where an entity ends, if all that it claims to hold is there."""
+    is_header = not hasattr(schema, "__api_key__")
+    for field in dataclasses.fields(schema):
+        if "tag" in field.metadata:
+            continue
+        compact = schema.__flexible__ and not (is_header and field.name == "client_id")  # a header's was there before
+        wanted = field.type
+        if get_origin(wanted) is types.UnionType:
+            wanted = next(part for part in get_args(wanted) if part is not types.NoneType)
+        if get_origin(wanted) is not tuple:
+            at = _skip_value(field.metadata.get("kafka_type"), wanted, compact, message, at)
+            continue
+        count, at = _length(4, compact, message, at)
+        if count > len(message) - at:  # each entry has a byte at least
+            raise NotARequestError(f"{count} entries in {len(message) - at} bytes")
+        for _ in range(count):
+            at = _skip_value(field.metadata.get("kafka_type"), get_args(wanted)[0], compact, message, at)
+    if schema.__flexible__:
+        tags, at = _varint(message, at)
+        for _ in range(tags):
+            _, at = _varint(message, at)
+            size, at = _varint(message, at)
+            at = _within(message, at + size)
+    return at
+
+
+def _skip_value(kafka_type: str | None, schema: Any, compact: bool, message: bytes, at: int) -> int:
+    if kafka_type is None:
+        return _skip_entity(schema, message, at)
+    if kafka_type in _SIZES:
+        return _within(message, at + _SIZES[kafka_type])
+    length, at = _length(2 if kafka_type == "string" else 4, compact, message, at)
+    return _within(message, at + length)
+
+
+def _length(width: int, compact: bool, message: bytes, at: int) -> tuple[int, int]:
+    """A length and where it ends; null has none."""
+    if compact:
+        length, at = _varint(message, at)
+        return max(length - 1, 0), at
+    (length,) = struct.unpack_from(">h" if width == 2 else ">i", message, at)
+    return max(length, 0), at + width
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 35, 7):
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise NotARequestError("a number of more than five bytes")
+
+
+def _within(message: bytes, at: int) -> int:
+    if at > len(message):
+        raise NotARequestError(f"{at - len(message)} bytes are missing")
+    return at

@@ -1,0 +1,76 @@
+"""Records of every type and version of `__consumer_offsets`, drawn by the tables of the reference.
+
+What is drawn is as `decode_record` gives it: tagged fields that are there are not at their default.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from hypothesis import strategies as st
+
+from assignor.offsets import Record
+from assignor.reference.offsets.decode import is_default
+from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Kind, Struct
+
+VERSIONS = [
+    (number, version)
+    for number, record_type in TYPES.items()
+    if record_type.layout
+    for version in range(record_type.layout.newest + 1)
+]
+"""Every type and version that can be written."""
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+    st.sampled_from(["consumer", "range", "é" * 70, "\U0001f600", "\0"]),
+)
+
+
+def records(number: int, version: int) -> st.SearchStrategy[Record]:
+    """Records of that type with a value of that version."""
+    record_type = TYPES[number]
+    assert record_type.layout
+    key, value = record_type.layout.key, record_type.layout.value
+    return st.builds(
+        lambda key, value: Record(number, record_type.name, key, version, value),
+        structures(key, 0),
+        structures(value, version),
+    )
+
+
+def structures(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Fields of that version, and of the tagged ones some."""
+    present = [field for field in fields if field.is_in(version)]
+    drawn = {field.name: values(field, version) for field in present if field.tag is None}
+    tagged = {field.name: values(field, version) for field in present if field.tag is not None}
+    return st.fixed_dictionaries(drawn, optional=tagged)
+
+
+def values(field: Field, version: int) -> st.SearchStrategy[Any]:
+    """What a field may hold."""
+    content = contents(field.kind, version)
+    if field.nullable:
+        content = st.one_of(st.none(), content)
+    if field.tag is None:
+        return content
+    return content.filter(lambda value: value is None or not is_default(value, field.default))
+
+
+def contents(kind: Kind, version: int) -> st.SearchStrategy[Any]:
+    """What is not null."""
+    if isinstance(kind, Struct):
+        return structures(kind.fields, version)
+    if isinstance(kind, Array):
+        return st.lists(contents(kind.element, version), max_size=3)
+    if kind == "string":
+        return TEXTS
+    if kind == "bytes":
+        return st.one_of(st.binary(max_size=8), st.just(bytes(200)))
+    if kind == "uuid":
+        uuids = st.one_of(st.binary(min_size=16, max_size=16), st.sampled_from([bytes(16), b"\xff" * 16]))
+        return uuids.map(lambda uuid: base64.urlsafe_b64encode(uuid).decode().rstrip("="))
+    bits = 8 * INTEGERS[kind][1]
+    least, most = (0, 2**bits - 1) if kind == "uint16" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return st.one_of(st.sampled_from([least, most, 0]), st.integers(least, most))

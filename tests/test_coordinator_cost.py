@@ -1,0 +1,315 @@
+"""What a request to a coordinator costs does not depend on how many members its group has, but where it has to.
+
+Steps are lines of Python that are run; no time is taken. Each kind of request is made by a tenth of the members, since
+some of them now and then do what many others left to be done. Requests whose answer or record carries all members have
+to look at all of them, and show that the count notices such a thing.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor.coordinator import (
+    Coordinator,
+    CoordinatorConfig,
+    Effects,
+    GroupState,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetToCommit,
+    SyncGroupRequest,
+)
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+SMALL, LARGE = 100, 3_000
+
+SLACK = 1.5
+"""How many times as many steps a request may take in the large group: what is logarithmic grows, and little."""
+
+SESSION_MS, REBALANCE_MS = 30_000, 60_000
+
+
+class Steps:
+    """Counts the lines of Python that are run within `with`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> Steps:
+        self._before = sys.gettrace()
+        sys.settrace(self._on_event)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.settrace(self._before)
+
+    def _on_event(self, _frame: FrameType, event: str, _argument: object) -> Any:
+        self.count += event == "line"
+        return self._on_event
+
+
+class Crowd:
+    """A group of many members that is Stable; the first one leads, and every tenth is static."""
+
+    def __init__(self, size: int) -> None:
+        self.now = 0
+        numbers = iter(range(10**9))
+        self.coordinator = Coordinator(
+            CoordinatorConfig(initial_rebalance_delay_ms=0), member_ids=lambda name: f"{name}-{next(numbers)}"
+        )
+        self.ids = [f"m{number}-{number}" for number in range(size)]
+        first, *others = range(size)
+        self.ask(self.join(first, member_id=""))
+        for number in others:
+            self.ask(self.join(number, member_id=""))
+        self.generation = self.generation_of(self.ask(self.join(first)))
+        for request in [*map(self.sync, others), self.leaders_sync()]:
+            self.ask(request)
+        assert self.coordinator.describe("g").state is GroupState.STABLE
+
+    def ask(self, request: Any) -> Effects:
+        """Hand a request over."""
+        handlers: dict[type, Callable[[Any, int], Effects]] = {
+            JoinGroupRequest: self.coordinator.join_group,
+            SyncGroupRequest: self.coordinator.sync_group,
+            HeartbeatRequest: self.coordinator.heartbeat,
+            LeaveGroupRequest: self.coordinator.leave_group,
+            OffsetCommitRequest: self.coordinator.offset_commit,
+        }
+        return handlers[type(request)](request, self.now)
+
+    def mean(self, requests: Iterable[Any]) -> float:
+        """The steps of a request."""
+        steps, asked = Steps(), list(requests)
+        for request in asked:
+            self.now += 1
+            with steps:
+                self.ask(request)
+        return steps.count / len(asked)
+
+    def join(self, number: int, member_id: str | None = None, subscription: bytes = b"") -> JoinGroupRequest:
+        """A join of a member, or of one that lost its id."""
+        return JoinGroupRequest(
+            "g",
+            self.ids[number] if member_id is None else member_id,
+            protocols=(("range", subscription),),
+            protocol_type="bench",
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=REBALANCE_MS,
+            group_instance_id=self.instance(number),
+            client_id=f"m{number}",
+            version=9 if number % 10 == 5 else 3,
+        )
+
+    def instance(self, number: int) -> str | None:
+        """The instance id of every tenth member."""
+        return f"m{number}" if number % 10 == 5 else None
+
+    def sync(self, number: int) -> SyncGroupRequest:
+        """A sync of a member that does not lead."""
+        return SyncGroupRequest("g", self.generation, self.ids[number], self.instance(number), version=3)
+
+    def leaders_sync(self) -> SyncGroupRequest:
+        """The leader's, with everybody's assignment."""
+        given = tuple((member_id, b"x") for member_id in self.ids)
+        return SyncGroupRequest("g", self.generation, self.ids[0], assignments=given, version=3)
+
+    def leave(self, number: int) -> LeaveGroupRequest:
+        """The goodbye of a member."""
+        return LeaveGroupRequest("g", (LeavingMember(self.ids[number], self.instance(number)),))
+
+    def tenth(self) -> list[int]:
+        """A tenth of the members, without the leader and without the last."""
+        return list(range(1, len(self.ids) - 1, 10))
+
+    @staticmethod
+    def generation_of(effects: Effects) -> int:
+        """The generation that has begun."""
+        (generation,) = {
+            answer.response.generation_id
+            for answer in effects.answers
+            if isinstance(answer.response, JoinGroupResponse)
+        }
+        return generation
+
+
+def heartbeats(crowd: Crowd) -> float:
+    return crowd.mean(HeartbeatRequest("g", crowd.generation, crowd.ids[number]) for number in crowd.tenth())
+
+
+def commits(crowd: Crowd) -> float:
+    offsets = (OffsetToCommit("t", 0, 1),)
+    return crowd.mean(
+        OffsetCommitRequest("g", offsets, crowd.generation, crowd.ids[number]) for number in crowd.tenth()
+    )
+
+
+def syncs_in_stable(crowd: Crowd) -> float:
+    return crowd.mean(map(crowd.sync, crowd.tenth()))
+
+
+def joins_of_followers_in_stable(crowd: Crowd) -> float:
+    return crowd.mean(map(crowd.join, crowd.tenth()))
+
+
+def first_joins_of_a_rebalance(crowd: Crowd) -> float:
+    return crowd.mean([crowd.join(0)])
+
+
+def joins_into_a_preparing_group(crowd: Crowd) -> float:
+    crowd.ask(crowd.join(0))
+    return crowd.mean(map(crowd.join, crowd.tenth()))
+
+
+def joins_of_new_members(crowd: Crowd) -> float:
+    crowd.ask(crowd.join(0))
+    newcomers = range(10_000, 10_000 + 10 * len(crowd.tenth()), 10)
+    return crowd.mean(crowd.join(number, member_id="") for number in newcomers)
+
+
+def returns_of_static_members_to_a_preparing_group(crowd: Crowd) -> float:
+    crowd.ask(crowd.join(0))
+    return crowd.mean(crowd.join(number, member_id="") for number in range(5, len(crowd.ids), 10))
+
+
+def goodbyes(crowd: Crowd) -> float:
+    return crowd.mean(map(crowd.leave, crowd.tenth()))
+
+
+def goodbyes_of_leaders(crowd: Crowd) -> float:
+    order = [member.member_id for member in crowd.coordinator.describe("g").members]
+    leaders = [0, *(number for number in map(crowd.ids.index, order) if number)]
+    return crowd.mean(map(crowd.leave, leaders[: len(crowd.tenth())]))
+
+
+def syncs_that_wait(crowd: Crowd) -> float:
+    begin(crowd)
+    return crowd.mean(map(crowd.sync, crowd.tenth()))
+
+
+def heartbeats_while_syncs_wait(crowd: Crowd) -> float:
+    begin(crowd)
+    return heartbeats(crowd)
+
+
+def sessions_that_end(crowd: Crowd) -> float:
+    silent = crowd.tenth()
+    for number, member_id in enumerate(crowd.ids):
+        crowd.now += number in silent
+        if number not in silent:
+            crowd.coordinator.heartbeat(
+                HeartbeatRequest("g", crowd.generation, member_id, crowd.instance(number)), 20_000
+            )
+    steps = Steps()
+    crowd.coordinator.expire(SESSION_MS - 1)
+    before = len(crowd.coordinator.describe("g").members)
+    with steps:
+        crowd.coordinator.expire(SESSION_MS)
+    assert len(silent) == before - len(crowd.coordinator.describe("g").members)
+    return steps.count / len(silent)
+
+
+def begin(crowd: Crowd) -> None:
+    """Bring the group to its next generation, in which nobody has its assignment yet."""
+    *others, last = range(len(crowd.ids))
+    for number in others:
+        crowd.ask(crowd.join(number))
+    crowd.generation = crowd.generation_of(crowd.ask(crowd.join(last)))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        heartbeats,
+        commits,
+        syncs_in_stable,
+        joins_of_followers_in_stable,
+        first_joins_of_a_rebalance,
+        joins_into_a_preparing_group,
+        joins_of_new_members,
+        returns_of_static_members_to_a_preparing_group,
+        goodbyes,
+        goodbyes_of_leaders,
+        syncs_that_wait,
+        heartbeats_while_syncs_wait,
+        sessions_that_end,
+    ],
+)
+def test_a_request_takes_as_many_steps_in_a_large_group_as_in_a_small_one(steps: Callable[[Crowd], float]) -> None:
+    small, large = (steps(Crowd(size)) for size in (SMALL, LARGE))
+
+    assert 5 < large <= SLACK * small, (small, large)
+
+
+def last_join(crowd: Crowd) -> float:
+    for number in range(len(crowd.ids) - 1):
+        crowd.ask(crowd.join(number))
+    return crowd.mean([crowd.join(len(crowd.ids) - 1)])
+
+
+def leaders_sync(crowd: Crowd) -> float:
+    begin(crowd)
+    return crowd.mean([crowd.leaders_sync()])
+
+
+def return_of_a_static_member(crowd: Crowd) -> float:
+    return crowd.mean([crowd.join(5, member_id="")])
+
+
+def rebalance_before_the_assignment(crowd: Crowd) -> float:
+    begin(crowd)
+    return crowd.mean([crowd.leave(1)])
+
+
+def description(crowd: Crowd) -> float:
+    steps = Steps()
+    with steps:
+        crowd.coordinator.describe("g")
+    return steps.count
+
+
+@pytest.mark.parametrize(
+    "steps", [last_join, leaders_sync, return_of_a_static_member, rebalance_before_the_assignment, description]
+)
+def test_what_concerns_all_members_looks_at_all_of_them(steps: Callable[[Crowd], float]) -> None:
+    small, large = (steps(Crowd(size)) for size in (SMALL, LARGE))
+
+    assert large > 10 * small, (small, large)
+
+
+def test_members_that_come_and_go_leave_nothing_behind() -> None:
+    crowd = Crowd(20)
+    crowd.ask(crowd.leave(0))  # from now on the one that would lead next is known
+    size = held(crowd.coordinator)
+
+    for number in range(1_000, 4_000, 10):
+        crowd.ask(crowd.join(number, member_id=""))
+        members = crowd.coordinator.describe("g").members
+        newest = next(each.member_id for each in members if each.client_id == f"m{number}")
+        crowd.ask(LeaveGroupRequest("g", (LeavingMember(newest),)))
+
+    assert held(crowd.coordinator) < 2 * size
+
+
+def held(coordinator: Coordinator) -> int:
+    """How many objects a coordinator holds."""
+    found: set[int] = set()
+    waiting: list[object] = [coordinator]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in found and not isinstance(each, type | ModuleType | FunctionType):
+            found.add(id(each))
+            waiting += gc.get_referents(each)
+    return len(found)

@@ -1,0 +1,61 @@
+"""The two tables of a classic group: which states follow which, and what each answers."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from assignor.coordinator import ErrorCode, GroupState
+from assignor.coordinator.state import ANSWERS, TRANSITIONS, Deed, GroupEvent, RequestKind, next_state
+from assignor.errors import IllegalStateError
+
+KAFKAS_PREDECESSORS = {
+    "EMPTY": {"PREPARING_REBALANCE"},
+    "PREPARING_REBALANCE": {"STABLE", "COMPLETING_REBALANCE", "EMPTY"},
+    "COMPLETING_REBALANCE": {"PREPARING_REBALANCE"},
+    "STABLE": {"COMPLETING_REBALANCE"},
+    "DEAD": {"STABLE", "PREPARING_REBALANCE", "COMPLETING_REBALANCE", "EMPTY", "DEAD"},
+}
+"""`ClassicGroupState.validPreviousStates` of Kafka 4.3.1."""
+
+
+def test_the_states_are_kafkas_five_under_the_names_of_its_tools() -> None:
+    assert ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"] == [
+        state.value for state in GroupState
+    ]
+
+
+def test_awaiting_sync_is_the_old_name_of_completing_rebalance() -> None:
+    assert GroupState.COMPLETING_REBALANCE is GroupState["AWAITING_SYNC"]
+
+
+def test_a_state_follows_those_that_kafka_lets_it_follow() -> None:
+    found = {state.name: {before.name for before in state.previous_valid_states} for state in GroupState}
+
+    assert KAFKAS_PREDECESSORS == found
+
+
+@pytest.mark.parametrize(("state", "event"), list(itertools.product(GroupState, GroupEvent)))
+def test_an_event_that_a_state_does_not_list_is_refused(state: GroupState, event: GroupEvent) -> None:
+    if event in TRANSITIONS[state]:
+        assert TRANSITIONS[state][event] is next_state(state, event)
+    else:
+        with pytest.raises(IllegalStateError, match=rf"{state.value} this cannot happen: {event.value}"):
+            next_state(state, event)
+
+
+def test_every_state_answers_every_request() -> None:
+    assert set(itertools.product(GroupState, RequestKind)) == {
+        (state, kind) for state, row in ANSWERS.items() for kind in row
+    }
+
+
+def test_a_dead_group_has_no_coordinator() -> None:
+    gone = {kind: answer for kind, answer in ANSWERS[GroupState.DEAD].items() if kind is not RequestKind.DELETE}
+
+    assert {ErrorCode.COORDINATOR_NOT_AVAILABLE} == set(gone.values())
+
+
+def test_what_is_done_with_a_request_is_done_in_some_state() -> None:
+    assert set(Deed) == {answer for row in ANSWERS.values() for answer in row.values() if isinstance(answer, Deed)}
