@@ -9,8 +9,6 @@ field that is not known here is an error.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,17 +57,6 @@ class Outcome(NamedTuple):
 def files(place: Path) -> list[Path]:
     """The files of the kind `coordinator`; none at all is an error."""
     return of_kind("coordinator", place, ".jsonl.gz")
-
-
-def read(path: Path) -> Iterator[Json]:
-    """The traces of a file; none at all is an error."""
-    empty = True
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            empty = False
-            yield json.loads(line)
-    if empty:
-        raise ValueError(f"{path.name} is empty")
 
 
 # ---- what our coordinator does

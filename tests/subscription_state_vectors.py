@@ -8,9 +8,7 @@ that is not known here is an error.
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -362,17 +360,6 @@ OPERATIONS = {
 def files(place: Path) -> list[Path]:
     """The files of the kind `subscription_state`; none at all is an error."""
     return of_kind("subscription_state", place, ".jsonl.gz")
-
-
-def read(path: Path) -> Iterator[Json]:
-    """The traces of a file; none at all is an error."""
-    empty = True
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            empty = False
-            yield json.loads(line)
-    if empty:
-        raise ValueError(f"{path.name} is empty")
 
 
 def compare(trace: Json) -> int:

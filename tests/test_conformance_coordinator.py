@@ -20,7 +20,7 @@ import coordinator_vectors as vectors
 import vector_files
 from coordinator_messages import MESSAGES
 from coordinator_vectors import Outcome
-from vector_files import OWN_FOLDER
+from vector_files import OWN_FOLDER, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def compare_all(folder: Path, run_timers: RunTimers = vectors.run_at_once) -> tu
     counts: Counter[str] = Counter()
     differences = []
     for path in vectors.files(folder):
-        for trace in vectors.read(path):
+        for trace in read(path):
             vectors.check_form(trace)
             outcomes = list(vectors.play(trace, run_timers=run_timers))
             counts.update(counted(trace, outcomes))
@@ -125,7 +125,7 @@ def stored(folder: Path, *traces: Json) -> Path:
 def own() -> list[Json]:
     """The traces of our own folder."""
     (path,) = vectors.files(OWN_FOLDER)
-    return list(vectors.read(path))
+    return list(read(path))
 
 
 def long_trace() -> Json:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import coordinator_vectors as vectors
-from vector_files import OWN_FOLDER
+from vector_files import OWN_FOLDER, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ FIELDS = {
 def played() -> list[tuple[Json, list[Outcome]]]:
     """The traces of our own folder, and what our coordinator did."""
     (path,) = vectors.files(OWN_FOLDER)
-    found = [(trace, list(vectors.play(trace))) for trace in vectors.read(path)]
+    found = [(trace, list(vectors.play(trace))) for trace in read(path)]
     assert TRACES == len(found)
     assert not any(is_noticed(trace, outcomes) for trace, outcomes in found)
     return found

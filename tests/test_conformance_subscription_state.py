@@ -20,7 +20,7 @@ import pytest
 import subscription_state_vectors as vectors
 import vector_files
 from subscription_state_vectors import OPERATIONS, Json
-from vector_files import OWN_FOLDER
+from vector_files import OWN_FOLDER, read
 
 pytestmark = pytest.mark.conformance
 
@@ -29,7 +29,7 @@ def compare_all(folder: Path) -> Counter[str]:
     """Fails unless every outcome and every state is Kafka's; gives how many traces and steps there are."""
     counts: Counter[str] = Counter()
     for path in vectors.files(folder):
-        for trace in vectors.read(path):
+        for trace in read(path):
             counts["traces"] += 1
             counts["steps"] += vectors.compare(trace)
     return counts
@@ -45,7 +45,7 @@ def test_subscription_state_traces_are_answered_as_kafka_answered_them() -> None
 
 def test_subscription_state_traces_of_our_own_folder_have_every_operation() -> None:
     (path,) = vectors.files(OWN_FOLDER)
-    seen = Counter(step["do"]["op"] for trace in vectors.read(path) for step in trace["steps"])
+    seen = Counter(step["do"]["op"] for trace in read(path) for step in trace["steps"])
 
     assert OPERATIONS.keys() == seen.keys()
     assert min(seen.values()) >= 28
@@ -57,7 +57,7 @@ def test_subscription_state_traces_of_our_own_folder_have_every_operation() -> N
 def long_trace() -> Json:
     """A trace of our own folder in which much happens."""
     (path,) = vectors.files(OWN_FOLDER)
-    return max(vectors.read(path), key=lambda trace: len(trace["steps"][-1]["state"]["partitions"]))
+    return max(read(path), key=lambda trace: len(trace["steps"][-1]["state"]["partitions"]))
 
 
 TRACE = long_trace()
@@ -126,7 +126,7 @@ def test_subscription_state_the_order_of_the_assignment_counts(tmp_path: Path) -
 @pytest.mark.parametrize("outcome", ["returns", "raises"])
 def test_subscription_state_every_outcome_counts(outcome: str) -> None:
     (path,) = vectors.files(OWN_FOLDER)
-    trace = next(each for each in vectors.read(path) if any(outcome in step for step in each["steps"]))
+    trace = next(each for each in read(path) if any(outcome in step for step in each["steps"]))
     place = next(place for place, step in enumerate(trace["steps"]) if outcome in step)
     assert vectors.compare(trace)
 

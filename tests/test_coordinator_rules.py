@@ -10,7 +10,7 @@ import pytest
 import coordinator_timer_rules
 import coordinator_vectors as vectors
 from coordinator_rules import RULES
-from vector_files import OWN_FOLDER
+from vector_files import OWN_FOLDER, read
 
 if TYPE_CHECKING:
     from coordinator_messages import Json
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @functools.cache
 def traces() -> list[Json]:
     (path,) = vectors.files(OWN_FOLDER)
-    return list(vectors.read(path))
+    return list(read(path))
 
 
 def first_difference(profile: str) -> str | None:

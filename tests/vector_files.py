@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OWN_FOLDER = Path(__file__).parent / "vectors"
 
@@ -19,3 +25,14 @@ def of_kind(kind: str, place: Path, suffix: str = "") -> list[Path]:
     if not found:
         raise FileNotFoundError(f"no vectors of the kind {kind} in {place}")
     return found
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The traces of a file; none at all is an error."""
+    empty = True
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            empty = False
+            yield json.loads(line)
+    if empty:
+        raise ValueError(f"{path.name} is empty")

@@ -19,8 +19,6 @@ from assignor.coordinator.wrapping import wrapped
 from assignor.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from assignor.coordinator.config import CoordinatorConfig
     from assignor.coordinator.group import ClassicGroup
     from assignor.coordinator.groups import Groups
@@ -74,8 +72,7 @@ class Committing:
             for index, entry in enumerate(request.offsets)
             if not self._leading.may_exist(entry.topic, entry.partition)
         }
-        known = [entry for index, entry in enumerate(request.offsets) if index not in results]
-        group = self._may_commit(request) if known else None
+        group = self._may_commit(request) if len(results) < len(request.offsets) else None
         too_long = self._config.offset_metadata_max_size
         stored: list[tuple[TopicPartition, StoredOffset]] = []
         for index, entry in enumerate(request.offsets):
@@ -194,10 +191,9 @@ class Committing:
                 self._forget(group, expired)
         self.look_for_expired(wanted=bool(self._groups))
 
-    def _end(self, group: ClassicGroup, offsets: Iterable[TopicPartition], asked: Asked | None) -> None:
-        """Write that a group is no more, with its offsets."""
+    def _end(self, group: ClassicGroup, partitions: list[TopicPartition], asked: Asked | None) -> None:
+        """Write that a group is no more, with the offsets of these partitions."""
         generation = group.generation
-        partitions = list(offsets)
         number = self._next_write()
 
         def done(error: ErrorCode | None) -> None:
