@@ -53,7 +53,7 @@ DECODED = _struct(
 )
 """What `decode` adds to a record: `status` is `decoded`, `unknown_type` or `bad`; JSON as Kafka writes it."""
 
-TOPICS = _struct(
+TOPIC_METADATA = _struct(
     t=LongType(),
     topic=StringType(),
     topic_id=StringType(),
@@ -61,6 +61,40 @@ TOPICS = _struct(
     racks=ArrayType(StringType()),
 )
 """Topic metadata over time: a row per moment (milliseconds) and partition, one rack per replica."""
+
+TOPICS = _struct(
+    cluster=StringType(),
+    topic=StringType(),
+    partitions=IntegerType(),
+    racks=ArrayType(ArrayType(StringType())),
+)
+"""The topics of a fleet: ids are 0 to `partitions` - 1; `racks`, which may be missing or null, has for each partition
+the racks of its replicas, null for a replica on a broker without a rack."""
+
+MEMBERS = _struct(
+    cluster=StringType(),
+    group_id=StringType(),
+    member_id=StringType(),
+    group_instance_id=StringType(),
+    rack=StringType(),
+    topics=ArrayType(StringType()),
+    pattern=StringType(),
+    dialect=StringType(),
+)
+"""The members of a fleet's groups, who subscribe to `topics` or by `pattern`, read in `dialect` (`java` where null).
+
+The first three columns must be there, and `topics` or `pattern`; the others may be missing.
+"""
+
+ASSIGNMENTS = _struct(
+    cluster=StringType(),
+    group_id=StringType(),
+    member_id=StringType(),
+    topic=StringType(),
+    start=IntegerType(),
+    count=IntegerType(),
+)
+"""Who has what, or is to have: a row per run of consecutive partition ids."""
 
 GENERATION = _struct(
     offset=LongType(),
