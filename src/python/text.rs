@@ -45,11 +45,16 @@ impl Text {
 
     pub(super) fn push(&mut self, text: Option<impl AsRef<str>>) -> Result<(), Full> {
         let length = text.as_ref().map_or(0, |text| text.as_ref().len());
-        if self.builder.values_slice().len() + length > self.limit {
+        if self.bytes() + length > self.limit {
             return Err(Full::Text(self.name, self.limit));
         }
         self.builder.append_option(text);
         Ok(())
+    }
+
+    /// How many bytes of text it has.
+    pub(super) fn bytes(&self) -> usize {
+        self.builder.values_slice().len()
     }
 
     pub(super) fn finish(mut self) -> ArrayRef {

@@ -1,0 +1,147 @@
+//! Reads the topics of the clusters of a fleet, and keeps what patterns mean among them.
+
+use std::sync::Mutex;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef};
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::super::error::{IllegalArgumentError, UnsupportedPatternError};
+use super::super::patterns;
+use super::groups::{field, lists, rows, texts};
+use crate::error::MatchError;
+use crate::fleet::Cluster;
+use crate::group::{NameTable, Names, Partitions, Racks, Topics};
+use crate::matching::dialect::Dialect;
+use crate::matching::pattern::Pattern;
+
+/// All clusters by name, and the patterns that were tried on them.
+pub(super) struct Clusters {
+    clusters: FxHashMap<String, Cluster>,
+    /// Where groups live whose cluster has no topics.
+    empty: Cluster,
+    patterns: Mutex<Patterns>,
+}
+
+#[derive(Default)]
+struct Patterns {
+    numbers: FxHashMap<(String, Dialect), u32>,
+    patterns: Vec<Pattern>,
+    /// Per cluster and pattern the topics that it matches.
+    matched: FxHashMap<(String, u32), Vec<u32>>,
+}
+
+impl Clusters {
+    /// Reads a column with one list of structs of cluster and topics, which are structs of topic, partitions and racks.
+    pub(super) fn read(given: &ArrayRef) -> PyResult<Self> {
+        let all = rows(lists(given, "clusters")?.values(), "clusters")?;
+        let names = texts(&field(&all, "cluster", "clusters")?, "cluster")?;
+        let topics = lists(&field(&all, "topics", "clusters")?, "topics")?;
+        let mut clusters = FxHashMap::default();
+        for row in 0..all.len() {
+            let name = names.value(row).to_owned();
+            let found = read_topics(&topics.value(row), &name)?;
+            clusters.insert(name, Cluster::new(found));
+        }
+        Ok(Self { clusters, empty: Cluster::default(), patterns: Mutex::default() })
+    }
+
+    /// The cluster of that name.
+    pub(super) fn get(&self, name: &str) -> &Cluster {
+        self.clusters.get(name).unwrap_or(&self.empty)
+    }
+
+    /// The number of a pattern, and the topics of a cluster that it matches; `owner` says whose it is.
+    pub(super) fn matching(
+        &self,
+        cluster: &str,
+        text: &str,
+        dialect: Dialect,
+        owner: &dyn Fn() -> String,
+    ) -> PyResult<(u32, Vec<u32>)> {
+        // Nothing is left half done where it could panic, so that what is poisoned is as good as ever.
+        let mut known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let key = (text.to_owned(), dialect);
+        let number = match known.numbers.get(&key) {
+            Some(number) => *number,
+            None => {
+                let pattern = patterns::read(text, dialect, false, Some(&owner()))?;
+                let number = known.patterns.len() as u32;
+                known.patterns.push(pattern);
+                known.numbers.insert(key, number);
+                number
+            }
+        };
+        let key = (cluster.to_owned(), number);
+        if let Some(found) = known.matched.get(&key) {
+            return Ok((number, found.clone()));
+        }
+        let found = self.get(cluster).matching(&known.patterns[number as usize]).map_err(|error| match error {
+            MatchError::TooManySteps { pattern, dialect, topic, steps } => {
+                let construct = format!("a search of over {steps} steps on the topic '{topic}'");
+                UnsupportedPatternError::new_err((construct, pattern, dialect, 0, Some(owner())))
+            }
+            MatchError::Interrupted => error.into(),
+        })?;
+        known.matched.insert(key, found.clone());
+        Ok((number, found))
+    }
+
+    /// Whether a pattern, by number, matches a topic; one that takes too long on it does not.
+    pub(super) fn matches(&self, pattern: u32, topic: &str) -> bool {
+        let known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        known.patterns[pattern as usize].matches(topic).unwrap_or_default()
+    }
+}
+
+fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
+    let given = rows(given, "topics")?;
+    let names = texts(&field(&given, "topic", "topics")?, "topic")?;
+    let wrong = |row: usize, reason: String| {
+        IllegalArgumentError::new_err(format!("cluster '{cluster}', topic '{}': {reason}", names.value(row)))
+    };
+    let counts = field(&given, "partitions", "topics")?;
+    let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| {
+        IllegalArgumentError::new_err(format!("column partitions must be int, not {}", counts.data_type()))
+    })?;
+    let racks = field(&given, "racks", "topics").ok().map(|racks| lists(&racks, "racks")).transpose()?;
+    let (mut known, mut partitions) = (Racks::default(), Vec::with_capacity(given.len()));
+    for row in 0..given.len() {
+        if counts.is_null(row) || counts.value(row) < 0 {
+            let found = if counts.is_null(row) { "null".to_owned() } else { counts.value(row).to_string() };
+            return Err(wrong(row, format!("partitions must be 0 or more, not {found}")));
+        }
+        let mut of_topic = Partitions::counted(counts.value(row) as u32);
+        if let Some(racks) = racks.as_ref().filter(|racks| racks.is_valid(row)) {
+            let replicas = lists(&racks.value(row), "racks")?;
+            let (found, wanted) = (replicas.len(), counts.value(row) as usize);
+            if found != wanted {
+                return Err(wrong(row, format!("racks are given for {found} partitions, and it has {wanted}")));
+            }
+            of_topic.racks = read_racks(&replicas, &mut known)?;
+        }
+        partitions.push(of_topic);
+    }
+    let names: Names = (0..given.len()).map(|row| names.value(row)).collect();
+    if let Some(twice) = NameTable::twice(&names) {
+        return Err(wrong(twice, "it is given twice".into()));
+    }
+    Ok(Topics::sorted(names, partitions, known).0)
+}
+
+/// Per partition the set of its racks; None where no replica is on any.
+fn read_racks(replicas: &arrow_array::ListArray, known: &mut Racks) -> PyResult<Option<Vec<u32>>> {
+    let racks = texts(replicas.values(), "racks")?;
+    let bounds = replicas.value_offsets();
+    let (mut sets, mut on) = (Vec::with_capacity(replicas.len()), Vec::new());
+    for partition in 0..replicas.len() {
+        on.clear();
+        let places = bounds[partition] as usize..bounds[partition + 1] as usize;
+        on.extend(places.filter(|place| racks.is_valid(*place)).map(|place| known.number(racks.value(place))));
+        sets.push(known.set(&mut on));
+    }
+    let any = sets.iter().any(|set| !known.sets().get(*set).is_empty());
+    Ok(any.then_some(sets))
+}

@@ -1,0 +1,406 @@
+//! Reads a column of groups: structs of cluster, group, members, subscriptions that several members share, and what the
+//! members have at present.
+
+use std::borrow::Cow;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, StringArray, StructArray};
+use arrow_cast::cast;
+use arrow_schema::DataType;
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::super::error::{IllegalArgumentError, WrongTypeError};
+use super::super::patterns::unknown_dialect;
+use super::super::text::Full;
+use super::clusters::Clusters;
+use crate::fleet::{Cluster, Holding, Member, Roster, Subscription};
+use crate::matching::dialect::Dialect;
+
+/// A field of a struct.
+pub(super) fn field(rows: &StructArray, name: &str, of: &str) -> PyResult<ArrayRef> {
+    rows.column_by_name(name).cloned().ok_or_else(|| WrongTypeError::new_err(format!("{of} must have a field {name}")))
+}
+
+fn refused(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
+    WrongTypeError::new_err(format!("{what} must be {wanted}, not {}", found.data_type()))
+}
+
+/// A column of structs.
+pub(super) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
+    given.as_struct_opt().cloned().ok_or_else(|| refused(given, what, "structs"))
+}
+
+/// A column of text, of which Spark has two kinds.
+pub(super) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
+    let wrong = || refused(given, what, "text");
+    match given.data_type() {
+        DataType::Utf8 => Ok(given.as_string().clone()),
+        DataType::LargeUtf8 | DataType::Null => {
+            Ok(cast(given, &DataType::Utf8).map_err(|_| wrong())?.as_string().clone())
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// A column of lists.
+pub(super) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
+    let wrong = || refused(given, what, "lists");
+    match given.data_type() {
+        DataType::List(_) => Ok(given.as_list().clone()),
+        DataType::LargeList(item) => {
+            Ok(cast(given, &DataType::List(item.clone())).map_err(|_| wrong())?.as_list().clone())
+        }
+        _ => Err(wrong()),
+    }
+}
+
+fn optional<T>(rows: &StructArray, name: &str, read: impl Fn(&ArrayRef, &str) -> PyResult<T>) -> PyResult<Option<T>> {
+    rows.column_by_name(name).map(|column| read(column, name)).transpose()
+}
+
+/// Lists of text.
+struct TextLists {
+    lists: ListArray,
+    texts: StringArray,
+}
+
+impl TextLists {
+    fn read(given: &ArrayRef, what: &str) -> PyResult<Self> {
+        let lists = lists(given, what)?;
+        let texts = texts(lists.values(), what)?;
+        Ok(Self { lists, texts })
+    }
+
+    fn bounds(&self, row: usize) -> (usize, usize) {
+        (self.lists.value_offsets()[row] as usize, self.lists.value_offsets()[row + 1] as usize)
+    }
+
+    fn count(&self, row: usize) -> usize {
+        let (first, end) = self.bounds(row);
+        end - first
+    }
+
+    /// Whether two lists hold the same texts.
+    fn same(&self, left: usize, right: usize) -> bool {
+        let ((first, end), (other, other_end)) = (self.bounds(left), self.bounds(right));
+        let offsets = self.texts.value_offsets();
+        let bytes = |first: usize, end: usize| &self.texts.value_data()[offsets[first] as usize..offsets[end] as usize];
+        let ends = |first: usize, end: usize| offsets[first..=end].iter().map(move |offset| offset - offsets[first]);
+        end - first == other_end - other
+            && ends(first, end).eq(ends(other, other_end))
+            && bytes(first, end) == bytes(other, other_end)
+    }
+
+    fn get(&self, row: usize, wrong: impl Fn(&str) -> PyErr) -> PyResult<Vec<Cow<'_, str>>> {
+        let (first, end) = self.bounds(row);
+        if (first..end).any(|place| self.texts.is_null(place)) {
+            return Err(wrong("a topic that is subscribed to is null"));
+        }
+        Ok((first..end).map(|place| Cow::Borrowed(self.texts.value(place))).collect())
+    }
+}
+
+/// A column of groups.
+pub(super) struct Groups {
+    clusters: StringArray,
+    group_ids: StringArray,
+    members: ListArray,
+    ids: StringArray,
+    instance_ids: Option<StringArray>,
+    racks: Option<StringArray>,
+    topics: Option<TextLists>,
+    patterns: Option<StringArray>,
+    dialects: Option<StringArray>,
+    /// Per member the number of a subscription that several share.
+    subscription: Option<Int64Array>,
+    shared: Option<Shared>,
+    current: Option<Current>,
+}
+
+/// Subscriptions by number, which several members of a group share.
+struct Shared {
+    groups: ListArray,
+    numbers: Int64Array,
+    topics: TextLists,
+}
+
+/// What the members have at present.
+struct Current {
+    groups: ListArray,
+    members: StringArray,
+    topics: StringArray,
+    starts: Int32Array,
+    counts: Int32Array,
+}
+
+impl Groups {
+    pub(super) fn read(given: &ArrayRef) -> PyResult<Self> {
+        let given = rows(given, "groups")?;
+        let long = |column: &ArrayRef, name: &str| {
+            column.as_primitive_opt::<Int64Type>().cloned().ok_or_else(|| refused(column, name, "bigint"))
+        };
+        let int = |column: &ArrayRef, name: &str| {
+            column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| refused(column, name, "int"))
+        };
+        let members = lists(&field(&given, "members", "groups")?, "members")?;
+        let of_members = rows(members.values(), "members")?;
+        let shared = |column: &ArrayRef, name: &str| {
+            let groups = lists(column, name)?;
+            let each = rows(groups.values(), name)?;
+            let numbers = long(&field(&each, "subscription", name)?, "subscription")?;
+            Ok(Shared { numbers, topics: TextLists::read(&field(&each, "topics", name)?, "topics")?, groups })
+        };
+        let current = |column: &ArrayRef, name: &str| {
+            let groups = lists(column, name)?;
+            let each = rows(groups.values(), name)?;
+            Ok(Current {
+                members: texts(&field(&each, "member_id", name)?, "member_id")?,
+                topics: texts(&field(&each, "topic", name)?, "topic")?,
+                starts: int(&field(&each, "start", name)?, "start")?,
+                counts: int(&field(&each, "count", name)?, "count")?,
+                groups,
+            })
+        };
+        Ok(Self {
+            clusters: texts(&field(&given, "cluster", "groups")?, "cluster")?,
+            group_ids: texts(&field(&given, "group_id", "groups")?, "group_id")?,
+            ids: texts(&field(&of_members, "member_id", "members")?, "member_id")?,
+            instance_ids: optional(&of_members, "group_instance_id", texts)?,
+            racks: optional(&of_members, "rack", texts)?,
+            topics: optional(&of_members, "topics", TextLists::read)?,
+            patterns: optional(&of_members, "pattern", texts)?,
+            dialects: optional(&of_members, "dialect", texts)?,
+            subscription: optional(&of_members, "subscription", long)?,
+            shared: optional(&given, "subscriptions", shared)?,
+            current: optional(&given, "current", current)?,
+            members,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// One of the groups.
+    pub(super) fn group<'a>(&'a self, row: usize, clusters: &'a Clusters) -> PyResult<Read<'a>> {
+        let text = |texts: &'a StringArray, row: usize| texts.is_valid(row).then(|| texts.value(row));
+        let (cluster, group_id) = (text(&self.clusters, row), text(&self.group_ids, row));
+        let mut read = Read {
+            groups: self,
+            row,
+            cluster_name: cluster.unwrap_or_default(),
+            cluster: clusters.get(cluster.unwrap_or_default()),
+            group_id: group_id.unwrap_or_default(),
+            roster: Roster::default(),
+            unnamed_members: 0,
+            unsubscribed_members: 0,
+        };
+        let members = bounds(&self.members, row);
+        if cluster.is_none() || group_id.is_none() {
+            read.unnamed_members = members.len();
+            return Ok(read);
+        }
+        let mut subscriptions = Subscriptions::new(self, &read, clusters)?;
+        let mut roster = Vec::with_capacity(members.len());
+        for member in members {
+            let Some(id) = text(&self.ids, member) else {
+                read.unnamed_members += 1;
+                continue;
+            };
+            let (subscription, is_told) = subscriptions.number(member, id)?;
+            read.unsubscribed_members += usize::from(!is_told);
+            let optional = |column: &'a Option<StringArray>| {
+                column.as_ref().and_then(|column| text(column, member)).map(Cow::Borrowed)
+            };
+            let (instance_id, rack) = (optional(&self.instance_ids), optional(&self.racks));
+            roster.push(Member { id: Cow::Borrowed(id), instance_id, rack, subscription });
+        }
+        read.roster = Roster { members: roster, subscriptions: subscriptions.found };
+        if read.roster.members.iter().any(|member| member.instance_id.is_some()) {
+            // Among members with the same instance id their order counts, and rows come in any.
+            read.roster.sort();
+        }
+        Ok(read)
+    }
+}
+
+fn bounds(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
+    if lists.is_null(row) { 0..0 } else { lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize }
+}
+
+/// The subscriptions of a group, while its members are read.
+struct Subscriptions<'a> {
+    groups: &'a Groups,
+    clusters: &'a Clusters,
+    cluster: &'a Cluster,
+    cluster_name: &'a str,
+    name: String,
+    found: Vec<Subscription<'a>>,
+    /// The member read last that told its topics, and what it subscribes to.
+    last: Option<(usize, u32)>,
+    by_topics: FxHashMap<Vec<Cow<'a, str>>, u32>,
+    by_number: FxHashMap<i64, u32>,
+    by_pattern: FxHashMap<u32, u32>,
+    nothing: Option<u32>,
+}
+
+impl<'a> Subscriptions<'a> {
+    fn new(groups: &'a Groups, read: &Read<'a>, clusters: &'a Clusters) -> PyResult<Self> {
+        let mut found = Self {
+            groups,
+            clusters,
+            cluster: read.cluster,
+            cluster_name: read.cluster_name,
+            name: String::new(),
+            found: Vec::new(),
+            last: None,
+            by_topics: FxHashMap::default(),
+            by_number: FxHashMap::default(),
+            by_pattern: FxHashMap::default(),
+            nothing: None,
+        };
+        if let Some(shared) = &groups.shared {
+            for row in bounds(&shared.groups, read.row) {
+                let topics = shared.topics.get(row, |reason| read.wrong(reason))?;
+                let number = found.push(topics, None);
+                if found.by_number.insert(shared.numbers.value(row), number).is_some() {
+                    return Err(read.wrong("two subscriptions have the same hash, and members cannot be told apart"));
+                }
+            }
+        }
+        found.name = read.name();
+        Ok(found)
+    }
+
+    fn push(&mut self, topics: Vec<Cow<'a, str>>, pattern: Option<u32>) -> u32 {
+        self.found.push(Subscription { topics, pattern });
+        self.found.len() as u32 - 1
+    }
+
+    /// What a member subscribes to, and whether it tells.
+    fn number(&mut self, member: usize, id: &str) -> PyResult<(u32, bool)> {
+        let groups = self.groups;
+        let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
+        if let Some(shared) = groups.subscription.as_ref().filter(|column| column.is_valid(member)) {
+            let known = self.by_number.get(&shared.value(member)).copied();
+            return Ok((known.ok_or_else(|| wrong("its subscription is missing"))?, true));
+        }
+        let topics = groups.topics.as_ref().filter(|topics| topics.lists.is_valid(member));
+        let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
+        if let Some(pattern) = pattern {
+            let text = pattern.value(member);
+            if topics.is_some_and(|topics| topics.count(member) > 0) {
+                return Err(wrong(&format!("give topics or a pattern, not both: the pattern is '{text}'")));
+            }
+            return Ok((self.of_pattern(text, member, id)?, true));
+        }
+        let Some(topics) = topics else {
+            let nothing = self.nothing.unwrap_or_else(|| self.push(Vec::new(), None));
+            self.nothing = Some(nothing);
+            return Ok((nothing, false));
+        };
+        if let Some((last, number)) = self.last
+            && topics.same(last, member)
+        {
+            return Ok((number, true));
+        }
+        let names = topics.get(member, wrong)?;
+        let number = match self.by_topics.get(&names) {
+            Some(number) => *number,
+            None => {
+                let number = self.push(names.clone(), None);
+                self.by_topics.insert(names, number);
+                number
+            }
+        };
+        self.last = Some((member, number));
+        Ok((number, true))
+    }
+
+    fn of_pattern(&mut self, text: &str, member: usize, id: &str) -> PyResult<u32> {
+        let owner = || format!("{}: member '{id}'", self.name);
+        let dialects = self.groups.dialects.as_ref().filter(|dialects| dialects.is_valid(member));
+        let dialect = dialects.map_or("java", |dialects| dialects.value(member));
+        let dialect = Dialect::named(dialect)
+            .ok_or_else(|| unknown_dialect(&format!("{}: dialect", owner()), &format!("'{dialect}'")))?;
+        let (pattern, topics) = self.clusters.matching(self.cluster_name, text, dialect, &owner)?;
+        if let Some(number) = self.by_pattern.get(&pattern) {
+            return Ok(*number);
+        }
+        let names = self.cluster.topics().names();
+        let topics = topics.into_iter().map(|topic| Cow::Borrowed(names.get(topic as usize))).collect();
+        let number = self.push(topics, Some(pattern));
+        self.by_pattern.insert(pattern, number);
+        Ok(number)
+    }
+}
+
+/// A group that was read.
+pub(super) struct Read<'a> {
+    groups: &'a Groups,
+    row: usize,
+    /// The name of its cluster.
+    pub(super) cluster_name: &'a str,
+    /// Its cluster.
+    pub(super) cluster: &'a Cluster,
+    /// Its id.
+    pub(super) group_id: &'a str,
+    /// Who is in it.
+    pub(super) roster: Roster<'a>,
+    /// Rows of members that lack a cluster, a group or a member id.
+    pub(super) unnamed_members: usize,
+    /// Members that tell neither topics nor a pattern.
+    pub(super) unsubscribed_members: usize,
+}
+
+impl<'a> Read<'a> {
+    /// How errors name it.
+    pub(super) fn name(&self) -> String {
+        let Self { cluster_name, group_id, .. } = self;
+        if cluster_name.is_empty() {
+            format!("group '{group_id}'")
+        } else {
+            format!("group '{group_id}' of cluster '{cluster_name}'")
+        }
+    }
+
+    fn wrong(&self, reason: &str) -> PyErr {
+        IllegalArgumentError::new_err(format!("{}: {reason}", self.name()))
+    }
+
+    /// The error for an answer that no column can hold.
+    pub(super) fn too_large(&self, full: &Full) -> PyErr {
+        self.wrong(&format!("{full}, which is more than one row can hold"))
+    }
+
+    /// What its members have at present; rows without a member or a topic say nothing.
+    pub(super) fn current(&self) -> PyResult<Vec<Holding<'a>>> {
+        let Some(current) = &self.groups.current else { return Ok(Vec::new()) };
+        if self.groups.clusters.is_null(self.row) || self.groups.group_ids.is_null(self.row) {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for row in bounds(&current.groups, self.row) {
+            if current.members.is_null(row) || current.topics.is_null(row) {
+                continue;
+            }
+            let (member, topic) = (current.members.value(row), current.topics.value(row));
+            let number = |column: &Int32Array| column.is_valid(row).then(|| column.value(row));
+            match (number(&current.starts), number(&current.counts)) {
+                (Some(start), Some(count)) if start >= 0 && count > 0 && start.checked_add(count - 1).is_some() => {
+                    found.push(Holding { member, topic, start, count });
+                }
+                (start, count) => {
+                    let [start, count] =
+                        [start, count].map(|number| number.map_or("null".into(), |number| number.to_string()));
+                    let reason =
+                        format!("start {start} and count {count} of topic '{topic}' are no run of partition ids");
+                    return Err(self.wrong(&format!("member '{member}': {reason}")));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
