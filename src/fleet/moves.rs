@@ -161,10 +161,8 @@ mod tests {
         let plan = plan(&["a", "b"], 4);
 
         assert_eq!(
-            vec!["t 0+1 b>a", "t 1+1 b>a", "t 1+1 c>a", "t 2+1 c>b"],
+            vec!["t 0+2 b>a", "t 1+1 c>a", "t 2+1 c>b"],
             shown(&[("a", "t", 0, 2), ("b", "t", 0, 4), ("c", "t", 1, 2), ("b", "t", 1, 1)], &plan)
-                .into_iter()
-                .collect::<Vec<_>>()
         );
     }
 }
