@@ -23,6 +23,19 @@ pytestmark = pytest.mark.spark
 Row = dict[str, Any]
 Group = tuple[str, str]
 
+SMALL: dict[str, Any] = {
+    "groups": 150,
+    "members": 5,
+    "topics_per_group": 3,
+    "clusters": 2,
+    "racks": 4,
+    "static_share": 0.5,
+    "pattern_share": 0.2,
+    "asymmetric_share": 0.5,
+    "stale_share": 0.0,
+    "seed": 2,
+}
+
 
 class Collected:
     """The rows of a fleet, and its members by group."""
@@ -61,9 +74,9 @@ def rows(frame: DataFrame) -> list[Row]:
     return found
 
 
-def ordered(frame: DataFrame) -> list[str]:
-    """The rows of a DataFrame in an order of their own."""
-    return sorted(map(repr, rows(frame)))
+def ordered(rows: list[Row]) -> list[str]:
+    """Rows in an order of their own."""
+    return sorted(map(repr, rows))
 
 
 @pytest.fixture(scope="module")
@@ -79,49 +92,55 @@ def small(spark: SparkSession) -> Collected:
     """A fleet of 150 groups in two clusters, all that share may be chosen in some of them."""
     from assignor.spark.synthetic import synthetic_fleet
 
-    shares = {"static_share": 0.5, "pattern_share": 0.2, "asymmetric_share": 0.5, "stale_share": 0.0}
-    return Collected(synthetic_fleet(spark, 150, members=5, topics_per_group=3, clusters=2, racks=4, seed=2, **shares))
+    return Collected(synthetic_fleet(spark, **SMALL))
 
 
 def test_the_columns_are_those_of_the_schemas(spark: SparkSession) -> None:
     from assignor.spark import schemas
     from assignor.spark.synthetic import synthetic_fleet
 
-    for racks in (0, 2):
-        fleet = synthetic_fleet(spark, 5, racks=racks)
-        assert (schemas.TOPICS, schemas.MEMBERS, schemas.ASSIGNMENTS) == tuple(part.schema for part in fleet)
+    fleet, in_racks = synthetic_fleet(spark, 5), synthetic_fleet(spark, 5, racks=2)
+
+    for wanted, frame in [
+        (schemas.TOPICS, fleet.topics),
+        (schemas.TOPICS, in_racks.topics),
+        (schemas.MEMBERS, fleet.members),
+        (schemas.ASSIGNMENTS, fleet.current),
+    ]:
+        assert wanted.simpleString() == frame.schema.simpleString()
 
 
-def test_the_same_seed_gives_the_same_rows_whatever_the_partitions(spark: SparkSession) -> None:
-    from assignor.spark.synthetic import SyntheticFleet, synthetic_fleet
+def test_the_same_seed_gives_the_same_rows_whatever_the_partitions(spark: SparkSession, small: Collected) -> None:
+    from assignor.spark.synthetic import synthetic_fleet
 
     class ManyPartitions:
         def range(self, rows: int) -> DataFrame:
             return spark.range(0, rows, 1, 7)
 
-    one: SyntheticFleet = synthetic_fleet(spark, 60, seed=5)
-    many = synthetic_fleet(ManyPartitions(), 60, seed=5)  # type: ignore[arg-type]  # a session in all that is used
-    assert 2 == one.members.rdd.getNumPartitions()
-    assert 7 == many.members.rdd.getNumPartitions()
-    for left, right in zip(one, many, strict=True):
-        assert ordered(left) == ordered(right)
+    again = synthetic_fleet(ManyPartitions(), **SMALL)  # type: ignore[arg-type]  # a session in all that is used
+    assert 7 == again.members.rdd.getNumPartitions()
+    assert ordered(small.topics) == ordered(rows(again.topics))
+    assert ordered(small.members) == ordered(rows(again.members))
+    assert ordered(small.current) == ordered(rows(again.current))
 
 
-def test_another_seed_gives_other_rows(spark: SparkSession) -> None:
+def test_another_seed_gives_other_rows(spark: SparkSession, small: Collected) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
-    one, other = (synthetic_fleet(spark, 60, seed=seed) for seed in (5, -6))
+    other = Collected(synthetic_fleet(spark, **{**SMALL, "seed": -2}))
 
-    for left, right in zip(one, other, strict=True):
-        assert ordered(left) != ordered(right)
+    assert ordered(small.topics) != ordered(other.topics)
+    assert {row["member_id"] for row in small.members}.isdisjoint(row["member_id"] for row in other.members)
+    assert ordered(small.current) != ordered(other.current)
 
 
-def test_the_first_groups_of_a_larger_fleet_are_those_of_a_smaller_one(spark: SparkSession) -> None:
+def test_the_first_groups_of_a_larger_fleet_are_those_of_a_smaller_one(spark: SparkSession, small: Collected) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
-    less, more = (synthetic_fleet(spark, groups, topics=50, members=2) for groups in (20, 30))
+    topics = len(small.topics) // 2
+    more = synthetic_fleet(spark, **{**SMALL, "groups": 160, "topics": topics})
 
-    assert set(ordered(less.members)) < set(ordered(more.members))
+    assert set(ordered(small.members)) < set(ordered(rows(more.members)))
 
 
 def test_the_names_say_that_it_is_synthetic(small: Collected) -> None:

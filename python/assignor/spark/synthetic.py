@@ -10,7 +10,6 @@ about members: how many a group has, and every share below, is invented.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -322,8 +321,10 @@ class _Maker:
             F.col("family") * TOPICS_PER_FAMILY,
             F.least((F.col("family") + 1) * TOPICS_PER_FAMILY, topic) - 1,
         )
-        wanted = topics_of(F.when(by_pattern, in_family).otherwise(in_succession))
-        matches = F.filter(wanted, lambda each: F.startswith(each["topic"], _family_name(F.col("family"))))
+        numbers = F.when(by_pattern, in_family).otherwise(in_succession)
+        wanted = F.filter(
+            topics_of(numbers), lambda each: ~by_pattern | F.startswith(each["topic"], _family_name(F.col("family")))
+        )
         rows = self.spark.range(self.group_count).select(
             "id",
             (number % self.cluster_count).alias("in_cluster"),
@@ -345,7 +346,7 @@ class _Maker:
             F.concat(F.lit("^"), F.replace(_family_name(F.col("family")), F.lit("."), F.lit(r"\.")), F.lit(".+")).alias(
                 "pattern"
             ),
-            F.when(by_pattern, matches).otherwise(wanted).alias("wanted"),
+            wanted.alias("wanted"),
             (F.col("asymmetric") & ~by_pattern & (F.col("topic_count") > 1)).alias("asymmetric"),
             (F.col("stale") & (F.col("members") > 1)).alias("stale"),
         )
@@ -370,15 +371,14 @@ class _Maker:
         return _rack_name(F.pmod(self._hash("rack", F.col("id"), member), F.lit(self.rack_count)))
 
     def _replica_racks(self, topic: Column, partitions: Column) -> Column:
-        kind = TOPICS["racks"].dataType
         if not self.rack_count:
-            return F.lit(None).cast(kind)
+            return F.lit(None).cast(TOPICS["racks"].dataType)
 
         def of_partition(id: Column) -> Column:
             replicas = range(min(REPLICAS, self.rack_count))
             return F.array(*(_rack_name((topic + id + replica) % self.rack_count) for replica in replicas))
 
-        return F.transform(F.sequence(F.lit(0), partitions - 1), of_partition).cast(kind)
+        return F.transform(F.sequence(F.lit(0), partitions - 1), of_partition)
 
     def _partitions(self, cluster: Column, topic: Column) -> Column:
         return _of_thousand(self._dealt("partitions", 0.618, cluster, topic), PARTITIONS)
@@ -386,9 +386,9 @@ class _Maker:
     def _name_length(self, topic: Column) -> Column:
         shortest, median, longest = TOPIC_NAME_LENGTHS
         rank = self._dealt("name", 0.414, F.lit(0), topic)  # clusters share names
-        return F.when(rank < 500, shortest + _quotient(rank * (median - shortest), F.lit(500))).otherwise(
-            median + _quotient((rank - 500) * (longest + 1 - median), F.lit(500))
-        )
+        lower = _quotient(F.least(rank, F.lit(500)) * (median - shortest), F.lit(500))
+        upper = _quotient(F.greatest(rank - 500, F.lit(0)) * (longest + 1 - median), F.lit(500))
+        return shortest + lower + upper
 
     def _topic_name(self, topic: Column, length: Column, family: Column) -> Column:
         """A name of that length, or as long as its number needs; `family` is how it begins if there is room."""
@@ -453,11 +453,8 @@ def _at(values: tuple[str, ...] | tuple[int, ...], number: Column) -> Column:
 
 def _of_thousand(thousandth: Column, table: Mapping[int, int]) -> Column:
     """The value of the table in whose part the thousandth lies."""
-    (value, bound), *others = zip(table, itertools.accumulate(table.values()), strict=True)
-    found = F.when(thousandth < bound, value)
-    for value, bound in others:
-        found = found.when(thousandth < bound, value)
-    return found
+    deck = F.flatten(F.array(*(F.array_repeat(F.lit(value), share) for value, share in table.items())))
+    return F.element_at(deck, (thousandth + 1).cast("int"))
 
 
 def _quotient(dividend: Column, divisor: Column) -> Column:
