@@ -95,13 +95,14 @@ def synthetic_fleet(
     stale_share: float = 0.2,
     seed: int = 0,
 ) -> SyntheticFleet:
-    """Makes up a fleet; its names say that it is: clusters are called `synthetic-0` and so on, all else begins `syn`.
+    """Makes up a fleet; its names say so: clusters are `synthetic-0` and so on, groups begin `syn-` and topics `syn.`.
 
     All clusters have topics and groups of the same names, as those of different environments often do, but not of the
     same sizes: only (cluster, name) is unique.
 
-    * Topics: `PARTITIONS` and `TOPIC_NAME_LENGTHS` hold for each cluster as they stand, if it has 50 topics or more.
-      Eight topics in succession are a family: their names begin alike, but for those too short for it.
+    * Topics: `PARTITIONS` (from 50 topics on) and `TOPIC_NAME_LENGTHS` (from 500 on, as far as a topic's number leaves
+      room) hold for each cluster as they stand. Eight topics in succession are a family: their names begin alike, but
+      for those too short for it.
     * Members: ids as brokers make them, `<client id>-<UUID>` or for a static member `<group instance id>-<UUID>`. In
       7 groups of 10 the client is Java's, in the others librdkafka.
     * Subscriptions: a group's topics are neighbours, all equally likely. The members of an asymmetric group leave out
@@ -121,7 +122,8 @@ def synthetic_fleet(
             at most three of them.
         static_share: Share, from 0 to 1, of members that have a group instance id; groups are mixed, as they are while
             an application is being changed over.
-        pattern_share: Share of groups that subscribe by a pattern, which means one family of topics.
+        pattern_share: Share of groups that subscribe by a pattern, which means one family of topics; where all its
+            names are too short the pattern matches none.
         asymmetric_share: Share, of the groups with two topics by name or more, whose members subscribe to different
             ones.
         stale_share: Share, of the groups with two members or more, whose current assignment is of before the newest
