@@ -11,7 +11,7 @@ import pytest
 from aiokafka.cluster import ClusterMetadata as AiokafkaMetadata
 from aiokafka.protocol.metadata import MetadataResponse_v5
 from confluent_kafka import KafkaError, Node, TopicPartitionInfo, Uuid
-from confluent_kafka.admin import (
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # documented there, and not marked as exported
     BrokerMetadata,
     ClusterMetadata,
     DescribeClusterResult,
@@ -84,6 +84,8 @@ def of_kafka_python(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> 
         topics=rows,
     )
     metadata = KafkaPythonMetadata()
+    for name in errors:
+        metadata.add_topic(name)  # errors of other topics are not kept
     metadata.update_metadata(response)
     return {"metadata": metadata}
 
@@ -274,7 +276,9 @@ def test_where_brokers_are_not_described_there_are_no_racks(read: Any, given: An
 @pytest.mark.parametrize("read", [each.partitions_per_topic for each in (kafka_python, aiokafka, confluent)])
 @pytest.mark.parametrize("wrong", [None, 7, "orders", {"orders": 3}, object()])
 def test_what_is_no_metadata_is_refused(read: Any, wrong: object) -> None:
-    with pytest.raises(WrongTypeError, match=r"^metadata must be (kafka-python|aiokafka|confluent-kafka)'s ClusterMeta"):
+    with pytest.raises(
+        WrongTypeError, match=r"^metadata must be (kafka-python|aiokafka|confluent-kafka)'s ClusterMeta"
+    ):
         read(wrong)
 
 
