@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
@@ -51,6 +52,12 @@ KINDS = {
     "works": "connect",
 }
 """Every group, and of which kind it is."""
+
+READS = {
+    "confluent": ["describe_cluster", "describe_consumer_groups", "list_consumer_groups", "list_groups", "list_topics"],
+    "kafka_python": ["describe_cluster", "describe_groups", "describe_topics", "list_groups"],
+}
+"""All that is asked of each client's admin; none of it changes a cluster."""
 
 Owned = dict[str, list[TopicPartition]]
 
@@ -417,3 +424,54 @@ def test_what_cannot_be_meant_is_refused(groups: Groups) -> None:
     with pytest.raises(IllegalArgumentError, match=r"^batch must be a positive int, not 0"):
         kafka_python.read_cluster({"bootstrap_servers": groups.address}, batch=0)
     assert groups.owned
+
+
+@pytest.mark.parametrize("client", READS)
+def test_nothing_but_reading_is_asked_for(groups: Groups, client: str) -> None:
+    confluent_s, kafka_python_s = AdminClient({"bootstrap.servers": groups.address}), None
+    if client == "kafka_python":
+        kafka_python_s = KafkaAdminClient(bootstrap_servers=groups.address)
+    asked: set[str] = set()
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            asked.add(name)
+            return getattr(kafka_python_s or confluent_s, name)
+
+    read = confluent.read_cluster if client == "confluent" else kafka_python.read_cluster
+
+    assert len(KINDS) == len(read(Watched()).groups)
+    assert READS[client] == sorted(asked)
+    if kafka_python_s:
+        kafka_python_s.close()
+
+
+def test_what_a_cluster_refuses_to_tell_is_a_problem(groups: Groups) -> None:
+    refused = confluent_kafka.KafkaException(
+        confluent_kafka.KafkaError(confluent_kafka.KafkaError.GROUP_AUTHORIZATION_FAILED)
+    )
+
+    class Partial(AdminClient):
+        def list_consumer_groups(self, **settings: Any) -> Future[Any]:  # type: ignore[override]
+            found = super().list_consumer_groups(**settings).result()
+            found.errors.append(refused)
+            return told(found)
+
+        def describe_consumer_groups(self, group_ids: list[str], **settings: Any) -> dict[str, Future[Any]]:  # type: ignore[override]
+            failed: Future[Any] = Future()
+            failed.set_exception(refused)
+            return {**super().describe_consumer_groups(group_ids, **settings), "idle": failed}
+
+    found = confluent.read_cluster(Partial({"bootstrap.servers": groups.address}), groups=["idle", "apart"])
+
+    assert "Broker: Group authorization failed" == reason(found, "list_consumer_groups") == reason(found, "idle")
+    assert [False] == [row.read for row in found.groups if row.group_id == "idle"]
+    assert "idle" not in {row.group_id for row in found.members}
+    assert {"apart"} == {row.group_id for row in found.members}
+
+
+def told(result: Any) -> Future[Any]:
+    """A future that has its result."""
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterable, Mapping
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 from assignor.clients.gathering import SeenGroup, SeenMember, batches, gather, read_groups, told
@@ -24,6 +25,9 @@ __all__ = ["partitions_per_topic", "read_cluster"]
 
 FEW = 16
 """Up to so many groups are asked for their subscriptions one by one, not together with all others."""
+
+GRACE = 5.0
+"""Seconds that a call may take longer than its time limit before it is given up for lost."""
 
 STATES = {
     "STABLE": "Stable",
@@ -168,13 +172,13 @@ def read_cluster(
     if isinstance(admin, Mapping):
         admin = _admin(admin)
     metadata = admin.list_topics(timeout=timeout)
-    brokers = admin.describe_cluster(request_timeout=timeout).result()
+    brokers = admin.describe_cluster(request_timeout=timeout).result(timeout + GRACE)
     name = metadata.cluster_id or "" if cluster is None else cluster
     problems: list[Problem] = []
     told_by_group, refusal = _told(admin, wanted, timeout)
     if refusal:
         problems.append(Problem(name, "cluster", "list_groups", f"{refusal}; subscriptions are guessed"))
-    listing = admin.list_consumer_groups(request_timeout=timeout).result()
+    listing = admin.list_consumer_groups(request_timeout=timeout).result(timeout + GRACE)
     problems += [Problem(name, "cluster", "list_consumer_groups", _text(error)) for error in listing.errors or ()]
     listed = {group.group_id: group for group in listing.valid or ()}
     if wanted is not None:
@@ -186,7 +190,9 @@ def read_cluster(
         listed = {group: listed[group] for group in wanted if group in listed}
     seen = [_other(group) for group in told_by_group.values() if group.id not in listed]
     for some in batches(list(listed), batch):
-        for group_id, future in admin.describe_consumer_groups(some, request_timeout=timeout).items():
+        futures = admin.describe_consumer_groups(some, request_timeout=timeout)
+        wait(futures.values(), timeout + GRACE)
+        for group_id, future in futures.items():
             seen.append(_group(listed[group_id], future, told_by_group.get(group_id), refusal))
     return gather(name, _read(metadata, brokers), seen, problems)
 
@@ -235,7 +241,7 @@ def _group(listed: Any, future: Any, bytes_of: Any, refusal: str) -> SeenGroup:
     kind = _kind(listed)
     state = _state(listed)
     try:
-        description = future.result()
+        description = future.result(0)
     except Exception as error:  # again the client's own class
         return SeenGroup(listed.group_id, kind, state, problem=_text(error))
     kind, state = _kind(description) or kind, _state(description)
@@ -282,4 +288,4 @@ def _text(error: Any) -> str:
     """What a KafkaError, or the exception around one, says."""
     with contextlib.suppress(AttributeError, IndexError):
         error = error.args[0]
-    return error.str() if hasattr(error, "str") else str(error)
+    return error.str() if hasattr(error, "str") else str(error) or type(error).__name__

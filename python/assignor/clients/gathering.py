@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from assignor.model import check_name, is_int, java_order, shown, wrong_type
 from assignor.wire import decode_subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from assignor.clients.metadata import ClusterTopics
 
@@ -61,7 +62,12 @@ class SeenGroup:
 
 
 def told(blob: bytes) -> Told | str:
-    """Give what the bytes of a classic member's subscription say, or why they say nothing."""
+    r"""Give what the bytes of a classic member's subscription say, or why they say nothing.
+
+    Example:
+        >>> told(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff")
+        Told(topics=('foo',), rack=None)
+    """
     if not blob:
         return "the broker did not tell the subscription: the group was rebalancing, or the member joined just then"
     try:
@@ -75,7 +81,7 @@ def read_groups(groups: Iterable[str] | None) -> list[str] | None:
     """Give the names of the groups that are asked for; None stands for all."""
     if groups is None:
         return None
-    if isinstance(groups, (str, bytes)):
+    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
         raise wrong_type("groups", "an iterable of group ids", groups)
     return list(dict.fromkeys(check_name(group, "groups: a group id") for group in groups))
 

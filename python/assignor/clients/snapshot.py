@@ -161,6 +161,11 @@ class ClusterSnapshot:
 
         Raises:
             MissingDependencyError: There is no pyarrow.
+
+        Example:
+            >>> rows = (TopicRow("main", "orders", 3, None),)
+            >>> ClusterSnapshot("main", rows, (), (), ()).to_arrow()["topics"].to_pylist()
+            [{'cluster': 'main', 'topic': 'orders', 'partitions': 3, 'racks': None}]
         """
         try:
             import pyarrow as pa
