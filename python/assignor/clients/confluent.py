@@ -233,8 +233,9 @@ def _other(group: Any) -> SeenGroup:
     elif kind:
         problem = f"its members are no consumers: its protocol type is {kind!r}"
     else:
-        problem = "its members are no consumers: it is a group of another protocol, such as share or streams"
-    return SeenGroup(group.id, kind, group.state or "", problem=problem)
+        problem = "its members are no consumers: it is a group of another protocol, such as share or streams, or gone"
+    # Of a group that is not classic this call tells no state of its own, but "Dead".
+    return SeenGroup(group.id, kind, group.state or "" if kind else "", problem=problem)
 
 
 def _group(listed: Any, future: Any, bytes_of: Any, refusal: str) -> SeenGroup:
