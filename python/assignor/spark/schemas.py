@@ -117,9 +117,19 @@ MEMBER = _struct(
     group_instance_id=StringType(),
     client_id=StringType(),
     client_host=StringType(),
+    rack=StringType(),
+    topics=ArrayType(StringType()),
+    pattern=StringType(),
     partitions=IntegerType(),
 )
-"""A member at the end of the log and how many partitions it has."""
+"""A member at the end of the log, what it subscribes to, and how many partitions it has.
+
+`topics` are names; null where a member subscribes by `pattern` alone, where its bytes cannot be read, and for members that
+name no topics (streams groups) or speak something else than `consumer` (Connect). A broker subscribes a member that has
+names and a pattern (KIP-848) to both: then `topics` has the names and those that the group's last record of the pattern
+(type 16) resolved it to, no more than the names while there is none, and `pattern` is null. Members of classic groups
+match patterns themselves, and send names.
+"""
 
 SPAN = _struct(member_id=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
 """A run of consecutive partitions that a member has."""

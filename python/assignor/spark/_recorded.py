@@ -1,0 +1,96 @@
+"""`recorded`: the topics, members and assignments of a fleet, as a recording has them at its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from assignor.errors import IllegalArgumentError
+from assignor.recording import Recording
+from assignor.spark._decode import decode
+from assignor.spark._replay import replay, topics_table
+from assignor.spark.reading import committed, read_records
+from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_CLUSTER = ""
+"""A recording is of one cluster, and does not name it."""
+
+_BROKER_DIALECT = "re2j"
+"""What a pattern in the log is read in: only brokers' own patterns (KIP-848) are there."""
+
+
+def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """The three DataFrames of a fleet, from a recording folder (see `assignor.recording`), as its log ends.
+
+    Args:
+        spark: A session, Classic or Connect, that can read the folder under the same path as this process.
+        folder: The recording. Its topic metadata is read at once and travels with the plan; its records are read when
+            a DataFrame is used, once for each.
+
+    Returns:
+        `topics`, `members` and `current` with the columns of `schemas.TOPICS`, `schemas.MEMBERS` and
+        `schemas.ASSIGNMENTS`, in no particular order, `cluster` being "" everywhere:
+
+        topics   those of the metadata's last moment; `racks` has per partition, by id, the racks as recorded, and an
+                 empty list where they are null
+        members  who is in a group at the end of the log, of classic groups that speak `consumer` and of consumer
+                 groups (KIP-848); other kinds of groups and groups without members have no rows. `topics` and `pattern`
+                 are as in `schemas.MEMBER`: both are null where nobody can read the subscription. `dialect` is `re2j`
+                 where there is a pattern
+        current  what these members have; a topic is named by its id where the metadata does not name it
+
+    Raises:
+        IllegalArgumentError: The folder or a file is missing or cannot be read, or a topic's last partition ids are not
+            0 to n - 1.
+        WrongTypeError: A file lacks a column or has it in another type.
+    """
+    recording = Recording.open(folder)
+    metadata = recording.topics()
+    topics = spark.createDataFrame(list(_last_topics(topics_table(metadata))), TOPICS)
+    standing = _consuming(replay(committed(decode(read_records(spark, recording))), metadata))
+    members = standing.select("group_id", F.inline("members")).withColumn(
+        "dialect", F.when(F.col("pattern").isNotNull(), F.lit(_BROKER_DIALECT))
+    )
+    current = standing.select("group_id", F.inline("assignment"))
+    return topics, _of_cluster(members, MEMBERS), _of_cluster(current, ASSIGNMENTS)
+
+
+def _of_cluster(rows: DataFrame, wanted: StructType) -> DataFrame:
+    return rows.withColumn("cluster", F.lit(_CLUSTER)).select(*wanted.fieldNames())
+
+
+def _consuming(histories: DataFrame) -> DataFrame:
+    """The groups whose members share out partitions of topics as consumers do."""
+    generations = F.filter("generations", lambda generation: generation["kind"] == F.lit("classic"))
+    # Null for a group that has never been a classic one.
+    protocol_type = F.try_element_at(generations, F.lit(-1))["protocol_type"]
+    kind = F.col("kind")
+    return histories.where((kind == "consumer") | ((kind == "classic") & (protocol_type == "consumer")))
+
+
+def _last_topics(metadata: pa.RecordBatch) -> Iterator[tuple[str, str, int, list[list[str | None]]]]:
+    """Rows of `schemas.TOPICS` for the metadata's last moment."""
+    times = metadata["t"].to_pylist()
+    last = max(times, default=0)
+    partitions: dict[str, dict[int, list[str | None]]] = {}
+    rows = metadata.filter(pa.array([time == last for time in times], pa.bool_()))
+    for row in rows.select(["topic", "partition", "racks"]).to_pylist():
+        partitions.setdefault(row["topic"], {})[row["partition"]] = row["racks"] or []
+    for topic, racks in partitions.items():
+        ids = sorted(racks)
+        if ids != list(range(len(ids))):
+            missing = next(id for id in range(len(ids)) if id not in racks)
+            raise IllegalArgumentError(
+                f"topics.parquet lacks partition {missing} of topic {topic} at its last moment, t={last}, and has "
+                f"partition {ids[-1]}: a fleet's topics have the ids from 0 on; list every partition"
+            )
+        yield _CLUSTER, topic, len(ids), [racks[id] for id in ids]
