@@ -43,9 +43,10 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
         topics   those of the metadata's last moment; `racks` has per partition, by id, the racks as recorded, and an
                  empty list where they are null
         members  who is in a group at the end of the log, of classic groups that speak `consumer` and of consumer
-                 groups (KIP-848); other kinds of groups and groups without members have no rows. `topics` and `pattern`
-                 are as in `schemas.MEMBER`: both are null where nobody can read the subscription. `dialect` is `re2j`
-                 where there is a pattern
+                 groups (KIP-848); other kinds of groups and groups without members have no rows. `topics` is as in
+                 `schemas.MEMBER`, with what a broker found for a pattern beside names; `pattern` is there where a
+                 member subscribes by it alone, and `dialect` is `re2j` then. Both are null where nobody can read the
+                 subscription
         current  what these members have; a topic is named by its id where the metadata does not name it
 
     Raises:
@@ -56,11 +57,12 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
     recording = Recording.open(folder)
     metadata = recording.topics()
     topics = spark.createDataFrame(list(_last_topics(topics_table(metadata))), TOPICS)
-    standing = _consuming(replay(committed(decode(read_records(spark, recording))), metadata))
-    members = standing.select("group_id", F.inline("members")).withColumn(
-        "dialect", F.when(F.col("pattern").isNotNull(), F.lit(_BROKER_DIALECT))
-    )
-    current = standing.select("group_id", F.inline("assignment"))
+    histories = replay(committed(decode(read_records(spark, recording))), metadata)
+    # A broker goes by the names alone while it has not resolved the pattern beside them.
+    pattern = F.when(F.col("topics").isNull(), F.col("pattern"))
+    members = _of_consumers(histories, "members").withColumn("pattern", pattern)
+    members = members.withColumn("dialect", F.when(F.col("pattern").isNotNull(), F.lit(_BROKER_DIALECT)))
+    current = _of_consumers(histories, "assignment")
     return topics, _of_cluster(members, MEMBERS), _of_cluster(current, ASSIGNMENTS)
 
 
@@ -68,13 +70,15 @@ def _of_cluster(rows: DataFrame, wanted: StructType) -> DataFrame:
     return rows.withColumn("cluster", F.lit(_CLUSTER)).select(*wanted.fieldNames())
 
 
-def _consuming(histories: DataFrame) -> DataFrame:
-    """The groups whose members share out partitions of topics as consumers do."""
+def _of_consumers(histories: DataFrame, name: str) -> DataFrame:
+    """The entries of a list of each group whose members share out partitions of topics as consumers do."""
     generations = F.filter("generations", lambda generation: generation["kind"] == F.lit("classic"))
     # Null for a group that has never been a classic one.
     protocol_type = F.try_element_at(generations, F.lit(-1))["protocol_type"]
     kind = F.col("kind")
-    return histories.where((kind == "consumer") | ((kind == "classic") & (protocol_type == "consumer")))
+    consuming = (kind == "consumer") | ((kind == "classic") & (protocol_type == "consumer"))
+    # Null has no entries; a filter on what `replay` tells would have it run twice.
+    return histories.select("group_id", F.inline(F.when(consuming, F.col(name))))
 
 
 def _last_topics(metadata: pa.RecordBatch) -> Iterator[tuple[str, str, int, list[list[str | None]]]]:

@@ -1,4 +1,4 @@
-"""Reads the files of a recording as DataFrames, with a mark on the records that a read_committed reader does not get."""
+"""Reads the files of a recording as DataFrames, with a mark on the records of aborted transactions."""
 
 from __future__ import annotations
 

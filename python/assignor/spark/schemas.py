@@ -124,11 +124,11 @@ MEMBER = _struct(
 )
 """A member at the end of the log, what it subscribes to, and how many partitions it has.
 
-`topics` are names; null where a member subscribes by `pattern` alone, where its bytes cannot be read, and for members that
-name no topics (streams groups) or speak something else than `consumer` (Connect). A broker subscribes a member that has
-names and a pattern (KIP-848) to both: then `topics` has the names and those that the group's last record of the pattern
-(type 16) resolved it to, no more than the names while there is none, and `pattern` is null. Members of classic groups
-match patterns themselves, and send names.
+`topics` is null where a member subscribes by `pattern` alone, where its bytes cannot be read, and where there is none
+to name (streams groups, and classic ones that do not speak `consumer`, such as Connect's). Members of classic groups
+match patterns themselves and send names. A broker subscribes a member with names and a pattern (KIP-848) to both: then
+`topics` has the names, followed by what the group's last record of that pattern (type 16) found, and `pattern` is null;
+only while there is no such record both are there. `rack` is null where none or an empty one is named.
 """
 
 SPAN = _struct(member_id=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
