@@ -17,7 +17,8 @@ import pytest
 from assignor import PartitionInfo, Subscription, TopicPartition, assign
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from fleet import RECORDING, TRUTH, Row, snapshots
-from group_logs import CONSUMER, SHARE, Event, assignment, event, member, topic_id
+from group_logs import CONSUMER, SHARE, Event, event, member, topic_id
+from record_bytes import assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

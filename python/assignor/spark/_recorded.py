@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from assignor.errors import IllegalArgumentError
@@ -16,8 +17,6 @@ from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -26,6 +25,9 @@ _CLUSTER = ""
 
 _BROKER_DIALECT = "re2j"
 """What a pattern in the log is read in: only brokers' own patterns (KIP-848) are there."""
+
+_TOPICS = (pa.string(), pa.string(), pa.int32(), pa.list_(pa.list_(pa.string())))
+"""The columns of `schemas.TOPICS` in Arrow."""
 
 
 def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataFrame, DataFrame, DataFrame]:
@@ -56,7 +58,7 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
     """
     recording = Recording.open(folder)
     metadata = recording.topics()
-    topics = spark.createDataFrame(list(_last_topics(topics_table(metadata))), TOPICS)
+    topics = spark.createDataFrame(_last_topics(topics_table(metadata)), TOPICS)
     histories = replay(committed(decode(read_records(spark, recording))), metadata)
     # A broker goes by the names alone while it has not resolved the pattern beside them.
     pattern = F.when(F.col("topics").isNull(), F.col("pattern"))
@@ -81,20 +83,24 @@ def _of_consumers(histories: DataFrame, name: str) -> DataFrame:
     return histories.select("group_id", F.inline(F.when(consuming, F.col(name))))
 
 
-def _last_topics(metadata: pa.RecordBatch) -> Iterator[tuple[str, str, int, list[list[str | None]]]]:
+def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
     """Rows of `schemas.TOPICS` for the metadata's last moment."""
-    times = metadata["t"].to_pylist()
-    last = max(times, default=0)
+    last = pc.max(metadata["t"])
     partitions: dict[str, dict[int, list[str | None]]] = {}
-    rows = metadata.filter(pa.array([time == last for time in times], pa.bool_()))
-    for row in rows.select(["topic", "partition", "racks"]).to_pylist():
+    rows = metadata.filter(pc.equal(metadata["t"], last)).select(["topic", "partition", "racks"])
+    for row in rows.to_pylist():
         partitions.setdefault(row["topic"], {})[row["partition"]] = row["racks"] or []
     for topic, racks in partitions.items():
-        ids = sorted(racks)
-        if ids != list(range(len(ids))):
-            missing = next(id for id in range(len(ids)) if id not in racks)
+        missing = next((id for id in range(len(racks)) if id not in racks), None)
+        if missing is not None:
             raise IllegalArgumentError(
                 f"topics.parquet lacks partition {missing} of topic {topic} at its last moment, t={last}, and has "
-                f"partition {ids[-1]}: a fleet's topics have the ids from 0 on; list every partition"
+                f"partition {max(racks)}: a fleet's topics have the ids from 0 on; list every partition"
             )
-        yield _CLUSTER, topic, len(ids), [racks[id] for id in ids]
+    columns = (
+        [_CLUSTER] * len(partitions),
+        list(partitions),
+        [len(racks) for racks in partitions.values()],
+        [[racks[id] for id in range(len(racks))] for racks in partitions.values()],
+    )
+    return pa.Table.from_arrays([pa.array(*column) for column in zip(columns, _TOPICS, strict=True)], TOPICS.names)

@@ -70,7 +70,8 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
     def rebuild(records: pa.Array) -> pa.Array:
         return pa.array(_core.replay_groups(records, metadata))
 
-    # Rows without a group are left out here, and not by a filter: Spark would have `decode` run twice, below it and above.
+    # Rows without a group are left out here and not by a filter: with one, Spark has `decode` run below it and again
+    # above it.
     record = F.when(F.col("group_id").isNotNull(), F.struct("offset", "timestamp", "key", "value"))
     # The log's order within a partition, to which a group belongs whole, is that of the offsets.
     groups = events.groupBy("group_id").agg(F.sort_array(F.collect_list(record)).alias("records"))
