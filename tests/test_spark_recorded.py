@@ -83,6 +83,16 @@ def test_the_frames_have_the_columns_of_a_fleet(spark: SparkSession) -> None:
         assert kinds == [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
 
+def test_a_table_is_decoded_and_replayed_once(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    from assignor.spark._recorded import recorded
+
+    _, *frames = recorded(spark, RECORDING)
+
+    for frame in frames:
+        frame.explain()
+        assert 2 == capsys.readouterr().out.count("ArrowEvalPython")
+
+
 def test_topics_are_those_of_the_last_moment(fleet: Tables) -> None:
     rows = pq.read_table(RECORDING / "topics.parquet").to_pylist()
     last = max(row["t"] for row in rows)

@@ -17,6 +17,7 @@ from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
 
 if TYPE_CHECKING:
     import os
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
