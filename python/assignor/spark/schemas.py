@@ -117,9 +117,19 @@ MEMBER = _struct(
     group_instance_id=StringType(),
     client_id=StringType(),
     client_host=StringType(),
+    rack=StringType(),
+    topics=ArrayType(StringType()),
+    pattern=StringType(),
     partitions=IntegerType(),
 )
-"""A member at the end of the log and how many partitions it has."""
+"""A member at the end of the log, what it subscribes to, and how many partitions it has.
+
+`topics` is null where a member subscribes by `pattern` alone, where its bytes cannot be read, and where there is none
+to name (streams groups, and classic ones that do not speak `consumer`, such as Connect's). Members of classic groups
+match patterns themselves and send names. A broker subscribes a member with names and a pattern (KIP-848) to both: then
+`topics` has the names, followed by what the group's last record of that pattern (type 16) found, and `pattern` is null;
+only while there is no such record both are there. `rack` is null where none or an empty one is named.
+"""
 
 SPAN = _struct(member_id=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
 """A run of consecutive partitions that a member has."""
