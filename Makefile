@@ -8,8 +8,11 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 WORKERS ?= 2
+# In these cargo would look for the jobs of a `make -j2`, and warn that it cannot have them.
+unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test test-rust test-python test-long check check-python check-rust bench guard guard-fails docs format clean
+.PHONY: help build demo test test-rust test-python test-long check check-python check-rust
+.PHONY: bench guard guard-fails docs format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
