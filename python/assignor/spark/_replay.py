@@ -51,9 +51,9 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
 
     Args:
         events: What `decode` gives; rows without `group_id` are in nobody's history.
-        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; it travels to the workers with the job. With
-            it every classic generation under `range` is compared with what the range rules give, and topic ids become
-            names.
+        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; it travels to the workers with the
+            job. With it every classic generation under `range` is compared with what the range rules give, and topic
+            ids become names.
 
     Returns:
         `group_id` and the columns of `schemas.HISTORY`; lazy.

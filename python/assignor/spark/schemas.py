@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DataType,
+    DoubleType,
     IntegerType,
     LongType,
     StringType,
@@ -23,6 +24,8 @@ from pyspark.sql.types import (
 from assignor.errors import WrongTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pyspark.sql import DataFrame
 
 
@@ -168,6 +171,108 @@ HISTORY = StructType(
     ]
 )
 """What `replay` gives per group, beside `group_id`."""
+
+
+KEYS = ("cluster", "group_id")
+"""The columns that say which group a row is about."""
+
+RESOLVED = StructType(
+    [
+        *(field for field in MEMBERS.fields if field.name not in ("pattern", "dialect")),
+        StructField("unknown_topics", ArrayType(StringType())),
+    ]
+)
+"""Members with the `topics` that exist of those that they name or that their pattern matches, in Java's order.
+
+`unknown_topics` has the names that are no topics.
+"""
+
+BALANCE = _struct(
+    members=IntegerType(),
+    unnamed_members=IntegerType(),
+    unsubscribed_members=IntegerType(),
+    topics=IntegerType(),
+    unknown_topics=IntegerType(),
+    partitions=IntegerType(),
+    idle_members=IntegerType(),
+    least_loaded=IntegerType(),
+    most_loaded=IntegerType(),
+    co_partition_breaks=IntegerType(),
+    rack_misses=IntegerType(),
+    most_loaded_member=StringType(),
+    mean_load=DoubleType(),
+    record_bytes=LongType(),
+)
+"""What an assignment is like.
+
+members               how many members there are
+unnamed_members       rows of members that lack a cluster, a group or an id, and so are in no group
+unsubscribed_members  members with neither topics nor a pattern; they get nothing
+topics                how many topics the members subscribe to that exist
+unknown_topics        how many names they subscribe to that are no topics
+partitions            how many partitions are owned
+idle_members          how many members have none
+least_loaded          the fewest partitions that a member has, null without members
+most_loaded           the most
+co_partition_breaks   partition numbers p of which, among topics that one member subscribes to together and that have as
+                      many partitions, p is not everywhere the same member's: joins of such topics miss their other half
+rack_misses           partitions that are read from another rack: their member has one, and none of their replicas is on it
+most_loaded_member    the first member, in Kafka's order, that has the most
+mean_load             partitions per member, null without members
+record_bytes          key and value of the group's record in `__consumer_offsets` as a classic group writes it, with
+                      subscriptions of version 3 and without client ids and hosts, which are not known here
+"""
+
+JUDGED = StructType([*BALANCE.fields, StructField("skew", DoubleType()), StructField("record_fits", BooleanType())])
+"""`BALANCE`; `skew`, which is `most_loaded` over `mean_load` (null where nobody has anything); and `record_fits`, whether a
+broker takes the group's record: its batch is no larger than message.max.bytes."""
+
+MOVES = _struct(
+    cluster=StringType(),
+    group_id=StringType(),
+    topic=StringType(),
+    start=IntegerType(),
+    count=IntegerType(),
+    from_member=StringType(),
+    to_member=StringType(),
+)
+"""A run of partitions that changes hands; `from_member` is null where nobody has it, `to_member` where nobody gets it."""
+
+OUTCOME = _struct(scenario=StringType(), rebalances=LongType(), moved=LongType())
+"""What happens in a scenario: how often the group rebalances, and how many partitions go from one member to another over
+all of these."""
+
+PROBLEMS = _struct(
+    table=StringType(),
+    cluster=StringType(),
+    name=StringType(),
+    problem=StringType(),
+    rows=LongType(),
+)
+"""Rows that say nothing about any group, and what could not be read: `name` is that of the topic or the group, if known."""
+
+
+def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> list[str] | None:
+    """Say which of the columns a DataFrame has, and refuse it if one has another type or one that must be there lacks.
+
+    Returns:
+        The names of those wanted that are there, in the order of `wanted`; None where a query may not be analysed
+        while it is written, as in functions of Declarative Pipelines.
+
+    Raises:
+        WrongTypeError: The message names the column, the type wanted and the type found.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        there = frame.schema.fieldNames()
+    except PySparkException as error:
+        if error.getCondition() == "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION":
+            return None
+        raise
+    names = [name for name in wanted.fieldNames() if name not in optional or name in there]
+    check_columns(frame, StructType([wanted[name] for name in names]), what)
+    return names
 
 
 def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
