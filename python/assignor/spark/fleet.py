@@ -30,7 +30,7 @@ MAX_MESSAGE_BYTES = 1_048_588
 """What a broker takes at most in one batch of records, unless it is told otherwise (message.max.bytes)."""
 
 _BATCH_BYTES = 61 + 5 + 3 + 5 + 5 + 1
-"""What a batch of one record adds to its key and value at most: the batch's head, and the record's lengths and fields."""
+"""What a batch of one record adds to key and value at most: the batch's head, and the record's lengths and fields."""
 
 
 class Fleet:

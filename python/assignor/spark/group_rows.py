@@ -17,7 +17,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from assignor.spark.schemas import ASSIGNMENTS, KEYS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
     from assignor._engine import Engine
@@ -107,14 +107,13 @@ def _asking(
     verb: str, engine: Engine, arguments: tuple[Any, ...]
 ) -> Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]]:
     def asking(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        if engine == "rust":
-            from assignor._core import Clusters
-        else:
-            from assignor.reference.fleet import Clusters
+        from importlib import import_module
+
+        room = import_module({"rust": "assignor._core", "reference": "assignor.reference.fleet"}[engine])
         known: Any = None
         for groups, clusters in batches:
             if known is None and len(clusters):
-                known = Clusters(clusters.slice(0, 1))
+                known = room.Clusters(clusters.slice(0, 1))
             if known is not None:
                 yield from map(pa.array, getattr(known, verb)(groups, *arguments))
 

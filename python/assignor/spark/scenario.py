@@ -64,7 +64,7 @@ class Scenario:
         return self._then("remove_members", _count(count, "remove_members: count", _MOST_MEMBERS))
 
     def multiply_partitions(self, factor: int) -> Scenario:
-        """Every topic has so many times the partitions; new ones are placed on racks as the ones before are, in turn."""
+        """Every topic has so many times the partitions; new ones are placed on racks as the first ones are, in turn."""
         return self._then("multiply_partitions", _count(factor, "multiply_partitions: factor", 1000, least=1))
 
     def grow_partitions(self, partitions: Mapping[str, int]) -> Scenario:
@@ -110,7 +110,7 @@ class Scenario:
         return replace(self, steps=(*self.steps, step))
 
 
-def as_data(scenarios: Iterable[Scenario]) -> list[tuple[str, list[str] | None, list[tuple[Any, ...]]]]:
+def as_data(scenarios: Scenario | Iterable[Scenario]) -> list[tuple[str, list[str] | None, list[tuple[Any, ...]]]]:
     """Scenarios as the engines take them.
 
     Raises:

@@ -216,7 +216,8 @@ least_loaded          the fewest partitions that a member has, null without memb
 most_loaded           the most
 co_partition_breaks   partition numbers p of which, among topics that one member subscribes to together and that have as
                       many partitions, p is not everywhere the same member's: joins of such topics miss their other half
-rack_misses           partitions that are read from another rack: their member has one, and none of their replicas is on it
+rack_misses           partitions that are read from another rack: their member has one, and none of their replicas, of
+                      which some have a rack, is on it
 most_loaded_member    the first member, in Kafka's order, that has the most
 mean_load             partitions per member, null without members
 record_bytes          key and value of the group's record in `__consumer_offsets` as a classic group writes it, with
@@ -224,8 +225,11 @@ record_bytes          key and value of the group's record in `__consumer_offsets
 """
 
 JUDGED = StructType([*BALANCE.fields, StructField("skew", DoubleType()), StructField("record_fits", BooleanType())])
-"""`BALANCE`; `skew`, which is `most_loaded` over `mean_load` (null where nobody has anything); and `record_fits`, whether a
-broker takes the group's record: its batch is no larger than message.max.bytes."""
+"""`BALANCE`, and two more.
+
+skew         `most_loaded` over `mean_load`, null where nobody has anything
+record_fits  whether a broker takes the group's record: its batch is no larger than message.max.bytes
+"""
 
 MOVES = _struct(
     cluster=StringType(),
@@ -236,11 +240,10 @@ MOVES = _struct(
     from_member=StringType(),
     to_member=StringType(),
 )
-"""A run of partitions that changes hands; `from_member` is null where nobody has it, `to_member` where nobody gets it."""
+"""A run of partitions that changes hands, from nobody or to nobody where a member is null."""
 
 OUTCOME = _struct(scenario=StringType(), rebalances=LongType(), moved=LongType())
-"""What happens in a scenario: how often the group rebalances, and how many partitions go from one member to another over
-all of these."""
+"""What happens in a scenario: how often the group rebalances, and how many partitions change hands in all then."""
 
 PROBLEMS = _struct(
     table=StringType(),
@@ -249,7 +252,7 @@ PROBLEMS = _struct(
     problem=StringType(),
     rows=LongType(),
 )
-"""Rows that say nothing about any group, and what could not be read: `name` is that of the topic or the group, if known."""
+"""Rows that say nothing of any group, and what could not be read; `name` is that of the topic or group, if known."""
 
 
 def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> list[str] | None:

@@ -283,18 +283,19 @@ impl<'a> Subscriptions<'a> {
     fn number(&mut self, member: usize, id: &str) -> PyResult<(u32, bool)> {
         let groups = self.groups;
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
-        if let Some(shared) = groups.subscription.as_ref().filter(|column| column.is_valid(member)) {
-            let known = self.by_number.get(&shared.value(member)).copied();
-            return Ok((known.ok_or_else(|| wrong("its subscription is missing"))?, true));
-        }
+        let shared = groups.subscription.as_ref().filter(|column| column.is_valid(member));
         let topics = groups.topics.as_ref().filter(|topics| topics.lists.is_valid(member));
         let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
         if let Some(pattern) = pattern {
             let text = pattern.value(member);
-            if topics.is_some_and(|topics| topics.count(member) > 0) {
+            if shared.is_some() || topics.is_some_and(|topics| topics.count(member) > 0) {
                 return Err(wrong(&format!("give topics or a pattern, not both: the pattern is '{text}'")));
             }
             return Ok((self.of_pattern(text, member, id)?, true));
+        }
+        if let Some(shared) = shared {
+            let known = self.by_number.get(&shared.value(member)).copied();
+            return Ok((known.ok_or_else(|| wrong("its subscription is missing"))?, true));
         }
         let Some(topics) = topics else {
             let nothing = self.nothing.unwrap_or_else(|| self.push(Vec::new(), None));
