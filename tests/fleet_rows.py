@@ -48,7 +48,7 @@ PATTERNS = [("java", "orders.*"), ("re2j", ".*-eu"), ("librdkafka", "^pay"), ("p
 def draw(groups: int, seed: int) -> tuple[list[Row], list[Row]]:
     """Topics of three clusters, and the members of so many groups in them, nasty in every way that has an answer."""
     dice = random.Random(seed)
-    topics = [
+    topics: list[Row] = [
         {"cluster": cluster, "topic": f"{kind}-{number}{end}", "partitions": count, "racks": _racks(dice, count)}
         for cluster in ("eu", "us", "größe")
         for kind in ("orders", "payments", "\U0001f600" if cluster == "größe" else "mail")
@@ -74,7 +74,7 @@ def _members(dice: random.Random, group_id: str, topics: list[Row]) -> Iterable[
     may_have_patterns = cluster in ("eu", "us") and dice.random() < 0.3
     subscriptions = [dice.sample(names, dice.randint(0, min(len(names), 14))) for _ in range(dice.randint(1, 3))]
     for number in range(dice.choice([1, 1, 2, 3, 5, 8, 20])):
-        row = {"cluster": cluster, "group_id": group_id, "member_id": f"{dice.choice('abé')}-{number}"}
+        row: Row = {"cluster": cluster, "group_id": group_id, "member_id": f"{dice.choice('abé')}-{number}"}
         row["group_instance_id"] = (
             f"static-{number // 2 if dice.random() < 0.1 else number}" if dice.random() < 0.3 else None
         )
@@ -118,8 +118,9 @@ def assigned(topics: Iterable[Row], members: Iterable[Row]) -> Owned:
     found: Owned = {}
     for (cluster, group_id), of_group in subscriptions(members).items():
         answer = assign(of_clusters.get(cluster, {}), of_group)
-        owned = {member: [tuple(partition) for partition in of_member] for member, of_member in answer.items()}
-        found[cluster, group_id] = {member: sorted(of_member) for member, of_member in owned.items() if of_member}
+        # Plain tuples, as spans are turned into.
+        owned = {member: [(topic, number) for topic, number in ids] for member, ids in answer.items() if ids}
+        found[cluster, group_id] = {member: sorted(ids) for member, ids in owned.items()}
     return {group: owned for group, owned in found.items() if owned}
 
 
