@@ -38,7 +38,7 @@ class Clusters:
         return self._each(groups, columns.RESOLVED, lambda _row, group: resolved(group))
 
     def assign(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002
-        """What the members get, in the order in which they are read, by topic and id."""
+        """What the members get, in Kafka's order of members, by topic and id."""
         return self._each(groups, columns.ASSIGNMENT, lambda _row, group: assignment(plan_of(group)))
 
     def balance(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002
@@ -98,7 +98,11 @@ def resolved(group: Group) -> list[Row]:
 
 def assignment(plan: Plan) -> list[Row]:
     """A row per run of partitions."""
-    return [{"member_id": member, **run._asdict()} for member, given in plan.assignment.items() for run in runs(given)]
+    return [
+        {"member_id": member.id, **run._asdict()}
+        for member in kafka_order(plan.roster)
+        for run in runs(plan.assignment[member.id])
+    ]
 
 
 def balance_of(plan: Plan, group: Group) -> Row:
