@@ -286,8 +286,8 @@ def _read(frame: DataFrame, wanted: StructType, what: str, optional: Iterable[st
     if not hasattr(frame, "sparkSession"):
         raise wrong_type(what, "a DataFrame", frame)
     names = schemas.known_columns(frame, wanted, what, set(optional))
-    if names is None:  # Spark itself fills in what is missing, and says what is wrong, when the query is run.
-        return frame.to(wanted), wanted.fieldNames()
+    if names is None:
+        return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()
     return frame.select(*names), names
 
 

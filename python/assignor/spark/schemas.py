@@ -6,6 +6,7 @@ They are `StructType`s and not DDL text, so that they can be used where a query 
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
@@ -267,6 +268,8 @@ def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Col
     """
     from pyspark.errors import PySparkException
 
+    if _in_pipeline():
+        return None
     try:
         there = frame.schema.fieldNames()
     except PySparkException as error:
@@ -276,6 +279,39 @@ def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Col
     names = [name for name in wanted.fieldNames() if name not in optional or name in there]
     check_columns(frame, StructType([wanted[name] for name in names]), what)
     return names
+
+
+def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> DataFrame:
+    """All wanted columns of a DataFrame whose columns nobody knows yet; optional ones that lack are null.
+
+    Without another column Spark refuses the query when it is resolved. A column of another type ends the job, with the
+    message that `check_columns` would have given.
+    """
+    from pyspark.sql import functions as F
+
+    filling = [F.lit(None).cast(field.dataType).alias(field.name) for field in wanted.fields if field.name in optional]
+    if filling:  # `DataFrame.to` would do the same, but a pipeline's server resolves it too early.
+        none = frame.sparkSession.range(1).where(F.lit(False)).select(*filling)
+        frame = frame.unionByName(none, allowMissingColumns=True)
+    columns = []
+    for field in wanted.fields:
+        column, kind = F.col(field.name), field.dataType.simpleString()
+        found = F.typeof(column)
+        message = F.concat(F.lit(f"{what}: column {field.name} must be of type {kind}, not "), found)
+        columns.append(F.when(found == kind, column).otherwise(F.raise_error(message)).alias(field.name))
+    return frame.select(*columns)
+
+
+def _in_pipeline() -> bool:
+    """Whether the definitions of a declarative pipeline are being read; asking its server would fill the log."""
+    registry = sys.modules.get("pyspark.pipelines.graph_element_registry")
+    if registry is None:
+        return False
+    try:
+        registry.get_active_graph_element_registry()
+    except Exception:  # There is none, or PySpark has changed: then the server is asked.
+        return False
+    return True
 
 
 def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
