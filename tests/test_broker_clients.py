@@ -18,6 +18,8 @@ from broker.groups import TOPICS, Groups
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pyspark.sql import SparkSession
+
     from assignor.clients.snapshot import ClusterSnapshot
     from broker.groups import Owned
 
@@ -265,6 +267,23 @@ def test_rows_become_tables(by_confluent: ClusterSnapshot) -> None:
             {key: as_rows(value) for key, value in row.items()} for row in table.to_pylist()
         ]
     assert {"topics", "members", "current", "groups", "guessed", "problems"} == set(tables)
+
+
+@pytest.mark.spark
+def test_a_fleet_of_a_live_cluster_is_planned(groups: Groups, spark: SparkSession) -> None:
+    from assignor.spark import Fleet, Scenario
+
+    found = Fleet.from_admin({"bootstrap.servers": groups.address}, cluster="main", spark=spark)
+    balance = {row["group_id"]: row for row in found.balance().collect()}
+    moving = {row["group_id"] for row in found.moves().collect()}
+    two_more = found.what_if(Scenario("two more", frozenset({"of-librdkafka"})).add_members(2)).collect()
+    problems = {(row["table"], row["name"]) for row in found.problems().collect()}
+
+    assert found.snapshot is not None
+    assert {row.group_id for row in found.snapshot.members} == set(balance)
+    assert not {"of-librdkafka", "of-kafka-python"} & moving
+    assert [("of-librdkafka", 5)] == [(row["group_id"], row["members"]) for row in two_more]
+    assert {("group", "works"), ("group", "rebalancing"), ("member", "next-generation")} <= problems
 
 
 def as_rows(value: Any) -> Any:
