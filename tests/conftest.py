@@ -62,6 +62,9 @@ def spark() -> Iterator[SparkSession]:
             given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
         except MissingDependencyError as error:
             pytest.skip(str(error))
+        # Many small queries: compiling each costs more than running it. Sessions of single tests do compile theirs.
+        given.conf.set("spark.sql.codegen.wholeStage", "false")
+        given.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         yield given
 
 

@@ -100,6 +100,7 @@ def test_the_recorded_fleet_gets_what_assign_gives_each_group(spark: SparkSessio
     from assignor.spark import Fleet
 
     recorded = Fleet.from_recording(RECORDED, spark=spark)
+    recorded.members.persist()  # to read the log once
 
     expected = fleet_rows.assigned(rows(recorded.topics), rows(recorded.members))
     found = fleet_rows.owned(rows(recorded.assign()))
