@@ -46,31 +46,66 @@ impl Cluster {
 }
 
 /// What would be different about the topics of a cluster.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Changed {
-    /// Each topic has so many times the partitions; 0 and 1 change nothing.
-    pub factor: u32,
-    /// Topics with another number of partitions, new ones among them.
-    pub counts: FxHashMap<String, u32>,
+    /// Each topic has so many times the partitions.
+    factor: u64,
+    /// But these have so many, new ones among them.
+    counts: FxHashMap<String, u64>,
+}
+
+impl Default for Changed {
+    fn default() -> Self {
+        Self { factor: 1, counts: FxHashMap::default() }
+    }
 }
 
 impl Changed {
+    /// Each topic gets so many times the partitions that it has by now; 0 and 1 change nothing.
+    pub fn multiply(&mut self, factor: u32) {
+        let factor = u64::from(factor.max(1));
+        self.factor = self.factor.saturating_mul(factor);
+        self.counts.values_mut().for_each(|count| *count = count.saturating_mul(factor));
+    }
+
+    /// A topic gets so many partitions, if there is such a topic and it has no more by now.
+    pub fn grow(&mut self, cluster: &Cluster, topic: &str, count: u32) {
+        if let Some(now) = self.count(cluster, topic) {
+            self.counts.insert(topic.to_owned(), now.max(u64::from(count)));
+        }
+    }
+
+    /// There is a topic more, unless there is one of that name by now.
+    pub fn add(&mut self, cluster: &Cluster, topic: &str, count: u32) {
+        if self.count(cluster, topic).is_none() {
+            self.counts.insert(topic.to_owned(), u64::from(count));
+        }
+    }
+
+    /// How many partitions a topic of the cluster would have; None if there still is no such topic.
+    #[must_use]
+    pub fn count(&self, cluster: &Cluster, topic: &str) -> Option<u64> {
+        let found = || {
+            let number = cluster.topics.number(topic)? as usize;
+            Some((cluster.topics.partitions()[number].ids.len() as u64).saturating_mul(self.factor))
+        };
+        self.counts.get(topic).copied().or_else(found)
+    }
+
     /// The partitions that a topic of the cluster would have; None if there still is no such topic.
     #[must_use]
     pub fn partitions(&self, cluster: &Cluster, topic: &str) -> Option<Partitions> {
+        let count = u32::try_from(self.count(cluster, topic)?).unwrap_or(u32::MAX);
         let found = cluster.topics.number(topic).map(|number| &cluster.topics.partitions()[number as usize]);
-        let count = self.counts.get(topic).copied();
-        let Some(found) = found else {
-            return count.map(|count| Partitions::counted(count.saturating_mul(self.factor.max(1))));
-        };
-        let now = found.ids.len() as u32;
-        let count = count.map_or(now, |count| count.max(now)).saturating_mul(self.factor.max(1));
-        Some(if count == now { found.clone() } else { grown(found, count) })
+        Some(found.map_or_else(|| Partitions::counted(count), |found| grown(found, count)))
     }
 }
 
 /// More partitions; what is added is placed on racks as the ones before are, over and over.
 fn grown(partitions: &Partitions, count: u32) -> Partitions {
+    if partitions.ids.len() == count as usize {
+        return partitions.clone();
+    }
     let racks = partitions.racks.as_ref().map(|sets| sets.iter().copied().cycle().take(count as usize).collect());
     Partitions { ids: Ids::Count(count), racks }
 }

@@ -14,4 +14,4 @@ pub use balance::{Balance, balance};
 pub use cluster::{Changed, Cluster};
 pub use moves::{Holding, Move, moves};
 pub use roster::{Member, Roster, Subscription};
-pub use scenario::{Outcome, Scenario, Step};
+pub use scenario::{Outcome, Scenario, Step, TooManyPartitions};

@@ -94,10 +94,13 @@ fn sweep<'a>(topic: &'a str, before: &[Run<'a>], after: &[Run<'a>], found: &mut 
         }
         let mut still_open = Vec::new();
         for from in givers.into_iter().filter(|from| *from != to) {
+            // More ids than int32 counts, which are all that there can be, take two moves.
+            let whole = |run: &Move<'_>| i32::try_from(end - i64::from(run.start)).ok();
             let same = open.iter().copied().find(|number| (found[*number].from, found[*number].to) == (from, to));
-            let number = same.unwrap_or(found.len());
+            let same = same.and_then(|number| Some((number, whole(&found[number])?)));
+            let number = same.map_or(found.len(), |(number, _)| number);
             match same {
-                Some(number) => found[number].count += (end - start) as i32,
+                Some((number, count)) => found[number].count = count,
                 None => found.push(Move { topic, start: start as i32, count: (end - start) as i32, from, to }),
             }
             still_open.push(number);

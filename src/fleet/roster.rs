@@ -49,9 +49,11 @@ impl Roster<'_> {
         let mut group = Group::new(Arc::new(self.topics(cluster, changed)), self.members.len());
         let mut numbers = Vec::new();
         let mut classes = Vec::with_capacity(self.subscriptions.len());
-        for subscription in &self.subscriptions {
+        for (subscription, in_use) in self.subscriptions.iter().zip(self.in_use()) {
             numbers.clear();
-            numbers.extend(subscription.topics.iter().map(|name| group.topic_number(name)));
+            if in_use {
+                numbers.extend(subscription.topics.iter().map(|name| group.topic_number(name)));
+            }
             classes.push(group.class(&mut numbers));
         }
         for member in &self.members {
@@ -61,13 +63,27 @@ impl Roster<'_> {
         Arc::new(group)
     }
 
-    fn topics(&self, cluster: &Cluster, changed: Option<&Changed>) -> Topics {
-        let mut wanted: Vec<&str> = match &self.subscriptions[..] {
-            [only] => only.topics.iter().map(AsRef::as_ref).collect(),
-            several => several.iter().flat_map(|subscription| subscription.topics.iter().map(AsRef::as_ref)).collect(),
-        };
+    /// Per subscription whether some member has it.
+    pub(super) fn in_use(&self) -> Vec<bool> {
+        let mut in_use = vec![false; self.subscriptions.len()];
+        for member in &self.members {
+            in_use[member.subscription as usize] = true;
+        }
+        in_use
+    }
+
+    /// The names that members subscribe to, in Java's order, each once.
+    pub(super) fn wanted(&self) -> Vec<&str> {
+        let in_use = self.subscriptions.iter().zip(self.in_use()).filter(|(_, in_use)| *in_use);
+        let mut wanted: Vec<&str> =
+            in_use.flat_map(|(subscription, _)| subscription.topics.iter().map(AsRef::as_ref)).collect();
         wanted.sort_unstable_by(|left, right| java_order(left, right));
         wanted.dedup();
+        wanted
+    }
+
+    fn topics(&self, cluster: &Cluster, changed: Option<&Changed>) -> Topics {
+        let wanted = self.wanted();
         let (mut names, mut partitions) = (Names::with_capacity(wanted.len()), Vec::with_capacity(wanted.len()));
         let topics = cluster.topics();
         for name in wanted {

@@ -1,6 +1,7 @@
 //! What would be if: steps that change a group one after another, each followed by the rebalances that it brings.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::cluster::{Changed, Cluster};
 use super::roster::{Member, Roster};
@@ -50,6 +51,23 @@ pub struct Outcome {
     pub moved: i64,
 }
 
+/// How many partitions a topic may get: more than the largest clusters have in all.
+const MOST_PARTITIONS: u64 = 10_000_000;
+
+/// A topic that somebody subscribes to would have more partitions than can be planned.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooManyPartitions {
+    topic: String,
+    count: u64,
+}
+
+impl fmt::Display for TooManyPartitions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { topic, count } = self;
+        write!(f, "topic '{topic}' would have {count} partitions, and {MOST_PARTITIONS} can be planned")
+    }
+}
+
 /// A group while the steps change it.
 struct Course<'a, 'r> {
     cluster: &'a Cluster,
@@ -65,29 +83,31 @@ struct Course<'a, 'r> {
 
 impl Scenario {
     /// Takes a group through the steps; `matches` says whether a pattern, by number, matches a topic that is added.
-    #[must_use]
+    ///
+    /// # Errors
+    /// A topic that would have more partitions than can be planned.
     pub fn play(
         &self,
         cluster: &Cluster,
         group_id: &str,
         roster: &Roster<'_>,
         matches: &dyn Fn(u32, &str) -> bool,
-    ) -> Outcome {
+    ) -> Result<Outcome, TooManyPartitions> {
         let plan = range::assign(&roster.group(cluster, None), false);
         let changed = Changed::default();
         let roster = roster.clone();
         let mut course = Course { cluster, group_id, roster, changed, plan, rebalances: 0, moved: 0, made: 0 };
         for step in &self.steps {
-            course.take(step, matches);
+            course.take(step, matches)?;
         }
-        Outcome { plan: course.plan, rebalances: course.rebalances, moved: course.moved }
+        Ok(Outcome { plan: course.plan, rebalances: course.rebalances, moved: course.moved })
     }
 }
 
 impl<'r> Course<'_, 'r> {
-    fn take(&mut self, step: &Step, matches: &dyn Fn(u32, &str) -> bool) {
+    fn take(&mut self, step: &Step, matches: &dyn Fn(u32, &str) -> bool) -> Result<(), TooManyPartitions> {
         if self.roster.members.is_empty() {
-            return;
+            return Ok(());
         }
         match step {
             Step::AddMembers(count) => {
@@ -110,14 +130,12 @@ impl<'r> Course<'_, 'r> {
                 self.rebalance_if(*count > 0);
             }
             Step::MultiplyPartitions(factor) => {
-                self.changed.factor = self.changed.factor.max(1).saturating_mul(*factor);
-                self.rebalance_if_topics_changed();
+                self.changed.multiply(*factor);
+                self.rebalance_if_topics_changed(false)?;
             }
             Step::GrowPartitions(topic, count) => {
-                if self.changed.partitions(self.cluster, topic).is_some() {
-                    self.changed.counts.insert(topic.clone(), *count);
-                }
-                self.rebalance_if_topics_changed();
+                self.changed.grow(self.cluster, topic, *count);
+                self.rebalance_if_topics_changed(false)?;
             }
             Step::SetRacks(racks) => {
                 let order = self.plan.group().order();
@@ -127,16 +145,17 @@ impl<'r> Course<'_, 'r> {
                 self.rebalance_if(!racks.is_empty());
             }
             Step::AddTopic(topic, count) => {
-                if self.changed.partitions(self.cluster, topic).is_none() {
-                    self.changed.counts.insert(topic.clone(), *count);
-                }
-                for subscription in &mut self.roster.subscriptions {
+                self.changed.add(self.cluster, topic, *count);
+                let in_use = self.roster.in_use();
+                let mut any = false;
+                for (subscription, in_use) in self.roster.subscriptions.iter_mut().zip(in_use) {
                     let wanted = subscription.pattern.is_none_or(|pattern| matches(pattern, topic));
                     if wanted && !subscription.topics.iter().any(|name| name == topic) {
                         subscription.topics.push(Cow::Owned(topic.clone()));
+                        any |= in_use;
                     }
                 }
-                self.rebalance_if_topics_changed();
+                self.rebalance_if_topics_changed(any)?;
             }
             Step::MakeStatic => {
                 let mut any = false;
@@ -148,18 +167,20 @@ impl<'r> Course<'_, 'r> {
             }
             Step::RollingRestart(instance_ids) => self.restart(*instance_ids),
         }
+        Ok(())
     }
 
     /// A member of the subscription that most have, the last in Kafka's order, and that subscription.
     fn usual(&self) -> (Member<'r>, u32) {
-        let mut counts = vec![0_u32; self.roster.subscriptions.len()];
-        for member in &self.roster.members {
-            counts[member.subscription as usize] += 1;
+        let group = self.plan.group();
+        let mut counts = vec![0_u32; group.classes().len()];
+        for member in 0..group.members().len() {
+            counts[group.class_of(member) as usize] += 1;
         }
         let most = counts.iter().max();
-        let members = self.plan.group().order().iter().rev().map(|member| &self.roster.members[*member as usize]);
-        let mut like = members.filter(|member| Some(&counts[member.subscription as usize]) == most);
-        let like = like.next().unwrap_or(&self.roster.members[0]).clone();
+        let mut like = group.order().iter().rev().map(|member| *member as usize);
+        let like = like.find(|member| Some(&counts[group.class_of(*member) as usize]) == most).unwrap_or(0);
+        let like = self.roster.members[like].clone();
         let subscription = like.subscription;
         (like, subscription)
     }
@@ -173,13 +194,10 @@ impl<'r> Course<'_, 'r> {
             if !restarts(&self.roster.members[number]) {
                 continue;
             }
-            let mut member = self.roster.members[number].clone();
-            self.roster.members.swap_remove(number);
+            let mut member = self.roster.members.remove(number);
             self.rebalance();
             member.id = Cow::Owned(self.made_up(&member.id));
-            let last = self.roster.members.len();
-            self.roster.members.push(member);
-            self.roster.members.swap(number, last);
+            self.roster.members.insert(number, member);
             self.rebalance();
         }
     }
@@ -207,17 +225,26 @@ impl<'r> Course<'_, 'r> {
         }
     }
 
-    /// Members are told of other topics only where these are theirs.
-    fn rebalance_if_topics_changed(&mut self) {
+    /// Members are told of other topics only where these are theirs, and say so themselves if they subscribe otherwise.
+    fn rebalance_if_topics_changed(&mut self, subscribed_otherwise: bool) -> Result<(), TooManyPartitions> {
+        let before = self.plan.group().topics();
+        for topic in self.roster.wanted() {
+            let Some(count) = self.changed.count(self.cluster, topic) else { continue };
+            let known = before.number(topic).map(|number| before.partitions()[number as usize].ids.len() as u64);
+            if count > MOST_PARTITIONS && known != Some(count) {
+                return Err(TooManyPartitions { topic: topic.to_owned(), count });
+            }
+        }
         let group = self.roster.group(self.cluster, Some(&self.changed));
         let counts = |group: &Group| {
             let topics = group.topics();
             let counts = topics.partitions().iter().map(|partitions| partitions.ids.len());
             topics.names().iter().map(str::to_owned).zip(counts).collect::<Vec<_>>()
         };
-        if counts(&group) != counts(self.plan.group()) {
+        if subscribed_otherwise || counts(&group) != counts(self.plan.group()) {
             self.note(range::assign(&group, false));
         }
+        Ok(())
     }
 
     fn rebalance(&mut self) {

@@ -1,5 +1,6 @@
 //! Reads the topics of the clusters of a fleet, and keeps what patterns mean among them.
 
+use std::collections::hash_map::Entry;
 use std::sync::Mutex;
 
 use arrow_array::cast::AsArray;
@@ -10,10 +11,11 @@ use rustc_hash::FxHashMap;
 
 use super::super::error::{IllegalArgumentError, UnsupportedPatternError};
 use super::super::patterns;
-use super::groups::{field, lists, rows, texts};
+use super::groups::{bounds, field, known_field, lists, refused, rows, texts};
 use crate::error::MatchError;
 use crate::fleet::Cluster;
 use crate::group::{NameTable, Names, Partitions, Racks, Topics};
+use crate::matching::catalog::can_be_tried;
 use crate::matching::dialect::Dialect;
 use crate::matching::pattern::Pattern;
 
@@ -36,14 +38,23 @@ struct Patterns {
 impl Clusters {
     /// Reads a column with one list of structs of cluster and topics, which are structs of topic, partitions and racks.
     pub(super) fn read(given: &ArrayRef) -> PyResult<Self> {
-        let all = rows(lists(given, "clusters")?.values(), "clusters")?;
+        let given = lists(given, "clusters")?;
+        let all = rows(given.values(), "clusters")?;
         let names = texts(&field(&all, "cluster", "clusters")?, "cluster")?;
         let topics = lists(&field(&all, "topics", "clusters")?, "topics")?;
         let mut clusters = FxHashMap::default();
-        for row in 0..all.len() {
+        for row in (0..given.len()).flat_map(|row| bounds(&given, row)) {
+            if names.is_null(row) {
+                return Err(IllegalArgumentError::new_err("clusters: a cluster has no name"));
+            }
             let name = names.value(row).to_owned();
-            let found = read_topics(&topics.value(row), &name)?;
-            clusters.insert(name, Cluster::new(found));
+            let of_cluster = bounds(&topics, row);
+            let Entry::Vacant(entry) = clusters.entry(name) else {
+                let name = names.value(row);
+                return Err(IllegalArgumentError::new_err(format!("cluster '{name}' is given twice")));
+            };
+            let found = read_topics(&topics.values().slice(of_cluster.start, of_cluster.len()), entry.key())?;
+            entry.insert(Cluster::new(found));
         }
         Ok(Self { clusters, empty: Cluster::default(), patterns: Mutex::default() })
     }
@@ -92,7 +103,7 @@ impl Clusters {
     /// Whether a pattern, by number, matches a topic; one that takes too long on it does not.
     pub(super) fn matches(&self, pattern: u32, topic: &str) -> bool {
         let known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        known.patterns[pattern as usize].matches(topic).unwrap_or_default()
+        can_be_tried(topic) && known.patterns[pattern as usize].matches(topic).unwrap_or_default()
     }
 }
 
@@ -103,12 +114,13 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
         IllegalArgumentError::new_err(format!("cluster '{cluster}', topic '{}': {reason}", names.value(row)))
     };
     let counts = field(&given, "partitions", "topics")?;
-    let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| {
-        IllegalArgumentError::new_err(format!("column partitions must be int, not {}", counts.data_type()))
-    })?;
-    let racks = field(&given, "racks", "topics").ok().map(|racks| lists(&racks, "racks")).transpose()?;
+    let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| refused(&counts, "partitions", "int"))?;
+    let racks = known_field(&given, "racks").map(|racks| lists(&racks, "racks")).transpose()?;
     let (mut known, mut partitions) = (Racks::default(), Vec::with_capacity(given.len()));
     for row in 0..given.len() {
+        if names.is_null(row) {
+            return Err(IllegalArgumentError::new_err(format!("cluster '{cluster}': a topic has no name")));
+        }
         if counts.is_null(row) || counts.value(row) < 0 {
             let found = if counts.is_null(row) { "null".to_owned() } else { counts.value(row).to_string() };
             return Err(wrong(row, format!("partitions must be 0 or more, not {found}")));
@@ -134,12 +146,14 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
 /// Per partition the set of its racks; None where no replica is on any.
 fn read_racks(replicas: &arrow_array::ListArray, known: &mut Racks) -> PyResult<Option<Vec<u32>>> {
     let racks = texts(replicas.values(), "racks")?;
-    let bounds = replicas.value_offsets();
     let (mut sets, mut on) = (Vec::with_capacity(replicas.len()), Vec::new());
     for partition in 0..replicas.len() {
         on.clear();
-        let places = bounds[partition] as usize..bounds[partition + 1] as usize;
-        on.extend(places.filter(|place| racks.is_valid(*place)).map(|place| known.number(racks.value(place))));
+        on.extend(
+            bounds(replicas, partition)
+                .filter(|place| racks.is_valid(*place))
+                .map(|place| known.number(racks.value(place))),
+        );
         sets.push(known.set(&mut on));
     }
     let any = sets.iter().any(|set| !known.sets().get(*set).is_empty());

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, StringArray, StructArray, make_array};
+use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::DataType;
 use pyo3::prelude::*;
@@ -18,12 +19,22 @@ use super::clusters::Clusters;
 use crate::fleet::{Cluster, Holding, Member, Roster, Subscription};
 use crate::matching::dialect::Dialect;
 
-/// A field of a struct.
+/// A field of structs, which is null where they are.
 pub(super) fn field(rows: &StructArray, name: &str, of: &str) -> PyResult<ArrayRef> {
-    rows.column_by_name(name).cloned().ok_or_else(|| WrongTypeError::new_err(format!("{of} must have a field {name}")))
+    known_field(rows, name).ok_or_else(|| WrongTypeError::new_err(format!("{of} must have a field {name}")))
 }
 
-fn refused(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
+/// A field that may be missing.
+pub(super) fn known_field(rows: &StructArray, name: &str) -> Option<ArrayRef> {
+    let column = rows.column_by_name(name)?;
+    if rows.null_count() == 0 || matches!(column.data_type(), DataType::Null) {
+        return Some(column.clone());
+    }
+    let nulls = NullBuffer::union(rows.nulls(), column.nulls());
+    column.to_data().into_builder().nulls(nulls).build().map(make_array).ok()
+}
+
+pub(super) fn refused(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
     WrongTypeError::new_err(format!("{what} must be {wanted}, not {}", found.data_type()))
 }
 
@@ -57,7 +68,7 @@ pub(super) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
 }
 
 fn optional<T>(rows: &StructArray, name: &str, read: impl Fn(&ArrayRef, &str) -> PyResult<T>) -> PyResult<Option<T>> {
-    rows.column_by_name(name).map(|column| read(column, name)).transpose()
+    known_field(rows, name).map(|column| read(&column, name)).transpose()
 }
 
 /// Lists of text.
@@ -89,6 +100,7 @@ impl TextLists {
         let bytes = |first: usize, end: usize| &self.texts.value_data()[offsets[first] as usize..offsets[end] as usize];
         let ends = |first: usize, end: usize| offsets[first..=end].iter().map(move |offset| offset - offsets[first]);
         end - first == other_end - other
+            && (self.texts.null_count() == 0 || (other..other_end).all(|place| self.texts.is_valid(place)))
             && ends(first, end).eq(ends(other, other_end))
             && bytes(first, end) == bytes(other, other_end)
     }
@@ -226,7 +238,8 @@ impl Groups {
     }
 }
 
-fn bounds(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
+/// Where a list has its items; null has none.
+pub(super) fn bounds(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
     if lists.is_null(row) { 0..0 } else { lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize }
 }
 
@@ -265,6 +278,9 @@ impl<'a> Subscriptions<'a> {
             for row in bounds(&shared.groups, read.row) {
                 let topics = shared.topics.get(row, |reason| read.wrong(reason))?;
                 let number = found.push(topics, None);
+                if shared.numbers.is_null(row) {
+                    return Err(read.wrong("a subscription that members share has no number"));
+                }
                 if found.by_number.insert(shared.numbers.value(row), number).is_some() {
                     return Err(read.wrong("two subscriptions have the same hash, and members cannot be told apart"));
                 }

@@ -81,6 +81,10 @@ impl PyClusters {
             let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &matches);
+                let outcome = outcome.map_err(|reason| {
+                    let (group, name) = (read.name(), &scenario.scenario.name);
+                    IllegalArgumentError::new_err(format!("{group}: scenario '{name}': {reason}"))
+                })?;
                 let found = balance(&outcome.plan, read.group_id);
                 column.push(&scenario.scenario.name, &outcome, &found, read).map_err(|full| read.too_large(&full))?;
             }

@@ -9,7 +9,7 @@ use arrow_schema::{Field, Fields};
 use super::super::text::{Full, LARGEST_OFFSET, Rows, Text};
 use super::groups::Read;
 use crate::fleet::{Balance, Move, Outcome, Roster};
-use crate::group::Group;
+use crate::group::{Group, java_order};
 use crate::plan::Plan;
 
 /// A column in the making.
@@ -126,15 +126,17 @@ impl Resolved {
             self.instance_ids.push(member.instance_id.as_ref())?;
             self.racks.push(member.rack.as_ref())?;
             let class = group.class_of(*number as usize);
-            let known = group.topics_of(class).len();
-            for (place, name) in group.names_of(class).enumerate() {
-                let (names, lists) = if place < known {
-                    (&mut self.topics, &mut self.topic_lists)
-                } else {
-                    (&mut self.unknown, &mut self.unknown_lists)
-                };
-                lists.push()?;
-                names.push(Some(name))?;
+            let mut names = group.names_of(class);
+            for name in names.by_ref().take(group.topics_of(class).len()) {
+                self.topic_lists.push()?;
+                self.topics.push(Some(name))?;
+            }
+            // What is no topic is numbered as it comes up, and rows come in any order.
+            let mut unknown: Vec<&str> = names.collect();
+            unknown.sort_unstable_by(|left, right| java_order(left, right));
+            for name in unknown {
+                self.unknown_lists.push()?;
+                self.unknown.push(Some(name))?;
             }
             self.topic_lists.end_list();
             self.unknown_lists.end_list();
