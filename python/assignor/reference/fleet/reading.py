@@ -125,15 +125,15 @@ def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluste
     owner = f"{group}: member '{id}'"
     number, topics, pattern = (row.get(column) for column in TELLING)
     found = None
-    if number is not None:
-        if number not in shared:
-            raise IllegalArgumentError(f"{owner}: its subscription is missing")
-        names = shared[number]
-    elif pattern is not None:
-        if topics:
+    if pattern is not None:
+        if topics or number is not None:
             raise IllegalArgumentError(f"{owner}: give topics or a pattern, not both: the pattern is '{pattern}'")
         found = _read_pattern(pattern, row.get("dialect"), owner)
         names = _matching(found, cluster, owner)
+    elif number is not None:
+        if number not in shared:
+            raise IllegalArgumentError(f"{owner}: its subscription is missing")
+        names = shared[number]
     else:
         names = _names(topics or [], owner)
     return Member(id, row.get("group_instance_id"), row.get("rack"), names, found)
