@@ -80,7 +80,8 @@ def groups(*rows: Row | None) -> pa.Array:
 
 def ask(engine: str, verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) -> list[Any]:
     """What an engine answers, a row per group."""
-    return answer(engine, verb, clusters(*known), groups(*asked), *arguments).to_pylist()
+    found: list[Any] = answer(engine, verb, clusters(*known), groups(*asked), *arguments).to_pylist()
+    return found
 
 
 def answer(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any, **options: Any) -> pa.Array:

@@ -39,7 +39,7 @@ def test_both_engines_say_the_same(fleet: Fleet) -> None:
     assert [] == differences(fleet)
 
 
-HALVES = [("d", "beyond", 0, 2**31 - 1), ("d", "beyond", 2**31 - 1, 1)]
+HALVES = [("d", "beyond", start, 2**30 - 1) for start in (0, 2**30 - 1)] + [("d", "beyond", 2**31 - 2, 2)]
 """As many partitions as no count can say."""
 
 MUTANTS: dict[str, tuple[object, str, Any]] = {
@@ -112,7 +112,7 @@ def subscriptions(row: Row, existing: dict[str, Any]) -> dict[str, Subscription]
 
 def topics(known: list[Row], name: str | None) -> dict[str, Any]:
     """The topics of a cluster as `assign` takes them."""
-    of_cluster = next((row["topics"] for row in known if row["cluster"] == name), [])
+    of_cluster: list[Row] = next((row["topics"] for row in known if row["cluster"] == name), [])
     return {
         row["topic"]: row["partitions"]
         if row["racks"] is None
@@ -191,7 +191,7 @@ def test_every_row_of_a_member_is_counted(fleet: Fleet) -> None:
 
 @given(fleets())
 def test_a_scenario_without_steps_ends_where_it_began(fleet: Fleet) -> None:
-    nothing = [("nothing", None, [])]
+    nothing: list[Any] = [("nothing", None, [])]
     outcomes = said("rust", "what_if", clusters(*fleet.clusters), groups(*fleet.groups), nothing)
     still = {"scenario": "nothing", "rebalances": 0, "moved": 0}
 

@@ -60,24 +60,21 @@ const VERSION: i16 = 3;
 
 fn co_partition_breaks(plan: &Plan) -> usize {
     let group = plan.group();
-    // Per number of partitions, which partition is broken somewhere.
-    let mut broken: FxHashMap<u32, Vec<bool>> = FxHashMap::default();
+    // Per number of partitions, where it is broken: first partition and one past the last.
+    let mut broken: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
     let mut is_in_use = vec![false; group.classes().len()];
     for member in 0..group.members().len() {
         is_in_use[group.class_of(member) as usize] = true;
     }
     for class in (0..).zip(&is_in_use).filter(|(_, in_use)| **in_use).map(|(class, _)| class) {
         for (count, topics) in by_count(group, class) {
-            let owners: Vec<Vec<u32>> = topics.iter().map(|topic| owners(plan, *topic, count)).collect();
-            let broken = broken.entry(count).or_insert_with(|| vec![false; count as usize]);
-            for pair in owners.windows(2) {
-                for (partition, broken) in broken.iter_mut().enumerate() {
-                    *broken |= pair[0][partition] != pair[1][partition];
-                }
+            let broken = broken.entry(count).or_default();
+            for pair in topics.windows(2) {
+                differences(plan, pair[0], pair[1], broken);
             }
         }
     }
-    broken.values().flatten().filter(|broken| **broken).count()
+    broken.into_values().map(covered).sum::<i64>() as usize
 }
 
 /// The topics of a class by how many partitions they have, where several have as many.
@@ -93,15 +90,30 @@ fn by_count(group: &Group, class: u32) -> Vec<(u32, Vec<u32>)> {
     several.map(|chunk| (chunk[0].0, chunk.iter().map(|(_, topic)| *topic).collect())).collect()
 }
 
-/// Who has each partition of a topic; `u32::MAX` is nobody.
-fn owners(plan: &Plan, topic: u32, count: u32) -> Vec<u32> {
-    let mut found = vec![u32::MAX; count as usize];
-    for (span, member) in plan.owners_of(topic) {
-        for id in span.ids() {
-            found[id as usize] = *member;
+/// Adds where two topics, of as many partitions and with consumers, have other owners.
+fn differences(plan: &Plan, left: u32, right: u32, found: &mut Vec<(i64, i64)>) {
+    let (left, right) = (plan.owners_of(left), plan.owners_of(right));
+    let (mut here, mut there, mut at) = (0, 0, 0);
+    while let (Some((one, owner)), Some((other, other_owner))) = (left.get(here), right.get(there)) {
+        let end = one.end().min(other.end());
+        if owner != other_owner {
+            found.push((at, end));
         }
+        here += usize::from(one.end() == end);
+        there += usize::from(other.end() == end);
+        at = end;
     }
-    found
+}
+
+/// How many numbers are in some of these ranges.
+fn covered(mut ranges: Vec<(i64, i64)>) -> i64 {
+    ranges.sort_unstable();
+    let (mut count, mut reached) = (0, 0);
+    for (start, end) in ranges {
+        count += (end - start.max(reached)).max(0);
+        reached = reached.max(end);
+    }
+    count
 }
 
 fn rack_misses(plan: &Plan) -> i64 {

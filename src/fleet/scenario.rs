@@ -124,7 +124,9 @@ impl<'r> Course<'_, 'r> {
                 let order = self.plan.group().order();
                 let leaving = &order[order.len().saturating_sub(*count as usize)..];
                 let mut leaves = vec![false; order.len()];
-                leaving.iter().for_each(|member| leaves[*member as usize] = true);
+                for member in leaving {
+                    leaves[*member as usize] = true;
+                }
                 let mut leaves = leaves.into_iter();
                 self.roster.members.retain(|_| !leaves.next().unwrap_or_default());
                 self.rebalance_if(*count > 0);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.model import MemberInfo, Subscription, java_order
@@ -64,12 +63,14 @@ class Plan:
         topics: The topics that somebody subscribes to and that exist.
         unknown: The names that somebody subscribes to and that are no topics.
         assignment: Per member, in the order of the roster, what it gets, by topic and id.
+        owners: Who has each partition.
     """
 
     roster: Roster
     topics: dict[str, Partitions]
     unknown: frozenset[str]
     assignment: dict[str, list[TopicPartition]]
+    owners: dict[TopicPartition, str]
 
     @classmethod
     def of(cls, roster: Roster, cluster: Cluster) -> Plan:
@@ -81,12 +82,9 @@ class Plan:
             for member in roster
         }
         given = {topic: partitions.given() for topic, partitions in topics.items()}
-        return cls(roster, topics, wanted - topics.keys(), range_assignor.assign(given, subscriptions))
-
-    @cached_property
-    def owners(self) -> dict[TopicPartition, str]:
-        """Who has each partition."""
-        return {partition: member for member, partitions in self.assignment.items() for partition in partitions}
+        assignment = range_assignor.assign(given, subscriptions)
+        owners = {partition: member for member, partitions in assignment.items() for partition in partitions}
+        return cls(roster, topics, wanted - topics.keys(), assignment, owners)
 
     def loads(self) -> dict[str, int]:
         """How many partitions each member has."""
