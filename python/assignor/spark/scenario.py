@@ -14,7 +14,9 @@ from assignor.model import check_name, shown, wrong_type
 
 __all__ = ["Scenario"]
 
-_MOST = 2**31 - 1
+_MOST_PARTITIONS = 10_000_000
+"""The engine plans no topic of more, which is more than the largest clusters have in all."""
+
 _MOST_MEMBERS = 100_000
 """More members at once than any group has: a number that large is a slip."""
 
@@ -74,7 +76,7 @@ class Scenario:
         found = self
         for topic, count in partitions.items():
             name = check_name(topic, "a topic")
-            found = found._then("grow_partitions", name, _count(count, f"grow_partitions: topic '{name}'", _MOST))
+            found = found._then("grow_partitions", name, _count(count, f"grow_partitions: topic '{name}'", _MOST_PARTITIONS))
         return found
 
     def set_racks(self, racks: Iterable[str]) -> Scenario:
@@ -87,7 +89,7 @@ class Scenario:
     def add_topic(self, topic: str, partitions: int) -> Scenario:
         """There is a topic more, and members subscribe to it, but for those whose pattern does not match it."""
         name = check_name(topic, "a topic")
-        return self._then("add_topic", name, _count(partitions, f"add_topic: topic '{name}'", _MOST))
+        return self._then("add_topic", name, _count(partitions, f"add_topic: topic '{name}'", _MOST_PARTITIONS))
 
     def make_static(self) -> Scenario:
         """Every dynamic member gets an instance id: its member id, so that order stays."""

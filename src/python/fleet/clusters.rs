@@ -21,7 +21,7 @@ use crate::matching::pattern::Pattern;
 
 /// All clusters by name, and the patterns that were tried on them.
 pub(super) struct Clusters {
-    clusters: FxHashMap<String, Cluster>,
+    by_name: FxHashMap<String, Cluster>,
     /// Where groups live whose cluster has no topics.
     empty: Cluster,
     patterns: Mutex<Patterns>,
@@ -30,7 +30,7 @@ pub(super) struct Clusters {
 #[derive(Default)]
 struct Patterns {
     numbers: FxHashMap<(String, Dialect), u32>,
-    patterns: Vec<Pattern>,
+    read: Vec<Pattern>,
     /// Per cluster and pattern the topics that it matches.
     matched: FxHashMap<(String, u32), Vec<u32>>,
 }
@@ -56,12 +56,12 @@ impl Clusters {
             let found = read_topics(&topics.values().slice(of_cluster.start, of_cluster.len()), entry.key())?;
             entry.insert(Cluster::new(found));
         }
-        Ok(Self { clusters, empty: Cluster::default(), patterns: Mutex::default() })
+        Ok(Self { by_name: clusters, empty: Cluster::default(), patterns: Mutex::default() })
     }
 
     /// The cluster of that name.
     pub(super) fn get(&self, name: &str) -> &Cluster {
-        self.clusters.get(name).unwrap_or(&self.empty)
+        self.by_name.get(name).unwrap_or(&self.empty)
     }
 
     /// The number of a pattern, and the topics of a cluster that it matches; `owner` says whose it is.
@@ -75,21 +75,20 @@ impl Clusters {
         // Nothing is left half done where it could panic, so that what is poisoned is as good as ever.
         let mut known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let key = (text.to_owned(), dialect);
-        let number = match known.numbers.get(&key) {
-            Some(number) => *number,
-            None => {
-                let pattern = patterns::read(text, dialect, false, Some(&owner()))?;
-                let number = known.patterns.len() as u32;
-                known.patterns.push(pattern);
-                known.numbers.insert(key, number);
-                number
-            }
+        let number = if let Some(number) = known.numbers.get(&key) {
+            *number
+        } else {
+            let pattern = patterns::read(text, dialect, false, Some(&owner()))?;
+            let number = known.read.len() as u32;
+            known.read.push(pattern);
+            known.numbers.insert(key, number);
+            number
         };
         let key = (cluster.to_owned(), number);
         if let Some(found) = known.matched.get(&key) {
             return Ok((number, found.clone()));
         }
-        let found = self.get(cluster).matching(&known.patterns[number as usize]).map_err(|error| match error {
+        let found = self.get(cluster).matching(&known.read[number as usize]).map_err(|error| match error {
             MatchError::TooManySteps { pattern, dialect, topic, steps } => {
                 let construct = format!("a search of over {steps} steps on the topic '{topic}'");
                 UnsupportedPatternError::new_err((construct, pattern, dialect, 0, Some(owner())))
@@ -103,7 +102,7 @@ impl Clusters {
     /// Whether a pattern, by number, matches a topic; one that takes too long on it does not.
     pub(super) fn matches(&self, pattern: u32, topic: &str) -> bool {
         let known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        can_be_tried(topic) && known.patterns[pattern as usize].matches(topic).unwrap_or_default()
+        can_be_tried(topic) && known.read[pattern as usize].matches(topic).unwrap_or_default()
     }
 }
 

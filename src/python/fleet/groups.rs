@@ -324,13 +324,12 @@ impl<'a> Subscriptions<'a> {
             return Ok((number, true));
         }
         let names = topics.get(member, wrong)?;
-        let number = match self.by_topics.get(&names) {
-            Some(number) => *number,
-            None => {
-                let number = self.push(names.clone(), None);
-                self.by_topics.insert(names, number);
-                number
-            }
+        let number = if let Some(number) = self.by_topics.get(&names) {
+            *number
+        } else {
+            let number = self.push(names.clone(), None);
+            self.by_topics.insert(names, number);
+            number
         };
         self.last = Some((member, number));
         Ok((number, true))

@@ -21,9 +21,12 @@ impl Concerned {
     }
 }
 
+/// A scenario as Python has it.
+type Given<'py> = (String, Option<Vec<String>>, Vec<Bound<'py, PyTuple>>);
+
 pub(super) fn read(given: &Bound<'_, PyAny>) -> PyResult<Vec<Concerned>> {
-    let all: Vec<(String, Option<Vec<String>>, Vec<Bound<'_, PyTuple>>)> = given.extract()?;
-    let scenario = |(name, groups, steps): (_, Option<Vec<String>>, Vec<_>)| {
+    let all: Vec<Given<'_>> = given.extract()?;
+    let scenario = |(name, groups, steps): Given<'_>| {
         let steps = steps.iter().map(step).collect::<PyResult<_>>()?;
         Ok(Concerned { scenario: Scenario { name, steps }, groups: groups.map(FromIterator::from_iter) })
     };
