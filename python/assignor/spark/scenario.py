@@ -76,7 +76,8 @@ class Scenario:
         found = self
         for topic, count in partitions.items():
             name = check_name(topic, "a topic")
-            found = found._then("grow_partitions", name, _count(count, f"grow_partitions: topic '{name}'", _MOST_PARTITIONS))
+            count = _count(count, f"grow_partitions: topic '{name}'", _MOST_PARTITIONS)
+            found = found._then("grow_partitions", name, count)
         return found
 
     def set_racks(self, racks: Iterable[str]) -> Scenario:

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::error::{IllegalArgumentError, UnsupportedPatternError};
 use super::super::patterns;
-use super::groups::{bounds, field, known_field, lists, refused, rows, texts};
+use super::arrays::{bounds, field, known_field, lists, refused, rows, texts};
 use crate::error::MatchError;
 use crate::fleet::Cluster;
 use crate::group::{NameTable, Names, Partitions, Racks, Topics};

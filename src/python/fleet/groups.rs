@@ -5,114 +5,17 @@ use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, StringArray, StructArray, make_array};
-use arrow_buffer::NullBuffer;
-use arrow_cast::cast;
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, StringArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::super::error::{IllegalArgumentError, WrongTypeError};
+use super::super::error::IllegalArgumentError;
 use super::super::patterns::unknown_dialect;
 use super::super::text::Full;
+use super::arrays::{TextLists, bounds, field, lists, optional, refused, rows, texts};
 use super::clusters::Clusters;
 use crate::fleet::{Cluster, Holding, Member, Roster, Subscription};
 use crate::matching::dialect::Dialect;
-
-/// A field of structs, which is null where they are.
-pub(super) fn field(rows: &StructArray, name: &str, of: &str) -> PyResult<ArrayRef> {
-    known_field(rows, name).ok_or_else(|| WrongTypeError::new_err(format!("{of} must have a field {name}")))
-}
-
-/// A field that may be missing.
-pub(super) fn known_field(rows: &StructArray, name: &str) -> Option<ArrayRef> {
-    let column = rows.column_by_name(name)?;
-    if rows.null_count() == 0 || matches!(column.data_type(), DataType::Null) {
-        return Some(column.clone());
-    }
-    let nulls = NullBuffer::union(rows.nulls(), column.nulls());
-    column.to_data().into_builder().nulls(nulls).build().map(make_array).ok()
-}
-
-pub(super) fn refused(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
-    WrongTypeError::new_err(format!("{what} must be {wanted}, not {}", found.data_type()))
-}
-
-/// A column of structs.
-pub(super) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
-    given.as_struct_opt().cloned().ok_or_else(|| refused(given, what, "structs"))
-}
-
-/// A column of text, of which Spark has two kinds.
-pub(super) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
-    let wrong = || refused(given, what, "text");
-    match given.data_type() {
-        DataType::Utf8 => Ok(given.as_string().clone()),
-        DataType::LargeUtf8 | DataType::Null => {
-            Ok(cast(given, &DataType::Utf8).map_err(|_| wrong())?.as_string().clone())
-        }
-        _ => Err(wrong()),
-    }
-}
-
-/// A column of lists.
-pub(super) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
-    let wrong = || refused(given, what, "lists");
-    match given.data_type() {
-        DataType::List(_) => Ok(given.as_list().clone()),
-        DataType::LargeList(item) => {
-            Ok(cast(given, &DataType::List(item.clone())).map_err(|_| wrong())?.as_list().clone())
-        }
-        _ => Err(wrong()),
-    }
-}
-
-fn optional<T>(rows: &StructArray, name: &str, read: impl Fn(&ArrayRef, &str) -> PyResult<T>) -> PyResult<Option<T>> {
-    known_field(rows, name).map(|column| read(&column, name)).transpose()
-}
-
-/// Lists of text.
-struct TextLists {
-    lists: ListArray,
-    texts: StringArray,
-}
-
-impl TextLists {
-    fn read(given: &ArrayRef, what: &str) -> PyResult<Self> {
-        let lists = lists(given, what)?;
-        let texts = texts(lists.values(), what)?;
-        Ok(Self { lists, texts })
-    }
-
-    fn bounds(&self, row: usize) -> (usize, usize) {
-        (self.lists.value_offsets()[row] as usize, self.lists.value_offsets()[row + 1] as usize)
-    }
-
-    fn count(&self, row: usize) -> usize {
-        let (first, end) = self.bounds(row);
-        end - first
-    }
-
-    /// Whether two lists hold the same texts.
-    fn same(&self, left: usize, right: usize) -> bool {
-        let ((first, end), (other, other_end)) = (self.bounds(left), self.bounds(right));
-        let offsets = self.texts.value_offsets();
-        let bytes = |first: usize, end: usize| &self.texts.value_data()[offsets[first] as usize..offsets[end] as usize];
-        let ends = |first: usize, end: usize| offsets[first..=end].iter().map(move |offset| offset - offsets[first]);
-        end - first == other_end - other
-            && (self.texts.null_count() == 0 || (other..other_end).all(|place| self.texts.is_valid(place)))
-            && ends(first, end).eq(ends(other, other_end))
-            && bytes(first, end) == bytes(other, other_end)
-    }
-
-    fn get(&self, row: usize, wrong: impl Fn(&str) -> PyErr) -> PyResult<Vec<Cow<'_, str>>> {
-        let (first, end) = self.bounds(row);
-        if (first..end).any(|place| self.texts.is_null(place)) {
-            return Err(wrong("a topic that is subscribed to is null"));
-        }
-        Ok((first..end).map(|place| Cow::Borrowed(self.texts.value(place))).collect())
-    }
-}
 
 /// A column of groups.
 pub(super) struct Groups {
@@ -236,11 +139,6 @@ impl Groups {
         }
         Ok(read)
     }
-}
-
-/// Where a list has its items; null has none.
-pub(super) fn bounds(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
-    if lists.is_null(row) { 0..0 } else { lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize }
 }
 
 /// The subscriptions of a group, while its members are read.

@@ -1,5 +1,6 @@
 //! Fleets for Python: a column of groups in, a column of answers out, with nothing of Python in between.
 
+mod arrays;
 mod clusters;
 mod groups;
 mod scenarios;
