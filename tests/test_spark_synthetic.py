@@ -183,7 +183,7 @@ def test_subscriptions_have_the_counted_shape(made: Collected) -> None:
 
 
 def test_groups_have_members_as_the_invented_table_says(made: Collected) -> None:
-    from assignor.spark.synthetic import MEMBERS_PER_GROUP
+    from assignor.spark.synthetic_rows import MEMBERS_PER_GROUP
 
     sizes = Counter(map(len, made.groups.values()))
 

@@ -72,6 +72,7 @@ class Maker:
     seed: int
 
     def topics(self) -> DataFrame:
+        """The topics of all clusters."""
         rows = self.spark.range(self.cluster_count * self.topic_count).select(
             (F.col("id") % self.cluster_count).alias("in_cluster"),
             _quotient(F.col("id"), F.lit(self.cluster_count)).alias("number"),
@@ -91,6 +92,7 @@ class Maker:
         )
 
     def members(self) -> DataFrame:
+        """The members of all groups."""
         by_pattern = F.col("pattern").isNotNull()
         topics = F.when(F.col("left_out") < 0, F.col("names")).otherwise(
             F.filter("names", lambda _, position: position != F.col("left_out"))
@@ -114,6 +116,8 @@ class Maker:
         )
 
     def current(self) -> DataFrame:
+        """What the members have."""
+
         def consumer(member: Column) -> Column:
             static = self._group_instance_id(member)
             return F.struct(
