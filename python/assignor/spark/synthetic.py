@@ -59,8 +59,8 @@ def synthetic_fleet(
     same sizes: only (cluster, name) is unique.
 
     * Topics: `PARTITIONS` (from 50 topics on) and `TOPIC_NAME_LENGTHS` (from 500 on, as far as a topic's number leaves
-      room) of `assignor.spark.synthetic_rows` hold for each cluster as they stand. Eight topics in succession are a family: their names begin alike, but
-      for those too short for it.
+      room) of `assignor.spark.synthetic_rows` hold for each cluster as they stand. Eight topics in succession are a
+      family: their names begin alike, but for those too short for it.
     * Members: ids as brokers make them, `<client id>-<UUID>` or for a static member `<group instance id>-<UUID>`. In
       7 groups of 10 the client is Java's, in the others librdkafka.
     * Subscriptions: a group's topics are neighbours, all equally likely. The members of an asymmetric group leave out
