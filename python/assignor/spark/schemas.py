@@ -284,8 +284,8 @@ def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Col
 def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> DataFrame:
     """All wanted columns of a DataFrame whose columns nobody knows yet; optional ones that lack are null.
 
-    Without another column Spark refuses the query when it is resolved. A column of another type ends the job, with the
-    message that `check_columns` would have given.
+    When the query is resolved Spark refuses it without another column, or with a type that cannot be brought together
+    with the one wanted. Any other type ends the job, with the message that `check_columns` would have given.
     """
     from pyspark.sql import functions as F
 
