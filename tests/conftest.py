@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHARED = {"broker": ("test_broker_", "test_member_oracle", "test_record_oracle"), "spark": ("test_spark_",)}
 """How the files begin whose tests share what takes long to start."""
 
-ALONE = tuple(f"test_spark_{name}" for name in ("connect", "examples", "fleet_killed", "java", "session"))
+ALONE = ("test_spark_fleet_killed", "test_spark_java")
 """How those of them begin whose tests start what they need themselves."""
 
 hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
