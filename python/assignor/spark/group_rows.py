@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
-from assignor.spark.schemas import ASSIGNMENTS, KEYS
+from assignor.spark.schemas import ASSIGNMENTS, KEYS, MEMBERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,10 +42,13 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
         cluster, a group or an id is in the row of its keys, null being one.
     """
     shared = F.size("topics") > LONG
+    # Lists are never null here, but empty: Spark goes through all null ones at the end of a batch for each row it adds.
     fields = []
     for name in columns:
         if name == "topics":
-            fields.append(F.when(~shared, F.col("topics")).alias("topics"))
+            short = F.when(~shared, F.col("topics"))
+            fields.append(F.coalesce(short, F.array().cast(MEMBERS["topics"].dataType)).alias("topics"))
+            fields.append(F.col("topics").isNotNull().alias("told"))
             fields.append(F.when(shared, F.xxhash64("topics")).alias("subscription"))
         elif name not in KEYS:
             fields.append(F.col(name))
@@ -98,7 +101,7 @@ def ask(
     # Spark may call what is deterministic twice, and put filters before it: then the first row would not be the first.
     asked = asked.asNondeterministic()
     is_first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1)) == 0
-    first = F.when(is_first, F.col("clusters")).alias("clusters")
+    first = F.when(is_first, F.col("clusters")).otherwise(F.slice("clusters", 1, 0)).alias("clusters")
     rows = groups.crossJoin(F.broadcast(clusters)).select(*KEYS, "groups", first)
     return rows.select(*KEYS, asked("groups", "clusters").alias("answer"))
 

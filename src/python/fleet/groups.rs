@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, StringArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -26,6 +26,8 @@ pub(super) struct Groups {
     instance_ids: Option<StringArray>,
     racks: Option<StringArray>,
     topics: Option<TextLists>,
+    /// Per member whether its topics are told; without this they are where they are not null.
+    told: Option<BooleanArray>,
     patterns: Option<StringArray>,
     dialects: Option<StringArray>,
     /// Per member the number of a subscription that several share.
@@ -59,6 +61,9 @@ impl Groups {
         let int = |column: &ArrayRef, name: &str| {
             column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| refused(column, name, "int"))
         };
+        let told = |column: &ArrayRef, name: &str| {
+            column.as_boolean_opt().cloned().ok_or_else(|| refused(column, name, "boolean"))
+        };
         let members = lists(&field(&given, "members", "groups")?, "members")?;
         let of_members = rows(members.values(), "members")?;
         let shared = |column: &ArrayRef, name: &str| {
@@ -85,6 +90,7 @@ impl Groups {
             instance_ids: optional(&of_members, "group_instance_id", texts)?,
             racks: optional(&of_members, "rack", texts)?,
             topics: optional(&of_members, "topics", TextLists::read)?,
+            told: optional(&of_members, "told", told)?,
             patterns: optional(&of_members, "pattern", texts)?,
             dialects: optional(&of_members, "dialect", texts)?,
             subscription: optional(&of_members, "subscription", long)?,
@@ -198,7 +204,8 @@ impl<'a> Subscriptions<'a> {
         let groups = self.groups;
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
         let shared = groups.subscription.as_ref().filter(|column| column.is_valid(member));
-        let topics = groups.topics.as_ref().filter(|topics| topics.lists.is_valid(member));
+        let told = groups.told.as_ref().is_none_or(|told| told.is_valid(member) && told.value(member));
+        let topics = groups.topics.as_ref().filter(|topics| told && topics.lists.is_valid(member));
         let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
         if let Some(pattern) = pattern {
             let text = pattern.value(member);

@@ -25,6 +25,7 @@ GROUPS = {
             "group_instance_id?": "text",
             "rack?": "text",
             "topics?": ["text"],
+            "told?": "boolean",
             "pattern?": "text",
             "dialect?": "text",
             "subscription?": "bigint",
@@ -99,6 +100,7 @@ def check(found: Any, wanted: Any, what: str) -> None:
             "text": types.is_string(found) or types.is_large_string(found) or types.is_null(found),
             "int": types.is_int32(found),
             "bigint": types.is_int64(found),
+            "boolean": types.is_boolean(found),
         }
         if not fits[wanted]:
             raise _refused(what, wanted, found)

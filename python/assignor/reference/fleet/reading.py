@@ -97,12 +97,14 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
         if member.id in known:
             raise IllegalArgumentError(f"{name}: member '{member.id}' is given twice")
         known.add(member.id)
-    silent = sum(all(member.get(column) is None for column in TELLING) for member in named)
+    silent = sum(all(told is None for told in _telling(member)) for member in named)
     return Group(name, group_id, topics, roster, len(members) - len(named), silent)
 
 
-TELLING = ("subscription", "topics", "pattern")
-"""The columns in which a member tells what it subscribes to; the first that is not null counts."""
+def _telling(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
+    """What tells what a member subscribes to: the number of a shared subscription, topics, or a pattern."""
+    topics = member.get("topics") if member.get("told", True) else None
+    return member.get("subscription"), topics, member.get("pattern")
 
 
 def _read_shared(rows: list[Row | None], owner: str) -> dict[int, frozenset[str]]:
@@ -123,7 +125,7 @@ def _read_shared(rows: list[Row | None], owner: str) -> dict[int, frozenset[str]
 def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluster, group: str) -> Member:
     id = row["member_id"]
     owner = f"{group}: member '{id}'"
-    number, topics, pattern = (row.get(column) for column in TELLING)
+    number, topics, pattern = _telling(row)
     found = None
     if pattern is not None:
         if topics or number is not None:
