@@ -12,7 +12,7 @@ WORKERS ?= 2
 unexport MAKEFLAGS MFLAGS
 
 .PHONY: help build demo test test-rust test-python test-long check check-python check-rust
-.PHONY: bench guard guard-fails docs format clean
+.PHONY: bench bench-spark guard guard-fails docs format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -63,6 +63,9 @@ check-rust: # needs nothing that is built, so it can go on beside the build
 
 bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
 	$(BIN)/python benches/run.py
+
+bench-spark: build ## Time Fleet on Spark beside what Spark itself takes; half an hour, needs 5 GB of memory
+	$(BIN)/python benches/spark.py
 
 guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind
 	$(BIN)/python benches/instructions.py
