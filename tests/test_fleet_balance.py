@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from assignor import Subscription, plan
 from engines import Engine
-from fleet_columns import Row, ask, cluster, group, member
+from fleet_columns import TEXTS, Row, answer, ask, cluster, clusters, group, member
 
 
 def balance(engine: Engine, known: Row, asked: Row) -> Row:
     [found] = ask(engine, "balance", [known], [asked])
     return dict(found)
+
+
+@pytest.mark.parametrize(("told", "silent"), [(True, 0), (False, 1), (None, 1)])
+def test_topics_may_be_said_not_to_be_told(engine: Engine, told: bool | None, silent: int) -> None:
+    members = pa.list_(pa.struct([("member_id", pa.string()), ("topics", TEXTS), ("told", pa.bool_())]))
+    kind = pa.struct([("cluster", pa.string()), ("group_id", pa.string()), ("members", members)])
+    row = {"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["t"], "told": told}]}
+
+    [found] = answer(engine, "balance", clusters(cluster({"t": 2})), pa.array([row], kind)).to_pylist()
+
+    assert (silent, 2 - 2 * silent) == (found["unsubscribed_members"], found["partitions"])
 
 
 def test_every_column_of_a_group(engine: Engine) -> None:
