@@ -225,6 +225,14 @@ def test_scenarios_are_for_the_groups_that_they_name(engine: Engine) -> None:
     assert [[], []] == ask(engine, "what_if", [TOPICS], asked, [])
 
 
+def test_a_group_without_an_id_is_not_the_group_with_an_empty_one(engine: Engine) -> None:
+    asked = [group(member("a", "t"), id=id) for id in ("", None)]
+
+    found = ask(engine, "what_if", [TOPICS], asked, [("all", None, []), ("one", [""], [])])
+
+    assert [["all", "one"], ["all"]] == [[row["scenario"] for row in rows] for rows in found]
+
+
 def test_what_was_counted_when_members_were_read_stays(engine: Engine) -> None:
     asked = group(member("a", "t"), member("b"), member(None))
 

@@ -280,6 +280,11 @@ impl<'a> Read<'a> {
         }
     }
 
+    /// Whether its id is not null; "" is an id.
+    pub(super) fn has_group_id(&self) -> bool {
+        self.groups.group_ids.is_valid(self.row)
+    }
+
     fn wrong(&self, reason: &str) -> PyErr {
         IllegalArgumentError::new_err(format!("{}: {reason}", self.name()))
     }
