@@ -108,11 +108,7 @@ def assignment(plan: Plan) -> list[Row]:
 
 def balance_of(plan: Plan, group: Group) -> Row:
     """What a plan of a group is like."""
-    counted = {
-        "unnamed_members": group.unnamed_members,
-        "unsubscribed_members": group.unsubscribed_members,
-    }
-    return balance(plan, group.group_id, **counted)
+    return balance(plan, group.group_id, group.unnamed_members)
 
 
 def outcome(name: str, steps: list[Step], group: Group) -> Row:
