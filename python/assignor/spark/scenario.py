@@ -82,7 +82,7 @@ class Scenario:
 
     def set_racks(self, racks: Iterable[str]) -> Scenario:
         """The members are on these racks, in Kafka's order in turn: the first on the first rack, and so on."""
-        found = list(_names(racks, "racks"))
+        found = _names(racks, "racks")
         if not found:
             raise IllegalArgumentError("set_racks: racks must name a rack")
         return self._then("set_racks", found)
