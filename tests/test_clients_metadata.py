@@ -25,7 +25,7 @@ from kafka.protocol.metadata import MetadataResponse
 import assignor
 from assignor import PartitionInfo, assign
 from assignor.clients import aiokafka, confluent, kafka_python
-from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
+from assignor.errors import IllegalArgumentError, MissingDependencyError, NullArgumentError, WrongTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -326,3 +326,16 @@ def test_without_the_client_its_extra_is_named(
 
     with pytest.raises(MissingDependencyError, match=rf"is not installed: pip install 'assignor\[{extra}\]'$"):
         read({"bootstrap.servers": "127.0.0.1:1"})
+
+
+@pytest.mark.parametrize("client", [confluent, kafka_python])
+def test_a_cluster_is_read_by_the_client_s_own_admin_alone(client: Any) -> None:
+    message = r"^admin must be \S+ (AdminClient|KafkaAdminClient \(3.0 or newer\)) or its configuration, not "
+
+    assert client.read_cluster
+    with pytest.raises(WrongTypeError, match=message + "str: 'localhost:9092'$"):
+        client.read_cluster("localhost:9092")
+    with pytest.raises(NullArgumentError, match=message + "None$"):
+        client.read_cluster(None)
+    with pytest.raises(WrongTypeError, match=message + "module: "):
+        client.read_cluster(kafka_python if client is confluent else confluent)

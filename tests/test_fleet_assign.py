@@ -285,6 +285,52 @@ def test_a_topic_that_cannot_be_meant_is_named(engine: Engine, topics: list[Any]
     assert ("IllegalArgumentError", message) == found
 
 
+def distorted(column: str) -> tuple[pa.Array, pa.Array]:
+    """A cluster and a group with a member; one column holds a byte that is no UTF-8, which Spark's strings may hold."""
+
+    def texts(name: str) -> pa.Array:
+        return pa.array([b"\xff" if name == column else b"t", None]).view(pa.string()).slice(0, 1)
+
+    def lists(items: pa.Array) -> pa.Array:
+        return pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items)
+
+    topic = {"topic": texts("topic"), "partitions": pa.array([1], pa.int32()), "racks": lists(lists(texts("racks")))}
+    known = {"cluster": texts("cluster"), "topics": lists(structs(topic))}
+    by_name = {"member_id": texts("member_id"), "rack": texts("rack"), "topics": lists(texts("topics"))}
+    members = {**by_name, "topics": pa.nulls(1, pa.list_(pa.string())), "pattern": texts("pattern")}
+    members = members if column == "pattern" else by_name
+    asked = {"cluster": pa.array(["t"]), "group_id": texts("group_id"), "members": lists(structs(members))}
+    return lists(structs(known)), structs(asked)
+
+
+def structs(columns: dict[str, pa.Array]) -> pa.Array:
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+
+@pytest.mark.parametrize("verb", ["resolve", "assign"])
+@pytest.mark.parametrize(
+    "column", ["cluster", "topic", "racks", "group_id", "member_id", "rack", "topics", "pattern", None]
+)
+def test_text_that_is_not_utf_8_is_refused(engine: Engine, verb: str, column: str | None) -> None:
+    found = said(engine, verb, *distorted(column or "none"))
+
+    expected = "IllegalArgumentError" if column else str(found.type)
+    assert (expected, bool(column)) == (found.type, "text that is not UTF-8: '\ufffd'" in str(found.answer))
+
+
+def test_text_that_nobody_has_may_be_anything(engine: Engine) -> None:
+    known, asked = distorted("none")
+    members = pa.array([b"\xff", b"t"]).view(pa.string())
+    hidden = pa.Array.from_buffers(pa.string(), 2, [pa.array([False, True]).buffers()[1], *members.buffers()[1:]])
+    columns = {"member_id": hidden, "topics": pa.array([["t"], ["t"]])}
+    lists = pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), structs(columns))
+    asked = structs({"cluster": asked.field("cluster"), "group_id": asked.field("group_id"), "members": lists})
+
+    assert [[{"member_id": "t", "topic": "t", "start": 0, "count": 1}]] == answer(
+        engine, "assign", known, asked
+    ).to_pylist()
+
+
 def test_a_cluster_must_have_a_name_of_its_own(engine: Engine) -> None:
     twice = said(engine, "assign", clusters(TOPICS, TOPICS), ASKED)
     unnamed = said(engine, "assign", clusters({"cluster": None, "topics": []}), ASKED)

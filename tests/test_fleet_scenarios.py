@@ -225,12 +225,35 @@ def test_scenarios_are_for_the_groups_that_they_name(engine: Engine) -> None:
     assert [[], []] == ask(engine, "what_if", [TOPICS], asked, [])
 
 
-def test_what_was_counted_when_members_were_read_stays(engine: Engine) -> None:
-    asked = group(member("a", "t"), member("b"), member(None))
+def test_a_group_without_an_id_is_not_the_group_with_an_empty_one(engine: Engine) -> None:
+    asked = [group(member("a", "t"), id=id) for id in ("", None)]
 
-    found = play(engine, asked, ("remove_members", 1))
+    found = ask(engine, "what_if", [TOPICS], asked, [("all", None, []), ("one", [""], [])])
 
-    assert (1, 1, 1) == (found["members"], found["unnamed_members"], found["unsubscribed_members"])
+    assert [["all", "one"], ["all"]] == [[row["scenario"] for row in rows] for rows in found]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([], (3, 2, 6)),
+        ([("remove_members", 1)], (2, 1, 6)),
+        ([("remove_members", 9)], (0, 0, 0)),
+        ([("add_members", 2)], (5, 4, 6)),
+        ([("add_topic", "new", 3)], (3, 0, 9)),
+        ([("add_topic", "new", 3), ("rolling_restart", None)], (3, 0, 9)),
+    ],
+)
+def test_who_is_unsubscribed_is_counted_at_the_end(
+    engine: Engine, steps: list[Step], expected: tuple[int, int, int]
+) -> None:
+    asked = group(member("a", "t"), member("b"), member("c"), member(None))
+
+    found = play(engine, asked, *steps)
+
+    assert expected == tuple(found[name] for name in ("members", "unsubscribed_members", "partitions"))
+    # Rows without an id are no members that could come or go.
+    assert 1 == found["unnamed_members"]
 
 
 # ---- what cannot be meant, and what is much

@@ -196,8 +196,14 @@ def test_a_table_of_another_shape_is_refused_before_any_job(spark: SparkSession,
         Fleet(topics, spark.createDataFrame([], schema))
     with pytest.raises(WrongTypeError, match=r"^topics: column partitions must be of type int, not bigint$"):
         Fleet(topics.selectExpr("cluster", "topic", "bigint(partitions) partitions"), topics)
-    with pytest.raises(NullArgumentError, match=r"^topics must be a DataFrame, not None$"):
+    with pytest.raises(NullArgumentError, match=r"^topics must be a Spark DataFrame, not None$"):
         Fleet(None, topics)  # type: ignore[arg-type]  # what is wrong is the point
+    with pytest.raises(WrongTypeError, match=r"^topics must have one column topic; it has cluster, "):
+        Fleet(topics.select("*", "topic"), topics)
+    members = spark.readStream.format("rate").load()
+    members = members.selectExpr("'c' cluster", "'g' group_id", "'a' member_id", "'.' pattern")
+    with pytest.raises(WrongTypeError, match=r"^members must not be a streaming DataFrame; in foreachBatch each "):
+        Fleet(topics, members)
 
 
 def test_columns_that_may_be_missing_may_be_missing(spark: SparkSession) -> None:
@@ -329,6 +335,15 @@ def test_what_is_asked_wrongly_is_refused_at_once(spark: SparkSession) -> None:
         asked.what_if(["x"])  # type: ignore[list-item]  # what is wrong is the point
     with pytest.raises(WrongTypeError, match=r"^max_message_bytes must be an int, not float: 1.5$"):
         asked.balance(max_message_bytes=1.5)  # type: ignore[arg-type]  # what is wrong is the point
+    for limit in (-1, 2**63):
+        with pytest.raises(IllegalArgumentError, match=rf"^max_message_bytes must be from 0 to \d+, not {limit}$"):
+            asked.what_if(SCENARIOS, max_message_bytes=limit)
+
+
+def test_scenarios_can_be_in_a_set() -> None:
+    scenarios = {Scenario("x").set_racks(["r0", "r1"]).add_topic("t", 1).grow_partitions({"t": 2}) for _ in range(2)}
+
+    assert 1 == len(scenarios)
 
 
 def test_a_record_fits_up_to_the_brokers_limit(spark: SparkSession) -> None:

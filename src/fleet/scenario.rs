@@ -49,6 +49,8 @@ pub struct Outcome {
     pub rebalances: u64,
     /// How many partitions went from one member to another, over all rebalances.
     pub moved: i64,
+    /// How many members tell neither topics nor a pattern in the end.
+    pub unsubscribed_members: usize,
 }
 
 /// How many partitions a topic may get: more than the largest clusters have in all.
@@ -100,7 +102,8 @@ impl Scenario {
         for step in &self.steps {
             course.take(step, matches)?;
         }
-        Ok(Outcome { plan: course.plan, rebalances: course.rebalances, moved: course.moved })
+        let unsubscribed_members = course.roster.unsubscribed_members();
+        Ok(Outcome { plan: course.plan, rebalances: course.rebalances, moved: course.moved, unsubscribed_members })
     }
 }
 
@@ -154,6 +157,7 @@ impl<'r> Course<'_, 'r> {
                     let wanted = subscription.pattern.is_none_or(|pattern| matches(pattern, topic));
                     if wanted && !subscription.topics.iter().any(|name| name == topic) {
                         subscription.topics.push(Cow::Owned(topic.clone()));
+                        subscription.is_untold = false;
                         any |= in_use;
                     }
                 }

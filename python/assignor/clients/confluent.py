@@ -15,7 +15,7 @@ from assignor.clients.gathering import SeenGroup, SeenMember, batches, gather, r
 from assignor.clients.metadata import ClusterTopics
 from assignor.clients.snapshot import Problem
 from assignor.errors import MissingDependencyError, WrongTypeError
-from assignor.model import shown
+from assignor.model import shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.clients.snapshot import ClusterSnapshot
@@ -165,12 +165,14 @@ def read_cluster(
 
     Raises:
         MissingDependencyError: A configuration is given, and there is no confluent-kafka.
-        WrongTypeError: `groups` is no iterable of names.
+        WrongTypeError: `groups` is no iterable of names, or something else is given as admin.
         confluent_kafka.KafkaException: The cluster does not answer. A group's error is a problem of the snapshot.
     """
     wanted = read_groups(groups)
     if isinstance(admin, Mapping):
         admin = _admin(admin)
+    if not hasattr(admin, "describe_consumer_groups"):
+        raise wrong_type("admin", "confluent-kafka's AdminClient or its configuration", admin)
     metadata = admin.list_topics(timeout=timeout)
     brokers = admin.describe_cluster(request_timeout=timeout).result(timeout + GRACE)
     name = metadata.cluster_id or "" if cluster is None else cluster

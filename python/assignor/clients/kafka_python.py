@@ -13,7 +13,7 @@ from assignor.clients.gathering import SeenGroup, SeenMember, Told, batches, gat
 from assignor.clients.metadata import ClusterTopics
 from assignor.clients.snapshot import Problem
 from assignor.errors import MissingDependencyError, WrongTypeError
-from assignor.model import shown
+from assignor.model import shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.clients.snapshot import ClusterSnapshot
@@ -138,7 +138,7 @@ def read_cluster(
 
     Raises:
         MissingDependencyError: A configuration is given, and there is no kafka-python.
-        WrongTypeError: `groups` is no iterable of names.
+        WrongTypeError: `groups` is no iterable of names, or something else is given as admin.
         kafka.errors.KafkaError: The cluster does not answer. A group's error is a problem of the snapshot.
     """
     wanted = read_groups(groups)
@@ -148,6 +148,8 @@ def read_cluster(
             return read_cluster(own, cluster, wanted, batch=batch)
         finally:
             own.close()
+    if not hasattr(admin, "describe_groups"):
+        raise wrong_type("admin", "kafka-python's KafkaAdminClient (3.0 or newer) or its configuration", admin)
     brokers = admin.describe_cluster()
     name = brokers.get("cluster_id") or "" if cluster is None else cluster
     topics = _read_described(admin.describe_topics(), brokers)

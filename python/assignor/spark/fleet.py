@@ -9,7 +9,7 @@ from pyspark.sql.types import ArrayType, StructType
 
 from assignor._engine import choose
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.model import wrong_type
+from assignor.model import shown, wrong_type
 from assignor.spark import schemas
 from assignor.spark.group_rows import ask, clusters_row, group_rows
 from assignor.spark.scenario import as_data
@@ -50,7 +50,8 @@ class Fleet:
     are counted: by `balance`, in the row of the keys that they have, and by `problems`.
 
     Raises:
-        WrongTypeError: No DataFrame, or one that lacks a column or has it in another type; no job is started for that.
+        WrongTypeError: No DataFrame, a streaming one, or one that lacks a column or has it twice or in another type; no
+            job is started for that.
         IllegalArgumentError: An unknown engine.
 
     What is wrong with a row is found where it is read. The error that the job then ends with names the cluster and the
@@ -284,10 +285,13 @@ def _active() -> SparkSession:
 def _read(frame: DataFrame, wanted: StructType, what: str, optional: Iterable[str]) -> tuple[DataFrame, list[str]]:
     """The DataFrame with just the columns that are wanted and there, and their names."""
     if not hasattr(frame, "sparkSession"):
-        raise wrong_type(what, "a DataFrame", frame)
+        raise wrong_type(what, "a Spark DataFrame", frame)
     names = schemas.known_columns(frame, wanted, what, set(optional))
     if names is None:
         return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()
+    if frame.isStreaming:
+        # Spark itself would speak of functions that nobody but this package calls.
+        raise WrongTypeError(f"{what} must not be a streaming DataFrame; in foreachBatch each batch is none")
     return frame.select(*names), names
 
 
@@ -298,6 +302,8 @@ def _without_keys(schema: StructType) -> StructType:
 def _bytes(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise wrong_type("max_message_bytes", "an int", value)
+    if not 0 <= value < 2**63:
+        raise IllegalArgumentError(f"max_message_bytes must be from 0 to {2**63 - 1}, not {shown(value)}")
     return value
 
 

@@ -56,7 +56,8 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
     lists = {"members": F.collect_list("member")}
     if "topics" in columns:
         subscription = F.struct(F.xxhash64("topics").alias("subscription"), "topics")
-        told.append(F.when(shared, subscription).alias("subscription"))
+        # What a row without a member id subscribes to is nobody's, whatever it is.
+        told.append(F.when(shared & F.col("member_id").isNotNull(), subscription).alias("subscription"))
         lists["subscriptions"] = F.collect_set("subscription")
     rows = members.select(*KEYS, *told)
     if current is not None:

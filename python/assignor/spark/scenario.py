@@ -82,7 +82,7 @@ class Scenario:
 
     def set_racks(self, racks: Iterable[str]) -> Scenario:
         """The members are on these racks, in Kafka's order in turn: the first on the first rack, and so on."""
-        found = list(_names(racks, "racks"))
+        found = _names(racks, "racks")
         if not found:
             raise IllegalArgumentError("set_racks: racks must name a rack")
         return self._then("set_racks", found)
@@ -103,7 +103,8 @@ class Scenario:
         and joins under another id, which is one more.
 
         Args:
-            instance_ids: None takes each member as it is; True and False take all as if they had one, or had none.
+            instance_ids: None takes each member as it is; True has all stay as with an instance id, False has all
+                leave as without one. The order of members is by the instance ids that they have in either case.
         """
         if instance_ids is not None and not isinstance(instance_ids, bool):
             raise wrong_type("rolling_restart: instance_ids", "a bool or None", instance_ids)

@@ -315,14 +315,17 @@ def _in_pipeline() -> bool:
 
 
 def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
-    """Refuse a DataFrame that lacks a column or has it in another type, before any job starts.
+    """Refuse a DataFrame that lacks a column, or has it twice or in another type, before any job starts.
 
     Raises:
         WrongTypeError: The message names the column, the type wanted and the type found.
     """
+    names = frame.schema.fieldNames()
     found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     for field in wanted.fields:
         kind = field.dataType.simpleString()
+        if names.count(field.name) > 1:
+            raise WrongTypeError(f"{what} must have one column {field.name}; it has {', '.join(names)}")
         if field.name not in found:
             raise WrongTypeError(f"{what} must have a column {field.name} of type {kind}; it has {', '.join(found)}")
         if found[field.name] != kind:

@@ -10,7 +10,7 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 
-use super::super::error::WrongTypeError;
+use super::super::error::{IllegalArgumentError, WrongTypeError};
 
 /// A field of structs, which is null where they are.
 pub(super) fn field(rows: &StructArray, name: &str, of: &str) -> PyResult<ArrayRef> {
@@ -39,12 +39,31 @@ pub(super) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
 /// A column of text, of which Spark has two kinds.
 pub(super) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
     let wrong = || refused(given, what, "text");
-    match given.data_type() {
-        DataType::Utf8 => Ok(given.as_string().clone()),
-        DataType::LargeUtf8 | DataType::Null => {
-            Ok(cast(given, &DataType::Utf8).map_err(|_| wrong())?.as_string().clone())
+    let found: StringArray = match given.data_type() {
+        DataType::Utf8 => given.as_string().clone(),
+        DataType::LargeUtf8 | DataType::Null => cast(given, &DataType::Utf8).map_err(|_| wrong())?.as_string().clone(),
+        _ => return Err(wrong()),
+    };
+    checked(&found, what)?;
+    Ok(found)
+}
+
+/// Refuses text that is not UTF-8: Spark's strings are any bytes, and nobody looks at them on their way here.
+fn checked(given: &StringArray, what: &str) -> PyResult<()> {
+    let (offsets, data) = (given.value_offsets(), given.values().as_slice());
+    let all = &data[offsets[0] as usize..offsets[given.len()] as usize];
+    let is_whole = |all: &str| offsets.iter().all(|offset| all.is_char_boundary((offset - offsets[0]) as usize));
+    if std::str::from_utf8(all).is_ok_and(is_whole) {
+        return Ok(());
+    }
+    let bytes = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
+    // What no valid row holds is nobody's text.
+    match (0..given.len()).find(|row| given.is_valid(*row) && std::str::from_utf8(bytes(*row)).is_err()) {
+        Some(row) => {
+            let found = String::from_utf8_lossy(bytes(row));
+            Err(IllegalArgumentError::new_err(format!("{what}: text that is not UTF-8: '{found}'")))
         }
-        _ => Err(wrong()),
+        None => Ok(()),
     }
 }
 

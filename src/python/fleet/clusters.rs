@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, ListArray, StringArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -115,6 +115,7 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
     let counts = field(&given, "partitions", "topics")?;
     let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| refused(&counts, "partitions", "int"))?;
     let racks = known_field(&given, "racks").map(|racks| lists(&racks, "racks")).transpose()?;
+    let racks = racks.map(Replicas::read).transpose()?;
     let (mut known, mut partitions) = (Racks::default(), Vec::with_capacity(given.len()));
     for row in 0..given.len() {
         if names.is_null(row) {
@@ -125,13 +126,12 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
             return Err(wrong(row, format!("partitions must be 0 or more, not {found}")));
         }
         let mut of_topic = Partitions::counted(counts.value(row) as u32);
-        if let Some(racks) = racks.as_ref().filter(|racks| racks.is_valid(row)) {
-            let replicas = lists(&racks.value(row), "racks")?;
-            let (found, wanted) = (replicas.len(), counts.value(row) as usize);
+        if let Some(racks) = racks.as_ref().filter(|racks| racks.topics.is_valid(row)) {
+            let (found, wanted) = (bounds(&racks.topics, row).len(), counts.value(row) as usize);
             if found != wanted {
                 return Err(wrong(row, format!("racks are given for {found} partitions, and it has {wanted}")));
             }
-            of_topic.racks = read_racks(&replicas, &mut known)?;
+            of_topic.racks = racks.of_topic(row, &mut known);
         }
         partitions.push(of_topic);
     }
@@ -142,19 +142,42 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
     Ok(Topics::sorted(names, partitions, known).0)
 }
 
-/// Per partition the set of its racks; None where no replica is on any.
-fn read_racks(replicas: &arrow_array::ListArray, known: &mut Racks) -> PyResult<Option<Vec<u32>>> {
-    let racks = texts(replicas.values(), "racks")?;
-    let (mut sets, mut on) = (Vec::with_capacity(replicas.len()), Vec::new());
-    for partition in 0..replicas.len() {
-        on.clear();
-        on.extend(
-            bounds(replicas, partition)
-                .filter(|place| racks.is_valid(*place))
-                .map(|place| known.number(racks.value(place))),
-        );
-        sets.push(known.set(&mut on));
+/// The racks of the replicas of a cluster: lists per topic, of lists per partition.
+struct Replicas {
+    topics: ListArray,
+    partitions: ListArray,
+    racks: StringArray,
+}
+
+impl Replicas {
+    fn read(topics: ListArray) -> PyResult<Self> {
+        let partitions = lists(&items(&topics), "racks")?;
+        Ok(Self { racks: texts(&items(&partitions), "racks")?, partitions, topics })
     }
-    let any = sets.iter().any(|set| !known.sets().get(*set).is_empty());
-    Ok(any.then_some(sets))
+
+    /// Per partition of a topic the set of its racks; None where no replica is on any.
+    fn of_topic(&self, row: usize, known: &mut Racks) -> Option<Vec<u32>> {
+        let (partitions, before) = (bounds(&self.topics, row), (first(&self.topics), first(&self.partitions)));
+        let (mut sets, mut on) = (Vec::with_capacity(partitions.len()), Vec::new());
+        for partition in partitions {
+            let replicas = bounds(&self.partitions, partition - before.0).map(|place| place - before.1);
+            on.clear();
+            on.extend(
+                replicas.filter(|place| self.racks.is_valid(*place)).map(|place| known.number(self.racks.value(place))),
+            );
+            sets.push(known.set(&mut on));
+        }
+        let any = sets.iter().any(|set| !known.sets().get(*set).is_empty());
+        any.then_some(sets)
+    }
+}
+
+/// Where the first item of lists is among the items of all, of which these lists may be a part.
+fn first(lists: &ListArray) -> usize {
+    lists.value_offsets()[0] as usize
+}
+
+/// The items of just these lists.
+fn items(lists: &ListArray) -> ArrayRef {
+    lists.values().slice(first(lists), lists.value_offsets()[lists.len()] as usize - first(lists))
 }

@@ -116,7 +116,6 @@ impl Groups {
             group_id: group_id.unwrap_or_default(),
             roster: Roster::default(),
             unnamed_members: 0,
-            unsubscribed_members: 0,
         };
         let members = bounds(&self.members, row);
         if cluster.is_none() || group_id.is_none() {
@@ -130,8 +129,7 @@ impl Groups {
                 read.unnamed_members += 1;
                 continue;
             };
-            let (subscription, is_told) = subscriptions.number(member, id)?;
-            read.unsubscribed_members += usize::from(!is_told);
+            let subscription = subscriptions.number(member, id)?;
             let optional = |column: &'a Option<StringArray>| {
                 column.as_ref().and_then(|column| text(column, member)).map(Cow::Borrowed)
             };
@@ -181,7 +179,7 @@ impl<'a> Subscriptions<'a> {
         if let Some(shared) = &groups.shared {
             for row in bounds(&shared.groups, read.row) {
                 let topics = shared.topics.get(row, |reason| read.wrong(reason))?;
-                let number = found.push(topics, None);
+                let number = found.push(Subscription { topics, ..Subscription::default() });
                 if shared.numbers.is_null(row) {
                     return Err(read.wrong("a subscription that members share has no number"));
                 }
@@ -194,13 +192,13 @@ impl<'a> Subscriptions<'a> {
         Ok(found)
     }
 
-    fn push(&mut self, topics: Vec<Cow<'a, str>>, pattern: Option<u32>) -> u32 {
-        self.found.push(Subscription { topics, pattern });
+    fn push(&mut self, subscription: Subscription<'a>) -> u32 {
+        self.found.push(subscription);
         self.found.len() as u32 - 1
     }
 
-    /// What a member subscribes to, and whether it tells.
-    fn number(&mut self, member: usize, id: &str) -> PyResult<(u32, bool)> {
+    /// What a member subscribes to.
+    fn number(&mut self, member: usize, id: &str) -> PyResult<u32> {
         let groups = self.groups;
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
         let shared = groups.subscription.as_ref().filter(|column| column.is_valid(member));
@@ -212,32 +210,33 @@ impl<'a> Subscriptions<'a> {
             if shared.is_some() || topics.is_some_and(|topics| topics.count(member) > 0) {
                 return Err(wrong(&format!("give topics or a pattern, not both: the pattern is '{text}'")));
             }
-            return Ok((self.of_pattern(text, member, id)?, true));
+            return self.of_pattern(text, member, id);
         }
         if let Some(shared) = shared {
             let known = self.by_number.get(&shared.value(member)).copied();
-            return Ok((known.ok_or_else(|| wrong("its subscription is missing"))?, true));
+            return known.ok_or_else(|| wrong("its subscription is missing"));
         }
         let Some(topics) = topics else {
-            let nothing = self.nothing.unwrap_or_else(|| self.push(Vec::new(), None));
+            let untold = Subscription { is_untold: true, ..Subscription::default() };
+            let nothing = self.nothing.unwrap_or_else(|| self.push(untold));
             self.nothing = Some(nothing);
-            return Ok((nothing, false));
+            return Ok(nothing);
         };
         if let Some((last, number)) = self.last
             && topics.same(last, member)
         {
-            return Ok((number, true));
+            return Ok(number);
         }
         let names = topics.get(member, wrong)?;
         let number = if let Some(number) = self.by_topics.get(&names) {
             *number
         } else {
-            let number = self.push(names.clone(), None);
+            let number = self.push(Subscription { topics: names.clone(), ..Subscription::default() });
             self.by_topics.insert(names, number);
             number
         };
         self.last = Some((member, number));
-        Ok((number, true))
+        Ok(number)
     }
 
     fn of_pattern(&mut self, text: &str, member: usize, id: &str) -> PyResult<u32> {
@@ -252,7 +251,7 @@ impl<'a> Subscriptions<'a> {
         }
         let names = self.cluster.topics().names();
         let topics = topics.into_iter().map(|topic| Cow::Borrowed(names.get(topic as usize))).collect();
-        let number = self.push(topics, Some(pattern));
+        let number = self.push(Subscription { topics, pattern: Some(pattern), is_untold: false });
         self.by_pattern.insert(pattern, number);
         Ok(number)
     }
@@ -272,8 +271,6 @@ pub(super) struct Read<'a> {
     pub(super) roster: Roster<'a>,
     /// Rows of members that lack a cluster, a group or a member id.
     pub(super) unnamed_members: usize,
-    /// Members that tell neither topics nor a pattern.
-    pub(super) unsubscribed_members: usize,
 }
 
 impl<'a> Read<'a> {
@@ -285,6 +282,11 @@ impl<'a> Read<'a> {
         } else {
             format!("group '{group_id}' of cluster '{cluster_name}'")
         }
+    }
+
+    /// Whether its id is not null; "" is an id.
+    pub(super) fn has_group_id(&self) -> bool {
+        self.groups.group_ids.is_valid(self.row)
     }
 
     fn wrong(&self, reason: &str) -> PyErr {

@@ -56,7 +56,8 @@ impl PyClusters {
     fn balance(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, enough, |read, column: &mut Balances| {
             let found = balance(&plan_of(read)?, read.group_id);
-            column.push(&found, read).map_err(|full| read.too_large(&full))
+            let unsubscribed_members = read.roster.unsubscribed_members();
+            column.push(&found, read, unsubscribed_members).map_err(|full| read.too_large(&full))
         })
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Concerned {
 
 impl Concerned {
     pub(super) fn concerns(&self, read: &Read<'_>) -> bool {
-        self.groups.as_ref().is_none_or(|groups| groups.contains(read.group_id))
+        self.groups.as_ref().is_none_or(|groups| read.has_group_id() && groups.contains(read.group_id))
     }
 }
 

@@ -198,12 +198,12 @@ impl Default for Balances {
 }
 
 impl Balances {
-    pub(super) fn push(&mut self, found: &Balance, read: &Read<'_>) -> Result<(), Full> {
+    pub(super) fn push(&mut self, found: &Balance, read: &Read<'_>, unsubscribed_members: usize) -> Result<(), Full> {
         let some = |count: usize| Some(count as i64);
         let numbers = [
             some(found.members),
             some(read.unnamed_members),
-            some(read.unsubscribed_members),
+            some(unsubscribed_members),
             some(found.topics),
             some(found.unknown_topics),
             Some(found.partitions),
@@ -335,7 +335,7 @@ impl Outcomes {
         self.scenarios.push(Some(scenario))?;
         self.rebalances.append_value(outcome.rebalances as i64);
         self.moved.append_value(outcome.moved);
-        self.balances.push(found, read)
+        self.balances.push(found, read, outcome.unsubscribed_members)
     }
 
     /// Ends the list of a group.

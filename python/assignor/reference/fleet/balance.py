@@ -15,14 +15,14 @@ LARGEST = 2**31 - 1
 """What int32 columns hold; more is cut to it."""
 
 
-def balance(plan: Plan, group_id: str, *, unnamed_members: int, unsubscribed_members: int) -> dict[str, Any]:
-    """The row of `assignor.spark.schemas.BALANCE`; the last two arguments were counted when the members were read."""
+def balance(plan: Plan, group_id: str, unnamed_members: int) -> dict[str, Any]:
+    """The row of `assignor.spark.schemas.BALANCE`; unnamed members were counted when the rows were read."""
     loads = plan.loads()
     partitions, most = sum(loads.values()), max(loads.values(), default=None)
     return {
         "members": len(loads),
         "unnamed_members": unnamed_members,
-        "unsubscribed_members": unsubscribed_members,
+        "unsubscribed_members": sum(not member.tells for member in plan.roster),
         "topics": len(plan.topics),
         "unknown_topics": len(plan.unknown),
         "partitions": min(partitions, LARGEST),

@@ -66,8 +66,9 @@ class Clusters:
                 if kind not in STEPS:
                     raise IllegalArgumentError(f"a scenario has no step '{kind}'")
 
-        def answer(_row: Row, group: Group) -> list[Row]:
-            concerned = [(name, steps) for name, ids, steps in scenarios if ids is None or group.group_id in ids]
+        def answer(row: Row, group: Group) -> list[Row]:
+            # A group without an id is not the group "".
+            concerned = [(name, steps) for name, ids, steps in scenarios if ids is None or row.get("group_id") in ids]
             return [outcome(name, steps, group) for name, steps in concerned]
 
         return self._each(groups, columns.OUTCOMES, answer)
@@ -107,11 +108,7 @@ def assignment(plan: Plan) -> list[Row]:
 
 def balance_of(plan: Plan, group: Group) -> Row:
     """What a plan of a group is like."""
-    counted = {
-        "unnamed_members": group.unnamed_members,
-        "unsubscribed_members": group.unsubscribed_members,
-    }
-    return balance(plan, group.group_id, **counted)
+    return balance(plan, group.group_id, group.unnamed_members)
 
 
 def outcome(name: str, steps: list[Step], group: Group) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import WrongTypeError
+from assignor.errors import IllegalArgumentError, WrongTypeError
 
 if TYPE_CHECKING:
     from assignor._engine import ArrowArray
@@ -68,12 +68,17 @@ def rows(given: ArrowArray, wanted: Any, what: str) -> list[Any]:
 
     Raises:
         WrongTypeError: It is of another type than wanted; the message names what of it.
+        IllegalArgumentError: Text in it is not UTF-8.
     """
     import pyarrow as pa
 
     array = given if isinstance(given, pa.Array) else pa.array(given)
     check(array.type, wanted, what)
-    found: list[Any] = array.to_pylist()
+    try:
+        found: list[Any] = array.to_pylist()
+    except UnicodeDecodeError as error:
+        text = error.object.decode(errors="replace")
+        raise IllegalArgumentError(f"{what}: text that is not UTF-8: '{text}'") from None
     return found
 
 

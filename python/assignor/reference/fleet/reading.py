@@ -33,7 +33,6 @@ class Group:
         cluster: The topics of its cluster.
         roster: Who is in it; by id where somebody is static.
         unnamed_members: Rows of members that lack a cluster, a group or a member id.
-        unsubscribed_members: Members that tell neither topics nor a pattern.
     """
 
     name: str
@@ -41,7 +40,6 @@ class Group:
     cluster: Cluster
     roster: Roster
     unnamed_members: int
-    unsubscribed_members: int
 
 
 def read_clusters(rows: list[Row]) -> dict[str, Cluster]:
@@ -85,7 +83,7 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
     name = f"group '{group_id or ''}'" + (f" of cluster '{cluster}'" if cluster else "")
     topics = clusters.get(cluster or "", Cluster())
     if cluster is None or group_id is None:
-        return Group(name, group_id or "", topics, [], len(members), 0)
+        return Group(name, group_id or "", topics, [], len(members))
     shared = _read_shared(row.get("subscriptions") or [], name)
     named = [member for member in members if member and member.get("member_id") is not None]
     roster = [_read_member(member, shared, topics, name) for member in named]
@@ -97,8 +95,7 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
         if member.id in known:
             raise IllegalArgumentError(f"{name}: member '{member.id}' is given twice")
         known.add(member.id)
-    silent = sum(all(told is None for told in _telling(member)) for member in named)
-    return Group(name, group_id, topics, roster, len(members) - len(named), silent)
+    return Group(name, group_id, topics, roster, len(members) - len(named))
 
 
 def _telling(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
@@ -138,7 +135,8 @@ def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluste
         names = shared[number]
     else:
         names = _names(topics or [], owner)
-    return Member(id, row.get("group_instance_id"), row.get("rack"), names, found)
+    tells = any(told is not None for told in (number, topics, pattern))
+    return Member(id, row.get("group_instance_id"), row.get("rack"), names, found, tells)
 
 
 def _read_pattern(pattern: str, dialect: str | None, owner: str) -> Pattern:

@@ -23,6 +23,7 @@ class Member(NamedTuple):
         rack: The rack it is on; `""` is none.
         topics: Names that it subscribes to, be there such topics or not; those that its pattern matches if it has one.
         pattern: The pattern that says so.
+        tells: Whether it tells topics or a pattern.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Member(NamedTuple):
     rack: str | None
     topics: frozenset[str]
     pattern: Pattern | None = None
+    tells: bool = True
 
 
 class Run(NamedTuple):

@@ -89,7 +89,7 @@ class Course:
 
         def subscribed(member: Member) -> Member:
             wanted = member.pattern is None or matches(member.pattern, topic)
-            return member._replace(topics=member.topics | {topic}) if wanted else member
+            return member._replace(topics=member.topics | {topic}, tells=True) if wanted else member
 
         before = self.roster
         self._change_each(subscribed)
