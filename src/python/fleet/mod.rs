@@ -26,9 +26,6 @@ use written::{Balances, Column, Moved, Outcomes, Resolved, Spans};
 #[pyclass(frozen, name = "Clusters", module = "assignor._core")]
 pub(super) struct PyClusters(Clusters);
 
-/// So many bytes of text go into a column before another is begun.
-const ENOUGH: usize = 1 << 27;
-
 #[pymethods]
 impl PyClusters {
     #[new]
@@ -37,7 +34,7 @@ impl PyClusters {
         py.detach(|| Clusters::read(&clusters)).map(Self)
     }
 
-    #[pyo3(signature = (groups, *, enough = ENOUGH))]
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
     fn resolve(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, enough, |read, column: &mut Resolved| {
             let group = group_of(read)?;
@@ -45,14 +42,14 @@ impl PyClusters {
         })
     }
 
-    #[pyo3(signature = (groups, *, enough = ENOUGH))]
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
     fn assign(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, enough, |read, column: &mut Spans| {
             column.push(&plan_of(read)?).map_err(|full| read.too_large(&full))
         })
     }
 
-    #[pyo3(signature = (groups, *, enough = ENOUGH))]
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
     fn balance(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, enough, |read, column: &mut Balances| {
             let found = balance(&plan_of(read)?, read.group_id);
@@ -61,7 +58,7 @@ impl PyClusters {
         })
     }
 
-    #[pyo3(signature = (groups, *, enough = ENOUGH))]
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
     fn moves(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, enough, |read, column: &mut Moved| {
             let plan = plan_of(read)?;
@@ -69,7 +66,7 @@ impl PyClusters {
         })
     }
 
-    #[pyo3(signature = (groups, scenarios, *, enough = ENOUGH))]
+    #[pyo3(signature = (groups, scenarios, *, enough = 134_217_728))]
     fn what_if(
         &self,
         py: Python<'_>,
