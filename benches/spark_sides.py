@@ -28,7 +28,9 @@ def fleet(given: Written) -> DataFrame:
 
 def floor(given: Written, rows: int) -> DataFrame:
     """As many rows as the answer has, nothing of which is thought about: members are collected, sent, and sent back."""
-    lists = given.members.groupBy(*KEYS).agg(F.collect_list(F.struct("member_id", "topics")).alias("members"))
+    lists = given.members.groupBy(*KEYS).agg(
+        F.collect_list(F.struct("member_id", "group_instance_id", "topics")).alias("members")
+    )
     # Of what is deterministic Spark makes a filter of its own beside `inline`, and evaluates it for both.
     answer = arrow_udf(_reshaped(rows, given.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]
     return lists.select(*KEYS, answer("members").alias("answer")).select(*KEYS, F.inline("answer"))
