@@ -162,8 +162,8 @@ def floor(spark: SparkSession, folder: Path, selection: Selection, report: Repor
         outcomes.append(Outcome(what, ratio(found.seconds, *ways), FLOOR, sense="<="))
         outcomes.append(Outcome(f"{what}, processor time", found.processors(*ways), FLOOR, sense="<="))
     note = (
-        "Groups x members x topics of a group. The floor collects ids, instance ids and topics by group, hands them to a "
-        "worker in Arrow, takes as many rows back as the answer has, and thinks nothing. Milliseconds, min / median; "
+        "Groups x members x topics of a group. The floor collects ids, instance ids and topics by group, hands them to "
+        "a worker in Arrow, takes as many rows back as the answer has, and thinks nothing. Milliseconds, min / median; "
         "the least processor seconds; the load of the machine at the end."
     )
     return Section("What Spark itself takes", note, Table(["", *HEAD, "load"], rows), outcomes)
