@@ -325,12 +325,12 @@ def test_what_a_cluster_refuses_to_tell_is_a_problem(groups: Groups) -> None:
     )
 
     class Partial(AdminClient):
-        def list_consumer_groups(self, **settings: Any) -> Future[Any]:  # type: ignore[override]
+        def list_consumer_groups(self, **settings: Any) -> Future[Any]:  # type: ignore[override]  # untyped
             found = super().list_consumer_groups(**settings).result()
             found.errors.append(refused)
             return told(found)
 
-        def describe_consumer_groups(self, group_ids: list[str], **settings: Any) -> dict[str, Future[Any]]:  # type: ignore[override]
+        def describe_consumer_groups(self, group_ids: list[str], **settings: Any) -> dict[str, Future[Any]]:  # type: ignore[override]  # too
             failed: Future[Any] = Future()
             failed.set_exception(refused)
             return {**super().describe_consumer_groups(group_ids, **settings), "idle": failed}

@@ -91,7 +91,7 @@ def test_batches_hold_all_names_once() -> None:
     assert [] == list(batches([], 2))
     for size in (0, -1, True, 1.5):
         with pytest.raises(IllegalArgumentError, match=r"^batch must be a positive int, not "):
-            list(batches(["a"], size))  # type: ignore[arg-type]
+            list(batches(["a"], size))  # type: ignore[arg-type]  # the point
 
 
 def test_group_ids_are_names() -> None:
@@ -100,6 +100,6 @@ def test_group_ids_are_names() -> None:
     with pytest.raises(WrongTypeError, match=r"^groups must be an iterable of group ids, not str"):
         read_groups("group")
     with pytest.raises(WrongTypeError, match=r"^groups must be an iterable of group ids, not int"):
-        read_groups(7)  # type: ignore[arg-type]
+        read_groups(7)  # type: ignore[arg-type]  # the point
     with pytest.raises(NullArgumentError, match=r"^groups: a group id must be a str, not None"):
-        read_groups([None])  # type: ignore[list-item]
+        read_groups([None])  # type: ignore[list-item]  # the point

@@ -37,15 +37,15 @@ class Clusters:
         """What the members subscribe to, in Kafka's order of members; names in Java's order."""
         return self._each(groups, columns.RESOLVED, lambda _row, group: resolved(group))
 
-    def assign(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002
+    def assign(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
         """What the members get, in Kafka's order of members, by topic and id."""
         return self._each(groups, columns.ASSIGNMENT, lambda _row, group: assignment(plan_of(group)))
 
-    def balance(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002
+    def balance(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
         """What the plans are like."""
         return self._each(groups, columns.BALANCE, lambda _row, group: balance_of(plan_of(group), group))
 
-    def moves(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002
+    def moves(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
         """What changes hands from what the members have at present to the plans."""
 
         def answer(row: Row, group: Group) -> list[Row]:
@@ -58,7 +58,7 @@ class Clusters:
         groups: ArrowArray,
         scenarios: list[tuple[str, list[str] | None, list[Step]]],
         *,
-        enough: int = ENOUGH,  # noqa: ARG002
+        enough: int = ENOUGH,  # noqa: ARG002  # the same
     ) -> list[Any]:
         """Where the scenarios lead that concern a group: those that name it, or no group at all."""
         for _, _, steps in scenarios:
