@@ -8,11 +8,14 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 WORKERS ?= 2
+# In these cargo would look for the jobs of a `make -j2`, and warn that it cannot have them.
+unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test test-long check bench guard docs format clean
+.PHONY: help build demo test test-rust test-python test-long check check-python check-rust
+.PHONY: bench bench-spark guard guard-fails docs format clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 build: .venv/.built ## Build the package in release mode into .venv, with all it needs
 
@@ -32,19 +35,27 @@ build: .venv/.built ## Build the package in release mode into .venv, with all it
 demo: build ## Report on the recorded fleet in data/fleet_webshop
 	@$(BIN)/assignor report data/fleet_webshop
 
-test: build ## Run every test but the long profiles
+test: build test-rust test-python ## Run every test but the long profiles
+
+test-rust:
 	cargo test --locked --quiet
+
+test-python: build
 	$(BIN)/python -m pytest -m "not long" --numprocesses $(WORKERS) --no-loadscope-reorder
 
 test-long: build ## Run the long profiles too (fuzz, exhaustive)
 	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet
 	ASSIGNOR_PROFILE=long $(BIN)/python -m pytest
 
-check: build ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
+check: check-python check-rust ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
+
+check-python: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest assignor._core
+
+check-rust: # needs nothing that is built, so it can go on beside the build
 	cargo fmt --check
 	cargo clippy --locked --quiet --all-targets -- -D warnings
 	cargo clippy --locked --quiet --all-targets --features python -- -D warnings
@@ -53,8 +64,14 @@ check: build ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
 bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
 	$(BIN)/python benches/run.py
 
+bench-spark: build ## Time Fleet on Spark beside what Spark itself takes; half an hour, needs 5 GB of memory
+	$(BIN)/python benches/spark.py
+
 guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind
 	$(BIN)/python benches/instructions.py
+
+guard-fails: build ## See that the guard notices when a core takes more; compiles another core
+	$(BIN)/python -m pytest tests/test_instructions.py
 
 docs: build ## Write the generated parts of the pages in docs anew
 	$(BIN)/python docs/generate.py

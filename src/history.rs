@@ -110,7 +110,7 @@ fn unowned(history: &History, owned: &FxHashSet<(&str, i32)>, metadata: &Metadat
     let mut wanted: FxHashSet<&String> = FxHashSet::default();
     for member in &history.members {
         member.partitions.as_ref()?;
-        wanted.extend(member.topics.as_ref()?);
+        wanted.extend(member.topics.as_ref().filter(|_| member.pattern.is_none())?);
     }
     let taken: FxHashSet<(&str, i32)> = owned.iter().map(|(topic, id)| (named(topic, metadata), *id)).collect();
     let nobodys = |(topic, Partitions { ids, .. }): (&String, &Partitions)| {
@@ -131,7 +131,9 @@ mod tests {
             instance_id: None,
             client_id: "c".into(),
             client_host: "/h".into(),
+            rack: None,
             topics: topics.map(|names| names.iter().map(ToString::to_string).collect()),
+            pattern: None,
             partitions: partitions.map(has),
         }
     }

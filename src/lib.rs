@@ -9,6 +9,7 @@
 pub mod audit;
 pub mod bytes;
 pub mod error;
+pub mod fleet;
 pub mod group;
 pub mod history;
 pub mod join;

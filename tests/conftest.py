@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 SHARED = {"broker": ("test_broker_", "test_member_oracle", "test_record_oracle"), "spark": ("test_spark_",)}
 """How the files begin whose tests share what takes long to start."""
 
+ALONE = ("test_spark_fleet_killed", "test_spark_java")
+"""How those of them begin whose tests start what they need themselves."""
+
 hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
@@ -62,6 +65,9 @@ def spark() -> Iterator[SparkSession]:
             given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
         except MissingDependencyError as error:
             pytest.skip(str(error))
+        # Many small queries: compiling each costs more than running it. Sessions of single tests do compile theirs.
+        given.conf.set("spark.sql.codegen.wholeStage", "false")
+        given.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         yield given
 
 
@@ -104,12 +110,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is shared comes first: it takes the longest, and waits for most of it."""
-    items.sort(key=lambda item: _group(item.path.name) not in SHARED)
+    """What takes the longest comes first, as it waits for most of it."""
+    items.sort(key=lambda item: (_group(item.path.name) not in SHARED, not item.path.name.startswith(ALONE)))
 
 
 def _group(file: str) -> str:
     """What the tests of a file share, or the file itself."""
+    if file.startswith(ALONE):
+        return file
     return next((group for group, names in SHARED.items() if file.startswith(names)), file)
 
 

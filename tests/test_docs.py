@@ -75,7 +75,13 @@ def test_a_stale_page_is_noticed_and_written_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "data/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    "page",
+    [
+        "README.md",
+        "data/README.md",
+        "examples/pipeline/README.md",
+        *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
+    ],
 )
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page

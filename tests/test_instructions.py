@@ -119,7 +119,8 @@ def test_another_python_than_that_of_the_budget_is_not_counted(monkeypatch: pyte
         instructions.count(["plan"])
 
 
-@pytest.mark.long  # a core is compiled, in a minute or two
+@pytest.mark.long
+@pytest.mark.timeout(1800)  # a core is compiled: two minutes, or several where the machine has more to do
 def test_the_guard_notices_when_members_who_subscribe_alike_are_not_recognised() -> None:
     try:
         counts = instructions.count(list(CALLS), twins.build("uninterned"))

@@ -171,9 +171,21 @@ def test_quiet_is_quiet() -> None:
 
 
 def test_standard_error_is_where_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress(None, "step", clock=lambda: 0.0):
+    with progress(None, "step", quiet=False, clock=lambda: 0.0):
         pass
     assert capsys.readouterr() == ("", "step: 0.0 s\n")
+
+
+def test_where_standard_output_is_no_terminal_nothing_is_shown_unless_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with progress(None, "step"):
+        pass
+    assert ("", "") == capsys.readouterr()
+    monkeypatch.setattr("sys.stdout", _Terminal())
+    with progress(None, "step", clock=lambda: 0.0):
+        pass
+    assert "step: 0.0 s\n" == capsys.readouterr().err
 
 
 def test_a_step_that_fails_has_no_end_line() -> None:

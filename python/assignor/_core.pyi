@@ -11,6 +11,7 @@ from assignor.columns import MemberColumns, TopicColumns
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
 
 __all__ = [
+    "Clusters",
     "Group",
     "Matcher",
     "Plan",
@@ -196,3 +197,24 @@ def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 214
 
 def coordinator_partition(group: str, partitions: int) -> int:
     """The partition of `__consumer_offsets` that holds a group; `partitions` is positive."""
+
+@final
+class Clusters:
+    """The topics of all clusters of a fleet; groups and answers are columns that `assignor.spark.schemas` describes.
+
+    Each answer comes as columns that together have a row for each group; one with more than `enough` bytes of text is
+    followed by another.
+    """
+
+    def __new__(cls, clusters: ArrowArray) -> Clusters: ...
+    def resolve(self, groups: ArrowArray, *, enough: int = 134217728) -> list[ArrowArray]: ...
+    def assign(self, groups: ArrowArray, *, enough: int = 134217728) -> list[ArrowArray]: ...
+    def balance(self, groups: ArrowArray, *, enough: int = 134217728) -> list[ArrowArray]: ...
+    def moves(self, groups: ArrowArray, *, enough: int = 134217728) -> list[ArrowArray]: ...
+    def what_if(
+        self,
+        groups: ArrowArray,
+        scenarios: list[tuple[str, list[str] | None, list[tuple[Any, ...]]]],
+        *,
+        enough: int = 134217728,
+    ) -> list[ArrowArray]: ...

@@ -115,7 +115,7 @@ def _report(options: argparse.Namespace) -> int:
     from assignor.spark.session import session
 
     with contextlib.ExitStack() as stack:
-        with progress(None, "starting Spark"):
+        with progress(None, "starting Spark", quiet=False):
             spark = stack.enter_context(session(app="assignor report"))
         from assignor.spark.report import report
 

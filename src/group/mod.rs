@@ -175,6 +175,12 @@ impl Group {
         })
     }
 
+    /// The names that members subscribe to and that are no topics, each once.
+    #[must_use]
+    pub fn absent(&self) -> &Names {
+        &self.absent
+    }
+
     /// The class of a member.
     #[must_use]
     pub fn class_of(&self, member: usize) -> u32 {

@@ -1,6 +1,6 @@
 //! The topics of a cluster: their partitions, and the racks that the replicas of each are on.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::names::{NameTable, Names, sorted_by_name};
 use super::sets::Sets;
@@ -162,14 +162,19 @@ impl Partitions {
 pub struct Topics {
     names: Names,
     partitions: Vec<Partitions>,
-    racks: Racks,
+    racks: Arc<Racks>,
     table: OnceLock<NameTable>,
 }
 
 impl Topics {
     /// Sorts and numbers topics given by name and partitions; also gives where each stood, if anywhere else.
     #[must_use]
-    pub fn sorted(names: Names, mut partitions: Vec<Partitions>, racks: Racks) -> (Self, Option<Vec<u32>>) {
+    pub fn sorted(
+        names: Names,
+        mut partitions: Vec<Partitions>,
+        racks: impl Into<Arc<Racks>>,
+    ) -> (Self, Option<Vec<u32>>) {
+        let racks = racks.into();
         if names.are_sorted() {
             return (Self { names, partitions, racks, table: OnceLock::new() }, None);
         }
@@ -184,7 +189,7 @@ impl Topics {
 
     /// Topics by name and partitions.
     #[must_use]
-    pub fn new<S: AsRef<str>>(topics: impl IntoIterator<Item = (S, Partitions)>, racks: Racks) -> Self {
+    pub fn new<S: AsRef<str>>(topics: impl IntoIterator<Item = (S, Partitions)>, racks: impl Into<Arc<Racks>>) -> Self {
         let (names, partitions): (Vec<S>, Vec<Partitions>) = topics.into_iter().unzip();
         Self::sorted(names.into_iter().collect(), partitions, racks).0
     }
@@ -221,7 +226,7 @@ impl Topics {
 
     /// The racks of all replicas.
     #[must_use]
-    pub fn racks(&self) -> &Racks {
+    pub fn racks(&self) -> &Arc<Racks> {
         &self.racks
     }
 }

@@ -33,7 +33,8 @@ impl Owners {
         Self { spans, ends }
     }
 
-    fn of_topic(&self, topic: u32) -> &[(Span, u32)] {
+    /// The spans of a topic by id, each with who has it.
+    pub(super) fn of_topic(&self, topic: u32) -> &[(Span, u32)] {
         let start = topic.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         &self.spans[start..self.ends[topic as usize]]
     }

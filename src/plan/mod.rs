@@ -149,6 +149,11 @@ impl Plan {
         self.counts().iter().sum()
     }
 
+    /// The runs of a topic's partitions by id, each with the index of the member that has it.
+    pub(crate) fn owners_of(&self, topic: u32) -> &[(Span, u32)] {
+        self.owners.get_or_init(|| diff::Owners::of(self)).of_topic(topic)
+    }
+
     /// Index of the member that has a partition, if anybody has.
     #[must_use]
     pub fn owner(&self, topic: u32, partition: i32) -> Option<u32> {

@@ -201,6 +201,10 @@ struct Members {
     group_instance_id: Text,
     client_id: Text,
     client_host: Text,
+    rack: Text,
+    topics: Text,
+    topic_lists: Rows,
+    pattern: Text,
     partitions: Int32Builder,
 }
 
@@ -212,6 +216,10 @@ impl Members {
             group_instance_id: Text::new("members.group_instance_id", limit),
             client_id: Text::new("members.client_id", limit),
             client_host: Text::new("members.client_host", limit),
+            rack: Text::new("members.rack", limit),
+            topics: Text::new("members.topics", limit),
+            topic_lists: Rows::new("members.topics", limit),
+            pattern: Text::new("members.pattern", limit),
             partitions: Int32Builder::new(),
         }
     }
@@ -222,6 +230,13 @@ impl Members {
         self.group_instance_id.push(member.instance_id.as_ref())?;
         self.client_id.push(Some(&member.client_id))?;
         self.client_host.push(Some(&member.client_host))?;
+        self.rack.push(member.rack.as_ref())?;
+        for topic in member.topics.iter().flatten() {
+            self.topic_lists.push()?;
+            self.topics.push(Some(topic))?;
+        }
+        self.topic_lists.end(member.topics.is_some());
+        self.pattern.push(member.pattern.as_ref())?;
         self.partitions.append_option(load(member).map(|count| count as i32));
         Ok(())
     }
@@ -232,6 +247,9 @@ impl Members {
             ("group_instance_id", self.group_instance_id.finish()),
             ("client_id", self.client_id.finish()),
             ("client_host", self.client_host.finish()),
+            ("rack", self.rack.finish()),
+            ("topics", self.topic_lists.list(self.topics.finish())),
+            ("pattern", self.pattern.finish()),
             ("partitions", Arc::new(self.partitions.finish())),
         ]);
         self.rows.list(Arc::new(rows))

@@ -10,6 +10,7 @@
 mod engine;
 mod error;
 mod fast;
+mod fleet;
 mod group;
 mod history;
 mod lists;
@@ -34,6 +35,8 @@ const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::fleet::PyClusters;
     #[pymodule_export]
     use super::group::PyGroup;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::{Array, ArrayRef, ListArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::Field;
 
 /// The largest offset.
@@ -45,11 +45,16 @@ impl Text {
 
     pub(super) fn push(&mut self, text: Option<impl AsRef<str>>) -> Result<(), Full> {
         let length = text.as_ref().map_or(0, |text| text.as_ref().len());
-        if self.builder.values_slice().len() + length > self.limit {
+        if self.bytes() + length > self.limit {
             return Err(Full::Text(self.name, self.limit));
         }
         self.builder.append_option(text);
         Ok(())
+    }
+
+    /// How many bytes of text it has.
+    pub(super) fn bytes(&self) -> usize {
+        self.builder.values_slice().len()
     }
 
     pub(super) fn finish(mut self) -> ArrayRef {
@@ -63,12 +68,13 @@ pub(super) struct Rows {
     limit: usize,
     count: usize,
     ends: Vec<i32>,
+    valid: NullBufferBuilder,
 }
 
 impl Rows {
     /// A column that takes as many rows as `limit` says.
     pub(super) fn new(name: &'static str, limit: usize) -> Self {
-        Self { name, limit, count: 0, ends: vec![0] }
+        Self { name, limit, count: 0, ends: vec![0], valid: NullBufferBuilder::new(0) }
     }
 
     pub(super) fn push(&mut self) -> Result<(), Full> {
@@ -80,12 +86,18 @@ impl Rows {
     }
 
     pub(super) fn end_list(&mut self) {
+        self.end(true);
+    }
+
+    /// Ends a list, or a null in its place, which has no rows.
+    pub(super) fn end(&mut self, valid: bool) {
         self.ends.push(self.count as i32);
+        self.valid.append(valid);
     }
 
     /// The list column whose lists have these rows; the item is named as Spark names it.
-    pub(super) fn list(self, rows: ArrayRef) -> ArrayRef {
+    pub(super) fn list(mut self, rows: ArrayRef) -> ArrayRef {
         let item = Field::new("element", rows.data_type().clone(), true);
-        Arc::new(ListArray::new(Arc::new(item), OffsetBuffer::new(self.ends.into()), rows, None))
+        Arc::new(ListArray::new(Arc::new(item), OffsetBuffer::new(self.ends.into()), rows, self.valid.finish()))
     }
 }

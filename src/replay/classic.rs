@@ -76,15 +76,20 @@ impl Classic {
 
     pub(super) fn members(&self) -> Vec<Member> {
         let readable = self.protocol_type == CONSUMER;
-        let member = |member: &Value| Member {
-            id: text(member, "memberId"),
-            instance_id: optional_text(member, "groupInstanceId"),
-            client_id: text(member, "clientId"),
-            client_host: text(member, "clientHost"),
-            topics: readable
-                .then(|| read_subscription(blob(member, "subscription")).ok().map(|reading| reading.topics))
-                .flatten(),
-            partitions: if readable { read_assignment(blob(member, "assignment")).ok() } else { None },
+        let member = |member: &Value| {
+            let reading = if readable { read_subscription(blob(member, "subscription")).ok() } else { None };
+            let (topics, rack) = reading.map(|reading| (reading.topics, reading.rack)).unzip();
+            Member {
+                id: text(member, "memberId"),
+                instance_id: optional_text(member, "groupInstanceId"),
+                client_id: text(member, "clientId"),
+                client_host: text(member, "clientHost"),
+                rack: rack.flatten(),
+                topics,
+                // Clients match patterns themselves, and send what they found.
+                pattern: None,
+                partitions: if readable { read_assignment(blob(member, "assignment")).ok() } else { None },
+            }
         };
         self.members.iter().map(member).collect()
     }

@@ -18,8 +18,13 @@ pub struct Member {
     pub client_id: String,
     /// Where it connected from.
     pub client_host: String,
-    /// The topics it subscribes to by name; None when that cannot be read, or is said by a pattern.
+    /// Its rack; None where it names none or an empty one.
+    pub rack: Option<String>,
+    /// The topics it subscribes to by name; None when that cannot be read, or is said by a pattern alone. Where a broker
+    /// has resolved the pattern of a member that has names too, the topics found are among them.
     pub topics: Option<Vec<String>>,
+    /// The pattern it subscribes by, as far as it is not in `topics`.
+    pub pattern: Option<String>,
     /// What it has; None when its bytes cannot be read or are not `ConsumerProtocol`.
     pub partitions: Option<Partitions>,
 }

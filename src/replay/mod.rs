@@ -158,7 +158,7 @@ impl Group {
         match record.record_type {
             0 | 1 => self.commit(record),
             2 => self.classic = record.value.as_ref().map(Classic::read),
-            3 | 5..=8 => self.consumer.apply(record),
+            3 | 5..=8 | 16 => self.consumer.apply(record),
             10..=14 => self.share.apply(record),
             17 | 19..=23 => self.streams.apply(record),
             _ => {}
@@ -330,6 +330,12 @@ fn text(value: &Value, field: &str) -> String {
 /// A nullable text field.
 fn optional_text(value: &Value, field: &str) -> Option<String> {
     value.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The texts of a list; none where it is missing.
+fn texts(value: &Value, field: &str) -> Vec<String> {
+    let items = value.get(field).map(Value::items).unwrap_or_default();
+    items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// An int32 field; `default` where it is missing.

@@ -8,7 +8,7 @@ use crate::offsets::json::uuid_text;
 use crate::offsets::{Record, Value};
 
 use super::member::{Tally, merged};
-use super::{Kind, Member, Partitions, int, optional_text, text};
+use super::{Kind, Member, Partitions, int, optional_text, text, texts};
 
 /// What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`).
 const DEFAULT_ASSIGNOR: &str = "uniform";
@@ -29,6 +29,8 @@ pub(super) struct Modern {
     topology: Option<Topology>,
     members: BTreeMap<String, Joined>,
     current: BTreeMap<String, Current>,
+    /// The topics that a broker found for each pattern.
+    resolved: BTreeMap<String, Vec<String>>,
     /// What the members have.
     tally: Tally,
     /// Members that came or went since the last group record.
@@ -40,8 +42,10 @@ struct Joined {
     instance_id: Option<String>,
     client_id: String,
     client_host: String,
+    rack: Option<String>,
     assignor: Option<String>,
     topics: Option<Vec<String>>,
+    pattern: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -72,6 +76,11 @@ impl Modern {
             6 | 12 | 20 => self.target_epoch = value.map_or(0, |value| int(value, "assignmentEpoch", 0)),
             5 | 10 | 19 => self.put_member(member(), value.map(Joined::read)),
             8 | 14 | 22 => self.put_current(member(), value.map(Current::read)),
+            16 => put(
+                &mut self.resolved,
+                text(&record.key, "regularExpression"),
+                value.map(|value| texts(value, "topics")),
+            ),
             23 => self.put_topology(value.map(Topology::read)),
             _ => {}
         }
@@ -181,15 +190,32 @@ impl Modern {
     }
 
     pub(super) fn members(&self) -> Vec<Member> {
-        let member = |(id, joined): (&String, &Joined)| Member {
-            id: id.clone(),
-            instance_id: joined.instance_id.clone(),
-            client_id: joined.client_id.clone(),
-            client_host: joined.client_host.clone(),
-            topics: joined.topics.clone(),
-            partitions: Some(self.current.get(id).map(|now| self.by_source(&now.partitions)).unwrap_or_default()),
+        let member = |(id, joined): (&String, &Joined)| {
+            let (topics, pattern) = self.subscription(joined);
+            Member {
+                id: id.clone(),
+                instance_id: joined.instance_id.clone(),
+                client_id: joined.client_id.clone(),
+                client_host: joined.client_host.clone(),
+                rack: joined.rack.clone(),
+                topics,
+                pattern,
+                partitions: Some(self.current.get(id).map(|now| self.by_source(&now.partitions)).unwrap_or_default()),
+            }
         };
         self.members.iter().map(member).collect()
+    }
+
+    /// The topics a member names and its pattern: a broker subscribes it to the names and to what it has found for the
+    /// pattern, which thereby is no more than further names.
+    fn subscription(&self, joined: &Joined) -> (Option<Vec<String>>, Option<String>) {
+        let Some(pattern) = &joined.pattern else { return (joined.topics.clone(), None) };
+        let Some(names) = joined.topics.as_ref().filter(|names| !names.is_empty()) else {
+            return (None, Some(pattern.clone()));
+        };
+        let Some(found) = self.resolved.get(pattern) else { return (Some(names.clone()), Some(pattern.clone())) };
+        let new = found.iter().filter(|topic| !names.contains(topic));
+        (Some(names.iter().chain(new).cloned().collect()), None)
     }
 
     /// Tasks as partitions of the topics they read; for other groups the partitions as they are.
@@ -228,15 +254,15 @@ fn put<T>(entries: &mut BTreeMap<String, T>, member: String, value: Option<T>) {
 
 impl Joined {
     fn read(value: &Value) -> Self {
-        let names = value.get("subscribedTopicNames").map(Value::items);
-        let by_pattern = optional_text(value, "subscribedTopicRegex").is_some_and(|pattern| !pattern.is_empty());
-        let names = names.map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+        let not_empty = |field| optional_text(value, field).filter(|text| !text.is_empty());
         Self {
             instance_id: optional_text(value, "instanceId"),
             client_id: text(value, "clientId"),
             client_host: text(value, "clientHost"),
+            rack: not_empty("rackId"),
             assignor: optional_text(value, "serverAssignor"),
-            topics: names.filter(|_| !by_pattern),
+            topics: value.get("subscribedTopicNames").map(|_| texts(value, "subscribedTopicNames")),
+            pattern: not_empty("subscribedTopicRegex"),
         }
     }
 }
@@ -263,14 +289,9 @@ impl Topology {
     fn read(value: &Value) -> Self {
         let mut sources = BTreeMap::new();
         for subtopology in value.get("subtopologies").map(Value::items).unwrap_or_default() {
-            let named = subtopology.get("sourceTopics").map(Value::items).unwrap_or_default();
             let internal = subtopology.get("repartitionSourceTopics").map(Value::items).unwrap_or_default();
-            let topics: BTreeSet<String> = named
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .chain(internal.iter().map(|topic| text(topic, "name")))
-                .collect();
+            let internal = internal.iter().map(|topic| text(topic, "name"));
+            let topics: BTreeSet<String> = texts(subtopology, "sourceTopics").into_iter().chain(internal).collect();
             sources.insert(text(subtopology, "subtopologyId"), topics.into_iter().collect());
         }
         Self { epoch: int(value, "epoch", 0), sources }

@@ -44,6 +44,42 @@ fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
     (key(2, &["g"]), Some([head, int32(members.len() as i32), listed].concat()))
 }
 
+/// A classic group that speaks `consumer` and has one member with these bytes for a subscription.
+fn subscribed(subscription: &[u8]) -> Pair {
+    let member = [text("a"), text("c"), text("/h"), int32(1), bytes(subscription), bytes(&[])].concat();
+    let head = [vec![0, 0], text("consumer"), int32(1), text("sticky"), text("a")].concat();
+    (key(2, &["g"]), Some([head, int32(1), member].concat()))
+}
+
+/// A KIP-848 member with a rack, names of topics and a pattern; "" is null.
+fn joins(rack: &str, names: &[&str], pattern: &str) -> Pair {
+    let nullable = |text: &str| if text.is_empty() { vec![0] } else { compact(text) };
+    let names: Vec<Vec<u8>> =
+        [vec![vec![names.len() as u8 + 1]], names.iter().map(|name| compact(name)).collect()].concat();
+    let client = [compact("c"), compact("/h")].concat();
+    let head = [vec![0, 0], nullable(""), nullable(rack), client, names.concat(), nullable(pattern)].concat();
+    (key(5, &["g", "m"]), Some([head, int32(1), nullable(""), vec![0]].concat()))
+}
+
+/// What a broker found for a pattern.
+fn resolves(pattern: &str, topics: &[&str]) -> Pair {
+    let found: Vec<u8> = topics.iter().flat_map(|topic| compact(topic)).collect();
+    let head = [vec![0, 0, topics.len() as u8 + 1], found].concat();
+    (key(16, &["g", pattern]), Some([head, vec![0; 16], vec![0]].concat()))
+}
+
+/// Rack, topics and pattern of a history's one member.
+fn subscription(records: &[Pair]) -> (Option<String>, Option<Vec<String>>, Option<String>) {
+    let found = history(records);
+    assert_eq!((1, 0), (found.members.len(), found.bad_records));
+    let member = found.members.into_iter().next().unwrap();
+    (member.rack, member.topics, member.pattern)
+}
+
+fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
 fn tombstone(number: u8, fields: &[&str]) -> Pair {
     (key(number, fields), None)
 }
@@ -86,6 +122,43 @@ fn a_topic_listed_twice_merges() {
     let found = history(&[classic(1, &[("a", &[&[3, 1], &[2, 3]])])]);
 
     assert_eq!(Some(vec![1, 2, 3]), found.members[0].partitions.as_ref().map(|partitions| partitions["t"].clone()));
+}
+
+#[test]
+fn a_classic_member_has_the_rack_and_the_topics_that_it_sent() {
+    let topics = [int32(2), text("u"), text("t"), int32(-1)].concat();
+    let racked = |rack: &str| [vec![0, 3], topics.clone(), int32(0), int32(-1), text(rack)].concat();
+
+    assert_eq!((Some("r1".into()), Some(strings(&["u", "t"])), None), subscription(&[subscribed(&racked("r1"))]));
+    assert_eq!((None, Some(strings(&["u", "t"])), None), subscription(&[subscribed(&racked(""))]));
+    assert_eq!((None, Some(strings(&["u", "t"])), None), subscription(&[subscribed(&[vec![0, 0], topics].concat())]));
+    assert_eq!((None, None, None), subscription(&[subscribed(&[0])]));
+}
+
+#[test]
+fn a_consumer_member_has_its_rack_and_its_names_or_its_pattern() {
+    let epoch = (key(3, &["g"]), Some([vec![0, 0], int32(1), vec![0; 9]].concat()));
+
+    assert_eq!(
+        (Some("r1".into()), Some(strings(&["u", "t"])), None),
+        subscription(&[joins("r1", &["u", "t"], ""), epoch.clone()])
+    );
+    assert_eq!((None, Some(strings(&[])), None), subscription(&[joins("", &[], ""), epoch.clone()]));
+    let resolved = [joins("", &[], "t.*"), resolves("t.*", &["t"]), epoch];
+    assert_eq!((None, None, Some("t.*".into())), subscription(&resolved));
+}
+
+#[test]
+fn what_a_broker_found_for_a_pattern_joins_the_names_beside_it() {
+    let epoch = (key(3, &["g"]), Some([vec![0, 0], int32(1), vec![0; 9]].concat()));
+    let with = |more: &[Pair]| subscription(&[&[epoch.clone(), joins("", &["u", "t"], "[st]")], more].concat());
+    let unresolved = (None, Some(strings(&["u", "t"])), Some("[st]".into()));
+
+    assert_eq!(unresolved, with(&[]));
+    assert_eq!(unresolved, with(&[resolves("other", &["o"])]));
+    assert_eq!((None, Some(strings(&["u", "t", "s"])), None), with(&[resolves("[st]", &["t", "s"])]));
+    assert_eq!((None, Some(strings(&["u", "t"])), None), with(&[resolves("[st]", &["s"]), resolves("[st]", &[])]));
+    assert_eq!(unresolved, with(&[resolves("[st]", &["s"]), tombstone(16, &["g", "[st]"])]));
 }
 
 #[test]

@@ -82,6 +82,9 @@ def member_row(member: Member) -> dict[str, Any]:
         "group_instance_id": member.instance_id,
         "client_id": member.client_id,
         "client_host": member.client_host,
+        "rack": member.rack,
+        "topics": member.topics,
+        "pattern": member.pattern,
         "partitions": load_of(member),
     }
 
@@ -118,7 +121,7 @@ def unowned(history: History, metadata: Metadata) -> int | None:
     """How many partitions of the topics that the members subscribe to nobody has; None where that cannot be said."""
     if not metadata.moments or not history.members or history.kind not in ("classic", "consumer"):
         return None
-    if any(member.topics is None or member.partitions is None for member in history.members):
+    if any(member.topics is None or member.pattern or member.partitions is None for member in history.members):
         return None
     wanted = {topic for member in history.members for topic in member.topics or []}
     exist = {

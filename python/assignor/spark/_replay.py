@@ -51,9 +51,9 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
 
     Args:
         events: What `decode` gives; rows without `group_id` are in nobody's history.
-        topics: Topic metadata over time, the columns of `schemas.TOPICS`; it travels to the workers with the job. With
-            it every classic generation under `range` is compared with what the range rules give, and topic ids become
-            names.
+        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; it travels to the workers with the
+            job. With it every classic generation under `range` is compared with what the range rules give, and topic
+            ids become names.
 
     Returns:
         `group_id` and the columns of `schemas.HISTORY`; lazy.
@@ -70,13 +70,12 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
     def rebuild(records: pa.Array) -> pa.Array:
         return pa.array(_core.replay_groups(records, metadata))
 
-    record = F.struct("offset", "timestamp", "key", "value")
+    # Rows without a group are left out here and not by a filter: with one, Spark has `decode` run below it and again
+    # above it.
+    record = F.when(F.col("group_id").isNotNull(), F.struct("offset", "timestamp", "key", "value"))
     # The log's order within a partition, to which a group belongs whole, is that of the offsets.
-    groups = (
-        events.where(F.col("group_id").isNotNull())
-        .groupBy("group_id")
-        .agg(F.sort_array(F.collect_list(record)).alias("records"))
-    )
+    groups = events.groupBy("group_id").agg(F.sort_array(F.collect_list(record)).alias("records"))
+    groups = groups.where(F.size("records") > 0)
     history = arrow_udf(rebuild, HISTORY)("records")  # type: ignore[call-overload]  # the kind is told by the hints
     return groups.select("group_id", history.alias("history")).select("group_id", "history.*")
 

@@ -97,7 +97,7 @@ def progress(
     spark: SparkSession | None,
     title: str,
     *,
-    quiet: bool = False,
+    quiet: bool | None = None,
     stream: TextIO | None = None,
     clock: Callable[[], float] = time.monotonic,
     width: Callable[[TextIO], int] | None = None,
@@ -107,7 +107,8 @@ def progress(
     Args:
         spark: The session that works, classic or Connect; None while there is none yet: only time is shown.
         title: What is being done.
-        quiet: Show nothing at all.
+        quiet: Show nothing at all. None is quiet where standard output is no terminal and no stream is given: then a
+            program reads along, and nobody watches.
         stream: Where to draw; standard error by default.
         clock: Gives seconds.
         width: Gives the columns of the stream's terminal.
@@ -116,7 +117,7 @@ def progress(
         Nothing; on a terminal the line is gone when the block ends, and elsewhere a line with the time is
         written if it ended well.
     """
-    if quiet:
+    if quiet or (quiet is None and stream is None and not sys.stdout.isatty()):
         yield
         return
     out = sys.stderr if stream is None else stream

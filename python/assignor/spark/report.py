@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from assignor.output import MARK, check_out, replacing
 from assignor.report import MOST_GROUPS_WITH_MEMBERS, GroupReport, MemberReport, RangeGenerations, Remark, Report
 from assignor.spark._decode import decode
 from assignor.spark._replay import replay
 from assignor.spark.progress import progress
-from assignor.spark.schemas import GROUP, RECORDS, check_columns
+from assignor.spark.reading import committed, file_uri, read_parquet, read_records
+from assignor.spark.schemas import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,15 +61,10 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
     with replacing(check_out(out, recording.folder)) as part:
         topics = recording.topics()
         with progress(spark, "decoding records", quiet=quiet):
-            records = _read(spark, recording.records)
-            check_columns(records, RECORDS, str(recording.records))
-            # Columns of somebody else's could have the names of ours.
-            records = _with_aborted(spark, records.select(*RECORDS.fieldNames()), recording)
-            decode(records).write.parquet(_uri(part / "records"))
-        events = _read(spark, part / "records")
+            decode(read_records(spark, recording)).write.parquet(file_uri(part / "records"))
+        events = read_parquet(spark, part / "records")
         with progress(spark, "replaying groups", quiet=quiet):
-            committed = events.where(~F.col("aborted")).select("group_id", "offset", "timestamp", "key", "value")
-            histories = replay(committed, topics).persist()
+            histories = replay(committed(events), topics).persist()
             _write(histories, part)
             histories.unpersist()
         with progress(spark, "adding up", quiet=quiet):
@@ -80,31 +74,13 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
     return found
 
 
-def _uri(path: Path) -> str:
-    """A path as Spark takes it: a URI, but of the characters as they are."""
-    return f"file:{path.absolute()}"
-
-
-def _read(spark: SparkSession, path: Path) -> DataFrame:
-    # In what it reads Spark takes these for patterns.
-    return spark.read.parquet(re.sub(r"([\[\]{}*?\\])", r"\\\1", _uri(path)))
-
-
-def _with_aborted(spark: SparkSession, records: DataFrame, recording: Recording) -> DataFrame:
-    """The records with a column that says which are of an aborted transaction."""
-    place = StructType([StructField("partition", IntegerType()), StructField("offset", LongType())])
-    aborted = spark.createDataFrame(list(recording.aborted), place).distinct().withColumn("aborted", F.lit(True))
-    joined = records.join(F.broadcast(aborted), ["partition", "offset"], "left")
-    return joined.select(*records.columns, F.coalesce("aborted", F.lit(False)).alias("aborted"))
-
-
 def _write(histories: DataFrame, part: Path) -> None:
     groups = histories.select("group_id", *GROUP.fieldNames())
-    groups.orderBy("group_id").write.parquet(_uri(part / "groups"))
+    groups.orderBy("group_id").write.parquet(file_uri(part / "groups"))
     for name in ("generations", "members"):
-        histories.select("group_id", F.inline(name)).write.parquet(_uri(part / name))
+        histories.select("group_id", F.inline(name)).write.parquet(file_uri(part / name))
     spans = histories.select(F.lit("").alias("cluster"), "group_id", F.inline("assignment"))
-    spans.write.parquet(_uri(part / "assignments"))
+    spans.write.parquet(file_uri(part / "assignments"))
 
 
 def _collect(part: Path, events: DataFrame) -> Report:

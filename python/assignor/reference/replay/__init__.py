@@ -39,7 +39,7 @@ __all__ = [
 KINDS = {2: "classic", 3: "consumer", 11: "share", 17: "streams"}
 """What a group is, by the type of its group record."""
 
-MODERN_TYPES = {"consumer": (3, 5, 6, 7, 8), "share": (10, 11, 12, 13, 14), "streams": (17, 19, 20, 21, 22, 23)}
+MODERN_TYPES = {"consumer": (3, 5, 6, 7, 8, 16), "share": (10, 11, 12, 13, 14), "streams": (17, 19, 20, 21, 22, 23)}
 """The types of the other records about it, and its own."""
 
 MINUTE = 60_000

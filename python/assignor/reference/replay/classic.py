@@ -55,15 +55,16 @@ class Classic:
         """The members, in the record's order."""
         members = []
         for record in self.records:
-            topics = partitions = None
+            topics = rack = partitions = None
             if self.protocol_type == CONSUMER:
                 subscription = read_subscription(record["subscription"])
-                topics = None if isinstance(subscription, WireError) else subscription.topics
+                if not isinstance(subscription, WireError):
+                    topics, rack = subscription.topics, subscription.rack
                 assignment = read_assignment(record["assignment"])
                 partitions = None if isinstance(assignment, WireError) else assignment
             instance_id = record.get("groupInstanceId")
             client = (record["clientId"], record["clientHost"])
-            members.append(Member(record["memberId"], instance_id, *client, topics, partitions))
+            members.append(Member(record["memberId"], instance_id, *client, rack, topics, None, partitions))
         return members
 
     def joined_under_range(self) -> list[Joined] | None:

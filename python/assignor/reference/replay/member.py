@@ -18,15 +18,19 @@ Partitions = dict[str, list[int]]
 class Member:
     """A member of the group.
 
-    `topics` is what it subscribes to by name; None when that cannot be read, or is said by a pattern. `partitions` is
-    None when its bytes cannot be read or are not ConsumerProtocol.
+    `rack` is None where it names none or an empty one. `topics` is what it subscribes to by name; None when that cannot
+    be read, or is said by a pattern alone. Where a broker has resolved the pattern of a member that has names too, the
+    topics found are among them; `pattern` is what is not in `topics`. `partitions` is None when its bytes cannot be
+    read or are not ConsumerProtocol.
     """
 
     id: str
     instance_id: str | None
     client_id: str
     client_host: str
+    rack: str | None
     topics: list[str] | None
+    pattern: str | None
     partitions: Partitions | None
 
 

@@ -21,6 +21,7 @@ GROUP = (3, 11, 17)
 MEMBER = (5, 10, 19)
 TARGET = (6, 12, 20)
 CURRENT = (8, 14, 22)
+PATTERN = 16
 TOPOLOGY = 23
 
 SETTLED = {"consumer": 0, "streams": 1}
@@ -37,6 +38,7 @@ class Modern:
         self.topology: dict[str, Any] | None = None
         self.joined: dict[str, dict[str, Any]] = {}
         self.current: dict[str, dict[str, Any]] = {}
+        self.resolved: dict[str, list[str]] = {}
 
     @property
     def epoch(self) -> int | None:
@@ -51,6 +53,10 @@ class Modern:
             self.target_epoch = 0 if record.value is None else record.value["assignmentEpoch"]
         elif record.type == TOPOLOGY:
             self.topology = record.value
+        elif record.type == PATTERN:
+            self.resolved.pop(record.key["regularExpression"], None)
+            if record.value is not None:
+                self.resolved[record.key["regularExpression"]] = record.value["topics"]
         elif record.type in MEMBER or record.type in CURRENT:
             entries = self.joined if record.type in MEMBER else self.current
             entries.pop(record.key["memberId"], None)
@@ -93,11 +99,26 @@ class Modern:
         members = []
         for member_id in sorted(self.joined):
             value = self.joined[member_id]
-            topics = None if value.get("subscribedTopicRegex") else value.get("subscribedTopicNames")
+            rack = value.get("rackId") or None
             client = (value["clientId"], value["clientHost"])
             has = self.partitions_of(self.current.get(member_id, {}))
-            members.append(Member(member_id, value.get("instanceId"), *client, topics, has))
+            members.append(Member(member_id, value.get("instanceId"), *client, rack, *self.subscription(value), has))
         return members
+
+    def subscription(self, value: dict[str, Any]) -> tuple[list[str] | None, str | None]:
+        """The topics a member names and its pattern.
+
+        A broker subscribes it to the names and to what it has found for the pattern, which thereby is no more than
+        further names.
+        """
+        topics, pattern = value.get("subscribedTopicNames"), value.get("subscribedTopicRegex")
+        if not pattern:
+            return topics, None
+        if not topics:
+            return None, pattern
+        if pattern not in self.resolved:
+            return topics, pattern
+        return topics + [topic for topic in self.resolved[pattern] if topic not in topics], None
 
     def partitions_of(self, value: dict[str, Any]) -> Partitions:
         """What a member is assigned and what it has yet to give up, by topic id.

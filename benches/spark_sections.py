@@ -1,0 +1,295 @@
+"""The questions about Spark that are timed, one after the other."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+import spark_sides as sides
+from goals import Outcome
+from sides import WrongAnswerError
+from spark_fleets import Size, Written, checksum, right_answer, written
+from spark_session import Spent, spent
+from tables import Raw, Report, Section, Table, milliseconds, shown
+from timing import Times, ratio
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FLOOR = 1.3
+"""How many times as long `Fleet.assign()` may take as the floor."""
+
+INTERNED = 2.0
+"""How many times as long a large group may take as with subscriptions that are interned in the input."""
+
+OVER_ARROW, OVER_PANDAS = {50: 2.5, 5: 15.0}, {50: 7.0, 5: 60.0}
+"""By members of a group, how many times as long a call of Python for each group should take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one can ask to run.
+
+    Attributes:
+        rounds: How often each side is timed, after one time that is not.
+        slow_rounds: How often those are that call Python for each group.
+        fleets: Those that are planned beside the floor, and by calls for each group.
+        checked_groups: Of a fleet of more groups, calls for each group are checked on a fleet of so many.
+        large: The large fleet, and a part of it.
+        large_rounds: How often they are planned.
+        group: The large group.
+        growing: Fleets of more and more groups.
+    """
+
+    rounds: int
+    slow_rounds: int
+    fleets: Sequence[Size]
+    checked_groups: int
+    large: Sequence[Size]
+    large_rounds: int
+    group: Size
+    growing: Sequence[Size]
+
+
+SELECTIONS = {
+    "quick": Selection(
+        rounds=1,
+        slow_rounds=1,
+        fleets=[Size(40, 50, 5, 100), Size(200, 5, 2, 100)],
+        checked_groups=50,
+        large=[Size(50, 50, 5, 100)],
+        large_rounds=1,
+        group=Size(1, 200, 20, 20),
+        growing=[Size(100, 5, 2, 100), Size(200, 5, 2, 100)],
+    ),
+    "default": Selection(
+        rounds=5,
+        slow_rounds=1,
+        fleets=[Size(10_000, 50, 5), Size(100_000, 5, 2)],
+        checked_groups=10_000,
+        large=[Size(25_000, 50, 5), Size(100_000, 50, 5)],
+        large_rounds=3,
+        group=Size(1, 10_000, 1_000, 1_000),
+        growing=[Size(1_000, 5, 2), Size(10_000, 5, 2), Size(100_000, 5, 2)],
+    ),
+}
+
+
+@dataclass(slots=True)
+class Timed:
+    """What the rounds gave, by side.
+
+    Attributes:
+        seconds: From the start of a job to its end.
+        spent: Processor seconds meanwhile.
+        load: Of the machine, in the last minute before the end.
+    """
+
+    seconds: Times = field(default_factory=dict)
+    spent: dict[str, list[Spent]] = field(default_factory=dict)
+    load: float = 0
+
+    def cells(self, side: str) -> list[str]:
+        """Milliseconds, and the least processor seconds of Java and of the workers."""
+        taken = [min(each) for each in zip(*self.spent[side], strict=True)]
+        return [milliseconds(self.seconds[side]), *map(shown, taken)]
+
+    def processors(self, slow: str, fast: str) -> float:
+        """How many times as much processor time one side takes as another: the least of each."""
+        least = [min(map(sum, self.spent[side])) for side in (slow, fast)]
+        return least[0] / least[1] if least[1] else 0
+
+    def raw(self) -> Raw:
+        """Everything, for a file."""
+        return {"seconds": self.seconds, "processors": self.spent, "load": self.load}
+
+
+HEAD = ("ms", "Java CPU s", "Python CPU s")
+
+
+def run(frame: DataFrame) -> None:
+    """Computes all rows, and drops them."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def timed(ways: Mapping[str, Callable[[], DataFrame]], rounds: int, report: Report, warm: int = 1) -> Timed:
+    """Runs all sides in turn, round after round; the first rounds only warm them up."""
+    found = Timed({name: [] for name in ways}, {name: [] for name in ways})
+    for turn in range(-warm, rounds):
+        for name, way in ways.items():
+            report(f"round {turn + 1} of {rounds}: {name}")
+            gc.collect()
+            before, start = spent(), time.perf_counter()
+            run(way())
+            seconds = time.perf_counter() - start
+            if turn >= 0:
+                found.seconds[name].append(seconds)
+                found.spent[name].append(spent().since(before))
+    found.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0
+    return found
+
+
+def floor(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+    """What Spark itself takes."""
+    rows, outcomes = [], []
+    for size in selection.fleets:
+        report(f"writing and checking {size.name}")
+        given = written(spark, size, folder)
+        answer = right_answer(given)
+        least = checksum(sides.floor(given, answer.rows))
+        if not 0.98 * answer.rows <= least.rows <= answer.rows:
+            raise WrongAnswerError(f"the floor gives {least.rows} rows and not {answer.rows}, {size.name}")
+        ways = {
+            "Fleet.assign()": functools.partial(sides.fleet, given),
+            "floor": functools.partial(sides.floor, given, answer.rows),
+        }
+        found = timed(ways, selection.rounds, report)
+        raw[size.name] = found.raw()
+        rows += [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
+        what = f"Fleet.assign() over the floor, {size.name}"
+        outcomes.append(Outcome(what, ratio(found.seconds, *ways), FLOOR, sense="<="))
+        outcomes.append(Outcome(f"{what}, processor time", found.processors(*ways), FLOOR, sense="<="))
+    note = (
+        "Groups x members x topics of a group. The floor collects ids, instance ids and topics by group, hands them to "
+        "a worker in Arrow, takes as many rows back as the answer has, and thinks nothing. Milliseconds, min / median; "
+        "the least processor seconds; the load of the machine at the end."
+    )
+    return Section("What Spark itself takes", note, Table(["", *HEAD, "load"], rows), outcomes)
+
+
+def per_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+    """A call of Python for each group, with the same core."""
+    rows, outcomes = [], []
+    slow = {"applyInArrow": (sides.in_arrow, OVER_ARROW), "applyInPandas": (sides.in_pandas, OVER_PANDAS)}
+    for size in selection.fleets:
+        part = Size(min(size.groups, selection.checked_groups), size.members, size.topics_per_group, size.topics)
+        checked = written(spark, part, folder)
+        answer = right_answer(checked)
+        for name, (side, _) in slow.items():
+            report(f"checking {name}, {part.name}")
+            if checksum(side(checked)) != answer:
+                raise WrongAnswerError(f"{name} and Fleet.assign() differ on {part.name}")
+        given = written(spark, size, folder)
+        if part != size:
+            right_answer(given)
+        run(sides.fleet(given))
+        ways = {"Fleet.assign()": functools.partial(sides.fleet, given)}
+        ways |= {name: functools.partial(side, given) for name, (side, _) in slow.items()}
+        # The check has warmed the slow sides up: they have run through thousands of groups.
+        found = timed(ways, selection.slow_rounds, report, warm=0)
+        raw[size.name] = found.raw()
+        rows += [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
+        for name, (_, goals) in slow.items():
+            what = f"{name} over Fleet.assign(), {size.name}"
+            outcomes.append(Outcome(what, ratio(found.seconds, name, "Fleet.assign()"), goals[size.members]))
+    note = (
+        f"The same core, called by Spark for each group. Rounds: {selection.slow_rounds}, since one takes minutes; "
+        f"the answers were compared on fleets of at most {selection.checked_groups:,} groups, which also warmed the "
+        "sides up."
+    )
+    return Section("A call for each group", note, Table(["", *HEAD, "load"], rows), outcomes)
+
+
+def large_fleet(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+    """Memory, in a session of its own for each size."""
+    rows = []
+    for size in selection.large:
+        report(f"writing and checking {size.name}")
+        right_answer(written(spark, size, folder))
+        report(f"planning {size.name} in a session of its own")
+        program = str(Path(__file__).with_name("spark_memory.py"))
+        arguments = [str(folder), *map(str, (size.groups, size.members, size.topics_per_group, size.topics))]
+        done = subprocess.run(
+            [sys.executable, program, *arguments, str(selection.large_rounds)],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        use = raw[size.name] = json.loads(done.stdout)
+        per = statistics.median(use["seconds"]) / size.groups * 1e6
+        memory = [f"{use[name] / 1e6:,.0f}" for name in ("java", "worker")]
+        rows.append([size.name, milliseconds(use["seconds"]), shown(per), *memory, shown(use["load"])])
+    note = (
+        "Each in a session of its own: milliseconds, min / median, of `Fleet.assign()`, and the most that was in "
+        "memory of Java, whose heap may have 2 GB, and of the largest of its Python workers."
+    )
+    head = ["fleet", "ms", "µs a group", "Java, MB", "worker, MB", "load"]
+    return Section("A large fleet", note, Table(head, rows))
+
+
+def large_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+    """One group of many members and topics."""
+    size = selection.group
+    report(f"writing and checking {size.name}")
+    given = written(spark, size, folder)
+    answer = right_answer(given)
+    here = folder / "interned"
+    numbered = given.members.withColumn("subscription", F.xxhash64("topics"))
+    numbered.drop("topics").write.mode("overwrite").parquet(str(here / "members"))
+    told = numbered.select("cluster", "group_id", "subscription", "topics").dropDuplicates(["subscription"])
+    told.write.mode("overwrite").parquet(str(here / "subscriptions"))
+    members, subscriptions = (spark.read.parquet(str(here / name)) for name in ("members", "subscriptions"))
+    ways: dict[str, Callable[[], DataFrame]] = {
+        "Fleet.assign()": lambda: sides.fleet(given),
+        "interned by a sorted hash": lambda: sides.hashed(given),
+        "interned in the input": lambda: sides.interned(given, members, subscriptions),
+        "members read, and no more": lambda: given.members,
+    }
+    for name, way in ways.items():
+        if "read" not in name and checksum(way()) != answer:
+            raise WrongAnswerError(f"{name} and Fleet.assign() differ on {size.name}")
+    found = timed(ways, selection.rounds, report)
+    raw[size.name] = found.raw()
+    rows = [[name, *found.cells(name), shown(found.load)] for name in ways]
+    outcomes = [
+        Outcome(
+            f"Fleet.assign() over what is {name}", ratio(found.seconds, "Fleet.assign()", name), INTERNED, sense="<="
+        )
+        for name in ways
+        if name.startswith("interned")
+    ]
+    note = (
+        f"{size.name}: each member's row has all of its topics, but for what is interned in the input. Milliseconds, "
+        "min / median."
+    )
+    return Section("A large group", note, Table(["", *HEAD, "load"], rows), outcomes)
+
+
+def growth(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+    """More and more groups."""
+    fleets: dict[str, Written] = {}
+    for size in selection.growing:
+        report(f"writing and checking {size.name}")
+        fleets[size.name] = written(spark, size, folder)
+        right_answer(fleets[size.name])
+    ways = {name: functools.partial(sides.fleet, given) for name, given in fleets.items()}
+    found = timed(ways, selection.rounds, report)
+    raw.update(found.raw())
+    rows = []
+    for name, given in fleets.items():
+        per = statistics.median(found.seconds[name]) / given.size.groups * 1e6
+        rows.append([name, *found.cells(name), shown(per), shown(found.load)])
+    note = "`Fleet.assign()`: milliseconds, min / median; a job of any size has a fixed cost."
+    return Section("Cost against the number of groups", note, Table(["fleet", *HEAD, "µs a group", "load"], rows))
+
+
+SECTIONS = {
+    "floor": floor,
+    "per-group": per_group,
+    "large-fleet": large_fleet,
+    "large-group": large_group,
+    "growth": growth,
+}
+"""By the name under which one can ask for it alone."""

@@ -1,0 +1,96 @@
+"""The Spark session of the benchmark, and what its processes take: processor time and memory, as /proc says."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from assignor.spark import session as quiet
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CORES = 2
+HEAP = "3g"
+
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""What makes short programs start sooner and long ones slower."""
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+class Spent(NamedTuple):
+    """Seconds of processor time, of Java and of the Python workers; 0 where there is no /proc."""
+
+    java: float
+    workers: float
+
+    def since(self, before: Spent) -> Spent:
+        """What was spent after `before`."""
+        return Spent(self.java - before.java, self.workers - before.workers)
+
+
+class Peak(NamedTuple):
+    """The most bytes that were in memory at once, of Java and of the largest Python worker."""
+
+    java: int
+    worker: int
+
+
+@contextlib.contextmanager
+def session(memory: str = HEAP) -> Iterator[SparkSession]:
+    """A session of its own as `assignor.spark.session` starts one, but with Java's own compilers and collector."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-spark-", ignore_cleanup_errors=True))
+        )
+        captured = stack.enter_context((folder / "spark.log").open("w+b"))
+        settings = quiet._settings("assignor bench", CORES, memory, folder)
+        options = settings["spark.driver.extraJavaOptions"].split(" ")
+        settings["spark.driver.extraJavaOptions"] = " ".join(each for each in options if each not in _BRIEF)
+        settings["spark.sql.shuffle.partitions"] = str(4 * CORES)
+        with quiet._environment(quiet._variables(folder)):
+            spark = quiet._start(settings, captured, stack)
+        yield spark
+
+
+def spent() -> Spent:
+    """What the session's processes have taken so far; of workers that ended, what their daemon was told."""
+    java = workers = 0.0
+    for name, fields, _ in _descendants():
+        own, ended = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+        if name == "java":
+            java += own / _TICKS
+        else:
+            workers += (own + ended) / _TICKS
+    return Spent(java, workers)
+
+
+def peak() -> Peak:
+    """The highest that the session's processes have been."""
+    java = worker = 0
+    for name, _, folder in _descendants():
+        with contextlib.suppress(OSError, StopIteration):
+            lines = (folder / "status").read_text(encoding="ascii", errors="replace").splitlines()
+            bytes_ = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+            java, worker = (max(java, bytes_), worker) if name == "java" else (java, max(worker, bytes_))
+    return Peak(java, worker)
+
+
+def _descendants() -> Iterator[tuple[str, list[str], Path]]:
+    """Name, the fields of `stat` after it, and folder of each process that this one started, and of theirs."""
+    children: dict[int, list[tuple[int, str, list[str], Path]]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            text = (folder / "stat").read_text(encoding="utf-8", errors="replace")
+            name, fields = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
+            children.setdefault(int(fields[1]), []).append((int(folder.name), name, fields, folder))
+    waiting = [os.getpid()]
+    while waiting:
+        for number, name, fields, folder in children.get(waiting.pop(), []):
+            yield name, fields, folder
+            waiting.append(number)

@@ -1,0 +1,144 @@
+"""The sides that plan a fleet on Spark: `Fleet`, the least that Spark asks for, and a call of Python for each group.
+
+Spark's workers cannot import the benchmark: what they run are functions within functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import ArrayType
+
+from assignor.spark.group_rows import ask, clusters_row
+from assignor.spark.schemas import ASSIGNMENTS, KEYS, SPAN
+from spark_fleets import Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def fleet(given: Written) -> DataFrame:
+    """What is being sold."""
+    return given.fleet().assign()
+
+
+def floor(given: Written, rows: int) -> DataFrame:
+    """As many rows as the answer has, nothing of which is thought about: members are collected, sent, and sent back."""
+    lists = given.members.groupBy(*KEYS).agg(
+        F.collect_list(F.struct("member_id", "group_instance_id", "topics")).alias("members")
+    )
+    # Of what is deterministic Spark makes a filter of its own beside `inline`, and evaluates it for both.
+    answer = arrow_udf(_reshaped(rows, given.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]
+    return lists.select(*KEYS, answer("members").alias("answer")).select(*KEYS, F.inline("answer"))
+
+
+def _reshaped(rows: int, groups: int) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    def reshaped(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        import numpy as np
+
+        for lists in batches:
+            members = lists.values
+            topics = members.field("topics")
+            first_pairs = np.asarray(topics.offsets).astype(np.int64)
+            of_groups = first_pairs[np.asarray(lists.offsets)]
+            dealt = np.diff(np.arange(len(lists) + 1) * rows // groups)
+            wanted = np.minimum(dealt, np.diff(of_groups))
+            ends = np.concatenate([[0], np.cumsum(wanted)])
+            pairs = np.repeat(of_groups[:-1] - ends[:-1], wanted) + np.arange(ends[-1])
+            owners = np.searchsorted(first_pairs, pairs, side="right") - 1
+            nothing = pa.array(np.zeros(len(pairs), np.int32))
+            columns = [members.field("member_id").take(pa.array(owners)), topics.values.take(pa.array(pairs))]
+            spans = pa.StructArray.from_arrays([*columns, nothing, nothing], ["member_id", "topic", "start", "count"])
+            yield pa.ListArray.from_arrays(pa.array(ends.astype(np.int32)), spans)
+
+    return reshaped
+
+
+def in_arrow(given: Written) -> DataFrame:
+    """The core called for each group by `applyInArrow`; its topics are read once in each task."""
+    assigned = _per_group(_clusters(given))
+
+    def of_group(table: pa.Table) -> pa.Table:
+        return assigned(table)
+
+    return given.members.groupBy(*KEYS).applyInArrow(of_group, ASSIGNMENTS)
+
+
+def in_pandas(given: Written) -> DataFrame:
+    """The same by `applyInPandas`."""
+    assigned = _per_group(_clusters(given))
+
+    def of_group(frame: Any) -> Any:
+        import pyarrow
+
+        return assigned(pyarrow.Table.from_pandas(frame, preserve_index=False)).to_pandas()
+
+    return given.members.groupBy(*KEYS).applyInPandas(of_group, ASSIGNMENTS)
+
+
+def _clusters(given: Written) -> pa.Array:
+    found = clusters_row(given.topics, given.topics.columns).toArrow()
+    return found.column("clusters").combine_chunks()
+
+
+def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
+    known: list[Any] = []
+
+    def assigned(table: pa.Table) -> pa.Table:
+        import pyarrow
+
+        from assignor._core import Clusters
+
+        if not known:
+            known.append(Clusters(clusters))
+        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+        told = ("member_id", "group_instance_id", "topics")
+        texts = pyarrow.string()
+        members = pyarrow.StructArray.from_arrays(
+            # pandas tells no type of a column without values.
+            [columns[name] if name == "topics" else columns[name].cast(texts) for name in told],
+            list(told),
+        )
+        lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(members)], pyarrow.int32()), members)
+        keys = [columns[name].slice(0, 1) for name in ("cluster", "group_id")]
+        groups = pyarrow.StructArray.from_arrays([*keys, lists], ["cluster", "group_id", "members"])
+        (found,) = known[0].assign(groups)
+        spans = pyarrow.array(found).flatten()
+        repeated = [pyarrow.repeat(key[0], len(spans)) for key in keys]
+        named = [spans.field(name) for name in ("member_id", "topic", "start", "count")]
+        return pyarrow.table([*repeated, *named], ["cluster", "group_id", "member_id", "topic", "start", "count"])
+
+    return assigned
+
+
+def hashed(given: Written) -> DataFrame:
+    """Subscriptions put in order, hashed, and told once for each group; the core is the same."""
+    rows = given.members.withColumn("topics", F.sort_array("topics"))
+    rows = rows.withColumn("subscription", F.xxhash64("topics"))
+    lists = rows.groupBy(*KEYS).agg(
+        F.collect_list(F.struct("member_id", "group_instance_id", "subscription")).alias("members"),
+        F.collect_set(F.struct("subscription", "topics")).alias("subscriptions"),
+    )
+    return _asked(given, lists)
+
+
+def interned(given: Written, members: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """The same from tables in which a member has but the number of its subscription."""
+    of_members = members.groupBy(*KEYS).agg(
+        F.collect_list(F.struct("member_id", "group_instance_id", "subscription")).alias("members")
+    )
+    of_groups = subscriptions.groupBy(*KEYS).agg(
+        F.collect_list(F.struct("subscription", "topics")).alias("subscriptions")
+    )
+    return _asked(given, of_members.join(of_groups, list(KEYS)))
+
+
+def _asked(given: Written, lists: DataFrame) -> DataFrame:
+    groups = lists.select(*KEYS, F.struct(*KEYS, "members", "subscriptions").alias("groups"))
+    clusters = clusters_row(given.topics, given.topics.columns)
+    found = ask(groups, clusters, "assign", ArrayType(SPAN), "rust")
+    return found.select(*KEYS, F.inline("answer"))

@@ -1,0 +1,28 @@
+"""Turns a recorded cluster into the three tables that the pipeline reads: `input/topics`, `members` and `current`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from assignor.spark import Fleet
+from assignor.spark.session import session
+
+HERE = Path(__file__).resolve().parent
+
+
+def prepare(recording: Path, folder: Path = HERE / "input") -> None:
+    """Write the tables as Parquet.
+
+    Args:
+        recording: A folder as `data/fleet_webshop`.
+        folder: Where to; what is there is replaced.
+    """
+    with session(app="prepare") as spark:
+        fleet = Fleet.from_recording(recording, spark=spark)
+        for name in ("topics", "members", "current"):
+            getattr(fleet, name).coalesce(1).write.mode("overwrite").parquet((folder / name).as_uri())
+
+
+if __name__ == "__main__":
+    prepare(Path(sys.argv[1]).resolve())

@@ -1,0 +1,7 @@
+"""What the Python clients of Kafka know about a cluster, in the words of this package.
+
+`kafka_python`, `aiokafka` and `confluent` each turn their client's metadata into `partitions_per_topic`, with the racks
+of the replicas. `kafka_python` and `confluent` also look at all groups of a live cluster: `read_cluster` gives a
+`ClusterSnapshot` (`snapshot`), which has the rows that a fleet is made of. Nothing here changes a cluster, and
+importing a module here imports no client: the caller brings the client's own objects.
+"""

@@ -1,0 +1,243 @@
+"""kafka-python: its metadata as `partitions_per_topic`, and a look at a live cluster by its KafkaAdminClient.
+
+Importing this imports no client; `pip install 'assignor[kafka-python]'` brings kafka-python in a release that fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assignor.clients.gathering import SeenGroup, SeenMember, Told, batches, gather, read_groups, told
+from assignor.clients.metadata import ClusterTopics
+from assignor.clients.snapshot import Problem
+from assignor.errors import MissingDependencyError, WrongTypeError
+from assignor.model import shown, wrong_type
+
+if TYPE_CHECKING:
+    from assignor.clients.snapshot import ClusterSnapshot
+    from assignor.model import PartitionInfo
+
+__all__ = ["partitions_per_topic", "read_cluster"]
+
+
+class _Partition(NamedTuple):
+    """What `is_replica_node` looks at."""
+
+    topic: str
+    partition: int
+
+
+def partitions_per_topic(
+    metadata: Any, topics: Iterable[str] | None = None, *, cluster: Mapping[str, Any] | None = None
+) -> dict[str, int | list[PartitionInfo]]:
+    """Give the partitions of topics, with the racks of their replicas.
+
+    Args:
+        metadata: A `kafka.cluster.ClusterMetadata`, such as an assignor of kafka-python is given; or the list that
+            `KafkaAdminClient.describe_topics()` gave.
+        topics: Which topics; by default all, internal ones too: members get none that they did not subscribe to.
+        cluster: Beside such a list, what `KafkaAdminClient.describe_cluster()` gave, which knows the racks: without it
+            partitions have none.
+
+    Returns:
+        By topic a count n, which stands for the ids 0 to n-1, where no broker has a rack and no id is missing; else a
+        list of `PartitionInfo` in ascending order of id, with the rack of each replica. A `ClusterMetadata` does not
+        tell the replicas' order, nor of those on brokers that it does not know: there racks are in the order of the
+        brokers' ids. In a list from `describe_topics()` they are in the replicas' order, None for such a broker.
+        Partitions with an error of their own, such as one without a leader, are there like any other.
+
+        Order: `topics` as given, by default Java's `String` order. By default topics without a known partition, and
+        those for which the broker answered an error, are left out, as Kafka's own consumers do.
+
+    Raises:
+        IllegalArgumentError: One of `topics` is not in the metadata, has an error, or no partition of it is known.
+        WrongTypeError: Something else is given.
+
+    Example:
+        >>> parts = [{"partition_index": 0, "replica_nodes": [1, 2]}, {"partition_index": 1, "replica_nodes": [2]}]
+        >>> described = [{"error_code": 0, "name": "orders", "partitions": parts}]
+        >>> partitions_per_topic(described)
+        {'orders': 2}
+        >>> brokers = [{"broker_id": 1, "rack": "r1"}, {"broker_id": 2, "rack": None}]
+        >>> partitions_per_topic(described, cluster={"brokers": brokers})["orders"][0]
+        PartitionInfo(partition=0, racks=('r1', None))
+    """
+    return _read(metadata, cluster).partitions_per_topic(topics)
+
+
+def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
+    if isinstance(metadata, list):
+        return _read_described(metadata, cluster)
+    if not hasattr(metadata, "is_replica_node") or not hasattr(metadata, "partitions_for_topic"):
+        raise WrongTypeError(
+            "metadata must be kafka-python's ClusterMetadata (3.0 or newer) or the list that its describe_topics() "
+            f"gave, not {type(metadata).__name__}: {shown(metadata)}"
+        )
+    racks = {broker.node_id: broker.rack for broker in sorted(metadata.brokers(), key=lambda broker: broker.node_id)}
+    found = ClusterTopics(any(rack is not None for rack in racks.values()))
+    for topic in metadata.topics(exclude_internal_topics=False):
+        partitions = (_Partition(topic, id) for id in metadata.partitions_for_topic(topic) or ())
+        found.add(
+            topic,
+            {
+                partition.partition: tuple(
+                    rack for broker, rack in racks.items() if metadata.is_replica_node(partition, broker)
+                )
+                if found.has_racks
+                else ()
+                for partition in partitions
+            },
+        )
+    for topic in metadata.unauthorized_topics:
+        found.add_error(topic, 29)
+    return found
+
+
+def _read_described(topics: list[Any], cluster: Mapping[str, Any] | None) -> ClusterTopics:
+    racks = {broker["broker_id"]: broker.get("rack") for broker in cluster["brokers"]} if cluster else {}
+    found = ClusterTopics(any(rack is not None for rack in racks.values()))
+    for topic in topics:
+        if topic["error_code"]:
+            found.add_error(topic["name"], topic["error_code"])
+        else:
+            found.add(
+                topic["name"],
+                {
+                    partition["partition_index"]: tuple(racks.get(broker) for broker in partition["replica_nodes"])
+                    for partition in topic["partitions"]
+                },
+            )
+    return found
+
+
+def read_cluster(
+    admin: Any, cluster: str | None = None, groups: Iterable[str] | None = None, *, batch: int = 500
+) -> ClusterSnapshot:
+    """Look at a live cluster: its topics, its groups' members, and who has what.
+
+    Nothing is changed: these are `describe_cluster`, `describe_topics`, `list_groups` and `describe_groups`. Each takes
+    as long as the admin's own `request_timeout_ms` lets it.
+
+    Members of classic groups say exactly what they subscribe to. One whose bytes cannot be read is taken to subscribe
+    to all topics of which its group has any partition, and is named in `guessed`. KIP-848 groups cannot be described by
+    kafka-python: they are among the problems; `assignor.clients.confluent` reads them.
+
+    A classic group in the middle of a rebalance tells neither subscriptions nor assignments: it is among the
+    problems, and can be asked for again by `groups`.
+
+    Args:
+        admin: A `kafka.KafkaAdminClient`, or its configuration as a mapping of its arguments.
+        cluster: The name that the rows carry; by default the cluster's own id.
+        groups: Which groups; by default all.
+        batch: How many groups are described in one call.
+
+    Returns:
+        The snapshot.
+
+    Raises:
+        MissingDependencyError: A configuration is given, and there is no kafka-python.
+        WrongTypeError: `groups` is no iterable of names, or something else is given as admin.
+        kafka.errors.KafkaError: The cluster does not answer. A group's error is a problem of the snapshot.
+    """
+    wanted = read_groups(groups)
+    if isinstance(admin, Mapping):
+        own = _admin(admin)
+        try:
+            return read_cluster(own, cluster, wanted, batch=batch)
+        finally:
+            own.close()
+    if not hasattr(admin, "describe_groups"):
+        raise wrong_type("admin", "kafka-python's KafkaAdminClient (3.0 or newer) or its configuration", admin)
+    brokers = admin.describe_cluster()
+    name = brokers.get("cluster_id") or "" if cluster is None else cluster
+    topics = _read_described(admin.describe_topics(), brokers)
+    listed = {group["group_id"]: group for group in admin.list_groups()}
+    problems: list[Problem] = []
+    if wanted is not None:
+        problems += [Problem(name, "group", group, "there is no such group") for group in wanted if group not in listed]
+        listed = {group: listed[group] for group in wanted if group in listed}
+    seen = []
+    classic = []
+    for group_id, group in listed.items():
+        kind = _kind(group)
+        if kind == "classic":
+            classic.append(group_id)
+            continue
+        if kind == "consumer":
+            problem = "kafka-python cannot describe KIP-848 groups; assignor.clients.confluent reads them"
+        else:
+            problem = f"its members are no consumers: it is a group of {kind}"
+        seen.append(SeenGroup(group_id, kind, group.get("group_state") or "", problem=problem))
+    for some in batches(classic, batch):
+        seen += _describe(admin, some)
+    return gather(name, topics, seen, problems)
+
+
+def _admin(configuration: Mapping[str, Any]) -> Any:
+    try:
+        from kafka import KafkaAdminClient
+    except ImportError:
+        raise MissingDependencyError("kafka-python is not installed: pip install 'assignor[kafka-python]'") from None
+    return KafkaAdminClient(**configuration)
+
+
+def _kind(listed: Mapping[str, Any]) -> str:
+    kind: str = (listed.get("group_type") or "classic").lower()
+    protocol_type: str = listed["protocol_type"]
+    return protocol_type if kind == "classic" and protocol_type not in ("", "consumer") else kind
+
+
+def _describe(admin: Any, group_ids: list[str]) -> list[SeenGroup]:
+    """Describe groups together; one whose bytes the client cannot read fails all, so it is looked for by halves."""
+    try:
+        described = admin.describe_groups(group_ids)
+    except Exception as error:  # bytes can provoke many classes
+        if _is_of_connection(error):
+            raise
+        if len(group_ids) == 1:
+            reason = f"kafka-python cannot describe it: {type(error).__name__}: {error}"
+            return [SeenGroup(group_ids[0], "classic", problem=reason)]
+        half = len(group_ids) // 2
+        return [*_describe(admin, group_ids[:half]), *_describe(admin, group_ids[half:])]
+    return [_group(group_id, described.get(group_id)) for group_id in group_ids]
+
+
+def _is_of_connection(error: Exception) -> bool:
+    """Whether it is no broker's answer, and no group's fault."""
+    from kafka.errors import BrokerResponseError, KafkaError
+
+    return isinstance(error, OSError) or (isinstance(error, KafkaError) and not isinstance(error, BrokerResponseError))
+
+
+def _group(group_id: str, described: Mapping[str, Any] | None) -> SeenGroup:
+    if described is None:
+        return SeenGroup(group_id, "classic", problem="the broker did not describe it")
+    state, protocol = described["group_state"], described["protocol_data"]
+    if described["error"] or state == "Dead":
+        problem = described["error"] or "it was gone before it could be described"
+        return SeenGroup(group_id, "classic", state, protocol, problem=problem)
+    members = []
+    for member in described["members"]:
+        assignment = member["member_assignment"]
+        if assignment and not isinstance(assignment, Mapping):
+            problem = f"member {shown(member['member_id'])}: its assignment cannot be decoded"
+            return SeenGroup(group_id, "classic", state, protocol, problem=problem)
+        assigned = [
+            (entry["topic"], id)
+            for entry in (assignment["assigned_partitions"] if assignment else ())
+            for id in entry["partitions"]
+        ]
+        said = _told(member["member_metadata"])
+        members.append(SeenMember(member["member_id"], member.get("group_instance_id"), said, assigned))
+    return SeenGroup(group_id, "classic", state, protocol, members)
+
+
+def _told(metadata: Any) -> Told | str:
+    if isinstance(metadata, Mapping):
+        return Told(tuple(metadata["topics"]), metadata.get("rack_id") or None)
+    if isinstance(metadata, str):
+        # What the client cannot decode it gives as text, with `\xff` for a byte that is not UTF-8.
+        metadata = re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes.fromhex(found[1].decode()), metadata.encode())
+    return told(bytes(metadata or b""))

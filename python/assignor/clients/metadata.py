@@ -1,0 +1,86 @@
+"""What every client's metadata says of topics, in one form: the racks of each partition's replicas, and the errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assignor.clients.snapshot import Problem, TopicRow
+from assignor.errors import IllegalArgumentError
+from assignor.model import PartitionInfo, java_order, read_names, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ClusterTopics"]
+
+ERRORS = {
+    3: "UNKNOWN_TOPIC_OR_PARTITION",
+    5: "LEADER_NOT_AVAILABLE",
+    17: "INVALID_TOPIC_EXCEPTION",
+    29: "TOPIC_AUTHORIZATION_FAILED",
+}
+"""The codes that a topic in an answer to a metadata request can have; any other is shown as a number."""
+
+
+@dataclass(slots=True)
+class ClusterTopics:
+    """The topics of a cluster.
+
+    Attributes:
+        has_racks: Whether any broker has a rack.
+        partitions: By topic and partition id the racks of the replicas, in the replicas' order.
+        errors: By topic why nothing is known of it.
+    """
+
+    has_racks: bool
+    partitions: dict[str, dict[int, tuple[str | None, ...]]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+
+    def add(self, topic: str, racks: dict[int, tuple[str | None, ...]]) -> None:
+        """Take a topic with what is known of its partitions; one without any is an error of its own."""
+        if racks:
+            self.partitions[topic] = racks
+        else:
+            self.errors[topic] = "no partition of it is known"
+
+    def add_error(self, topic: str, code: int) -> None:
+        """Take a topic for which the broker answered an error."""
+        self.errors[topic] = f"the broker answered {ERRORS.get(code, f'error code {code}')}"
+
+    def partitions_per_topic(self, topics: Iterable[str] | None) -> dict[str, int | list[PartitionInfo]]:
+        """Give what `assign` takes; see the functions of this name.
+
+        Raises:
+            IllegalArgumentError: Nothing is known of one of the topics asked for.
+            WrongTypeError: `topics` is no iterable of names.
+        """
+        if topics is None:
+            names = sorted(self.partitions, key=java_order)
+        else:
+            names = list(dict.fromkeys(read_names(topics, "partitions_per_topic")))
+            for name in names:
+                if name not in self.partitions:
+                    reason = self.errors.get(name, "the metadata does not have it")
+                    raise IllegalArgumentError(
+                        f"topic {shown(name)}: {reason}; leave it out, or ask the cluster for its metadata again"
+                    )
+        return {name: self._of(self.partitions[name]) for name in names}
+
+    def rows(self, cluster: str) -> tuple[list[TopicRow], list[Problem]]:
+        """Give a row per topic, and what cannot be one."""
+        rows = []
+        problems = [Problem(cluster, "topic", topic, reason) for topic, reason in self.errors.items()]
+        for topic, racks in self.partitions.items():
+            if set(racks) != set(range(len(racks))):
+                reason = f"the ids of its {len(racks)} partitions known are not 0 to {len(racks) - 1}"
+                problems.append(Problem(cluster, "topic", topic, reason))
+                continue
+            ordered = tuple(racks[id] for id in range(len(racks)))
+            rows.append(TopicRow(cluster, topic, len(racks), ordered if self.has_racks else None))
+        return rows, problems
+
+    def _of(self, racks: dict[int, tuple[str | None, ...]]) -> int | list[PartitionInfo]:
+        if not self.has_racks and set(racks) == set(range(len(racks))):
+            return len(racks)
+        return [PartitionInfo(id, racks[id]) for id in sorted(racks)]

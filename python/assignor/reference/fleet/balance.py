@@ -1,0 +1,94 @@
+"""What a plan is like: who has most, who has nothing, and what of it could surprise."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from assignor.model import TopicPartition
+from assignor.reference.fleet.roster import kafka_order
+
+if TYPE_CHECKING:
+    from assignor.reference.fleet.roster import Member, Plan
+
+LARGEST = 2**31 - 1
+"""What int32 columns hold; more is cut to it."""
+
+
+def balance(plan: Plan, group_id: str, unnamed_members: int) -> dict[str, Any]:
+    """The row of `assignor.spark.schemas.BALANCE`; unnamed members were counted when the rows were read."""
+    loads = plan.loads()
+    partitions, most = sum(loads.values()), max(loads.values(), default=None)
+    return {
+        "members": len(loads),
+        "unnamed_members": unnamed_members,
+        "unsubscribed_members": sum(not member.tells for member in plan.roster),
+        "topics": len(plan.topics),
+        "unknown_topics": len(plan.unknown),
+        "partitions": min(partitions, LARGEST),
+        "idle_members": list(loads.values()).count(0),
+        "least_loaded": min(loads.values(), default=None),
+        "most_loaded": most,
+        "co_partition_breaks": len(co_partition_breaks(plan)),
+        "rack_misses": min(rack_misses(plan), LARGEST),
+        "most_loaded_member": next(
+            (member.id for member in kafka_order(plan.roster) if loads[member.id] == most), None
+        ),
+        "mean_load": partitions / len(loads) if loads else None,
+        "record_bytes": record_bytes(plan, group_id),
+    }
+
+
+def co_partition_breaks(plan: Plan) -> set[tuple[int, int]]:
+    """Where topics that somebody subscribes to together and that have equally many partitions are not kept together.
+
+    Each is told by how many partitions they have and the number of the partition that not all of them give to the same
+    member.
+    """
+    broken = set()
+    for wanted in {member.topics for member in plan.roster}:
+        alike = defaultdict(list)
+        for topic in wanted & plan.topics.keys():
+            alike[plan.topics[topic].count].append(topic)
+        for count, topics in alike.items():
+            for id in range(count):
+                if len({plan.owners.get(TopicPartition(topic, id)) for topic in topics}) > 1:
+                    broken.add((count, id))
+    return broken
+
+
+def rack_misses(plan: Plan) -> int:
+    """How many partitions have no replica on the rack of the member that has them, though both say where they are."""
+    racks = {member.id: member.rack for member in plan.roster if member.rack}
+    owned = (
+        (racks[member], plan.topics[topic].on(id)) for (topic, id), member in plan.owners.items() if member in racks
+    )
+    return sum(bool(on) and rack not in on for rack, on in owned)
+
+
+def record_bytes(plan: Plan, group_id: str) -> int:
+    """Bytes of key and value of the group's record in `__consumer_offsets`, but for client ids and hosts.
+
+    Source: Kafka 4.3.1, `GroupMetadataKey` (version 2), `GroupMetadataValue` (version 3), and of the blobs inside
+    `ConsumerProtocolSubscription` (version 3) and `ConsumerProtocolAssignment`.
+    """
+    key = 2 + text(group_id)
+    # Version, protocol type, generation, protocol, no leader, time of the state, number of members.
+    head = 2 + text("consumer") + 4 + text("range" if plan.roster else "") + text("") + 8 + 4
+    return key + head + sum(member_bytes(plan, member) for member in plan.roster)
+
+
+def member_bytes(plan: Plan, member: Member) -> int:
+    """Bytes of one member in that record."""
+    # Version, topics, no user data, no owned partitions, generation, rack.
+    subscription = 2 + 4 + sum(map(text, member.topics)) + 4 + 4 + 4 + text(member.rack or "")
+    partitions = plan.assignment[member.id]
+    # Version, topics each with an array of ids, no user data.
+    assignment = 2 + 4 + sum(text(topic) + 4 for topic in {topic for topic, _ in partitions}) + 4 * len(partitions) + 4
+    # Ids, client id and host, two timeouts, and the lengths of both blobs.
+    return text(member.id) + text(member.instance_id or "") + 2 * text("") + 4 + 4 + 4 + subscription + 4 + assignment
+
+
+def text(value: str) -> int:
+    """Bytes of a string with its length."""
+    return 2 + len(value.encode())

@@ -1,0 +1,123 @@
+"""`Clusters` with the interface of the Rust core: a column of groups in, a column of answers out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assignor.errors import IllegalArgumentError
+from assignor.model import java_order
+from assignor.reference.fleet import columns
+from assignor.reference.fleet.balance import balance
+from assignor.reference.fleet.moves import moves
+from assignor.reference.fleet.reading import read_clusters, read_current, read_group
+from assignor.reference.fleet.roster import Plan, kafka_order, runs
+from assignor.reference.fleet.scenario import STEPS, Course
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assignor._engine import ArrowArray
+    from assignor.reference.fleet.reading import Group, Row
+    from assignor.reference.fleet.scenario import Step
+
+ENOUGH = 1 << 27
+
+
+class Clusters:
+    """The topics of all clusters of a fleet; groups and answers are columns that `assignor.spark.schemas` describes.
+
+    All answers come in one column, whatever `enough` is.
+    """
+
+    def __init__(self, clusters: ArrowArray) -> None:
+        lists = columns.rows(clusters, columns.CLUSTERS, "clusters")
+        self._clusters = read_clusters(columns.all_rows(lists))
+
+    def resolve(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the core's interface
+        """What the members subscribe to, in Kafka's order of members; names in Java's order."""
+        return self._each(groups, columns.RESOLVED, lambda _row, group: resolved(group))
+
+    def assign(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
+        """What the members get, in Kafka's order of members, by topic and id."""
+        return self._each(groups, columns.ASSIGNMENT, lambda _row, group: assignment(plan_of(group)))
+
+    def balance(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
+        """What the plans are like."""
+        return self._each(groups, columns.BALANCE, lambda _row, group: balance_of(plan_of(group), group))
+
+    def moves(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
+        """What changes hands from what the members have at present to the plans."""
+
+        def answer(row: Row, group: Group) -> list[Row]:
+            return [move._asdict() for move in moves(read_current(row, group.name), plan_of(group))]
+
+        return self._each(groups, columns.MOVES, answer)
+
+    def what_if(
+        self,
+        groups: ArrowArray,
+        scenarios: list[tuple[str, list[str] | None, list[Step]]],
+        *,
+        enough: int = ENOUGH,  # noqa: ARG002  # the same
+    ) -> list[Any]:
+        """Where the scenarios lead that concern a group: those that name it, or no group at all."""
+        for _, _, steps in scenarios:
+            for kind, *_ in steps:
+                if kind not in STEPS:
+                    raise IllegalArgumentError(f"a scenario has no step '{kind}'")
+
+        def answer(row: Row, group: Group) -> list[Row]:
+            # A group without an id is not the group "".
+            concerned = [(name, steps) for name, ids, steps in scenarios if ids is None or row.get("group_id") in ids]
+            return [outcome(name, steps, group) for name, steps in concerned]
+
+        return self._each(groups, columns.OUTCOMES, answer)
+
+    def _each(self, groups: ArrowArray, kind: Any, answer: Callable[[Row, Group], Any]) -> list[Any]:
+        rows = [row or {} for row in columns.rows(groups, columns.GROUPS, "groups")]
+        return columns.column([answer(row, read_group(row, self._clusters)) for row in rows], kind)
+
+
+def plan_of(group: Group) -> Plan:
+    """The plan of a group as it is."""
+    return Plan.of(group.roster, group.cluster)
+
+
+def resolved(group: Group) -> list[Row]:
+    """A row per member."""
+    return [
+        {
+            "member_id": member.id,
+            "group_instance_id": member.instance_id,
+            "rack": member.rack,
+            "topics": sorted(member.topics & group.cluster.topics.keys(), key=java_order),
+            "unknown_topics": sorted(member.topics - group.cluster.topics.keys(), key=java_order),
+        }
+        for member in kafka_order(group.roster)
+    ]
+
+
+def assignment(plan: Plan) -> list[Row]:
+    """A row per run of partitions."""
+    return [
+        {"member_id": member.id, **run._asdict()}
+        for member in kafka_order(plan.roster)
+        for run in runs(plan.assignment[member.id])
+    ]
+
+
+def balance_of(plan: Plan, group: Group) -> Row:
+    """What a plan of a group is like."""
+    return balance(plan, group.group_id, group.unnamed_members)
+
+
+def outcome(name: str, steps: list[Step], group: Group) -> Row:
+    """Where a scenario leads a group."""
+    course = Course(group.cluster, group.group_id, group.roster)
+    for step in steps:
+        try:
+            course.take(step)
+        except IllegalArgumentError as error:
+            raise IllegalArgumentError(f"{group.name}: scenario '{name}': {error}") from None
+    end = balance_of(course.plan, group)
+    return {"scenario": name, "rebalances": course.rebalances, "moved": course.moved, **end}

@@ -1,0 +1,182 @@
+"""Makes clusters and groups of rows, and says what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assignor.errors import IllegalArgumentError, UnsupportedPatternError
+from assignor.model import DIALECTS
+from assignor.reference.fleet.cluster import Cluster, Partitions
+from assignor.reference.fleet.roster import Member, Run, by_id
+from assignor.reference.matching.pattern import Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assignor.reference.fleet.roster import Roster
+
+Row = dict[str, Any]
+"""A row by column; a column that is missing is as good as null."""
+
+LARGEST = 2**31 - 1
+"""The largest id of a partition."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group that was read.
+
+    Attributes:
+        name: How errors name it.
+        group_id: Its id.
+        cluster: The topics of its cluster.
+        roster: Who is in it; by id where somebody is static.
+        unnamed_members: Rows of members that lack a cluster, a group or a member id.
+    """
+
+    name: str
+    group_id: str
+    cluster: Cluster
+    roster: Roster
+    unnamed_members: int
+
+
+def read_clusters(rows: list[Row]) -> dict[str, Cluster]:
+    """The clusters by name."""
+    found = {}
+    for row in rows:
+        name = row.get("cluster")
+        if name is None:
+            raise IllegalArgumentError("clusters: a cluster has no name")
+        if name in found:
+            raise IllegalArgumentError(f"cluster '{name}' is given twice")
+        found[name] = Cluster(_read_topics(row.get("topics") or [], name))
+    return found
+
+
+def _read_topics(rows: list[Row | None], cluster: str) -> dict[str, Partitions]:
+    topics: dict[str, Partitions] = {}
+    twice = []
+    for given in rows:
+        row = given or {}
+        topic, count, racks = row.get("topic"), row.get("partitions"), row.get("racks")
+        if topic is None:
+            raise IllegalArgumentError(f"cluster '{cluster}': a topic has no name")
+        where = f"cluster '{cluster}', topic '{topic}'"
+        if count is None or count < 0:
+            raise IllegalArgumentError(f"{where}: partitions must be 0 or more, not {_shown(count)}")
+        if racks is not None and len(racks) != count:
+            raise IllegalArgumentError(f"{where}: racks are given for {len(racks)} partitions, and it has {count}")
+        on = tuple(frozenset(rack for rack in replicas or () if rack is not None) for replicas in racks or ())
+        if topic in topics:
+            twice.append(where)
+        topics[topic] = Partitions(count, on if any(on) else ())
+    if twice:
+        raise IllegalArgumentError(f"{twice[0]}: it is given twice")
+    return topics
+
+
+def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
+    """A group, in which nobody is twice; one without a cluster or an id has no members."""
+    cluster, group_id, members = row.get("cluster"), row.get("group_id"), row.get("members") or []
+    name = f"group '{group_id or ''}'" + (f" of cluster '{cluster}'" if cluster else "")
+    topics = clusters.get(cluster or "", Cluster())
+    if cluster is None or group_id is None:
+        return Group(name, group_id or "", topics, [], len(members))
+    shared = _read_shared(row.get("subscriptions") or [], name)
+    named = [member for member in members if member and member.get("member_id") is not None]
+    roster = [_read_member(member, shared, topics, name) for member in named]
+    if any(member.instance_id is not None for member in roster):
+        # Among members with the same instance id their order counts, and rows come in any.
+        roster = by_id(roster)
+    known = set()
+    for member in roster:
+        if member.id in known:
+            raise IllegalArgumentError(f"{name}: member '{member.id}' is given twice")
+        known.add(member.id)
+    return Group(name, group_id, topics, roster, len(members) - len(named))
+
+
+def _telling(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
+    """What tells what a member subscribes to: the number of a shared subscription, topics, or a pattern."""
+    topics = member.get("topics") if member.get("told", True) else None
+    return member.get("subscription"), topics, member.get("pattern")
+
+
+def _read_shared(rows: list[Row | None], owner: str) -> dict[int, frozenset[str]]:
+    """Subscriptions by number, which several members have."""
+    found: dict[int, frozenset[str]] = {}
+    for given in rows:
+        row = given or {}
+        topics, number = _names(row.get("topics") or [], owner), row.get("subscription")
+        if number is None:
+            raise IllegalArgumentError(f"{owner}: a subscription that members share has no number")
+        if number in found:
+            reason = "two subscriptions have the same hash, and members cannot be told apart"
+            raise IllegalArgumentError(f"{owner}: {reason}")
+        found[number] = topics
+    return found
+
+
+def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluster, group: str) -> Member:
+    id = row["member_id"]
+    owner = f"{group}: member '{id}'"
+    number, topics, pattern = _telling(row)
+    found = None
+    if pattern is not None:
+        if topics or number is not None:
+            raise IllegalArgumentError(f"{owner}: give topics or a pattern, not both: the pattern is '{pattern}'")
+        found = _read_pattern(pattern, row.get("dialect"), owner)
+        names = _matching(found, cluster, owner)
+    elif number is not None:
+        if number not in shared:
+            raise IllegalArgumentError(f"{owner}: its subscription is missing")
+        names = shared[number]
+    else:
+        names = _names(topics or [], owner)
+    tells = any(told is not None for told in (number, topics, pattern))
+    return Member(id, row.get("group_instance_id"), row.get("rack"), names, found, tells)
+
+
+def _read_pattern(pattern: str, dialect: str | None, owner: str) -> Pattern:
+    dialect = "java" if dialect is None else dialect
+    if dialect not in DIALECTS:
+        known = ", ".join(f"'{name}'" for name in DIALECTS)
+        raise IllegalArgumentError(f"{owner}: dialect must be one of {known}, not '{dialect}'")
+    return Pattern(pattern, dialect, owner=owner)
+
+
+def _matching(pattern: Pattern, cluster: Cluster, owner: str) -> frozenset[str]:
+    try:
+        return frozenset(cluster.matching(pattern))
+    except UnsupportedPatternError as error:
+        raise UnsupportedPatternError(error.reason, error.pattern, error.dialect, error.position, owner) from None
+
+
+def _names(topics: list[str | None], owner: str) -> frozenset[str]:
+    found = frozenset(topic for topic in topics if topic is not None)
+    if None in topics:
+        raise IllegalArgumentError(f"{owner}: a topic that is subscribed to is null")
+    return found
+
+
+def read_current(row: Row, owner: str) -> list[tuple[str, Run]]:
+    """What the members of a group have at present; rows without a member or a topic say nothing."""
+    if row.get("cluster") is None or row.get("group_id") is None:
+        return []
+    found = []
+    for given in row.get("current") or []:
+        held = given or {}
+        member, topic, start, count = (held.get(column) for column in ("member_id", "topic", "start", "count"))
+        if member is None or topic is None:
+            continue
+        if start is None or count is None or start < 0 or count <= 0 or start + count - 1 > LARGEST:
+            reason = f"start {_shown(start)} and count {_shown(count)} of topic '{topic}' are no run of partition ids"
+            raise IllegalArgumentError(f"{owner}: member '{member}': {reason}")
+        found.append((member, Run(topic, start, count)))
+    return found
+
+
+def _shown(number: int | None) -> str:
+    return "null" if number is None else str(number)

@@ -1,0 +1,186 @@
+"""What would be if: steps that change a group one after another, each followed by the rebalances that it brings."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from assignor.errors import IllegalArgumentError
+from assignor.model import java_order
+from assignor.reference.fleet.cluster import MOST_PARTITIONS, matches
+from assignor.reference.fleet.roster import Plan, kafka_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assignor.reference.fleet.cluster import Cluster
+    from assignor.reference.fleet.roster import Member, Roster
+
+Step = tuple[Any, ...]
+"""What is done, and its arguments."""
+
+
+class Course:
+    """A group while steps change it.
+
+    Attributes:
+        plan: The last assignment.
+        rebalances: How many rebalances there were.
+        moved: How many partitions went from one member to another, over all rebalances.
+    """
+
+    def __init__(self, cluster: Cluster, group_id: str, roster: Roster) -> None:
+        self.group_id = group_id
+        self.cluster = cluster
+        self.roster = list(roster)
+        self.plan = Plan.of(roster, cluster)
+        self.rebalances = 0
+        self.moved = 0
+        self._made = 0
+
+    def take(self, step: Step) -> None:
+        """One step; nothing happens to a group without members.
+
+        Raises:
+            IllegalArgumentError: A topic that somebody subscribes to would have over `MOST_PARTITIONS` partitions.
+        """
+        kind, *arguments = step
+        if self.roster:
+            STEPS[kind](self, *arguments)
+
+    def add_members(self, count: int) -> None:
+        """So many members come; they subscribe as most members do, and are like the last of these in Kafka's order."""
+        of_topics = Counter(member.topics for member in self.roster)
+        most = max(of_topics.values())
+        *_, like = [member for member in kafka_order(self.roster) if of_topics[member.topics] == most]
+        for _ in range(count):
+            id = self._another_id(like.id)
+            self.roster.append(like._replace(id=id, instance_id=None if like.instance_id is None else id))
+        if count:
+            self._rebalance()
+
+    def remove_members(self, count: int) -> None:
+        """So many members leave, the last ones in Kafka's order."""
+        ordered = kafka_order(self.roster)
+        stay = {member.id for member in ordered[: max(len(ordered) - count, 0)]}
+        self.roster = [member for member in self.roster if member.id in stay]
+        if count:
+            self._rebalance()
+
+    def multiply_partitions(self, factor: int) -> None:
+        """Every topic has so many times the partitions; 0 and 1 change nothing."""
+        self._change_topics(self.cluster.multiplied(factor))
+
+    def grow_partitions(self, topic: str, count: int) -> None:
+        """A topic has so many partitions; one that has more already stays as it is."""
+        self._change_topics(self.cluster.with_partitions(topic, count))
+
+    def set_racks(self, racks: list[str]) -> None:
+        """The members are on these racks, in Kafka's order in turn."""
+        if racks:
+            on = dict(zip((member.id for member in kafka_order(self.roster)), itertools.cycle(racks), strict=False))
+            self._change_each(lambda member: member._replace(rack=on[member.id]))
+            self._rebalance()
+
+    def add_topic(self, topic: str, count: int) -> None:
+        """There is a topic more, and everybody subscribes to it but for patterns that do not match it."""
+
+        def subscribed(member: Member) -> Member:
+            wanted = member.pattern is None or matches(member.pattern, topic)
+            return member._replace(topics=member.topics | {topic}, tells=True) if wanted else member
+
+        before = self.roster
+        self._change_each(subscribed)
+        self._change_topics(self.cluster.with_topic(topic, count), subscribed_otherwise=before != self.roster)
+
+    def make_static(self) -> None:
+        """Every member gets an instance id, which is its member id, unless it has one."""
+        if any(member.instance_id is None for member in self.roster):
+            self._change_each(lambda m: m if m.instance_id is not None else m._replace(instance_id=m.id))
+            self._rebalance()
+
+    def rolling_restart(self, instance_ids: bool | None = None) -> None:
+        """Every member restarts, in Kafka's order.
+
+        With an instance id nothing happens; without one it leaves and comes back under another id. `instance_ids` says
+        for all whether they have one.
+        """
+        for member in kafka_order(self.roster):
+            if member.instance_id is not None if instance_ids is None else instance_ids:
+                continue
+            place = self.roster.index(member)
+            del self.roster[place]
+            self._rebalance()
+            self.roster.insert(place, member._replace(id=self._another_id(member.id)))
+            self._rebalance()
+
+    def _another_id(self, id: str) -> str:
+        self._made += 1
+        return another_id(self.group_id, id, self._made)
+
+    def _change_each(self, change: Callable[[Member], Member]) -> None:
+        self.roster = [change(member) for member in self.roster]
+
+    def _change_topics(self, cluster: Cluster, *, subscribed_otherwise: bool = False) -> None:
+        """Members are told of other topics only where these are theirs."""
+        self.cluster = cluster
+        wanted = frozenset[str]().union(*(member.topics for member in self.roster))
+        counts = {topic: cluster.topics[topic].count for topic in wanted & cluster.topics.keys()}
+        before = {topic: found.count for topic, found in self.plan.topics.items()}
+        for topic, count in sorted(counts.items(), key=lambda entry: java_order(entry[0])):
+            if count > MOST_PARTITIONS and count != before.get(topic):
+                reason = f"topic '{topic}' would have {count} partitions, and {MOST_PARTITIONS} can be planned"
+                raise IllegalArgumentError(reason)
+        if subscribed_otherwise or counts != before:
+            self._rebalance()
+
+    def _rebalance(self) -> None:
+        later = Plan.of(self.roster, self.cluster)
+        self.rebalances += 1
+        self.moved += self.plan.moved(later)
+        self.plan = later
+
+
+STEPS: dict[str, Callable[..., None]] = {
+    "add_members": Course.add_members,
+    "remove_members": Course.remove_members,
+    "multiply_partitions": Course.multiply_partitions,
+    "grow_partitions": Course.grow_partitions,
+    "set_racks": Course.set_racks,
+    "add_topic": Course.add_topic,
+    "make_static": Course.make_static,
+    "rolling_restart": Course.rolling_restart,
+}
+
+
+def another_id(group_id: str, id: str, number: int) -> str:
+    """An id as that client would have another time: its own beginning, and then an end that nobody can foretell.
+
+    The beginning is all but the UUID that ends the id, where one does; `number` says how many ids were made before.
+
+    Example:
+        >>> another_id("g", "app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11", 1) == another_id("g", "app", 1)
+        False
+        >>> another_id("g", "app", 1)[:4]
+        'app-'
+    """
+    seed = f"{group_id}\0{id}\0{number}".encode()
+    high = fnv(0xCBF2_9CE4_8422_2325, seed)
+    low = fnv(high, seed)
+    beginning = UUID.sub("", id) if UUID.search(id) else f"{id}-"
+    return (
+        f"{beginning}{high >> 32:08x}-{high >> 16 & 0xFFFF:04x}-4{high & 0xFFF:03x}"
+        f"-{low >> 48 & 0x3FFF | 0x8000:04x}-{low & 0xFFFF_FFFF_FFFF:012x}"
+    )
+
+
+UUID = re.compile(r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
+
+
+def fnv(state: int, data: bytes) -> int:
+    """FNV-1a of 64 bits, from a state on."""
+    for byte in data:
+        state = (state ^ byte) * 0x0100_0000_01B3 % 2**64
+    return state

@@ -1,0 +1,111 @@
+//! The topics of one cluster: as they are, and as they would be.
+
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::error::MatchError;
+use crate::group::{Ids, Partitions, Topics};
+use crate::matching::catalog::{Catalog, can_be_tried};
+use crate::matching::pattern::Pattern;
+
+/// A cluster's topics, where groups find what they subscribe to.
+#[derive(Default)]
+pub struct Cluster {
+    topics: Topics,
+    catalog: OnceLock<Catalog>,
+}
+
+impl Cluster {
+    /// A cluster with these topics.
+    #[must_use]
+    pub fn new(topics: Topics) -> Self {
+        Self { topics, catalog: OnceLock::new() }
+    }
+
+    /// The topics.
+    #[must_use]
+    pub fn topics(&self) -> &Topics {
+        &self.topics
+    }
+
+    /// The topics that a pattern matches, in Java's order; names that Kafka could not have are left out.
+    ///
+    /// # Errors
+    ///
+    /// Where that takes too many steps.
+    pub fn matching(&self, pattern: &Pattern) -> Result<Vec<u32>, MatchError> {
+        let names = self.topics.names();
+        let catalog = self.catalog.get_or_init(|| Catalog::new(names.iter().filter(|name| can_be_tried(name))));
+        let found = pattern.select(catalog, &mut || true)?;
+        let number = |number: &u32| self.topics.number(std::str::from_utf8(catalog.bytes(*number)).unwrap_or_default());
+        let mut found: Vec<u32> = found.iter().filter_map(number).collect();
+        found.sort_unstable();
+        Ok(found)
+    }
+}
+
+/// What would be different about the topics of a cluster.
+#[derive(Debug, Clone)]
+pub struct Changed {
+    /// Each topic has so many times the partitions.
+    factor: u64,
+    /// But these have so many, new ones among them.
+    counts: FxHashMap<String, u64>,
+}
+
+impl Default for Changed {
+    fn default() -> Self {
+        Self { factor: 1, counts: FxHashMap::default() }
+    }
+}
+
+impl Changed {
+    /// Each topic gets so many times the partitions that it has by now; 0 and 1 change nothing.
+    pub fn multiply(&mut self, factor: u32) {
+        let factor = u64::from(factor.max(1));
+        self.factor = self.factor.saturating_mul(factor);
+        self.counts.values_mut().for_each(|count| *count = count.saturating_mul(factor));
+    }
+
+    /// A topic gets so many partitions, if there is such a topic and it has no more by now.
+    pub fn grow(&mut self, cluster: &Cluster, topic: &str, count: u32) {
+        if let Some(now) = self.count(cluster, topic) {
+            self.counts.insert(topic.to_owned(), now.max(u64::from(count)));
+        }
+    }
+
+    /// There is a topic more, unless there is one of that name by now.
+    pub fn add(&mut self, cluster: &Cluster, topic: &str, count: u32) {
+        if self.count(cluster, topic).is_none() {
+            self.counts.insert(topic.to_owned(), u64::from(count));
+        }
+    }
+
+    /// How many partitions a topic of the cluster would have; None if there still is no such topic.
+    #[must_use]
+    pub fn count(&self, cluster: &Cluster, topic: &str) -> Option<u64> {
+        let found = || {
+            let number = cluster.topics.number(topic)? as usize;
+            Some((cluster.topics.partitions()[number].ids.len() as u64).saturating_mul(self.factor))
+        };
+        self.counts.get(topic).copied().or_else(found)
+    }
+
+    /// The partitions that a topic of the cluster would have; None if there still is no such topic.
+    #[must_use]
+    pub fn partitions(&self, cluster: &Cluster, topic: &str) -> Option<Partitions> {
+        let count = u32::try_from(self.count(cluster, topic)?).unwrap_or(u32::MAX);
+        let found = cluster.topics.number(topic).map(|number| &cluster.topics.partitions()[number as usize]);
+        Some(found.map_or_else(|| Partitions::counted(count), |found| grown(found, count)))
+    }
+}
+
+/// More partitions; what is added is placed on racks as the ones before are, over and over.
+fn grown(partitions: &Partitions, count: u32) -> Partitions {
+    if partitions.ids.len() == count as usize {
+        return partitions.clone();
+    }
+    let racks = partitions.racks.as_ref().map(|sets| sets.iter().copied().cycle().take(count as usize).collect());
+    Partitions { ids: Ids::Count(count), racks }
+}

@@ -1,0 +1,171 @@
+//! What changes hands between an assignment that stands and a plan.
+
+use rustc_hash::FxHashMap;
+
+use crate::group::java_order;
+use crate::plan::Plan;
+
+/// A run of partitions that a member has.
+#[derive(Debug, Clone, Copy)]
+pub struct Holding<'a> {
+    /// The member.
+    pub member: &'a str,
+    /// The topic.
+    pub topic: &'a str,
+    /// The first id.
+    pub start: i32,
+    /// How many ids.
+    pub count: i32,
+}
+
+/// A run of partitions that goes from one member to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move<'a> {
+    /// The topic.
+    pub topic: &'a str,
+    /// The first id.
+    pub start: i32,
+    /// How many ids.
+    pub count: i32,
+    /// Who has them; None where nobody does.
+    pub from: Option<&'a str>,
+    /// Who is to have them; None where nobody is.
+    pub to: Option<&'a str>,
+}
+
+/// One past the last id, and who has the run that begins with the first.
+type Run<'a> = (i64, i64, &'a str);
+
+/// What changes hands, by topic in Java's order and then by id; holdings come in any order and may overlap.
+///
+/// Of a partition that several members have, each of them but the one that is to have it gives it up.
+#[must_use]
+pub fn moves<'a>(current: &[Holding<'a>], plan: &'a Plan) -> Vec<Move<'a>> {
+    let mut of_topics: FxHashMap<&str, (Vec<Run<'a>>, Vec<Run<'a>>)> = FxHashMap::default();
+    for holding in current {
+        let start = i64::from(holding.start);
+        let run = (start, start + i64::from(holding.count), holding.member);
+        of_topics.entry(holding.topic).or_default().0.push(run);
+    }
+    for (number, topic) in (0..).zip(plan.topics().iter()) {
+        let spans = plan.owners_of(number);
+        let runs = spans
+            .iter()
+            .map(|(span, member)| (i64::from(span.start), span.end(), plan.members().get(*member as usize)));
+        if !spans.is_empty() {
+            of_topics.entry(topic).or_default().1.extend(runs);
+        }
+    }
+    let mut of_topics: Vec<_> = of_topics.into_iter().collect();
+    of_topics.sort_unstable_by(|(left, _), (right, _)| java_order(left, right));
+    let mut found = Vec::new();
+    for (topic, (mut before, after)) in of_topics {
+        before.sort_unstable_by_key(|(start, end, _)| (*start, *end));
+        sweep(topic, &before, &after, &mut found);
+    }
+    found
+}
+
+/// Goes through the ids of a topic; runs in `before` are ordered by start, those in `after` also do not overlap.
+fn sweep<'a>(topic: &'a str, before: &[Run<'a>], after: &[Run<'a>], found: &mut Vec<Move<'a>>) {
+    let mut edges: Vec<i64> = before.iter().chain(after).flat_map(|(start, end, _)| [*start, *end]).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let (mut next_before, mut next_after) = (0, 0);
+    let mut holders: Vec<Run<'a>> = Vec::new();
+    // The moves that end where the next piece begins.
+    let mut open: Vec<usize> = Vec::new();
+    for edge in edges.windows(2) {
+        let (start, end) = (edge[0], edge[1]);
+        holders.retain(|(_, until, _)| *until > start);
+        while before.get(next_before).is_some_and(|(begin, ..)| *begin <= start) {
+            holders.push(before[next_before]);
+            next_before += 1;
+        }
+        while after.get(next_after).is_some_and(|(_, until, _)| *until <= start) {
+            next_after += 1;
+        }
+        let to = after.get(next_after).filter(|(begin, ..)| *begin <= start).map(|(.., member)| *member);
+        let mut givers: Vec<Option<&str>> = holders.iter().map(|(.., member)| Some(*member)).collect();
+        givers.sort_unstable();
+        givers.dedup();
+        if givers.is_empty() {
+            givers.push(None);
+        }
+        let mut still_open = Vec::new();
+        for from in givers.into_iter().filter(|from| *from != to) {
+            // More ids than int32 counts, which are all that there can be, take two moves.
+            let whole = |run: &Move<'_>| i32::try_from(end - i64::from(run.start)).ok();
+            let same = open.iter().copied().find(|number| (found[*number].from, found[*number].to) == (from, to));
+            let same = same.and_then(|number| Some((number, whole(&found[number])?)));
+            let number = same.map_or(found.len(), |(number, _)| number);
+            match same {
+                Some((number, count)) => found[number].count = count,
+                None => found.push(Move { topic, start: start as i32, count: (end - start) as i32, from, to }),
+            }
+            still_open.push(number);
+        }
+        open = still_open;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::group::{Group, Partitions, Racks, Topics};
+    use crate::range;
+
+    fn plan(members: &[&str], partitions: u32) -> Plan {
+        let topics = Topics::new([("t", Partitions::counted(partitions))], Racks::default());
+        let mut group = Group::new(Arc::new(topics), members.len());
+        let class = group.class(&mut vec![0]);
+        for member in members {
+            group.push(member, class, None, None);
+        }
+        range::assign(&Arc::new(group), false)
+    }
+
+    fn shown(current: &[(&str, &str, i32, i32)], plan: &Plan) -> Vec<String> {
+        let holding = |(member, topic, start, count)| Holding { member, topic, start, count };
+        let current: Vec<Holding<'_>> = current.iter().copied().map(holding).collect();
+        let show = |run: Move<'_>| {
+            let [from, to] = [run.from, run.to].map(|member| member.unwrap_or("-"));
+            format!("{} {}+{} {from}>{to}", run.topic, run.start, run.count)
+        };
+        moves(&current, plan).into_iter().map(show).collect()
+    }
+
+    #[test]
+    fn what_stays_is_not_told_and_runs_that_go_the_same_way_are_one() {
+        let plan = plan(&["a", "b"], 6);
+
+        assert_eq!(Vec::<String>::new(), shown(&[("b", "t", 3, 3), ("a", "t", 2, 1), ("a", "t", 0, 2)], &plan));
+        assert_eq!(vec!["t 2+1 b>a"], shown(&[("a", "t", 0, 2), ("b", "t", 2, 4)], &plan));
+        assert_eq!(
+            vec!["t 0+3 b>a", "t 3+3 a>b"],
+            shown(&[("b", "t", 0, 1), ("b", "t", 1, 2), ("a", "t", 3, 3)], &plan)
+        );
+    }
+
+    #[test]
+    fn what_nobody_has_and_what_nobody_is_to_have_is_told_too() {
+        let plan = plan(&["a"], 2);
+
+        assert_eq!(
+            vec!["s 7+1 a>-", "t 0+1 ->a", "t 2+3 x>-"],
+            shown(&[("a", "t", 1, 1), ("x", "t", 2, 3), ("a", "s", 7, 1)], &plan)
+        );
+    }
+
+    #[test]
+    fn all_who_have_a_partition_give_it_up_but_who_is_to_have_it() {
+        let plan = plan(&["a", "b"], 4);
+
+        assert_eq!(
+            vec!["t 0+2 b>a", "t 1+1 c>a", "t 2+1 c>b"],
+            shown(&[("a", "t", 0, 2), ("b", "t", 0, 4), ("c", "t", 1, 2), ("b", "t", 1, 1)], &plan)
+        );
+    }
+}

@@ -1,0 +1,70 @@
+"""Groups of one member whose bytes a test chooses, which no client would send: a broker passes them on unread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kio.schema.errors import ErrorCode
+from kio.schema.join_group.v9 import JoinGroupRequest, JoinGroupResponse
+from kio.schema.join_group.v9.request import JoinGroupRequestProtocol
+from kio.schema.share_group_heartbeat.v1 import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from kio.schema.sync_group.v5 import SyncGroupRequest, SyncGroupResponse
+from kio.schema.sync_group.v5.request import SyncGroupRequestAssignment
+from kio.schema.types import GroupId, TopicName
+from kio.static.primitive import i32
+
+from broker.admin import RefusedError
+from broker.connection import milliseconds
+
+if TYPE_CHECKING:
+    from broker.connection import Connection
+
+__all__ = ["join", "join_share", "sync"]
+
+
+def join(connection: Connection, group: str, metadata: bytes, protocol_type: str = "consumer") -> str:
+    """Have a static member begin a generation, and give its id; it is to be synced within a minute."""
+    request = JoinGroupRequest(
+        group_id=GroupId(group),
+        session_timeout=milliseconds(60_000),
+        rebalance_timeout=milliseconds(60_000),
+        member_id="",
+        group_instance_id="only",
+        protocol_type=protocol_type,
+        protocols=(JoinGroupRequestProtocol(name="range", metadata=metadata),),
+    )
+    answer = connection.ask(request, JoinGroupResponse)
+    _check(answer.error_code)
+    return answer.member_id
+
+
+def sync(
+    connection: Connection, group: str, member_id: str, assignment: bytes, protocol_type: str = "consumer"
+) -> None:
+    """Have the member of the first generation give itself these bytes."""
+    request = SyncGroupRequest(
+        group_id=GroupId(group),
+        generation_id=i32(1),
+        member_id=member_id,
+        group_instance_id="only",
+        protocol_type=protocol_type,
+        protocol_name="range",
+        assignments=(SyncGroupRequestAssignment(member_id=member_id, assignment=assignment),),
+    )
+    _check(connection.ask(request, SyncGroupResponse).error_code)
+
+
+def join_share(connection: Connection, group: str, member_id: str, topic: str) -> None:
+    """Have a member join a share group."""
+    request = ShareGroupHeartbeatRequest(
+        group_id=GroupId(group),
+        member_id=member_id,
+        member_epoch=i32(0),
+        subscribed_topic_names=(TopicName(topic),),
+    )
+    _check(connection.ask(request, ShareGroupHeartbeatResponse).error_code)
+
+
+def _check(code: ErrorCode) -> None:
+    if code != ErrorCode.none:
+        raise RefusedError(code)

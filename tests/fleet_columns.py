@@ -1,0 +1,108 @@
+"""Columns of fleets for both engines, written shortly, and what each engine says of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from assignor import _core, errors
+from assignor.reference import fleet as reference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Row = dict[str, Any]
+Clusters: TypeAlias = type[_core.Clusters] | type[reference.Clusters]
+Racks = list[list[str | None] | None]
+
+ENGINES: dict[str, Clusters] = {"rust": _core.Clusters, "reference": reference.Clusters}
+
+TEXTS = pa.list_(pa.string())
+TOPICS = pa.struct([("topic", pa.string()), ("partitions", pa.int32()), ("racks", pa.list_(TEXTS))])
+CLUSTERS = pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(TOPICS))]))
+MEMBERS = pa.struct(
+    [
+        ("member_id", pa.string()),
+        ("group_instance_id", pa.string()),
+        ("rack", pa.string()),
+        ("topics", TEXTS),
+        ("pattern", pa.string()),
+        ("dialect", pa.string()),
+        ("subscription", pa.int64()),
+    ]
+)
+SUBSCRIPTIONS = pa.struct([("subscription", pa.int64()), ("topics", TEXTS)])
+CURRENT = pa.struct([("member_id", pa.string()), ("topic", pa.string()), ("start", pa.int32()), ("count", pa.int32())])
+GROUPS = pa.struct(
+    [
+        ("cluster", pa.string()),
+        ("group_id", pa.string()),
+        ("members", pa.list_(MEMBERS)),
+        ("subscriptions", pa.list_(SUBSCRIPTIONS)),
+        ("current", pa.list_(CURRENT)),
+    ]
+)
+
+
+def cluster(topics: Mapping[str, int | Racks], name: str = "c") -> Row:
+    """A cluster whose topics have so many partitions, or partitions on these racks."""
+    rows = [
+        {"topic": topic, "partitions": given, "racks": None}
+        if isinstance(given, int)
+        else {"topic": topic, "partitions": len(given), "racks": given}
+        for topic, given in topics.items()
+    ]
+    return {"cluster": name, "topics": rows}
+
+
+def clusters(*rows: Row) -> pa.Array:
+    """The column of clusters: one list."""
+    return pa.array([list(rows)], CLUSTERS)
+
+
+def member(id: str | None, *topics: str, **columns: Any) -> Row:
+    """A member with topics, or with what else its columns say."""
+    return {"member_id": id, "topics": list(topics) if topics else None, **columns}
+
+
+def group(*members: Row | None, id: str | None = "g", cluster: str | None = "c", **columns: Any) -> Row:
+    """A group; `current` has tuples of member, topic, start and count."""
+    current = [dict(zip(CURRENT.names, run, strict=True)) for run in columns.pop("current", ())]
+    return {"cluster": cluster, "group_id": id, "members": list(members), "current": current, **columns}
+
+
+def groups(*rows: Row | None) -> pa.Array:
+    """The column of groups."""
+    return pa.array(list(rows), GROUPS)
+
+
+def ask(engine: str, verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) -> list[Any]:
+    """What an engine answers, a row per group."""
+    found: list[Any] = answer(engine, verb, clusters(*known), groups(*asked), *arguments).to_pylist()
+    return found
+
+
+def answer(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any, **options: Any) -> pa.Array:
+    """The same as one column, of columns."""
+    found = [pa.array(column) for column in getattr(ENGINES[engine](known), verb)(asked, *arguments, **options)]
+    return pa.concat_arrays(found) if found else pa.nulls(0)
+
+
+class Said(NamedTuple):
+    """What an engine says: a column of a type, or an error of a class; the message without the name of a type."""
+
+    type: str
+    answer: Any
+
+
+def said(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any) -> Said:
+    """What an engine says; only errors that the package raises on purpose count."""
+    try:
+        found = answer(engine, verb, known, asked, *arguments)
+    except errors.WrongTypeError as error:
+        return Said("WrongTypeError", re.sub(r", not .*", "", str(error), flags=re.DOTALL))
+    except errors.AssignorError as error:
+        return Said(type(error).__name__, str(error))
+    return Said(str(found.type), found.to_pylist())

@@ -1,0 +1,133 @@
+"""Fleets as plain rows: drawn ones, what `assign` says of each group, and assignments by member."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from assignor import PartitionInfo, Subscription, assign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TOPICS = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("topic", pa.string()),
+        ("partitions", pa.int32()),
+        ("racks", pa.list_(pa.list_(pa.string()))),
+    ]
+)
+MEMBERS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("cluster", "group_id", "member_id", "group_instance_id", "rack")),
+        ("topics", pa.list_(pa.string())),
+        ("pattern", pa.string()),
+        ("dialect", pa.string()),
+    ]
+)
+ASSIGNMENTS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("cluster", "group_id", "member_id", "topic")),
+        ("start", pa.int32()),
+        ("count", pa.int32()),
+    ]
+)
+
+Row = dict[str, Any]
+Owned = dict[tuple[Any, Any], dict[str, list[tuple[str, int]]]]
+"""By cluster and group, and then by member, the partitions; members without any are left out."""
+
+RACKS = ["r0", "r1", "r2", None]
+PATTERNS = [("java", "orders.*"), ("re2j", ".*-eu"), ("librdkafka", "^pay"), ("python", "ord"), ("java", "nothing")]
+
+
+def draw(groups: int, seed: int) -> tuple[list[Row], list[Row]]:
+    """Topics of three clusters, and the members of so many groups in them, nasty in every way that has an answer."""
+    dice = random.Random(seed)
+    topics: list[Row] = [
+        {"cluster": cluster, "topic": f"{kind}-{number}{end}", "partitions": count, "racks": _racks(dice, count)}
+        for cluster in ("eu", "us", "größe")
+        for kind in ("orders", "payments", "\U0001f600" if cluster == "größe" else "mail")
+        for number in range(6)
+        for end in ("", "-eu")
+        for count in [dice.choice([0, 1, 2, 3, 7, 12, 12, 50])]
+    ]
+    topics = [topic for topic in topics if topic["topic"].isascii() or topic["cluster"] == "größe"]
+    members = [row for number in range(groups) for row in _members(dice, f"group-{number}", topics)]
+    return topics, members
+
+
+def _racks(dice: random.Random, count: int) -> list[list[str | None]] | None:
+    if dice.random() < 0.5:
+        return None
+    return [dice.choices(RACKS, k=dice.randint(0, 3)) for _ in range(count)]
+
+
+def _members(dice: random.Random, group_id: str, topics: list[Row]) -> Iterable[Row]:
+    cluster = dice.choice(["eu", "us", "größe", "unknown"])
+    names = [topic["topic"] for topic in topics if topic["cluster"] == cluster] + ["gone"]
+    # Patterns are tried on names that Kafka could have, and a third cluster has others.
+    may_have_patterns = cluster in ("eu", "us") and dice.random() < 0.3
+    subscriptions = [dice.sample(names, dice.randint(0, min(len(names), 14))) for _ in range(dice.randint(1, 3))]
+    for number in range(dice.choice([1, 1, 2, 3, 5, 8, 20])):
+        row: Row = {"cluster": cluster, "group_id": group_id, "member_id": f"{dice.choice('abé')}-{number}"}
+        row["group_instance_id"] = (
+            f"static-{number // 2 if dice.random() < 0.1 else number}" if dice.random() < 0.3 else None
+        )
+        row["rack"] = dice.choice([*RACKS, "", "elsewhere"])
+        row["topics"], row["pattern"], row["dialect"] = dice.choice(subscriptions), None, None
+        if may_have_patterns and dice.random() < 0.5:
+            row["dialect"], row["pattern"] = dice.choice(PATTERNS)
+            row["topics"] = None
+        yield row
+
+
+def partitions_per_topic(topics: Iterable[Row]) -> dict[str, dict[str, int | list[PartitionInfo]]]:
+    """By cluster what `assign` takes."""
+    found: dict[str, dict[str, int | list[PartitionInfo]]] = defaultdict(dict)
+    for row in topics:
+        racks = row.get("racks")
+        partitions = (
+            [PartitionInfo(number, tuple(on)) for number, on in enumerate(racks)] if racks else row["partitions"]
+        )
+        found[row["cluster"]][row["topic"]] = partitions
+    return found
+
+
+def subscriptions(members: Iterable[Row]) -> dict[tuple[str, str], dict[str, Subscription]]:
+    """By cluster and group what `assign` takes, with members in the order of their ids."""
+    found: dict[tuple[str, str], dict[str, Subscription]] = defaultdict(dict)
+    for row in sorted(members, key=lambda row: str(row["member_id"]).encode("utf-16-be")):
+        pattern = {"pattern": row["pattern"], "dialect": row["dialect"] or "java"} if row.get("pattern") else {}
+        found[row["cluster"], row["group_id"]][row["member_id"]] = Subscription(
+            topics=row.get("topics") or (),
+            group_instance_id=row.get("group_instance_id"),
+            rack=row.get("rack"),
+            **pattern,
+        )
+    return found
+
+
+def assigned(topics: Iterable[Row], members: Iterable[Row]) -> Owned:
+    """What `assign` says, called group by group."""
+    of_clusters = partitions_per_topic(topics)
+    found: Owned = {}
+    for (cluster, group_id), of_group in subscriptions(members).items():
+        answer = assign(of_clusters.get(cluster, {}), of_group)
+        # Plain tuples, as spans are turned into.
+        owned = {member: [(topic, number) for topic, number in ids] for member, ids in answer.items() if ids}
+        found[cluster, group_id] = {member: sorted(ids) for member, ids in owned.items()}
+    return {group: owned for group, owned in found.items() if owned}
+
+
+def owned(spans: Iterable[Row]) -> Owned:
+    """The partitions that spans stand for; one that stands in two spans of a member is there twice."""
+    found: Owned = defaultdict(lambda: defaultdict(list))
+    for row in spans:
+        ids = range(row["start"], row["start"] + row["count"])
+        found[row["cluster"], row["group_id"]][row["member_id"]].extend((row["topic"], number) for number in ids)
+    return {group: {member: sorted(ids) for member, ids in of_group.items()} for group, of_group in found.items()}

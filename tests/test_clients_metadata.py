@@ -1,0 +1,343 @@
+"""Metadata of three clients, in their own classes, becomes `partitions_per_topic` with the racks of the replicas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiokafka.cluster import ClusterMetadata as AiokafkaMetadata
+from aiokafka.protocol.metadata import MetadataResponse_v5
+from confluent_kafka import KafkaError, Node, TopicPartitionInfo, Uuid
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # documented there, and not marked as exported
+    BrokerMetadata,
+    ClusterMetadata,
+    DescribeClusterResult,
+    PartitionMetadata,
+    TopicDescription,
+    TopicMetadata,
+)
+from kafka.cluster import ClusterMetadata as KafkaPythonMetadata
+from kafka.protocol.metadata import MetadataResponse
+
+import assignor
+from assignor import PartitionInfo, assign
+from assignor.clients import aiokafka, confluent, kafka_python
+from assignor.errors import IllegalArgumentError, MissingDependencyError, NullArgumentError, WrongTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Racks = dict[int, str | None]
+Topics = dict[str, dict[int, list[int]]]
+
+RACKS: Racks = {1: "r1", 2: "r2", 3: None}
+TOPICS: Topics = {
+    "payments": {1: [2, 3], 0: [1, 2], 2: [3, 1]},
+    "orders": {0: [3]},
+    "__consumer_offsets": {0: [1], 1: [2]},
+}
+ERRORS = {"fresh": 5}
+PAYMENTS = [
+    PartitionInfo(0, ("r1", "r2")),
+    PartitionInfo(1, ("r2", None)),
+    PartitionInfo(2, (None, "r1")),
+]
+
+
+def of_kafka_python(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    broker, topic = MetadataResponse.MetadataResponseBroker, MetadataResponse.MetadataResponseTopic
+    partition = topic.MetadataResponsePartition
+    rows = [
+        topic(
+            version=8,
+            error_code=0,
+            name=name,
+            is_internal=name.startswith("__"),
+            partitions=[
+                partition(
+                    version=8,
+                    error_code=0,
+                    partition_index=id,
+                    leader_id=replicas[0],
+                    leader_epoch=0,
+                    replica_nodes=replicas,
+                    isr_nodes=replicas,
+                    offline_replicas=[],
+                )
+                for id, replicas in partitions.items()
+            ],
+        )
+        for name, partitions in topics.items()
+    ]
+    rows += [
+        topic(version=8, error_code=code, name=name, is_internal=False, partitions=[]) for name, code in errors.items()
+    ]
+    response = MetadataResponse(
+        version=8,
+        throttle_time_ms=0,
+        brokers=[broker(version=8, node_id=id, host="h", port=1, rack=rack) for id, rack in racks.items()],
+        cluster_id="c",
+        controller_id=1,
+        topics=rows,
+    )
+    metadata = KafkaPythonMetadata()
+    for name in errors:
+        metadata.add_topic(name)  # errors of other topics are not kept
+    metadata.update_metadata(response)
+    return {"metadata": metadata}
+
+
+def of_kafka_python_s_admin(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    """The dicts of `describe_topics()` and `describe_cluster()`, as a broker's answer becomes them."""
+    described: list[dict[str, Any]] = [
+        {
+            "error_code": 0,
+            "name": name,
+            "partitions": [{"partition_index": id, "replica_nodes": of} for id, of in partitions.items()],
+        }
+        for name, partitions in topics.items()
+    ]
+    described += [{"error_code": code, "name": name, "partitions": []} for name, code in errors.items()]
+    return {
+        "metadata": described,
+        "cluster": {"brokers": [{"broker_id": id, "rack": rack} for id, rack in racks.items()]},
+    }
+
+
+def aiokafka_s_response(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> Any:
+    rows: list[Any] = [
+        (0, name, name.startswith("__"), [(0, id, of[0], of, of, []) for id, of in partitions.items()])
+        for name, partitions in topics.items()
+    ]
+    rows += [(code, name, False, []) for name, code in errors.items()]
+    return MetadataResponse_v5(0, [(id, "h", 1, rack) for id, rack in racks.items()], "c", 1, rows)
+
+
+def of_aiokafka(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    metadata = AiokafkaMetadata()
+    metadata.update_metadata(aiokafka_s_response(racks, topics, errors))
+    return {"metadata": metadata}
+
+
+def of_aiokafka_s_admin(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    cluster = aiokafka_s_response(racks, topics, errors).to_object()
+    return {"metadata": cluster.pop("topics"), "cluster": cluster}
+
+
+def of_confluent(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    metadata = ClusterMetadata()
+    for id in racks:
+        metadata.brokers[id] = BrokerMetadata()
+    for name, partitions in topics.items():
+        topic = metadata.topics[name] = TopicMetadata()
+        for id, replicas in partitions.items():
+            partition = topic.partitions[id] = PartitionMetadata()
+            partition.id, partition.replicas = id, replicas
+    for name, code in errors.items():
+        topic = metadata.topics[name] = TopicMetadata()
+        topic.error = KafkaError(code)
+    nodes = [Node(id, "h", 1, rack) for id, rack in racks.items()]
+    return {"metadata": metadata, "cluster": DescribeClusterResult(nodes[0], nodes)}
+
+
+def of_confluent_s_descriptions(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    del errors  # there a topic with an error is an exception
+    nodes = {id: Node(id, "h", 1, rack) for id, rack in racks.items()}
+    return {
+        "metadata": {
+            name: TopicDescription(
+                name,
+                Uuid(0, 0),
+                name.startswith("__"),
+                [
+                    TopicPartitionInfo(id, nodes[of[0]], [nodes[broker] for broker in of], [])
+                    for id, of in partitions.items()
+                ],
+            )
+            for name, partitions in topics.items()
+        }
+    }
+
+
+Given = tuple["Callable[..., dict[str, Any]]", "Callable[[Racks, Topics, Mapping[str, int]], dict[str, Any]]"]
+
+ORDERED: list[Given] = [
+    (kafka_python.partitions_per_topic, of_kafka_python_s_admin),
+    (aiokafka.partitions_per_topic, of_aiokafka),
+    (aiokafka.partitions_per_topic, of_aiokafka_s_admin),
+    (confluent.partitions_per_topic, of_confluent),
+    (confluent.partitions_per_topic, of_confluent_s_descriptions),
+]
+"""Each reader with what it is given, where that tells the replicas' order."""
+
+ALL: list[Given] = [*ORDERED, (kafka_python.partitions_per_topic, of_kafka_python)]
+
+
+def name_of(value: object) -> str:
+    return getattr(value, "__name__", "") + " of " + getattr(value, "__module__", "").rpartition(".")[2]
+
+
+@pytest.mark.parametrize(("read", "given"), ORDERED, ids=name_of)
+def test_each_replica_has_its_rack(read: Any, given: Any) -> None:
+    found = read(**given(RACKS, TOPICS, {}))
+
+    assert PAYMENTS == found["payments"]
+    assert [PartitionInfo(0, (None,))] == found["orders"]
+
+
+def test_in_kafka_pythons_metadata_the_racks_are_in_the_order_of_the_brokers() -> None:
+    found = kafka_python.partitions_per_topic(**of_kafka_python(RACKS, TOPICS, {}))
+
+    partitions = found["payments"]
+    assert isinstance(partitions, list)
+    assert [("r1", "r2"), ("r2", None), ("r1", None)] == [info.racks for info in partitions]
+
+
+@pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
+def test_without_any_rack_a_count_is_enough(read: Any, given: Any) -> None:
+    found = read(**given(dict.fromkeys(RACKS), TOPICS, {}))
+
+    assert [("__consumer_offsets", 2), ("orders", 1), ("payments", 3)] == list(found.items())
+
+
+@pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
+def test_ids_with_a_gap_are_listed(read: Any, given: Any) -> None:
+    found = read(**given({1: None}, {"orders": {4: [1], 0: [1]}}, {}))
+
+    assert [0, 4] == [info.partition for info in found["orders"]]
+    assert [("orders", 0), ("orders", 4)] == assign(found, {"m": ["orders"]})["m"]
+
+
+@pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
+def test_an_empty_rack_is_a_rack(read: Any, given: Any) -> None:
+    found = read(**given({1: ""}, {"orders": {0: [1]}}, {}))
+
+    assert [PartitionInfo(0, ("",))] == found["orders"]
+
+
+@pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
+def test_topics_are_given_as_they_are_asked_for(read: Any, given: Any) -> None:
+    found = read(**given(RACKS, TOPICS, {}), topics=iter(["payments", "orders", "payments"]))
+
+    assert ["payments", "orders"] == list(found)
+
+
+@pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
+def test_a_topic_that_is_not_there_is_named(read: Any, given: Any) -> None:
+    with pytest.raises(IllegalArgumentError, match=r"^topic 'paymnets': the metadata does not have it; leave it out"):
+        read(**given(RACKS, TOPICS, {}), topics=["orders", "paymnets"])
+
+
+@pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
+def test_a_topic_with_an_error_is_left_out_unless_it_is_asked_for(read: Any, given: Any) -> None:
+    whole = given(RACKS, TOPICS, ERRORS)
+
+    assert sorted(TOPICS) == list(read(**whole))
+    with pytest.raises(IllegalArgumentError, match=r"^topic 'fresh': the"):
+        read(**whole, topics=["fresh"])
+
+
+@pytest.mark.parametrize(
+    ("read", "given"), [each for each in ORDERED if each[1] not in (of_aiokafka, of_confluent_s_descriptions)]
+)
+def test_the_error_is_told_where_the_metadata_has_it(read: Any, given: Any) -> None:
+    with pytest.raises(IllegalArgumentError, match=r"^topic 'fresh': the broker answered .*(LEADER|[Ll]eader)"):
+        read(**given(RACKS, TOPICS, ERRORS), topics=["fresh"])
+
+
+@pytest.mark.parametrize(("read", "given"), ALL[2:5], ids=name_of)
+def test_a_topic_without_a_known_partition_is_named(read: Any, given: Any) -> None:
+    whole = given(RACKS, {"orders": {}}, {})
+
+    assert {} == read(**whole)
+    with pytest.raises(IllegalArgumentError, match=r"^topic 'orders': no partition of it is known"):
+        read(**whole, topics=["orders"])
+
+
+@pytest.mark.parametrize(("read", "given"), [ALL[1], ALL[5]], ids=name_of)
+def test_a_topic_that_may_not_be_read_is_named(read: Any, given: Any) -> None:
+    with pytest.raises(IllegalArgumentError, match=r"^topic 'secret': the broker answered TOPIC_AUTHORIZATION_FAILED"):
+        read(**given(RACKS, TOPICS, {"secret": 29}), topics=["secret"])
+
+
+@pytest.mark.parametrize(("read", "given"), [ALL[0], *ALL[2:4]], ids=name_of)
+def test_the_rack_of_a_broker_that_is_not_known_is_none(read: Any, given: Any) -> None:
+    found = read(**given({1: "r1"}, {"orders": {0: [9, 1]}}, {}))
+
+    assert [PartitionInfo(0, (None, "r1"))] == found["orders"]
+
+
+@pytest.mark.parametrize(("read", "given"), [ALL[0], *ALL[2:4]], ids=name_of)
+def test_where_brokers_are_not_described_there_are_no_racks(read: Any, given: Any) -> None:
+    assert 3 == read(given(RACKS, TOPICS, {})["metadata"])["payments"]
+
+
+@pytest.mark.parametrize("read", [each.partitions_per_topic for each in (kafka_python, aiokafka, confluent)])
+@pytest.mark.parametrize("wrong", [None, 7, "orders", {"orders": 3}, object()])
+def test_what_is_no_metadata_is_refused(read: Any, wrong: object) -> None:
+    with pytest.raises(
+        WrongTypeError, match=r"^metadata must be (kafka-python|aiokafka|confluent-kafka)'s ClusterMeta"
+    ):
+        read(wrong)
+
+
+def test_a_future_is_not_its_result() -> None:
+    whole = of_confluent(RACKS, TOPICS, {})
+
+    with pytest.raises(WrongTypeError, match=r"^cluster must be a DescribeClusterResult, the result of"):
+        confluent.partitions_per_topic(whole["metadata"], cluster=object())
+
+
+@pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
+def test_one_name_is_no_list_of_topics(read: Any, given: Any) -> None:
+    with pytest.raises(WrongTypeError, match=r"^partitions_per_topic: topics must be an iterable of topic names"):
+        read(**given(RACKS, TOPICS, {}), topics="orders")
+
+
+def test_importing_them_imports_no_client() -> None:
+    code = (
+        "import sys; from assignor.clients import aiokafka, confluent, kafka_python, snapshot; "
+        "print([name for name in ('kafka', 'aiokafka', 'confluent_kafka', 'pyarrow') if name in sys.modules])"
+    )
+    path = str(Path(assignor.__file__).parents[1])
+
+    answer = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {path!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "[]\n" == answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("read", "module", "extra"),
+    [
+        (confluent.read_cluster, "confluent_kafka.admin", "kafka"),
+        (kafka_python.read_cluster, "kafka", "kafka-python"),
+    ],
+)
+def test_without_the_client_its_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, read: Any, module: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+
+    with pytest.raises(MissingDependencyError, match=rf"is not installed: pip install 'assignor\[{extra}\]'$"):
+        read({"bootstrap.servers": "127.0.0.1:1"})
+
+
+@pytest.mark.parametrize("client", [confluent, kafka_python])
+def test_a_cluster_is_read_by_the_client_s_own_admin_alone(client: Any) -> None:
+    message = r"^admin must be \S+ (AdminClient|KafkaAdminClient \(3.0 or newer\)) or its configuration, not "
+
+    assert client.read_cluster
+    with pytest.raises(WrongTypeError, match=message + "str: 'localhost:9092'$"):
+        client.read_cluster("localhost:9092")
+    with pytest.raises(NullArgumentError, match=message + "None$"):
+        client.read_cluster(None)
+    with pytest.raises(WrongTypeError, match=message + "module: "):
+        client.read_cluster(kafka_python if client is confluent else confluent)
