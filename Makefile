@@ -64,7 +64,7 @@ check-rust: # needs nothing that is built, so it can go on beside the build
 bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
 	$(BIN)/python benches/run.py
 
-bench-spark: build ## Time Fleet on Spark beside what Spark itself takes; half an hour, needs 5 GB of memory
+bench-spark: build ## Time Fleet on Spark beside what Spark itself takes; a quarter of an hour, needs 5 GB of memory
 	$(BIN)/python benches/spark.py
 
 guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind

@@ -62,11 +62,7 @@ fn co_partition_breaks(plan: &Plan) -> usize {
     let group = plan.group();
     // Per number of partitions, where it is broken: first partition and one past the last.
     let mut broken: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
-    let mut is_in_use = vec![false; group.classes().len()];
-    for member in 0..group.members().len() {
-        is_in_use[group.class_of(member) as usize] = true;
-    }
-    for class in (0..).zip(&is_in_use).filter(|(_, in_use)| **in_use).map(|(class, _)| class) {
+    for (class, _) in (0..).zip(group.class_sizes()).filter(|(_, members)| *members > 0) {
         for (count, topics) in by_count(group, class) {
             let broken = broken.entry(count).or_default();
             for pair in topics.windows(2) {

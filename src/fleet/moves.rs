@@ -33,7 +33,7 @@ pub struct Move<'a> {
     pub to: Option<&'a str>,
 }
 
-/// One past the last id, and who has the run that begins with the first.
+/// The first id, one past the last, and who has them.
 type Run<'a> = (i64, i64, &'a str);
 
 /// What changes hands, by topic in Java's order and then by id; holdings come in any order and may overlap.

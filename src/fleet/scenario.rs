@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::cluster::{Changed, Cluster};
 use super::roster::{Member, Roster};
@@ -44,7 +45,7 @@ pub struct Scenario {
 #[derive(Debug)]
 pub struct Outcome {
     /// The last assignment.
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// How many rebalances there were.
     pub rebalances: u64,
     /// How many partitions went from one member to another, over all rebalances.
@@ -76,7 +77,7 @@ struct Course<'a, 'r> {
     group_id: &'a str,
     roster: Roster<'r>,
     changed: Changed,
-    plan: Plan,
+    plan: Arc<Plan>,
     rebalances: u64,
     moved: i64,
     /// How many ids were made up.
@@ -84,7 +85,8 @@ struct Course<'a, 'r> {
 }
 
 impl Scenario {
-    /// Takes a group through the steps; `matches` says whether a pattern, by number, matches a topic that is added.
+    /// Takes a group through the steps from its plan on; `matches` says whether a pattern, by number, matches a topic that
+    /// is added.
     ///
     /// # Errors
     /// A topic that would have more partitions than can be planned.
@@ -93,11 +95,10 @@ impl Scenario {
         cluster: &Cluster,
         group_id: &str,
         roster: &Roster<'_>,
+        plan: &Arc<Plan>,
         matches: &dyn Fn(u32, &str) -> bool,
     ) -> Result<Outcome, TooManyPartitions> {
-        let plan = range::assign(&roster.group(cluster, None), false);
-        let changed = Changed::default();
-        let roster = roster.clone();
+        let (roster, plan, changed) = (roster.clone(), Arc::clone(plan), Changed::default());
         let mut course = Course { cluster, group_id, roster, changed, plan, rebalances: 0, moved: 0, made: 0 };
         for step in &self.steps {
             course.take(step, matches)?;
@@ -114,12 +115,11 @@ impl<'r> Course<'_, 'r> {
         }
         match step {
             Step::AddMembers(count) => {
-                let (like, subscription) = self.usual();
+                let like = self.usual();
                 for _ in 0..*count {
-                    let (rack, is_static) = (like.rack.clone(), like.instance_id.is_some());
                     let id: Cow<'r, str> = Cow::Owned(self.made_up(&like.id));
-                    let instance_id = is_static.then(|| id.clone());
-                    self.roster.members.push(Member { id, instance_id, rack, subscription });
+                    let instance_id = like.instance_id.is_some().then(|| id.clone());
+                    self.roster.members.push(Member { id, instance_id, ..like.clone() });
                 }
                 self.rebalance_if(*count > 0);
             }
@@ -176,19 +176,14 @@ impl<'r> Course<'_, 'r> {
         Ok(())
     }
 
-    /// A member of the subscription that most have, the last in Kafka's order, and that subscription.
-    fn usual(&self) -> (Member<'r>, u32) {
+    /// A member of the subscription that most have, the last in Kafka's order.
+    fn usual(&self) -> Member<'r> {
         let group = self.plan.group();
-        let mut counts = vec![0_u32; group.classes().len()];
-        for member in 0..group.members().len() {
-            counts[group.class_of(member) as usize] += 1;
-        }
+        let counts = group.class_sizes();
         let most = counts.iter().max();
         let mut like = group.order().iter().rev().map(|member| *member as usize);
         let like = like.find(|member| Some(&counts[group.class_of(*member) as usize]) == most).unwrap_or(0);
-        let like = self.roster.members[like].clone();
-        let subscription = like.subscription;
-        (like, subscription)
+        self.roster.members[like].clone()
     }
 
     /// Every dynamic member leaves and comes back, one after the other.
@@ -261,7 +256,7 @@ impl<'r> Course<'_, 'r> {
     fn note(&mut self, plan: Plan) {
         self.rebalances += 1;
         self.moved += self.plan.diff(&plan).moved;
-        self.plan = plan;
+        self.plan = Arc::new(plan);
     }
 }
 

@@ -33,10 +33,7 @@ impl Audiences {
         if group.classes.len() == 1 && !group.class_of.is_empty() {
             return Self::of_one_class(group);
         }
-        let mut members_of_class = vec![0; group.classes.len()];
-        for class in &group.class_of {
-            members_of_class[*class as usize] += 1;
-        }
+        let members_of_class = group.class_sizes();
         let mut found = Self::sort_topics(group.topics(), &classes_of_topics(group, &members_of_class));
         let sum = |classes: &[u32]| classes.iter().map(|class| members_of_class[*class as usize]).sum();
         found.sizes = found.classes.all().iter().map(sum).collect();

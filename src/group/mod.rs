@@ -181,6 +181,16 @@ impl Group {
         &self.absent
     }
 
+    /// How many members each class has.
+    #[must_use]
+    pub fn class_sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![0; self.classes.len()];
+        for class in &self.class_of {
+            sizes[*class as usize] += 1;
+        }
+        sizes
+    }
+
     /// The class of a member.
     #[must_use]
     pub fn class_of(&self, member: usize) -> u32 {

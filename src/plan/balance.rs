@@ -47,13 +47,9 @@ impl Plan {
             }
         });
         let mut consumers = vec![0; self.topics().len()];
-        let mut members_of_class = vec![0; self.group.classes().len()];
-        for member in 0..self.members().len() {
-            members_of_class[self.group.class_of(member) as usize] += 1;
-        }
-        for (class, members) in members_of_class.into_iter().enumerate() {
-            for topic in self.group.topics_of(class as u32) {
-                consumers[*topic as usize] += members;
+        for (class, members) in (0..).zip(self.group.class_sizes()) {
+            for topic in self.group.topics_of(class) {
+                consumers[*topic as usize] += members as usize;
             }
         }
         let spread = |((owners, fewest, most), consumers): ((usize, i64, i64), usize)| {

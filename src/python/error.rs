@@ -22,12 +22,17 @@ impl From<GroupError> for PyErr {
 
 impl From<MatchError> for PyErr {
     fn from(error: MatchError) -> Self {
-        match error {
-            MatchError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
-            MatchError::TooManySteps { pattern, dialect, topic, steps } => {
-                let construct = format!("a search of over {steps} steps on the topic '{topic}'");
-                UnsupportedPatternError::new_err((construct, pattern, dialect, 0))
-            }
+        match_error(error, None)
+    }
+}
+
+/// The error for a pattern that was not tried on all names; `owner` says whose it is, if anybody's.
+pub(super) fn match_error(error: MatchError, owner: Option<String>) -> PyErr {
+    match error {
+        MatchError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+        MatchError::TooManySteps { pattern, dialect, topic, steps } => {
+            let construct = format!("a search of over {steps} steps on the topic '{topic}'");
+            UnsupportedPatternError::new_err((construct, pattern, dialect, 0, owner))
         }
     }
 }

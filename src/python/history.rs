@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Int32Builder, Int64Builder};
 use arrow_array::{ArrayRef, StructArray};
-use arrow_schema::{Field, Fields};
 
-use super::text::{Full, Rows, Text};
+use super::spans::Spans;
+use super::text::{Full, Rows, Text, columns};
 use crate::audit::{Metadata, Outcome, Verdict};
-use crate::history::{Run, Summary, load, runs, summarize};
+use crate::history::{Summary, load, runs, summarize};
 use crate::replay::{Generation, History, Member};
 
 /// The columns of numbers, in the order of `assignor.spark.schemas.HISTORY`.
@@ -58,7 +58,7 @@ pub(super) struct Histories<'a> {
     numbers: [Int32Builder; NUMBERS.len()],
     generations: Generations,
     members: Members,
-    assignment: Assignment,
+    assignment: Spans,
 }
 
 impl<'a> Histories<'a> {
@@ -72,7 +72,7 @@ impl<'a> Histories<'a> {
             numbers: Default::default(),
             generations: Generations::new(limit),
             members: Members::new(limit),
-            assignment: Assignment::new(limit),
+            assignment: Spans::new(limit),
         }
     }
 
@@ -90,12 +90,12 @@ impl<'a> Histories<'a> {
         for member in &history.members {
             self.members.push(member)?;
             for run in runs(member, self.metadata) {
-                self.assignment.push(member, run)?;
+                self.assignment.push(&member.id, run.topic, run.start, run.count as i32)?;
             }
         }
         self.generations.rows.end_list();
         self.members.rows.end_list();
-        self.assignment.rows.end_list();
+        self.assignment.end_list();
         Ok(())
     }
 
@@ -110,12 +110,6 @@ impl<'a> Histories<'a> {
         found.push(("assignment", self.assignment.finish()));
         columns(found)
     }
-}
-
-fn columns(columns: Vec<(&str, ArrayRef)>) -> StructArray {
-    let fields: Fields =
-        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
-    StructArray::new(fields, columns.into_iter().map(|(_, array)| array).collect(), None)
 }
 
 struct Generations {
@@ -251,45 +245,6 @@ impl Members {
             ("topics", self.topic_lists.list(self.topics.finish())),
             ("pattern", self.pattern.finish()),
             ("partitions", Arc::new(self.partitions.finish())),
-        ]);
-        self.rows.list(Arc::new(rows))
-    }
-}
-
-struct Assignment {
-    rows: Rows,
-    member_id: Text,
-    topic: Text,
-    start: Int32Builder,
-    count: Int32Builder,
-}
-
-impl Assignment {
-    fn new(limit: usize) -> Self {
-        Self {
-            rows: Rows::new("assignment", limit),
-            member_id: Text::new("assignment.member_id", limit),
-            topic: Text::new("assignment.topic", limit),
-            start: Int32Builder::new(),
-            count: Int32Builder::new(),
-        }
-    }
-
-    fn push(&mut self, member: &Member, run: Run<'_>) -> Result<(), Full> {
-        self.rows.push()?;
-        self.member_id.push(Some(&member.id))?;
-        self.topic.push(Some(run.topic))?;
-        self.start.append_value(run.start);
-        self.count.append_value(run.count as i32);
-        Ok(())
-    }
-
-    fn finish(mut self) -> ArrayRef {
-        let rows = columns(vec![
-            ("member_id", self.member_id.finish()),
-            ("topic", self.topic.finish()),
-            ("start", Arc::new(self.start.finish())),
-            ("count", Arc::new(self.count.finish())),
         ]);
         self.rows.list(Arc::new(rows))
     }

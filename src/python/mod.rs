@@ -20,6 +20,7 @@ mod plan;
 mod read;
 mod records;
 mod replay;
+mod spans;
 mod text;
 mod topics;
 mod verbs;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::{Array, ArrayRef, ListArray};
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
-use arrow_schema::Field;
+use arrow_schema::{Field, Fields};
 
 /// The largest offset.
 pub(super) const LARGEST_OFFSET: usize = i32::MAX as usize;
@@ -100,4 +100,11 @@ impl Rows {
         let item = Field::new("element", rows.data_type().clone(), true);
         Arc::new(ListArray::new(Arc::new(item), OffsetBuffer::new(self.ends.into()), rows, self.valid.finish()))
     }
+}
+
+/// Structs of these columns, any of which may have nulls.
+pub(super) fn columns(columns: Vec<(&str, ArrayRef)>) -> StructArray {
+    let fields: Fields =
+        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    StructArray::new(fields, columns.into_iter().map(|(_, array)| array).collect(), None)
 }

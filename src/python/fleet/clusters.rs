@@ -9,10 +9,9 @@ use arrow_array::{Array, ArrayRef, ListArray, StringArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::super::error::{IllegalArgumentError, UnsupportedPatternError};
+use super::super::error::{IllegalArgumentError, match_error};
 use super::super::patterns;
 use super::arrays::{bounds, field, known_field, lists, refused, rows, texts};
-use crate::error::MatchError;
 use crate::fleet::Cluster;
 use crate::group::{NameTable, Names, Partitions, Racks, Topics};
 use crate::matching::catalog::can_be_tried;
@@ -88,13 +87,10 @@ impl Clusters {
         if let Some(found) = known.matched.get(&key) {
             return Ok((number, found.clone()));
         }
-        let found = self.get(cluster).matching(&known.read[number as usize]).map_err(|error| match error {
-            MatchError::TooManySteps { pattern, dialect, topic, steps } => {
-                let construct = format!("a search of over {steps} steps on the topic '{topic}'");
-                UnsupportedPatternError::new_err((construct, pattern, dialect, 0, Some(owner())))
-            }
-            MatchError::Interrupted => error.into(),
-        })?;
+        let found = self
+            .get(cluster)
+            .matching(&known.read[number as usize])
+            .map_err(|error| match_error(error, Some(owner())))?;
         known.matched.insert(key, found.clone());
         Ok((number, found))
     }

@@ -20,7 +20,7 @@ use crate::range;
 
 use clusters::Clusters;
 use groups::{Groups, Read};
-use written::{Balances, Column, Moved, Outcomes, Resolved, Spans};
+use written::{Assignments, Balances, Column, Moved, Outcomes, Resolved};
 
 /// The topics of all clusters of a fleet, read once; what is asked of them is asked for many groups at once.
 #[pyclass(frozen, name = "Clusters", module = "assignor._core")]
@@ -44,7 +44,7 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, enough = 134_217_728))]
     fn assign(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
-        self.each(py, &groups, enough, |read, column: &mut Spans| {
+        self.each(py, &groups, enough, |read, column: &mut Assignments| {
             column.push(&plan_of(read)?).map_err(|full| read.too_large(&full))
         })
     }
@@ -76,10 +76,10 @@ impl PyClusters {
     ) -> PyResult<Vec<PyArray>> {
         let scenarios = scenarios::read(scenarios)?;
         self.each(py, &groups, enough, |read, column: &mut Outcomes| {
-            group_of(read)?;
+            let plan = Arc::new(plan_of(read)?);
             let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
-                let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &matches);
+                let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
                 let outcome = outcome.map_err(|reason| {
                     let (group, name) = (read.name(), &scenario.scenario.name);
                     IllegalArgumentError::new_err(format!("{group}: scenario '{name}': {reason}"))

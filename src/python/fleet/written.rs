@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int32Builder, Int64Builder};
-use arrow_array::{ArrayRef, StructArray};
-use arrow_schema::{Field, Fields};
 
-use super::super::text::{Full, LARGEST_OFFSET, Rows, Text};
+use super::super::spans::Spans;
+use super::super::text::{Full, LARGEST_OFFSET, Rows, Text, columns};
 use super::groups::Read;
 use crate::fleet::{Balance, Move, Outcome, Roster};
 use crate::group::{Group, java_order};
@@ -29,64 +29,35 @@ fn rows(name: &'static str) -> Rows {
     Rows::new(name, LARGEST_OFFSET)
 }
 
-fn columns(columns: Vec<(&str, ArrayRef)>) -> StructArray {
-    let fields: Fields =
-        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
-    StructArray::new(fields, columns.into_iter().map(|(_, array)| array).collect(), None)
-}
-
 /// What the members get: lists of structs of member, topic, first id and count.
-pub(super) struct Spans {
-    lists: Rows,
-    members: Text,
-    topics: Text,
-    starts: Int32Builder,
-    counts: Int32Builder,
-}
+pub(super) struct Assignments(Spans);
 
-impl Default for Spans {
+impl Default for Assignments {
     fn default() -> Self {
-        Self {
-            lists: rows("assignment"),
-            members: text("assignment.member_id"),
-            topics: text("assignment.topic"),
-            starts: Int32Builder::new(),
-            counts: Int32Builder::new(),
-        }
+        Self(Spans::new(LARGEST_OFFSET))
     }
 }
 
-impl Spans {
+impl Assignments {
     pub(super) fn push(&mut self, plan: &Plan) -> Result<(), Full> {
         plan.try_each_member(|member, spans| {
             let member = plan.members().get(member as usize);
-            for span in spans {
-                self.lists.push()?;
-                self.members.push(Some(member))?;
-                self.topics.push(Some(plan.topics().get(span.topic as usize)))?;
-                self.starts.append_value(span.start);
-                self.counts.append_value(span.count);
-            }
-            Ok(())
+            spans.iter().try_for_each(|span| {
+                self.0.push(member, plan.topics().get(span.topic as usize), span.start, span.count)
+            })
         })?;
-        self.lists.end_list();
+        self.0.end_list();
         Ok(())
     }
 }
 
-impl Column for Spans {
+impl Column for Assignments {
     fn bytes(&self) -> usize {
-        self.members.bytes() + self.topics.bytes()
+        self.0.bytes()
     }
 
-    fn finish(mut self) -> ArrayRef {
-        let found = columns(vec![
-            ("member_id", self.members.finish()),
-            ("topic", self.topics.finish()),
-            ("start", Arc::new(self.starts.finish())),
-            ("count", Arc::new(self.counts.finish())),
-        ]);
-        self.lists.list(Arc::new(found))
+    fn finish(self) -> ArrayRef {
+        self.0.finish()
     }
 }
 
