@@ -22,7 +22,7 @@ from assignor.errors import (
     NullArgumentError,
 )
 from assignor.matching import TopicPattern
-from assignor.model import java_order
+from assignor.ordering import java_order
 from assignor.subscription_state import (
     AutoOffsetResetStrategy,
     EpochEndOffset,

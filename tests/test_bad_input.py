@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assignor import PartitionInfo, Subscription, assign, errors, plan
-from assignor.model import shown
+from assignor.validation import shown
 from engines import Engine
 from refusals import ARGUMENT, LONE, NULL, TYPE, Changing, Interfering, Unreadable, refused, refused_once
 

@@ -11,7 +11,7 @@ from assignor.coordinator.group import GroupMember
 from assignor.coordinator.largest import Largest
 from assignor.coordinator.member_table import MemberTable
 from assignor.coordinator.timers import Timer, Timers
-from assignor.hash_order import string_hash, text_order
+from assignor.ordering import string_hash, text_order
 from simulation.hash_tables import HashTable
 
 STEPS = st.lists(

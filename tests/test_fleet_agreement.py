@@ -8,7 +8,8 @@ import pytest
 from hypothesis import event, given
 
 from assignor import Subscription, assign, match_topics
-from assignor.model import MemberInfo, PartitionInfo, java_order
+from assignor.model import MemberInfo, PartitionInfo
+from assignor.ordering import java_order
 from assignor.reference.fleet import balance, cluster, moves, reading, roster, scenario
 from assignor.reference.fleet import clusters as verbs
 from fleet_columns import Row, Said, clusters, groups, said

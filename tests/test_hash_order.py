@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assignor import SubscriptionState, TopicPartition
-from assignor.hash_order import hash_order, string_hash
+from assignor.ordering import hash_order, string_hash
 from subscription_state_vectors import read_tp, tp_name
 
 # By OpenJDK 17 and kafka-clients 4.4.0: partitions put into a HashMap, how it lists them, and what prettyString says.

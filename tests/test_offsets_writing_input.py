@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from assignor import errors
-from assignor.model import shown
 from assignor.offsets import Record, decode_record, encode_record
 from assignor.reference.offsets.schema import TYPES
+from assignor.validation import shown
 from record_samples import COMMIT, CURRENT, ENDPOINT, GROUP, MEMBER, METADATA, Path, changed
 from record_strategies import VERSIONS
 from refusals import LONE, Unreadable

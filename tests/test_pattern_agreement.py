@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import pattern_grammar
 from assignor import TopicMatcher, errors, match_topics, resolve
-from assignor.model import DIALECTS, Subscription
+from assignor.model import Subscription
+from assignor.validation import DIALECTS
 from engines import ENGINES, Engine
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import wire_vectors
 from assignor import TopicPartition, errors
-from assignor.model import java_order
+from assignor.ordering import java_order
 from assignor.wire import (
     AssignmentBytes,
     SubscriptionBytes,

@@ -6,8 +6,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, final, overload
 import numpy as np
 import numpy.typing as npt
 
-from assignor._engine import ArrowArray, ArrowRecordBatch, ArrowTable
-from assignor.columns import MemberColumns, TopicColumns
+from assignor.columns import ArrowArray, ArrowRecordBatch, ArrowTable, MemberColumns, TopicColumns
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
 
 __all__ = [

@@ -9,18 +9,39 @@ replicas); members have `member_id` (text) and `topics` (a list of text), and pe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from typing import Any
 
     import numpy.typing as npt
 
-    from assignor._engine import ArrowArray, ArrowStream
+    TextColumn: TypeAlias = "ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str]"
+    OptionalTextColumn: TypeAlias = "ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str | None]"
+    IntColumn: TypeAlias = "ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[int]"
 
-    TextColumn: TypeAlias = ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str]
-    OptionalTextColumn: TypeAlias = ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str | None]
-    IntColumn: TypeAlias = ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[int]
+
+class ArrowArray(Protocol):
+    """Column that is passed without a copy, such as a `pyarrow.Array` (the Arrow PyCapsule protocol)."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """Return two capsules: the type and the data."""
+        ...
+
+
+class ArrowRecordBatch(ArrowArray, Protocol):
+    """Columns that are passed without a copy; `pyarrow.record_batch(...)` takes them."""
+
+
+class ArrowStream(Protocol):
+    """Columns in chunks, such as a `pyarrow.Table` or a `polars.DataFrame` (the Arrow PyCapsule protocol)."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return a capsule."""
+        ...
+
+
+ArrowTable = ArrowRecordBatch | ArrowStream
 
 
 class TopicColumns(NamedTuple):

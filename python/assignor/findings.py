@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assignor.model import TopicPartition, check_name, java_order, read_partition, wrong_type
+from assignor.model import TopicPartition
+from assignor.ordering import java_order
 from assignor.reference.group import read_members, read_topics
+from assignor.validation import check_name, read_partition, wrong_type
 
 if TYPE_CHECKING:
     from assignor.model import PartitionInfo, Subscription
@@ -102,4 +104,4 @@ def _order(partition: TopicPartition) -> tuple[bytes, int]:
 def _read_owned(member: str, partitions: object) -> list[TopicPartition]:
     if isinstance(partitions, (str, bytes)) or not isinstance(partitions, Iterable):
         raise wrong_type(f"member '{member}': partitions", "an iterable of (topic, partition)", partitions)
-    return [read_partition(entry, f"member '{member}'") for entry in partitions]
+    return [TopicPartition(*read_partition(entry, f"member '{member}'")) for entry in partitions]

@@ -20,8 +20,9 @@ from assignor import _core
 from assignor._core import TopicPattern
 from assignor._engine import choose
 from assignor.errors import IllegalArgumentError
-from assignor.model import Subscription, check_name, read_names, shown, wrong_type
+from assignor.model import Subscription
 from assignor.reference.matching import pattern as reference
+from assignor.validation import check_name, read_names, shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor._engine import Engine

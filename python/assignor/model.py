@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import enum
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.errors import (
-    AssignorError,
-    IllegalArgumentError,
-    NullArgumentError,
-    WrongTypeError,
-)
+from assignor.errors import IllegalArgumentError
+from assignor.ordering import java_order
+from assignor.validation import check_dialect, check_name, is_int, read_names, read_partitions, shown, wrong_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     import numpy.typing as npt
 
@@ -125,20 +119,6 @@ class RebalanceProtocol(enum.IntEnum):
             ) from None
 
 
-DIALECTS = ("java", "re2j", "librdkafka", "python")
-"""Who reads topic patterns, each in its own way."""
-
-
-def java_order(text: str) -> bytes:
-    """A sort key that orders strings as Java's `String.compareTo` does: by UTF-16 code unit.
-
-    Example:
-        >>> sorted(["～", "😀"], key=java_order)  # as code points, the other way round
-        ['😀', '～']
-    """
-    return text.encode("utf-16-be", "surrogatepass")
-
-
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """What one member wants, and what it tells the leader about itself (ConsumerPartitionAssignor.Subscription).
@@ -189,7 +169,8 @@ class Subscription:
                 raise IllegalArgumentError(
                     f"Subscription: give topics or a pattern, not both: {shown(self.topics)} and {shown(self.pattern)}"
                 )
-        object.__setattr__(self, "owned_partitions", _read_owned(self.owned_partitions))
+        owned = read_partitions(self.owned_partitions, "Subscription: owned_partitions")
+        object.__setattr__(self, "owned_partitions", tuple(TopicPartition(*partition) for partition in owned))
         if self.generation is not None and not is_int(self.generation):
             raise wrong_type("Subscription: generation", "an int", self.generation)
         if self.user_data is not None and not isinstance(self.user_data, bytes):
@@ -243,97 +224,3 @@ class MemberInfo:
 
     def __hash__(self) -> int:
         return hash(self.member_id)
-
-
-def shown(value: object) -> str:
-    """The value as an error message shows it: its `repr`, cut where it is long."""
-    try:
-        text = repr(value)
-    except Exception:  # an object that cannot show itself must not hide the error
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= 80 else text[:79] + "…"
-
-
-def wrong_type(what: str, wanted: str, value: object) -> AssignorError:
-    """The error for a value of the wrong type; None has a class of its own, as in Java."""
-    if value is None:
-        return NullArgumentError(f"{what} must be {wanted}, not None")
-    return WrongTypeError(f"{what} must be {wanted}, not {type(value).__name__}: {shown(value)}")
-
-
-def check_name(value: object, what: str) -> str:
-    """The value, if it is a `str` that Kafka's UTF-8 can carry."""
-    if not isinstance(value, str):
-        raise wrong_type(what, "a str", value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise IllegalArgumentError(f"{what} has a lone surrogate, which UTF-8 cannot carry: {shown(value)}") from None
-    return value
-
-
-def check_dialect(value: object, what: str) -> None:
-    """Refuses what is no dialect."""
-    if not isinstance(value, str) or value not in DIALECTS:
-        raise IllegalArgumentError(f"{what} must be one of {', '.join(map(repr, DIALECTS))}, not {shown(value)}")
-
-
-def read_names(names: object, owner: str) -> tuple[str, ...]:
-    """The topic names of an iterable, in its order; `owner` says whose they are when one cannot be meant."""
-    what = f"{owner}: topics"
-    if isinstance(names, (str, bytes, bytearray)):
-        raise wrong_type(what, "an iterable of topic names", names)
-    try:
-        found: Iterator[object] = iter(names)  # type: ignore[call-overload]  # what is no iterable is reported just below
-    except TypeError:
-        if hasattr(names, "__iter__"):
-            raise
-        raise wrong_type(what, "an iterable of topic names", names) from None
-    return tuple(check_name(name, f"{owner}: a topic") for name in found)
-
-
-def _read_owned(owned: object) -> tuple[TopicPartition, ...]:
-    what, wanted = "Subscription: owned_partitions", "an iterable of (topic, partition)"
-    if isinstance(owned, (str, bytes, bytearray)):
-        raise wrong_type(what, wanted, owned)
-    try:
-        entries = list(owned)  # type: ignore[call-overload]  # what is no iterable is reported just below
-    except TypeError:
-        if hasattr(owned, "__iter__"):
-            raise
-        raise wrong_type(what, wanted, owned) from None
-    return tuple(read_partition(entry, "Subscription: owned_partitions") for entry in entries)
-
-
-def read_partition(entry: object, owner: str) -> TopicPartition:
-    """A partition given as a tuple; `owner` says whose it is when it cannot be meant."""
-    if not isinstance(entry, tuple) or len(entry) != 2:
-        raise wrong_type(f"{owner}: a partition", "a (topic, partition) tuple", entry)
-    topic, id = entry
-    check_name(topic, f"{owner}: a topic")
-    if not is_int(id):
-        raise wrong_type(f"{owner}: a partition id", "an int", id)
-    if id < 0:
-        raise IllegalArgumentError(f"{owner}: a partition id cannot be negative: {shown(id)}")
-    return TopicPartition(topic, operator.index(id))
-
-
-def is_int(value: object) -> bool:
-    """Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated."""
-    kind = type(value)
-    if issubclass(kind, int):
-        return kind is not bool
-    return hasattr(kind, "__index__") and not hasattr(kind, "__iter__")
-
-
-def read_int(value: object, what: str, *, bits: int) -> int:
-    """The value, if it is an integer that so many bits can carry."""
-    if not is_int(value):
-        raise wrong_type(what, "an int", value)
-    number = operator.index(value)  # type: ignore[arg-type]  # it has `__index__`
-    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-    if number < least:
-        raise IllegalArgumentError(f"{what} cannot be under {least}: {shown(value)}")
-    if number > most:
-        raise IllegalArgumentError(f"{what} cannot be over {most}: {shown(value)}")
-    return number

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
-from assignor._engine import as_bytes, choose
+from assignor._engine import choose
 from assignor.errors import IllegalArgumentError, WireError
-from assignor.model import check_name, is_int, shown, wrong_type
 from assignor.reference import offsets as reference
+from assignor.validation import as_bytes, check_name, is_int, shown, wrong_type
 
 if TYPE_CHECKING:
-    from assignor._engine import ArrowArray, ArrowRecordBatch, Bytes, Engine
+    from assignor._engine import Engine
+    from assignor.columns import ArrowArray, ArrowRecordBatch
+    from assignor.validation import Bytes
 
 __all__ = ["Record", "coordinator_partition", "decode_batch", "decode_record", "encode_record"]
 

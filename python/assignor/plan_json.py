@@ -13,7 +13,8 @@ import json
 from typing import Any
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import check_name, java_order, shown, wrong_type
+from assignor.ordering import java_order
+from assignor.validation import check_name, shown, wrong_type
 
 Parts = tuple[list[str], list[list[str]], list[tuple[str, int, str | None, int, int, int]], list[list[int]]]
 """What a plan is made of: topics, subscriptions, members, spans; a member's fields are in the order of `FIELDS`."""

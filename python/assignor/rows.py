@@ -7,7 +7,8 @@ from typing import Any
 
 from assignor.columns import MemberColumns, TopicColumns
 from assignor.errors import IllegalArgumentError
-from assignor.model import PartitionInfo, Subscription, check_dialect
+from assignor.model import PartitionInfo, Subscription
+from assignor.validation import check_dialect
 
 
 def topics_as_mapping(given: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import shown, wrong_type
+from assignor.validation import shown, wrong_type
 
 __all__ = ["INTERNAL_TOPICS", "LONGEST", "validate_topic"]
 

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assignor import _core
-from assignor._engine import as_bytes, choose
+from assignor._engine import choose
 from assignor.errors import IllegalArgumentError
-from assignor.model import Subscription, TopicPartition, check_name, read_int, shown, wrong_type
+from assignor.model import Subscription, TopicPartition
 from assignor.reference import wire as reference
+from assignor.validation import as_bytes, check_name, read_int, shown, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor._engine import Bytes, Engine
+    from assignor._engine import Engine
+    from assignor.validation import Bytes
 
 __all__ = [
     "AssignmentBytes",

@@ -11,9 +11,9 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assignor.hash_order import DEFAULT_CAPACITY
 from assignor.member import HeartbeatRequest
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
+from assignor.ordering import DEFAULT_CAPACITY
 from simulation.hash_tables import folded, uuid_hash
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor import Subscription, assign
-from assignor.hash_order import presized_capacity
+from assignor.ordering import presized_capacity
 from simulation.hash_tables import hash_map_order, string_hash, uuid_hash
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.clients.metadata import ClusterTopics
 from assignor.errors import WrongTypeError
-from assignor.model import shown
+from assignor.validation import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

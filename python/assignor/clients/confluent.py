@@ -15,7 +15,7 @@ from assignor.clients.gathering import SeenGroup, SeenMember, batches, gather, r
 from assignor.clients.metadata import ClusterTopics
 from assignor.clients.snapshot import Problem
 from assignor.errors import MissingDependencyError, WrongTypeError
-from assignor.model import shown, wrong_type
+from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.clients.snapshot import ClusterSnapshot

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from assignor.clients.snapshot import ClusterSnapshot, CurrentRow, GroupRow, Guess, MemberRow, Problem
 from assignor.errors import IllegalArgumentError, WireError
-from assignor.model import check_name, is_int, java_order, shown, wrong_type
+from assignor.ordering import java_order
+from assignor.validation import check_name, is_int, shown, wrong_type
 from assignor.wire import decode_subscription
 
 if TYPE_CHECKING:

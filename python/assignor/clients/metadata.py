@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from assignor.clients.snapshot import Problem, TopicRow
 from assignor.errors import IllegalArgumentError
-from assignor.model import PartitionInfo, java_order, read_names, shown
+from assignor.model import PartitionInfo
+from assignor.ordering import java_order
+from assignor.validation import read_names, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import read_int
+from assignor.validation import read_int
 
 __all__ = ["CoordinatorConfig"]
 

@@ -34,7 +34,7 @@ from assignor.coordinator.responses import GroupDescription
 from assignor.coordinator.state import GroupEvent, GroupState
 from assignor.coordinator.timers import Timers
 from assignor.errors import IllegalStateError
-from assignor.model import check_name, read_int, wrong_type
+from assignor.validation import check_name, read_int, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -17,7 +17,7 @@ from assignor.coordinator.member_table import MemberTable
 from assignor.coordinator.state import GroupEvent, GroupState, next_state
 from assignor.coordinator.subscribed_topics import CONSUMER, UnexpectedLengthError, read_topics
 from assignor.coordinator.wrapping import wrapped
-from assignor.hash_order import folded_hash, text_order
+from assignor.ordering import folded_hash, text_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,7 +25,7 @@ from assignor.coordinator.responses import JoinGroupResponse
 from assignor.coordinator.state import ANSWERS, Deed, GroupState, RequestKind
 from assignor.coordinator.subscribed_topics import subscribes_anew
 from assignor.errors import IllegalStateError
-from assignor.model import shown
+from assignor.validation import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING
 
-from assignor.hash_order import CHAIN, DEFAULT_CAPACITY, TREES
+from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, ValuesView

@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from assignor._engine import as_bytes
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.model import check_name, read_int, shown, wrong_type
+from assignor.validation import as_bytes, check_name, read_int, shown, wrong_type
 
 __all__ = [
     "VERSIONS",

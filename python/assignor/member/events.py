@@ -13,7 +13,8 @@ from uuid import UUID
 
 from assignor.errors import IllegalArgumentError
 from assignor.member.messages import HeartbeatResponse, read_text
-from assignor.model import java_order, read_int, read_names, wrong_type
+from assignor.ordering import java_order
+from assignor.validation import read_int, read_names, wrong_type
 
 __all__ = [
     "CallbackDone",

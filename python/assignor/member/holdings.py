@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assignor.member.local_assignment import NO_ASSIGNMENT, LocalAssignment
-from assignor.model import TopicPartition, java_order
+from assignor.model import TopicPartition
+from assignor.ordering import java_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

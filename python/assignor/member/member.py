@@ -18,7 +18,7 @@ from assignor.member.membership import Membership
 from assignor.member.messages import CommitIdentity, HeartbeatResponse, read_text
 from assignor.member.state import MemberState
 from assignor.member.transitions import TRANSITIONS, Trigger
-from assignor.model import read_int, shown, wrong_type
+from assignor.validation import read_int, shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.member.effects import Effect

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import check_name, read_int, shown, wrong_type
+from assignor.validation import check_name, read_int, shown, wrong_type
 
 __all__ = [
     "JOIN_EPOCH",

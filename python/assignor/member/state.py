@@ -11,7 +11,7 @@ import enum
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError, NullArgumentError
-from assignor.model import shown
+from assignor.validation import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

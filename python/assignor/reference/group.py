@@ -8,19 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import (
-    MemberInfo,
-    PartitionInfo,
-    Subscription,
-    check_name,
-    is_int,
-    java_order,
-    read_names,
-    shown,
-    wrong_type,
-)
+from assignor.model import MemberInfo, PartitionInfo, Subscription
+from assignor.ordering import java_order
 from assignor.reference.matching.pattern import Pattern, check_topic
 from assignor.rows import members_as_mapping, topics_as_mapping
+from assignor.validation import check_name, is_int, read_names, shown, wrong_type
 
 LARGEST = 2**31 - 1
 """Kafka's partition ids and counts are int32."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assignor.model import TopicPartition, java_order
+from assignor.model import TopicPartition
+from assignor.ordering import java_order
 from assignor.plan_json import Parts
 from assignor.reference import rack
 from assignor.reference.group import Member, TopicConsumers, kafka_order, read_members, read_topics

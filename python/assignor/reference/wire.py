@@ -6,8 +6,9 @@ import struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import WireError
-from assignor.model import check_name, java_order, read_int, read_names, wrong_type
+from assignor.ordering import java_order
 from assignor.reference.bytes import Reader, write_bytes, write_count, write_string
+from assignor.validation import check_name, read_int, read_names, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

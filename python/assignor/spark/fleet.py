@@ -9,10 +9,10 @@ from pyspark.sql.types import ArrayType, StructType
 
 from assignor._engine import choose
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.model import shown, wrong_type
 from assignor.spark import schemas
 from assignor.spark.group_rows import ask, clusters_row, group_rows
 from assignor.spark.scenario import as_data
+from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
     import os

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import check_name, shown, wrong_type
+from assignor.validation import check_name, shown, wrong_type
 
 __all__ = ["Scenario"]
 

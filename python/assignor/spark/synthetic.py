@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import shown, wrong_type
 from assignor.spark.synthetic_rows import CONFIGURED_GROUPS, CONFIGURED_TOPICS, Maker
+from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

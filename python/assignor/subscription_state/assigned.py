@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalStateError
-from assignor.model import TopicPartition, check_name, read_int, read_partition, wrong_type
+from assignor.model import TopicPartition
 from assignor.subscription_state.partition_state import PartitionState
 from assignor.subscription_state.position import read_long
+from assignor.validation import check_name, read_int, read_partition, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,7 +46,9 @@ class AssignedPartitions:
     def move_partition_to_end(self, tp: TopicPartition) -> None:
         """Make it the last of the order, as after a fetch; nothing happens if it is not assigned."""
         if self._state_or_none(tp) is not None:
-            standing = read_partition(tp, "SubscriptionState")  # not an equal tuple with numbers of another kind
+            standing = TopicPartition(
+                *read_partition(tp, "SubscriptionState")
+            )  # not an equal tuple with numbers of another kind
             self._states[standing] = self._states.pop(standing)
 
     # ---- paused, about to go, just come

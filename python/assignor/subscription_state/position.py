@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import TopicPartition, read_int, wrong_type
+from assignor.model import TopicPartition
+from assignor.validation import read_int, wrong_type
 
 __all__ = [
     "NO_LEADER",

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Literal, overload
 
 from assignor.errors import NoOffsetForPartitionError, NullArgumentError
-from assignor.hash_order import hash_order
-from assignor.model import TopicPartition, wrong_type
+from assignor.model import TopicPartition
+from assignor.ordering import hash_order
 from assignor.subscription_state.assigned import AssignedPartitions, read_partitions
 from assignor.subscription_state.fetch_state import FetchState
 from assignor.subscription_state.position import (
@@ -28,6 +28,7 @@ from assignor.subscription_state.position import (
     read_position,
 )
 from assignor.subscription_state.reset_strategy import AutoOffsetResetStrategy
+from assignor.validation import wrong_type
 
 Strategy = AutoOffsetResetStrategy | str | None
 """A strategy, its name, or Java's null."""

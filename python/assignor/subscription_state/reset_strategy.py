@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import shown, wrong_type
 from assignor.subscription_state.position import read_long
+from assignor.validation import shown, wrong_type
 
 __all__ = ["AutoOffsetResetStrategy", "StrategyType"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.model import read_names, wrong_type
 from assignor.subscription_state.position import OffsetAndMetadata
 from assignor.subscription_state.subscribed import Subscribed
 from assignor.subscription_state.subscribing import SubscriptionType
 from assignor.topic_names import INTERNAL_TOPICS
+from assignor.validation import read_names, wrong_type
 
 if TYPE_CHECKING:
     from assignor.model import TopicPartition

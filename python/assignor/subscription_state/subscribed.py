@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from assignor.errors import IllegalArgumentError, IllegalStateError
-from assignor.hash_order import hash_order, presized_capacity
 from assignor.matching import TopicPattern
-from assignor.model import TopicPartition, check_name, java_order, read_names, wrong_type
+from assignor.model import TopicPartition
+from assignor.ordering import hash_order, java_order, presized_capacity
 from assignor.subscription_state.assigned import read_partitions
 from assignor.subscription_state.partition_state import PartitionState
 from assignor.subscription_state.positions import FetchPositions, Strategy
@@ -21,6 +21,7 @@ from assignor.subscription_state.subscribing import (
     SubscriptionType,
     read_listener,
 )
+from assignor.validation import check_name, read_names, wrong_type
 
 _EXCLUSIVE = "Subscription to topics, partitions and pattern are mutually exclusive"
 

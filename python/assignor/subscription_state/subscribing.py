@@ -9,7 +9,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from assignor.model import check_name, wrong_type
+from assignor.validation import check_name, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection

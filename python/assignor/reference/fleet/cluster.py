@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, UnsupportedPatternError
-from assignor.model import PartitionInfo, java_order
+from assignor.model import PartitionInfo
+from assignor.ordering import java_order
 from assignor.reference.matching.pattern import check_topic
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import java_order
+from assignor.ordering import java_order
 from assignor.reference.fleet import columns
 from assignor.reference.fleet.balance import balance
 from assignor.reference.fleet.moves import moves
@@ -16,7 +16,7 @@ from assignor.reference.fleet.scenario import STEPS, Course
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from assignor._engine import ArrowArray
+    from assignor.columns import ArrowArray
     from assignor.reference.fleet.reading import Group, Row
     from assignor.reference.fleet.scenario import Step
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assignor.errors import IllegalArgumentError, WrongTypeError
 
 if TYPE_CHECKING:
-    from assignor._engine import ArrowArray
+    from assignor.columns import ArrowArray
     from assignor.reference.fleet.reading import Row
 
 TOPICS = {"topic": "text", "partitions": "int", "racks?": [["text"]]}

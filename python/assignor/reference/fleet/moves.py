@@ -6,7 +6,7 @@ import itertools
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.model import java_order
+from assignor.ordering import java_order
 from assignor.reference.fleet.roster import runs
 
 if TYPE_CHECKING:

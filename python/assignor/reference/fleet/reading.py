@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError, UnsupportedPatternError
-from assignor.model import DIALECTS
 from assignor.reference.fleet.cluster import Cluster, Partitions
 from assignor.reference.fleet.roster import Member, Run, by_id
 from assignor.reference.matching.pattern import Pattern
+from assignor.validation import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

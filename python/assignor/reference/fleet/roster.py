@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.model import MemberInfo, Subscription, java_order
+from assignor.model import MemberInfo, Subscription
+from assignor.ordering import java_order
 from assignor.reference import range as range_assignor
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import java_order
+from assignor.ordering import java_order
 from assignor.reference.fleet.cluster import MOST_PARTITIONS, matches
 from assignor.reference.fleet.roster import Plan, kafka_order
 

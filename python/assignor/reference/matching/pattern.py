@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
-from assignor.model import check_dialect, check_name, shown
 from assignor.reference.matching.chars import ALL
 from assignor.reference.matching.dialect import PARSERS
 from assignor.reference.matching.syntax import parts
 from assignor.reference.matching.text import PatternFault, unsupported
 from assignor.reference.matching.walk import STEPS, TooManySteps, matches
 from assignor.topic_names import INTERNAL_TOPICS, LONGEST
+from assignor.validation import check_dialect, check_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,8 @@ import operator
 from typing import Any
 
 from assignor.errors import WireError
-from assignor.model import is_int, shown, wrong_type
 from assignor.reference.offsets.schema import INTEGERS, Array, Field, Kind, Struct
+from assignor.validation import is_int, shown, wrong_type
 
 __all__ = ["given_integer", "given_struct"]
 

@@ -1,4 +1,4 @@
-"""The order in which a java.util.HashMap lists partitions that were put into it one after the other.
+"""Orders of Java that Kafka's answers show: `String.compareTo`, and the iteration order of a java.util.HashMap.
 
 Kafka keeps what a user assigned, and what a reset has no strategy for, in hash tables, and their order is seen: in the
 order of fetching and in a message. A table of java.util.HashMap (seen on OpenJDK 17) has a power of two of buckets.
@@ -38,6 +38,16 @@ TREES = 64
 """With so many buckets or more a long chain becomes a tree, with fewer the table doubles."""
 
 _INT = 0xFFFFFFFF
+
+
+def java_order(text: str) -> bytes:
+    """Return a sort key that orders strings as Java's `String.compareTo` does: by UTF-16 code unit.
+
+    Example:
+        >>> sorted(["～", "😀"], key=java_order)  # by code point the order is reversed
+        ['😀', '～']
+    """
+    return text.encode("utf-16-be", "surrogatepass")
 
 
 def string_hash(text: str) -> int:

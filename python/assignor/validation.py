@@ -1,0 +1,120 @@
+"""Validation of input values: each function returns the value in the type that the package uses, or raises.
+
+The package's modules and the reference share it; it is not part of the public interface.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+from assignor.errors import AssignorError, IllegalArgumentError, NullArgumentError, WrongTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Bytes = bytes | bytearray | memoryview
+
+DIALECTS = ("java", "re2j", "librdkafka", "python")
+"""Dialects of topic patterns."""
+
+
+def shown(value: object) -> str:
+    """Return the `repr` of a value for an error message, cut to 80 characters."""
+    try:
+        text = repr(value)
+    except Exception:  # an object whose `repr` fails must not hide the error
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def wrong_type(what: str, wanted: str, value: object) -> AssignorError:
+    """Return the error for a value of the wrong type; None has an error class of its own, as in Java."""
+    if value is None:
+        return NullArgumentError(f"{what} must be {wanted}, not None")
+    return WrongTypeError(f"{what} must be {wanted}, not {type(value).__name__}: {shown(value)}")
+
+
+def check_name(value: object, what: str) -> str:
+    """Return the value if it is a `str` that UTF-8 can encode."""
+    if not isinstance(value, str):
+        raise wrong_type(what, "a str", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise IllegalArgumentError(f"{what} has a lone surrogate, which UTF-8 cannot carry: {shown(value)}") from None
+    return value
+
+
+def check_dialect(value: object, what: str) -> None:
+    """Raise IllegalArgumentError if the value is not a dialect."""
+    if not isinstance(value, str) or value not in DIALECTS:
+        raise IllegalArgumentError(f"{what} must be one of {', '.join(map(repr, DIALECTS))}, not {shown(value)}")
+
+
+def read_names(names: object, owner: str) -> tuple[str, ...]:
+    """Return the topic names of an iterable, in its order; errors name the owner."""
+    what = f"{owner}: topics"
+    entries = _entries(names, what, "an iterable of topic names")
+    return tuple(check_name(name, f"{owner}: a topic") for name in entries)
+
+
+def read_partitions(partitions: object, what: str) -> list[tuple[str, int]]:
+    """Return the (topic, partition) pairs of an iterable, in its order."""
+    entries = _entries(partitions, what, "an iterable of (topic, partition)")
+    return [read_partition(entry, what) for entry in entries]
+
+
+def read_partition(entry: object, owner: str) -> tuple[str, int]:
+    """Return a (topic, partition) tuple; errors name the owner."""
+    if not isinstance(entry, tuple) or len(entry) != 2:
+        raise wrong_type(f"{owner}: a partition", "a (topic, partition) tuple", entry)
+    topic, id = entry
+    check_name(topic, f"{owner}: a topic")
+    if not is_int(id):
+        raise wrong_type(f"{owner}: a partition id", "an int", id)
+    if id < 0:
+        raise IllegalArgumentError(f"{owner}: a partition id cannot be negative: {shown(id)}")
+    return topic, operator.index(id)
+
+
+def is_int(value: object) -> bool:
+    """Return whether the value is an integer, of Python or numpy; a numpy array has `__index__` but is no integer."""
+    kind = type(value)
+    if issubclass(kind, int):
+        return kind is not bool
+    return hasattr(kind, "__index__") and not hasattr(kind, "__iter__")
+
+
+def read_int(value: object, what: str, *, bits: int) -> int:
+    """Return the value if it is an integer that fits in a signed field of `bits` bits."""
+    if not is_int(value):
+        raise wrong_type(what, "an int", value)
+    number = operator.index(value)  # type: ignore[arg-type]  # it has `__index__`
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    if number < least:
+        raise IllegalArgumentError(f"{what} cannot be under {least}: {shown(value)}")
+    if number > most:
+        raise IllegalArgumentError(f"{what} cannot be over {most}: {shown(value)}")
+    return number
+
+
+def as_bytes(data: object, name: str) -> bytes:
+    """Return the data as `bytes`; errors name it."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, Bytes):
+        return bytes(data)
+    raise wrong_type(name, "bytes", data)
+
+
+def _entries(values: object, what: str, wanted: str) -> Iterator[object]:
+    if isinstance(values, (str, bytes, bytearray)):
+        raise wrong_type(what, wanted, values)
+    try:
+        entries: Iterator[object] = iter(values)  # type: ignore[call-overload]  # if not iterable, reported just below
+    except TypeError:
+        if hasattr(values, "__iter__"):
+            raise
+        raise wrong_type(what, wanted, values) from None
+    return entries
