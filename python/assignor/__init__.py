@@ -28,12 +28,12 @@ from assignor.model import (
     TopicPartition,
 )
 from assignor.partition_assignor import PartitionAssignor, RangeAssignor
-from assignor.topic_names import validate_topic
 
 if TYPE_CHECKING:
     from assignor._core import Group, Plan, Topics, assign, plan
-    from assignor.explanation import explain_pattern
     from assignor.matching import TopicMatcher, match_topics, resolve
+    from assignor.matching.explanation import explain_pattern
+    from assignor.matching.topic_names import validate_topic
     from assignor.subscription_state import SubscriptionState
 
 __all__ = [
@@ -72,10 +72,11 @@ _LATER = {
     "TopicMatcher": "matching",
     "Topics": "_core",
     "assign": "_core",
-    "explain_pattern": "explanation",
+    "explain_pattern": "matching.explanation",
     "match_topics": "matching",
     "plan": "_core",
     "resolve": "matching",
+    "validate_topic": "matching.topic_names",
 }
 
 

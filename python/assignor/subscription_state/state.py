@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assignor.matching.topic_names import INTERNAL_TOPICS
 from assignor.subscription_state.position import OffsetAndMetadata
 from assignor.subscription_state.subscribed import Subscribed
 from assignor.subscription_state.subscribing import SubscriptionType
-from assignor.topic_names import INTERNAL_TOPICS
 from assignor.validation import read_names, wrong_type
 
 if TYPE_CHECKING:

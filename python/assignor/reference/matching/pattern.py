@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
 from assignor.reference.matching.chars import ALL
 from assignor.reference.matching.dialect import PARSERS
-from assignor.reference.matching.syntax import parts
+from assignor.reference.matching.syntax import LONGEST, parts
 from assignor.reference.matching.text import PatternFault, unsupported
 from assignor.reference.matching.walk import STEPS, TooManySteps, matches
-from assignor.topic_names import INTERNAL_TOPICS, LONGEST
 from assignor.validation import check_dialect, check_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
+"""Topics that the broker keeps for itself (Topic.INTERNAL_TOPICS)."""
 
 MOST_PARTS = 20_000
 """How many parts a pattern may have once its repetitions are spelled out."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from assignor.reference.matching.chars import ALL, Chars
-from assignor.topic_names import LONGEST
+
+LONGEST = 249
+"""The length of the longest topic name that Kafka allows."""
 
 
 class Greed(enum.Enum):

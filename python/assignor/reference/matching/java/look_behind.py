@@ -5,8 +5,7 @@ from __future__ import annotations
 from assignor.reference.matching.chars import ALL
 from assignor.reference.matching.java.cursor import Cursor
 from assignor.reference.matching.java.width import GREATEST, Width, wrapped
-from assignor.reference.matching.syntax import EMPTY, Around, Concat, Either, Node, One, Repeat, least, most
-from assignor.topic_names import LONGEST
+from assignor.reference.matching.syntax import EMPTY, LONGEST, Around, Concat, Either, Node, One, Repeat, least, most
 
 _NOTHING = One(frozenset())
 

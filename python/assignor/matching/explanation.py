@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from assignor.matching import TopicPattern, match_topics
-from assignor.topic_names import INTERNAL_TOPICS
+from assignor.matching.topic_names import INTERNAL_TOPICS
 from assignor.validation import DIALECTS, read_names
 
 if TYPE_CHECKING:

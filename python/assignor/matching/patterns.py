@@ -1,0 +1,145 @@
+"""Match one pattern, or the subscriptions of a whole group, against topic names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from assignor import _core
+from assignor._engine import choose
+from assignor.model import Subscription
+from assignor.validation import check_name, read_names, wrong_type
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+
+__all__ = ["match_topics", "resolve"]
+
+
+def match_topics(
+    pattern: str,
+    topics: Iterable[str],
+    *,
+    dialect: str = "java",
+    include_internal: bool = False,
+    engine: Engine = "rust",
+) -> list[str]:
+    """Says which topics a pattern matches.
+
+    Args:
+        pattern: The pattern, as the client has it.
+        topics: Names of topics; a mapping of topics to partitions is fine.
+        dialect: Who reads the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+        include_internal: Whether it may match topics that the broker keeps for itself.
+        engine: `"rust"` or `"reference"`.
+
+    Returns:
+        The topics that it matches, in the order of `topics`.
+
+    Raises:
+        InvalidPatternError: The dialect refuses the pattern; it says where and why.
+        UnsupportedPatternError: The dialect accepts it, and what it means cannot be matched exactly here
+            (docs/matching.md lists all such constructs).
+        IllegalArgumentError: An unknown dialect, or a name that Kafka could not have.
+        WrongTypeError: A pattern that is no `str`, or topics that are no iterable of them.
+
+    Example:
+        >>> topics = ["orders", "orders-eu", "us-orders"]
+        >>> match_topics("orders", topics), match_topics("orders", topics, dialect="python")
+        (['orders'], ['orders', 'orders-eu'])
+    """
+    verb = choose(engine, _core.match_topics, _reference_match_topics)
+    return verb(pattern, read_topic_names(topics), dialect, check_flag(include_internal))
+
+
+def resolve(
+    subscriptions: Mapping[str, Subscription | Iterable[str]],
+    topics: Iterable[str],
+    *,
+    include_internal: bool = False,
+    engine: Engine = "rust",
+) -> dict[str, list[str]]:
+    """Turns the patterns and names of a whole group into topics that exist.
+
+    Each distinct pattern is tried once, and members with the same pattern share one list: copy it before you change it.
+
+    Args:
+        subscriptions: Member id to a `Subscription` or an iterable of topic names, as `assign` takes it.
+        topics: Names of the topics that exist; a mapping of topics to partitions is fine.
+        include_internal: Whether patterns may match topics that the broker keeps for itself.
+        engine: `"rust"` or `"reference"`.
+
+    Returns:
+        Member id to its topics, each once: those that its pattern matches in the order of `topics`, those that it names
+        in its own order. Names that are no topics are left out.
+
+    Raises:
+        InvalidPatternError, UnsupportedPatternError: A pattern that cannot be used; the message names the member.
+        AssignorError: Input that cannot be meant, as `assign` says it.
+
+    Example:
+        >>> group = {"a": Subscription(pattern="orders.*"), "b": ["mail", "gone"]}
+        >>> resolve(group, ["mail", "orders", "orders-eu"])
+        {'a': ['orders', 'orders-eu'], 'b': ['mail']}
+    """
+    names = _distinct(read_topic_names(topics))
+    if not isinstance(subscriptions, Mapping):
+        raise wrong_type("subscriptions", "a mapping of member ids to subscriptions", subscriptions)
+    owners: dict[tuple[str, str], str] = {}
+    patterns: dict[str, tuple[str, str]] = {}
+    wanted: dict[str, tuple[str, ...]] = {}
+    for member, subscription in subscriptions.items():
+        owner = f"member '{check_name(member, 'a member id')}'"
+        if not isinstance(subscription, Subscription):
+            wanted[member] = read_names(subscription, owner)
+        elif subscription.pattern is None:
+            wanted[member] = subscription.topics
+        else:
+            patterns[member] = subscription.pattern, subscription.dialect
+            owners.setdefault(patterns[member], owner)
+            wanted[member] = ()
+    verb = choose(engine, _core.match_each, _reference_match_each)
+    each = [(pattern, dialect, owner) for (pattern, dialect), owner in owners.items()]
+    found = dict(zip(owners, verb(each, names, check_flag(include_internal)), strict=True))
+    existing = frozenset(names)
+    return {
+        member: found[patterns[member]]
+        if member in patterns
+        else [topic for topic in dict.fromkeys(of_member) if topic in existing]
+        for member, of_member in wanted.items()
+    }
+
+
+def check_flag(include_internal: object) -> bool:
+    """Return `include_internal` if it is a bool."""
+    if not isinstance(include_internal, bool):
+        raise wrong_type("include_internal", "a bool", include_internal)
+    return include_internal
+
+
+def _distinct(names: list[str]) -> list[str]:
+    try:
+        return list(dict.fromkeys(names))
+    except TypeError:
+        return names  # an element that is not hashable is not a str: the engine names it in its error
+
+
+def read_topic_names(topics: object) -> list[str]:
+    """Return the elements of an iterable of topic names; the engine checks each of them."""
+    if isinstance(topics, (str, bytes, bytearray)) or not isinstance(topics, Iterable):
+        raise wrong_type("topics", "an iterable of topic names", topics)
+    return list(topics)
+
+
+def _reference_match_topics(pattern: str, topics: list[str], dialect: str, include_internal: bool) -> list[str]:
+    from assignor.reference.matching import pattern as reference
+
+    return reference.match_topics(pattern, topics, dialect, include_internal)
+
+
+def _reference_match_each(
+    patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool
+) -> list[list[str]]:
+    from assignor.reference.matching import pattern as reference
+
+    return reference.match_each(patterns, topics, include_internal)
