@@ -14,26 +14,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from assignor import errors
-from assignor.columns import MemberColumns, TopicColumns
-from assignor.findings import Findings, check
-from assignor.model import (
-    Balance,
-    Diff,
-    MemberInfo,
-    PartitionInfo,
-    RebalanceProtocol,
-    Spans,
-    Subscription,
-    TopicPartition,
-)
-from assignor.partition_assignor import PartitionAssignor, RangeAssignor
-
 if TYPE_CHECKING:
+    from assignor import errors
     from assignor._core import Group, Plan, Topics, assign, plan
+    from assignor.columns import MemberColumns, TopicColumns
+    from assignor.findings import Findings, check
     from assignor.matching import TopicMatcher, match_topics, resolve
     from assignor.matching.explanation import explain_pattern
     from assignor.matching.topic_names import validate_topic
+    from assignor.model import (
+        Balance,
+        Diff,
+        MemberInfo,
+        PartitionInfo,
+        RebalanceProtocol,
+        Spans,
+        Subscription,
+        TopicPartition,
+    )
+    from assignor.partition_assignor import PartitionAssignor, RangeAssignor
     from assignor.subscription_state import SubscriptionState
 
 __all__ = [
@@ -65,36 +64,63 @@ __all__ = [
     "validate_topic",
 ]
 
-_LATER = {
+_MODULE_OF = {
+    "Balance": "model",
+    "Diff": "model",
+    "Findings": "findings",
     "Group": "_core",
+    "MemberColumns": "columns",
+    "MemberInfo": "model",
+    "PartitionAssignor": "partition_assignor",
+    "PartitionInfo": "model",
     "Plan": "_core",
+    "RangeAssignor": "partition_assignor",
+    "RebalanceProtocol": "model",
+    "Spans": "model",
+    "Subscription": "model",
     "SubscriptionState": "subscription_state",
+    "TopicColumns": "columns",
     "TopicMatcher": "matching",
+    "TopicPartition": "model",
     "Topics": "_core",
     "assign": "_core",
+    "check": "findings",
     "explain_pattern": "matching.explanation",
     "match_topics": "matching",
     "plan": "_core",
     "resolve": "matching",
     "validate_topic": "matching.topic_names",
 }
+"""Public name to the module that defines it, which is imported when the name is first used."""
+
+_MODULES = (
+    "clients",
+    "coordinator",
+    "errors",
+    "matching",
+    "member",
+    "offsets",
+    "reference",
+    "spark",
+    "subscription_state",
+    "wire",
+)
+"""Public modules, which are imported when they are first used."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Rust core when it is first asked for, so that `assignor.reference` works where there is none.
-
-    And the subscription state, which few ask for.
-    """
+    """Import a public name or module when it is first used, so that a program loads only what it uses."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("assignor")
-    if name in _LATER:
-        module = importlib.import_module(f"assignor.{_LATER[name]}")
-        value = globals()[name] = getattr(module, name)
+    if name in _MODULES:
+        return importlib.import_module(f"assignor.{name}")
+    if name in _MODULE_OF:
+        value = globals()[name] = getattr(importlib.import_module(f"assignor.{_MODULE_OF[name]}"), name)
         return value
     raise AttributeError(f"module 'assignor' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -1,19 +1,40 @@
-"""Choice of the engine: the Rust core or the reference."""
+"""Choice of the engine: the Rust core, or the reference in plain Python with functions of the same names."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from importlib import import_module
+from typing import Any, Literal, TypeVar
 
 from assignor.errors import IllegalArgumentError
+from assignor.validation import shown
 
 Engine = Literal["rust", "reference"]
 Verb = TypeVar("Verb")
 
 
-def choose(engine: Engine, rust: Verb, reference: Verb) -> Verb:
-    """Return the verb of the named engine."""
+def choose(engine: Engine, verb: Verb, module: str) -> Verb:
+    """Return a function or class of the Rust core, or the one of the same name in a module of the reference.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+        verb: The function or class of the core.
+        module: Name of the module in `assignor.reference`, which is imported only if it is needed.
+
+    Raises:
+        IllegalArgumentError: `engine` is neither.
+    """
     if engine == "rust":
-        return rust
-    if engine == "reference":
-        return reference
-    raise IllegalArgumentError(f"engine must be 'rust' or 'reference', not {engine!r}")
+        return verb
+    return reference_verb(engine, module, verb.__name__)  # type: ignore[attr-defined,no-any-return]  # it has a name
+
+
+def reference_verb(engine: object, module: str, name: str) -> Any:
+    """Return a function or class of the reference; raise IllegalArgumentError if another engine is asked for."""
+    check_engine(engine)
+    return getattr(import_module(f"assignor.reference.{module}"), name)
+
+
+def check_engine(engine: object) -> None:
+    """Raise IllegalArgumentError if there is no such engine."""
+    if engine not in ("rust", "reference"):
+        raise IllegalArgumentError(f"engine must be 'rust' or 'reference', not {shown(engine)}")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor._engine import choose
 from assignor.errors import IllegalArgumentError, WireError
-from assignor.reference import offsets as reference
 from assignor.validation import as_bytes, check_name, is_int, shown, wrong_type
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "r
         >>> record.name, record.group, record.key["partition"], record.value
         ('OFFSET_COMMIT', 'g', 3, None)
     """
-    verb = choose(engine, _core.decode_record, reference.decode_record)
+    verb = choose(engine, _core.decode_record, "offsets")
     record_type, name, status, fields, version, content, protocol = verb(
         None if key is None else as_bytes(key, "key"),
         None if value is None else as_bytes(value, "value"),
@@ -127,7 +126,7 @@ def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, by
         >>> encode_record(Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}))
         (b'\x00\x03\x00\x01g', None)
     """
-    verb = choose(engine, _core.encode_record, reference.encode_record)
+    verb = choose(engine, _core.encode_record, "offsets")
     if not isinstance(record, Record):
         raise wrong_type("record", "a Record", record)
     if record.status != DECODED:
@@ -188,4 +187,4 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
     count = operator.index(partitions)
     if not 1 <= count <= MOST_PARTITIONS:
         raise IllegalArgumentError(f"partitions must be between 1 and {MOST_PARTITIONS}, not {count}")
-    return choose(engine, _core.coordinator_partition, reference.coordinator_partition)(group, count)
+    return choose(engine, _core.coordinator_partition, "offsets")(group, count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from assignor._engine import Engine, choose
+from assignor._engine import Engine, check_engine
 from assignor.model import RebalanceProtocol, TopicPartition
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RangeAssignor:
     version = 0
 
     def __init__(self, *, engine: Engine = "rust") -> None:
-        choose(engine, None, None)
+        check_engine(engine)
         self.engine: Engine = engine
 
     def supported_protocols(self) -> list[RebalanceProtocol]:

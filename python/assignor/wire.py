@@ -15,7 +15,6 @@ from assignor import _core
 from assignor._engine import choose
 from assignor.errors import IllegalArgumentError
 from assignor.model import Subscription, TopicPartition
-from assignor.reference import wire as reference
 from assignor.validation import as_bytes, check_name, read_int, shown, wrong_type
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
         >>> decode_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff").topics
         ('foo',)
     """
-    verb = choose(engine, _core.decode_subscription, reference.decode_subscription)
+    verb = choose(engine, _core.decode_subscription, "wire")
     version, topics, user_data, owned, generation, rack, tolerated = verb(as_bytes(data, "data"), tolerant)
     return SubscriptionBytes(
         version=version,
@@ -126,7 +125,7 @@ def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> AssignmentByte
         >>> decode_assignment(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\0\0\0\1\0\0\0\7" b"\xff\xff\xff\xff").partitions
         (TopicPartition(topic='foo', partition=7),)
     """
-    verb = choose(engine, _core.decode_assignment, reference.decode_assignment)
+    verb = choose(engine, _core.decode_assignment, "wire")
     version, partitions, user_data = verb(as_bytes(data, "data"))
     return AssignmentBytes(version=version, partitions=_flat(partitions), user_data=user_data)
 
@@ -160,7 +159,7 @@ def encode_subscription(
         >>> encode_subscription(Subscription(["foo", "bar"]), 0)
         b'\x00\x00\x00\x00\x00\x02\x00\x03bar\x00\x03foo\xff\xff\xff\xff'
     """
-    verb = choose(engine, _core.encode_subscription, reference.encode_subscription)
+    verb = choose(engine, _core.encode_subscription, "wire")
     if not isinstance(subscription, Subscription | SubscriptionBytes):
         raise wrong_type("subscription", "a Subscription or SubscriptionBytes", subscription)
     if isinstance(subscription, Subscription) and subscription.pattern is not None:
@@ -214,7 +213,7 @@ def encode_assignment(
         >>> encode_assignment([("foo", 7), ("foo", 1)], 0)
         b'\x00\x00\x00\x00\x00\x01\x00\x03foo\x00\x00\x00\x02\x00\x00\x00\x07\x00\x00\x00\x01\xff\xff\xff\xff'
     """
-    verb = choose(engine, _core.encode_assignment, reference.encode_assignment)
+    verb = choose(engine, _core.encode_assignment, "wire")
     if isinstance(partitions, AssignmentBytes):
         if user_data is not None:
             raise IllegalArgumentError("user_data: what decode_assignment returned brings its own; replace it there")

@@ -5,3 +5,7 @@ of the replicas. `kafka_python` and `confluent` also look at all groups of a liv
 `ClusterSnapshot` (`snapshot`), which has the rows that a fleet is made of. Nothing here changes a cluster, and
 importing a module here imports no client: the caller brings the client's own objects.
 """
+
+from assignor.clients import aiokafka, confluent, kafka_python, snapshot
+
+__all__ = ["aiokafka", "confluent", "kafka_python", "snapshot"]

@@ -48,7 +48,7 @@ def match_topics(
         >>> match_topics("orders", topics), match_topics("orders", topics, dialect="python")
         (['orders'], ['orders', 'orders-eu'])
     """
-    verb = choose(engine, _core.match_topics, _reference_match_topics)
+    verb = choose(engine, _core.match_topics, "matching.pattern")
     return verb(pattern, read_topic_names(topics), dialect, check_flag(include_internal))
 
 
@@ -98,7 +98,7 @@ def resolve(
             patterns[member] = subscription.pattern, subscription.dialect
             owners.setdefault(patterns[member], owner)
             wanted[member] = ()
-    verb = choose(engine, _core.match_each, _reference_match_each)
+    verb = choose(engine, _core.match_each, "matching.pattern")
     each = [(pattern, dialect, owner) for (pattern, dialect), owner in owners.items()]
     found = dict(zip(owners, verb(each, names, check_flag(include_internal)), strict=True))
     existing = frozenset(names)
@@ -129,17 +129,3 @@ def read_topic_names(topics: object) -> list[str]:
     if isinstance(topics, (str, bytes, bytearray)) or not isinstance(topics, Iterable):
         raise wrong_type("topics", "an iterable of topic names", topics)
     return list(topics)
-
-
-def _reference_match_topics(pattern: str, topics: list[str], dialect: str, include_internal: bool) -> list[str]:
-    from assignor.reference.matching import pattern as reference
-
-    return reference.match_topics(pattern, topics, dialect, include_internal)
-
-
-def _reference_match_each(
-    patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool
-) -> list[list[str]]:
-    from assignor.reference.matching import pattern as reference
-
-    return reference.match_each(patterns, topics, include_internal)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StructType
 
-from assignor._engine import choose
+from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.spark import schemas
 from assignor.spark.group_rows import ask, clusters_row, group_rows
@@ -78,7 +78,7 @@ class Fleet:
     def __init__(
         self, topics: DataFrame, members: DataFrame, current: DataFrame | None = None, *, engine: Engine = "rust"
     ) -> None:
-        choose(engine, None, None)
+        check_engine(engine)
         self._engine = engine
         self._topics, topic_columns = _read(topics, schemas.TOPICS, "topics", {"racks"})
         optional = set(schemas.MEMBERS.fieldNames()) - {*schemas.KEYS, "member_id"}

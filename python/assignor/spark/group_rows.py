@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
+from assignor._engine import choose
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, MEMBERS
 
 if TYPE_CHECKING:
@@ -111,13 +112,13 @@ def _asking(
     verb: str, engine: Engine, arguments: tuple[Any, ...]
 ) -> Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]]:
     def asking(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        from importlib import import_module
+        from assignor import _core
 
-        room = import_module({"rust": "assignor._core", "reference": "assignor.reference.fleet"}[engine])
+        clusters_class = choose(engine, _core.Clusters, "fleet")
         known: Any = None
         for groups, clusters in batches:
             if known is None and len(clusters):
-                known = room.Clusters(clusters.slice(0, 1))
+                known = clusters_class(clusters.slice(0, 1))
             if known is not None:
                 yield from map(pa.array, getattr(known, verb)(groups, *arguments))
 

@@ -1,0 +1,82 @@
+"""What `import assignor` loads: each public name and module on first use, and the reference only when it is chosen."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assignor
+
+MODULES = (
+    "clients",
+    "coordinator",
+    "errors",
+    "matching",
+    "member",
+    "offsets",
+    "reference",
+    "spark",
+    "subscription_state",
+    "wire",
+)
+CALLS = {
+    "assign": "assignor.assign({'t': 3}, {'a': ['t']})",
+    "plan": "assignor.plan({'t': 3}, {'a': ['t']}).balance()",
+    "match_topics": "assignor.match_topics('t.*', ['t'])",
+    "resolve": "assignor.resolve({'a': assignor.Subscription(pattern='t.*')}, ['t'])",
+    "decode_record": r"assignor.offsets.decode_record(b'\0\2\0\1g', None)",
+    "encode_subscription": "assignor.wire.encode_subscription(assignor.Subscription(['t']))",
+    "RangeAssignor": "assignor.RangeAssignor().assign({'t': 3}, {'a': ['t']})",
+}
+
+
+def loaded(statement: str) -> set[str]:
+    """Return the package's modules that a new interpreter has loaded after `import assignor` and a statement."""
+    found = "[module for module in sys.modules if module.partition('.')[0] == 'assignor']"
+    answer = subprocess.run(
+        [sys.executable, "-c", f"import json, sys, assignor; {statement}; print(json.dumps({found}))"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(Path(assignor.__file__).parents[1])},
+    )
+    return set(json.loads(answer.stdout))
+
+
+def is_of_reference(module: str) -> bool:
+    return module.startswith("assignor.reference")
+
+
+def test_importing_the_package_loads_no_other_module() -> None:
+    assert {"assignor"} == loaded("pass")
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_default_engine_loads_no_module_of_the_reference(call: str) -> None:
+    modules = loaded(call)
+
+    assert "assignor._core" in modules
+    assert not [module for module in modules if is_of_reference(module)]
+
+
+def test_the_reference_is_loaded_when_it_is_chosen() -> None:
+    assert any(map(is_of_reference, loaded("assignor.match_topics('t', ['t'], engine='reference')")))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_public_module_is_an_attribute_of_the_package(module: str) -> None:
+    assert f"assignor.{module}" in loaded(f"assignor.{module}.__doc__")
+    assert module in dir(assignor)
+
+
+def test_the_modules_of_the_clients_are_attributes_of_theirs() -> None:
+    clients = ("aiokafka", "confluent", "kafka_python")
+
+    modules = loaded(f"[getattr(assignor.clients, client) for client in {clients}]")
+
+    assert {f"assignor.clients.{client}" for client in clients} <= modules
