@@ -6,7 +6,6 @@
 //!
 //! Nothing here knows Python: the folder `python` is compiled only behind the feature of that name.
 
-pub mod audit;
 pub mod bytes;
 pub mod error;
 pub mod fleet;

@@ -184,7 +184,7 @@ fn read_topic_partitions(reader: &mut Reader<'_>) -> Result<TopicPartitions, Wir
 /// # Errors
 /// The version is negative, or a string too long.
 pub fn encode_subscription(subscription: &Subscription) -> Result<Vec<u8>, WireError> {
-    let version = written_version(subscription.version)?;
+    let version = encoding_version(subscription.version)?;
     let mut topics: Vec<&str> = subscription.topics.iter().map(String::as_str).collect();
     topics.sort_by(|left, right| java_order(left, right));
     let owned = sorted(&subscription.owned_partitions);
@@ -214,7 +214,7 @@ pub fn encode_subscription(subscription: &Subscription) -> Result<Vec<u8>, WireE
 /// # Errors
 /// The version is negative, or a string too long.
 pub fn encode_assignment(assignment: &Assignment) -> Result<Vec<u8>, WireError> {
-    let version = written_version(assignment.version)?;
+    let version = encoding_version(assignment.version)?;
     let partitions = grouped(&assignment.assigned_partitions);
     Writer::exactly(|writer| {
         writer.int16(version);
@@ -223,18 +223,18 @@ pub fn encode_assignment(assignment: &Assignment) -> Result<Vec<u8>, WireError> 
     })
 }
 
-/// A topic, and ids of it.
-type Ids<'a> = (&'a str, Vec<i32>);
+/// A topic and its partition ids.
+type GroupedPartitions<'a> = (&'a str, Vec<i32>);
 
-/// The version to write for one asked for: a newer one than is known is written as the newest known.
-pub(crate) fn written_version(version: i16) -> Result<i16, WireError> {
+/// Return the version to encode: a version newer than the newest known one is encoded as that.
+pub(crate) fn encoding_version(version: i16) -> Result<i16, WireError> {
     if version < 0 {
         return Err(unwritable(format!("version {version} is negative")).within("version"));
     }
     Ok(version.min(NEWEST_VERSION))
 }
 
-fn sorted(entries: &[TopicPartitions]) -> Vec<Ids<'_>> {
+fn sorted(entries: &[TopicPartitions]) -> Vec<GroupedPartitions<'_>> {
     let mut topics = grouped(entries);
     topics.sort_by(|left, right| java_order(left.0, right.0));
     for (_, ids) in &mut topics {
@@ -244,8 +244,8 @@ fn sorted(entries: &[TopicPartitions]) -> Vec<Ids<'_>> {
 }
 
 /// Each topic once, where it first appears; one without ids is not there.
-fn grouped(entries: &[TopicPartitions]) -> Vec<Ids<'_>> {
-    let mut topics: Vec<Ids<'_>> = Vec::new();
+fn grouped(entries: &[TopicPartitions]) -> Vec<GroupedPartitions<'_>> {
+    let mut topics: Vec<GroupedPartitions<'_>> = Vec::new();
     let mut places = FxHashMap::default();
     for entry in entries.iter().filter(|entry| !entry.partitions.is_empty()) {
         let place = *places.entry(entry.topic.as_str()).or_insert_with(|| {
@@ -257,14 +257,14 @@ fn grouped(entries: &[TopicPartitions]) -> Vec<Ids<'_>> {
     topics
 }
 
-fn write_partitions(writer: &mut Writer, topics: &[Ids<'_>], field: &str) -> Result<(), WireError> {
+fn write_partitions(writer: &mut Writer, topics: &[GroupedPartitions<'_>], field: &str) -> Result<(), WireError> {
     writer.count(topics.len()).map_err(|e| e.within(field))?;
     topics.iter().enumerate().try_for_each(|(index, topic)| {
         write_topic_partitions(writer, topic).map_err(|e| e.within_element(index).within(field))
     })
 }
 
-fn write_topic_partitions(writer: &mut Writer, (topic, ids): &Ids<'_>) -> Result<(), WireError> {
+fn write_topic_partitions(writer: &mut Writer, (topic, ids): &GroupedPartitions<'_>) -> Result<(), WireError> {
     writer.string(topic).map_err(|e| e.within("topic"))?;
     writer.count(ids.len()).map_err(|e| e.within("partitions"))?;
     for id in ids {

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assignor import _core
-from assignor.reference.audit import Metadata
-from assignor.reference.history import replay_group
+from assignor.reference.history import Metadata, replay_group
 from assignor.reference.replay import LogRecord
 from record_bytes import assignment, subscription, write_record
 

@@ -9,8 +9,9 @@ import pytest
 
 from assignor import assign
 from assignor.model import PartitionInfo, Subscription
-from assignor.reference.audit import Metadata, judge
-from assignor.reference.replay import Joined, Reading
+from assignor.reference.history import Metadata
+from assignor.reference.history.compare import compare
+from assignor.reference.replay import ParsedMember, ParsedSubscription
 from group_logs import Event, Row, classic, member, metadata, replayed, verdicts
 from record_bytes import assignment, subscription
 
@@ -235,8 +236,8 @@ def test_where_neither_moment_explains_the_one_before_is_compared(engine: str) -
 
 
 def test_the_reference_does_not_judge_where_no_moment_is_known() -> None:
-    wanted = Joined("a", None, Reading(["t"], None, None), {"t": [0]})
-    assert judge([wanted], 0, Metadata()) is None
+    wanted = ParsedMember("a", None, ParsedSubscription(["t"], None, None), {"t": [0]})
+    assert compare([wanted], 0, Metadata()) is None
 
 
 # ---- engine against engine

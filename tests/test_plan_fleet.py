@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor import Plan, Subscription, TopicPartition, plan
 from assignor.offsets import decode_record
-from assignor.reference.audit import Metadata
+from assignor.reference.history import Metadata
 from assignor.wire import SubscriptionBytes, decode_assignment, decode_subscription
 from engines import Engine
 from fleet import logs, topics

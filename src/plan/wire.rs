@@ -28,7 +28,7 @@ impl Encoder {
     /// # Errors
     /// A version below 0, or a topic's name that is too long for the format.
     pub fn new(plan: &Plan, version: i16) -> Result<Self, WireError> {
-        let version = crate::wire::written_version(version)?;
+        let version = crate::wire::encoding_version(version)?;
         let topics = plan.topics();
         let heads = Writer::exactly(|writer| {
             topics.iter().try_for_each(|name| writer.string(name).map_err(|error| error.within("topic")))

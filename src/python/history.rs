@@ -7,9 +7,8 @@ use arrow_array::{ArrayRef, StructArray};
 
 use super::spans::Spans;
 use super::text::{Full, Rows, Text, columns};
-use crate::audit::{Metadata, Outcome, Verdict};
-use crate::history::{Summary, load, runs, summarize};
-use crate::replay::{Generation, History, Member};
+use crate::history::{Comparison, ComparisonOutcome, Metadata, Summary, load, owned_spans, summarize};
+use crate::replay::{Generation, History, RecordedMember};
 
 /// The columns of numbers, in the order of `assignor.spark.schemas.HISTORY`.
 const NUMBERS: [&str; 14] = [
@@ -43,9 +42,9 @@ fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()]
         number(history.bad_records),
         number(summary.rebalances),
         number(summary.busiest_minute),
-        number(summary.count(Outcome::Equal)),
-        number(summary.count(Outcome::Different)),
-        number(summary.count(Outcome::Unknown)),
+        number(summary.count(ComparisonOutcome::Equal)),
+        number(summary.count(ComparisonOutcome::Different)),
+        number(summary.count(ComparisonOutcome::Unknown)),
     ]
 }
 
@@ -84,13 +83,13 @@ impl<'a> Histories<'a> {
         for (column, number) in self.numbers.iter_mut().zip(numbers(history, &summary)) {
             column.append_option(number);
         }
-        for (generation, verdict) in history.generations.iter().zip(&summary.verdicts) {
-            self.generations.push(generation, verdict.as_ref())?;
+        for (generation, comparison) in history.generations.iter().zip(&summary.comparisons) {
+            self.generations.push(generation, comparison.as_ref())?;
         }
         for member in &history.members {
             self.members.push(member)?;
-            for run in runs(member, self.metadata) {
-                self.assignment.push(&member.id, run.topic, run.start, run.count as i32)?;
+            for span in owned_spans(member, self.metadata) {
+                self.assignment.push(&member.id, span.topic, span.start, span.count as i32)?;
             }
         }
         self.generations.rows.end_list();
@@ -149,7 +148,7 @@ impl Generations {
         }
     }
 
-    fn push(&mut self, generation: &Generation, verdict: Option<&Verdict>) -> Result<(), Full> {
+    fn push(&mut self, generation: &Generation, comparison: Option<&Comparison>) -> Result<(), Full> {
         self.rows.push()?;
         self.offset.append_value(generation.offset);
         self.timestamp.append_value(generation.timestamp);
@@ -161,8 +160,8 @@ impl Generations {
         self.members.append_value(generation.members as i32);
         self.partitions.append_value(generation.partitions as i32);
         self.same_members.append_value(generation.same_members);
-        self.range.push(verdict.map(|verdict| verdict.outcome.as_str()))?;
-        for remark in verdict.iter().flat_map(|verdict| &verdict.remarks) {
+        self.range.push(comparison.map(|comparison| comparison.outcome.as_str()))?;
+        for remark in comparison.iter().flat_map(|comparison| &comparison.remarks) {
             self.remark_lists.push()?;
             self.remarks.push(Some(remark))?;
         }
@@ -218,7 +217,7 @@ impl Members {
         }
     }
 
-    fn push(&mut self, member: &Member) -> Result<(), Full> {
+    fn push(&mut self, member: &RecordedMember) -> Result<(), Full> {
         self.rows.push()?;
         self.member_id.push(Some(&member.id))?;
         self.group_instance_id.push(member.instance_id.as_ref())?;

@@ -155,7 +155,7 @@ fn partition_dicts<'py>(py: Python<'py>, entries: &[TopicPartitions]) -> PyResul
     Ok(list)
 }
 
-/// Many records at once: two binary columns in, the columns of [`Columns`] out.
+/// Many records at once: two binary columns in, the columns of [`DecodedColumns`] out.
 #[pyfunction]
 pub(super) fn decode_batch(
     py: Python<'_>,
@@ -169,7 +169,7 @@ pub(super) fn decode_batch(
         return Err(IllegalArgumentError::new_err(message));
     }
     let columns = py.detach(|| {
-        let mut columns = Columns::new();
+        let mut columns = DecodedColumns::new();
         (0..rows).try_for_each(|row| columns.push(keys.get(row), values.get(row))).map(|()| columns)
     });
     let columns = columns
@@ -207,7 +207,7 @@ impl Binary {
     }
 }
 
-struct Columns {
+struct DecodedColumns {
     record_type: Int32Builder,
     type_name: Text,
     group_id: Text,
@@ -220,7 +220,7 @@ struct Columns {
     error: Text,
 }
 
-impl Columns {
+impl DecodedColumns {
     fn new() -> Self {
         let text = |name| Text::new(name, LARGEST_OFFSET);
         Self {

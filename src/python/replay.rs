@@ -14,14 +14,14 @@ use rustc_hash::FxHashMap;
 use super::error::{IllegalArgumentError, WrongTypeError};
 use super::history::Histories;
 use super::text::LARGEST_OFFSET;
-use crate::audit::{Metadata, Moment};
 use crate::group::{Partitions, Racks};
+use crate::history::{Metadata, MetadataSnapshot};
 use crate::replay::{self, LogRecord};
 
 /// Replays groups: a column of lists of records (structs of offset, timestamp, key, value, in the order of the log) in, a
 /// column of histories (structs, see `assignor.spark.schemas.HISTORY`) out.
 ///
-/// `metadata` has a row per partition and moment, with the columns t, topic, topic_id, partition and racks. `limit` is how
+/// `metadata` has a row per partition and time, with the columns t, topic, topic_id, partition and racks. `limit` is how
 /// many bytes of text, or rows in lists, a column takes; Arrow's own limit where it is not given.
 #[pyfunction]
 #[pyo3(signature = (records, metadata, *, limit = 2_147_483_647))]
@@ -91,7 +91,7 @@ impl<'a> GroupRecords<'a> {
 /// Partitions with the racks of their replicas, by topic.
 type Listed = FxHashMap<String, Vec<(i32, u32)>>;
 
-/// Reads topic metadata: rows of one moment and topic are its partitions.
+/// Reads topic metadata: rows of one time and topic are its partitions.
 fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     let refused = |name: &str, wanted: &str| {
         let found = batch.column_by_name(name).map_or("missing".to_owned(), |found| found.data_type().to_string());
@@ -115,8 +115,8 @@ fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     let racks = racks.filter(|racks| racks.value_type() == DataType::Utf8);
     let racks = racks.ok_or_else(|| refused("racks", "a list of Utf8"))?;
 
-    let mut metadata = Metadata { moments: Vec::new(), racks: Racks::default(), names: FxHashMap::default() };
-    let mut moments: BTreeMap<i64, Listed> = BTreeMap::new();
+    let mut metadata = Metadata { snapshots: Vec::new(), racks: Racks::default(), names: FxHashMap::default() };
+    let mut snapshots: BTreeMap<i64, Listed> = BTreeMap::new();
     if let Some(negative) = partitions.values().iter().find(|id| **id < 0) {
         let reason = format!("column partition of the topic metadata must not be negative: {negative}");
         return Err(IllegalArgumentError::new_err(reason));
@@ -125,18 +125,18 @@ fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
         let on = racks.value(row);
         let mut on = on.as_string::<i32>().iter().flatten().map(|rack| metadata.racks.number(rack)).collect();
         let on = metadata.racks.set(&mut on);
-        let topics = moments.entry(times.value(row)).or_default();
+        let topics = snapshots.entry(times.value(row)).or_default();
         topics.entry(names.value(row).to_owned()).or_default().push((partitions.value(row), on));
         metadata.names.insert(ids.value(row).to_owned(), names.value(row).to_owned());
     }
-    for (time, topics) in moments {
+    for (time, topics) in snapshots {
         let mut found = FxHashMap::default();
         for (name, listed) in topics {
             let partitions = Partitions::listed(&name, listed, &metadata.racks)
                 .map_err(|error| IllegalArgumentError::new_err(format!("topic metadata at {time}: {error}")))?;
             found.insert(name, partitions);
         }
-        metadata.moments.push(Moment { time, topics: found });
+        metadata.snapshots.push(MetadataSnapshot { time, topics: found });
     }
     Ok(metadata)
 }

@@ -19,7 +19,7 @@ use super::plan::PyPlan;
 use super::read::{Input, is_int, restored};
 use crate::group::{Names, java_order};
 use crate::plan::{Client, Encoder, Gained, Plan, Span};
-use crate::wire::written_version;
+use crate::wire::encoding_version;
 
 /// Members and topics named in the columns of `Plan.to_arrow`, in the order of their columns.
 const NAMED: [&str; 2] = ["member_id", "topic"];
@@ -365,12 +365,12 @@ impl FromPyObject<'_, '_> for Versions {
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         if is_int(&value)? {
-            return Ok(Self::All(written_version(read_version(&value, "versions")?)?));
+            return Ok(Self::All(encoding_version(read_version(&value, "versions")?)?));
         }
         let mut found = FxHashMap::default();
         for (member, version) in entries(&value, "versions", "an int or a mapping by member id")? {
             let version = read_version(&version, &format!("versions['{member}']"))?;
-            found.insert(member, written_version(version)?);
+            found.insert(member, encoding_version(version)?);
         }
         Ok(Self::Of(found))
     }

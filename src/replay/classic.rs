@@ -6,11 +6,11 @@ use crate::offsets::Value;
 use crate::offsets::protocol::{self, CONSUMER};
 
 use super::member::{distinct, merged};
-use super::{Member, Partitions, int, optional_text, text};
+use super::{OwnedPartitions, RecordedMember, int, optional_text, text};
 
 /// A classic group between two of its records.
 #[derive(Debug, Clone)]
-pub(super) struct Classic {
+pub(super) struct ClassicGroup {
     pub(super) protocol_type: String,
     pub(super) generation: i32,
     pub(super) protocol: Option<String>,
@@ -18,10 +18,10 @@ pub(super) struct Classic {
     members: Vec<Value>,
 }
 
-/// What a member's subscription says.
+/// Subscription of a member of a generation, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
-    /// The topics it wants.
+pub struct ParsedSubscription {
+    /// Topics the member subscribes to.
     pub topics: Vec<String>,
     /// Its rack; None where the version has none or it is empty.
     pub rack: Option<String>,
@@ -29,20 +29,20 @@ pub struct Reading {
     pub refused: Option<String>,
 }
 
-/// What a member of a generation wanted and what its leader gave it.
+/// Member of a generation: its subscription and the partitions that the leader assigned to it.
 #[derive(Debug, Clone)]
-pub struct Joined {
+pub struct ParsedMember {
     /// The member id.
     pub id: String,
     /// Set for static members.
     pub instance_id: Option<String>,
-    /// What it subscribed to, or why that cannot be read even by the tolerant reader.
-    pub subscription: Result<Reading, String>,
-    /// What it was given, or why that cannot be read.
-    pub assignment: Result<Partitions, String>,
+    /// Its subscription, or the reason why even the tolerant reader cannot read it.
+    pub subscription: Result<ParsedSubscription, String>,
+    /// Its assignment, or the reason why it cannot be read.
+    pub assignment: Result<OwnedPartitions, String>,
 }
 
-impl Classic {
+impl ClassicGroup {
     pub(super) fn read(value: &Value) -> Self {
         Self {
             protocol_type: text(value, "protocolType"),
@@ -62,24 +62,24 @@ impl Classic {
         self.members.iter().map(|member| text(member, "memberId")).collect()
     }
 
-    /// How many distinct partitions the members have; `joined` is what was read of them already.
-    pub(super) fn partitions(&self, joined: Option<&[Joined]>) -> usize {
+    /// Count the distinct partitions of the members; `parsed` holds the members if they are parsed already.
+    pub(super) fn partitions(&self, parsed: Option<&[ParsedMember]>) -> usize {
         if self.protocol_type != CONSUMER {
             return 0;
         }
-        if let Some(joined) = joined {
-            return distinct(joined.iter().filter_map(|member| member.assignment.as_ref().ok())).len();
+        if let Some(parsed) = parsed {
+            return distinct(parsed.iter().filter_map(|member| member.assignment.as_ref().ok())).len();
         }
         let assignments = self.members.iter().filter_map(|member| read_assignment(blob(member, "assignment")).ok());
         distinct(&assignments.collect::<Vec<_>>()).len()
     }
 
-    pub(super) fn members(&self) -> Vec<Member> {
+    pub(super) fn members(&self) -> Vec<RecordedMember> {
         let readable = self.protocol_type == CONSUMER;
         let member = |member: &Value| {
-            let reading = if readable { read_subscription(blob(member, "subscription")).ok() } else { None };
-            let (topics, rack) = reading.map(|reading| (reading.topics, reading.rack)).unzip();
-            Member {
+            let subscription = if readable { read_subscription(blob(member, "subscription")).ok() } else { None };
+            let (topics, rack) = subscription.map(|found| (found.topics, found.rack)).unzip();
+            RecordedMember {
                 id: text(member, "memberId"),
                 instance_id: optional_text(member, "groupInstanceId"),
                 client_id: text(member, "clientId"),
@@ -94,18 +94,18 @@ impl Classic {
         self.members.iter().map(member).collect()
     }
 
-    /// What the members wanted and got; None unless the assignor is `range` and there are members.
-    pub(super) fn joined_under_range(&self) -> Option<Vec<Joined>> {
+    /// Parse the members; None if there are none or the engine does not have the assignor of the group.
+    pub(super) fn parsed_members(&self) -> Option<Vec<ParsedMember>> {
         if self.protocol.as_deref() != Some("range") || self.members.is_empty() {
             return None;
         }
-        let joined = |member: &Value| Joined {
+        let parsed = |member: &Value| ParsedMember {
             id: text(member, "memberId"),
             instance_id: optional_text(member, "groupInstanceId"),
             subscription: read_subscription(blob(member, "subscription")),
             assignment: read_assignment(blob(member, "assignment")),
         };
-        Some(self.members.iter().map(joined).collect())
+        Some(self.members.iter().map(parsed).collect())
     }
 }
 
@@ -113,14 +113,14 @@ fn blob<'a>(member: &'a Value, field: &str) -> &'a [u8] {
     member.get(field).and_then(Value::as_bytes).unwrap_or_default()
 }
 
-fn read_subscription(data: &[u8]) -> Result<Reading, String> {
+fn read_subscription(data: &[u8]) -> Result<ParsedSubscription, String> {
     let (subscription, refusal) = protocol::read_subscription(data).map_err(|error| error.to_string())?;
     let refused = refusal.map(|error| error.to_string());
     let rack = subscription.rack().map(str::to_owned);
-    Ok(Reading { topics: subscription.topics, rack, refused })
+    Ok(ParsedSubscription { topics: subscription.topics, rack, refused })
 }
 
-fn read_assignment(data: &[u8]) -> Result<Partitions, String> {
+fn read_assignment(data: &[u8]) -> Result<OwnedPartitions, String> {
     let assignment = protocol::read_assignment(data).map_err(|error| error.to_string())?;
     let entries = assignment.into_iter().flat_map(|assignment| assignment.assigned_partitions);
     Ok(merged(entries.map(|entry| (entry.topic, entry.partitions))))

@@ -1,15 +1,15 @@
-//! A member of a group as it stands, and what it has.
+//! Members of a group as its records describe them, and the partitions they own.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Partition ids by topic, ascending and without repetition; no topic is empty.
-pub type Partitions = BTreeMap<String, Vec<i32>>;
+pub type OwnedPartitions = BTreeMap<String, Vec<i32>>;
 
-/// A member of the group as it stands.
+/// Member of a group as its records describe it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct RecordedMember {
     /// The member id.
     pub id: String,
     /// Set for static members.
@@ -25,26 +25,26 @@ pub struct Member {
     pub topics: Option<Vec<String>>,
     /// The pattern it subscribes by, as far as it is not in `topics`.
     pub pattern: Option<String>,
-    /// What it has; None when its bytes cannot be read or are not `ConsumerProtocol`.
-    pub partitions: Option<Partitions>,
+    /// Partitions it owns; None when its bytes cannot be read or are not `ConsumerProtocol`.
+    pub partitions: Option<OwnedPartitions>,
 }
 
-/// The distinct partitions that members have.
+/// Return the distinct partitions that members own.
 #[must_use]
-pub fn owned(members: &[Member]) -> FxHashSet<(&str, i32)> {
+pub fn owned(members: &[RecordedMember]) -> FxHashSet<(&str, i32)> {
     distinct(members.iter().filter_map(|member| member.partitions.as_ref()))
 }
 
 /// The distinct partitions of several lists.
-pub(super) fn distinct<'a>(lists: impl IntoIterator<Item = &'a Partitions>) -> FxHashSet<(&'a str, i32)> {
+pub(super) fn distinct<'a>(lists: impl IntoIterator<Item = &'a OwnedPartitions>) -> FxHashSet<(&'a str, i32)> {
     lists.into_iter().flatten().flat_map(|(topic, ids)| ids.iter().map(|id| (topic.as_str(), *id))).collect()
 }
 
 /// Partitions from entries in any order: a topic may come more than once, and a partition too.
 pub(super) fn merged<I: IntoIterator<Item = i32>>(
     entries: impl IntoIterator<Item = (impl Into<String>, I)>,
-) -> Partitions {
-    let mut found = Partitions::new();
+) -> OwnedPartitions {
+    let mut found = OwnedPartitions::new();
     for (topic, ids) in entries {
         let mut ids = ids.into_iter().peekable();
         if ids.peek().is_some() {
@@ -59,14 +59,14 @@ pub(super) fn merged<I: IntoIterator<Item = i32>>(
     found
 }
 
-/// How many members have each partition, and so how many distinct ones there are; a change costs what it changes.
+/// Number of owners of each partition. An update is O(partitions that change).
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+pub(super) struct OwnerCounts {
     owners: FxHashMap<String, FxHashMap<i32, usize>>,
     distinct: usize,
 }
 
-impl Tally {
+impl OwnerCounts {
     pub(super) fn distinct(&self) -> usize {
         self.distinct
     }
@@ -83,7 +83,7 @@ impl Tally {
         }
     }
 
-    /// Takes back what was added.
+    /// Undo `add`.
     pub(super) fn remove(&mut self, topic: &str, ids: &[i32]) {
         let Some(owners) = self.owners.get_mut(topic) else { return };
         for id in ids {

@@ -14,20 +14,20 @@ use rustc_hash::FxHashSet;
 use crate::offsets::{self, Record, Value};
 
 mod classic;
+mod epochs;
 mod member;
-mod modern;
 #[cfg(test)]
 mod tests;
 
-pub use classic::{Joined, Reading};
-pub use member::{Member, Partitions, owned};
+pub use classic::{ParsedMember, ParsedSubscription};
+pub use member::{OwnedPartitions, RecordedMember, owned};
 
-use classic::Classic;
-use modern::Modern;
+use classic::ClassicGroup;
+use epochs::EpochGroup;
 
-/// What a group is.
+/// Kind of a group: the protocol of its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum GroupKind {
     /// The classic protocol: members join and sync, a leader assigns.
     Classic,
     /// The protocol of KIP-848: the broker assigns.
@@ -40,7 +40,7 @@ pub enum Kind {
     Offsets,
 }
 
-impl Kind {
+impl GroupKind {
     /// The name under which tables and Python show it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -86,7 +86,7 @@ pub struct Generation {
     /// Milliseconds since 1970.
     pub timestamp: i64,
     /// What the group was.
-    pub kind: Kind,
+    pub kind: GroupKind,
     /// Generation or group epoch.
     pub generation: i32,
     /// What the members speak, such as `consumer` or `connect`; None but for classic groups.
@@ -101,15 +101,15 @@ pub struct Generation {
     pub partitions: usize,
     /// Whether it has the very members that the group record before it had, and some.
     pub same_members: bool,
-    /// What the members wanted and got, where the classic assignor is `range`.
-    pub joined: Option<Vec<Joined>>,
+    /// Subscriptions and assignments of the members, where the engine has the assignor of the classic group.
+    pub parsed_members: Option<Vec<ParsedMember>>,
 }
 
 /// A group's log, replayed.
 #[derive(Debug, Clone)]
 pub struct History {
     /// What the group is, or last was.
-    pub kind: Kind,
+    pub kind: GroupKind,
     /// Kafka's name for its state, or `gone`.
     pub state: &'static str,
     /// The assignor in use.
@@ -117,7 +117,7 @@ pub struct History {
     /// The last generation or group epoch.
     pub generation: Option<i32>,
     /// Members at the end of the log.
-    pub members: Vec<Member>,
+    pub members: Vec<RecordedMember>,
     /// Every generation, in the order of the log.
     pub generations: Vec<Generation>,
     /// How many partitions have a committed offset.
@@ -128,7 +128,7 @@ pub struct History {
 
 /// Replays the records of one group, which come in the order of the log.
 pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>) -> History {
-    let mut group = Group::default();
+    let mut group = GroupReplay::default();
     for entry in records {
         match offsets::decode_record(entry.key, entry.value) {
             Ok(record) => group.apply(&entry, &record),
@@ -138,13 +138,13 @@ pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>) -> History {
     group.history()
 }
 
-/// A group on the way through its log.
+/// State of one group during the replay of its log.
 #[derive(Default)]
-struct Group {
-    classic: Option<Classic>,
-    consumer: Modern,
-    share: Modern,
-    streams: Modern,
+struct GroupReplay {
+    classic: Option<ClassicGroup>,
+    consumer: EpochGroup,
+    share: EpochGroup,
+    streams: EpochGroup,
     offsets: FxHashSet<(String, i64)>,
     generations: Vec<Generation>,
     /// The member ids of the last record of a classic group.
@@ -153,20 +153,20 @@ struct Group {
     bad_records: usize,
 }
 
-impl Group {
+impl GroupReplay {
     fn apply(&mut self, entry: &LogRecord<'_>, record: &Record) {
         match record.record_type {
             0 | 1 => self.commit(record),
-            2 => self.classic = record.value.as_ref().map(Classic::read),
+            2 => self.classic = record.value.as_ref().map(ClassicGroup::read),
             3 | 5..=8 | 16 => self.consumer.apply(record),
             10..=14 => self.share.apply(record),
             17 | 19..=23 => self.streams.apply(record),
             _ => {}
         }
-        if let Some(kind) = Kind::of_group_record(record.record_type) {
+        if let Some(kind) = GroupKind::of_group_record(record.record_type) {
             self.last_group_record_was_tombstone = record.value.is_none();
             if record.value.is_some() {
-                self.note_generation(entry, kind);
+                self.add_generation(entry, kind);
             }
         }
     }
@@ -181,13 +181,13 @@ impl Group {
         }
     }
 
-    fn note_generation(&mut self, entry: &LogRecord<'_>, kind: Kind) {
-        let classic = self.classic.as_ref().filter(|_| kind == Kind::Classic);
-        let ids: BTreeSet<String> = classic.map(Classic::ids).unwrap_or_default();
-        let joined = classic.and_then(Classic::joined_under_range);
-        let (members, partitions) = match (classic, self.modern(kind)) {
-            (Some(classic), _) => (ids.len(), classic.partitions(joined.as_deref())),
-            (None, Some(modern)) => (modern.size(), modern.partitions()),
+    fn add_generation(&mut self, entry: &LogRecord<'_>, kind: GroupKind) {
+        let classic = self.classic.as_ref().filter(|_| kind == GroupKind::Classic);
+        let ids: BTreeSet<String> = classic.map(ClassicGroup::ids).unwrap_or_default();
+        let parsed_members = classic.and_then(ClassicGroup::parsed_members);
+        let (members, partitions) = match (classic, self.epoch_group(kind)) {
+            (Some(classic), _) => (ids.len(), classic.partitions(parsed_members.as_deref())),
+            (None, Some(group)) => (group.size(), group.partitions()),
             (None, None) => (0, 0),
         };
         self.generations.push(Generation {
@@ -201,61 +201,62 @@ impl Group {
             members,
             partitions,
             same_members: members > 0 && self.same_members(kind, &ids),
-            joined,
+            parsed_members,
         });
-        match self.modern_mut(kind) {
-            Some(modern) => modern.note(),
+        match self.epoch_group_mut(kind) {
+            Some(group) => group.mark_group_record(),
             None => self.classic_members = ids,
         }
     }
 
     /// Whether the group has the members that it had at the group record before; `ids` are those of a classic group.
-    fn same_members(&self, kind: Kind, ids: &BTreeSet<String>) -> bool {
+    fn same_members(&self, kind: GroupKind, ids: &BTreeSet<String>) -> bool {
         let before = self.generations.last().map(|generation| generation.kind);
-        match (before, self.modern(kind)) {
+        match (before, self.epoch_group(kind)) {
             (None, _) => false,
-            (Some(before), Some(modern)) if before == kind => modern.same_members(),
-            (Some(before), modern) => {
-                let had = self.modern(before).map_or_else(|| as_text(&self.classic_members), Modern::ids_noted);
-                had == modern.map_or_else(|| as_text(ids), Modern::ids)
+            (Some(before), Some(group)) if before == kind => group.same_members(),
+            (Some(before), group) => {
+                let had =
+                    self.epoch_group(before).map_or_else(|| as_text(&self.classic_members), EpochGroup::previous_ids);
+                had == group.map_or_else(|| as_text(ids), EpochGroup::ids)
             }
         }
     }
 
-    fn modern(&self, kind: Kind) -> Option<&Modern> {
+    fn epoch_group(&self, kind: GroupKind) -> Option<&EpochGroup> {
         match kind {
-            Kind::Consumer => Some(&self.consumer),
-            Kind::Share => Some(&self.share),
-            Kind::Streams => Some(&self.streams),
-            Kind::Classic | Kind::Offsets => None,
+            GroupKind::Consumer => Some(&self.consumer),
+            GroupKind::Share => Some(&self.share),
+            GroupKind::Streams => Some(&self.streams),
+            GroupKind::Classic | GroupKind::Offsets => None,
         }
     }
 
-    fn modern_mut(&mut self, kind: Kind) -> Option<&mut Modern> {
+    fn epoch_group_mut(&mut self, kind: GroupKind) -> Option<&mut EpochGroup> {
         match kind {
-            Kind::Consumer => Some(&mut self.consumer),
-            Kind::Share => Some(&mut self.share),
-            Kind::Streams => Some(&mut self.streams),
-            Kind::Classic | Kind::Offsets => None,
+            GroupKind::Consumer => Some(&mut self.consumer),
+            GroupKind::Share => Some(&mut self.share),
+            GroupKind::Streams => Some(&mut self.streams),
+            GroupKind::Classic | GroupKind::Offsets => None,
         }
     }
 
-    fn members(&self, kind: Kind) -> Vec<Member> {
+    fn members(&self, kind: GroupKind) -> Vec<RecordedMember> {
         match kind {
-            Kind::Classic => self.classic.as_ref().map(Classic::members).unwrap_or_default(),
-            _ => self.modern(kind).map(Modern::members).unwrap_or_default(),
+            GroupKind::Classic => self.classic.as_ref().map(ClassicGroup::members).unwrap_or_default(),
+            _ => self.epoch_group(kind).map(EpochGroup::members).unwrap_or_default(),
         }
     }
 
-    fn generation(&self, kind: Kind) -> Option<i32> {
+    fn generation(&self, kind: GroupKind) -> Option<i32> {
         match kind {
-            Kind::Classic => self.classic.as_ref().map(|classic| classic.generation),
-            _ => self.modern(kind).and_then(|modern| modern.epoch),
+            GroupKind::Classic => self.classic.as_ref().map(|classic| classic.generation),
+            _ => self.epoch_group(kind).and_then(|group| group.epoch),
         }
     }
 
     /// The kind of the group record that stands; the one written last where, against all custom, there are several.
-    fn standing(&self) -> Option<Kind> {
+    fn standing(&self) -> Option<GroupKind> {
         self.generations.iter().rev().map(|generation| generation.kind).find(|kind| self.generation(*kind).is_some())
     }
 
@@ -264,22 +265,22 @@ impl Group {
         let gone = self.last_group_record_was_tombstone && self.offsets.is_empty();
         let standing = self.standing();
         let (kind, state, protocol) = match standing {
-            Some(Kind::Classic) => {
+            Some(GroupKind::Classic) => {
                 let classic = self.classic.as_ref();
-                let empty = classic.is_none_or(Classic::is_empty);
+                let empty = classic.is_none_or(ClassicGroup::is_empty);
                 (
-                    Kind::Classic,
+                    GroupKind::Classic,
                     if empty { "Empty" } else { "Stable" },
                     classic.and_then(|found| found.protocol.clone()),
                 )
             }
             Some(kind) => {
-                let modern = self.modern(kind);
-                let state = modern.map_or("Empty", |modern| modern.state(kind));
-                (kind, state, modern.filter(|_| kind == Kind::Consumer).map(Modern::assignor))
+                let group = self.epoch_group(kind);
+                let state = group.map_or("Empty", |group| group.state(kind));
+                (kind, state, group.filter(|_| kind == GroupKind::Consumer).map(EpochGroup::assignor))
             }
-            None if gone => (last.map_or(Kind::Offsets, |(kind, _)| kind), "gone", None),
-            None => (Kind::Offsets, "Empty", None),
+            None if gone => (last.map_or(GroupKind::Offsets, |(kind, _)| kind), "gone", None),
+            None => (GroupKind::Offsets, "Empty", None),
         };
         let generation = match standing {
             Some(kind) => self.generation(kind),
@@ -297,25 +298,6 @@ impl Group {
             bad_records: self.bad_records,
         }
     }
-}
-
-/// The most rebalances of a classic group within a minute that changed no member: what a rebalance storm has many of.
-#[must_use]
-pub fn busiest_minute(generations: &[Generation]) -> usize {
-    const MINUTE: i64 = 60_000;
-    let restless = generations.iter().filter(|found| found.kind == Kind::Classic && found.same_members);
-    let mut times: Vec<i64> = restless.map(|found| found.timestamp).collect();
-    // The log is in the order of its offsets; brokers' clocks may differ.
-    times.sort_unstable();
-    let mut first = 0;
-    let mut most = 0;
-    for (last, time) in times.iter().enumerate() {
-        while time.saturating_sub(times[first]) >= MINUTE {
-            first += 1;
-        }
-        most = most.max(last + 1 - first);
-    }
-    most
 }
 
 fn as_text(ids: &BTreeSet<String>) -> BTreeSet<&str> {

@@ -99,19 +99,11 @@ fn history(records: &[Pair]) -> History {
     }))
 }
 
-/// A generation that changed no member of a classic group, at a time.
-fn restless(timestamp: i64) -> Generation {
-    let mut generation = history(&[classic(1, &[("a", &[&[0]])])]).generations.remove(0);
-    generation.timestamp = timestamp;
-    generation.same_members = true;
-    generation
-}
-
 #[test]
 fn a_classic_group_stands_as_its_last_record_has_it() {
     let found = history(&[classic(1, &[("a", &[&[0, 1]])]), classic(2, &[("a", &[&[0]]), ("b", &[&[1]])])]);
 
-    assert_eq!((Kind::Classic, "Stable", Some(2)), (found.kind, found.state, found.generation));
+    assert_eq!((GroupKind::Classic, "Stable", Some(2)), (found.kind, found.state, found.generation));
     assert_eq!(vec!["a", "b"], found.members.iter().map(|member| member.id.as_str()).collect::<Vec<_>>());
     assert_eq!(2, found.generations.len());
     assert_eq!(2, owned(&found.members).len());
@@ -167,22 +159,22 @@ fn gone_is_a_group_whose_tombstone_leaves_no_offset() {
     let never = history(&[tombstone(2, &["g"])]);
     let survived = history(&[classic(4, &[]), commit(0), tombstone(2, &["g"])]);
 
-    assert_eq!((Kind::Classic, "gone", Some(4)), (deleted.kind, deleted.state, deleted.generation));
-    assert_eq!((Kind::Offsets, "gone", None), (never.kind, never.state, never.generation));
-    assert_eq!((Kind::Offsets, "Empty", None), (survived.kind, survived.state, survived.generation));
+    assert_eq!((GroupKind::Classic, "gone", Some(4)), (deleted.kind, deleted.state, deleted.generation));
+    assert_eq!((GroupKind::Offsets, "gone", None), (never.kind, never.state, never.generation));
+    assert_eq!((GroupKind::Offsets, "Empty", None), (survived.kind, survived.state, survived.generation));
 }
 
 #[test]
 fn a_streams_member_is_settled_by_a_code_of_its_own() {
     let group = |state: u8| {
-        let joined =
+        let metadata =
             [vec![0, 0, 0, 0], compact("c"), compact("/h"), vec![0; 8], compact("p"), vec![0xff, 1, 0]].concat();
         let topology = [vec![0, 0], int32(1), vec![1, 0]].concat();
         let epoch = [vec![0, 0], int32(2), vec![0; 8], vec![1, 0, 4], int32(1)].concat();
         let target = [vec![0, 0], int32(2), vec![0]].concat();
         let current = [vec![0, 0], int32(2), int32(1), vec![state], vec![1; 6], vec![0]].concat();
         history(&[
-            (key(19, &["g", "m"]), Some(joined)),
+            (key(19, &["g", "m"]), Some(metadata)),
             (key(23, &["g"]), Some(topology)),
             (key(17, &["g"]), Some(epoch)),
             (key(20, &["g"]), Some(target)),
@@ -202,37 +194,27 @@ fn bad_records_are_counted_and_change_nothing() {
 }
 
 #[test]
-fn a_minute_is_shorter_than_sixty_seconds_whatever_the_order_of_the_log() {
-    let busiest = |times: &[i64]| busiest_minute(&times.iter().map(|time| restless(*time)).collect::<Vec<_>>());
-
-    assert_eq!(0, busiest(&[]));
-    assert_eq!(2, busiest(&[0, 59_999, 60_000]));
-    assert_eq!(1, busiest(&[100_000, 0]));
-    assert_eq!(1, busiest(&[i64::MIN, i64::MAX]));
-}
-
-#[test]
 fn entries_merge_whatever_their_order() {
     let entries = [("u", vec![4]), ("t", vec![3, 1]), ("v", vec![]), ("t", vec![2, 3])];
 
     let found = member::merged(entries);
 
-    assert_eq!(Partitions::from([("t".into(), vec![1, 2, 3]), ("u".into(), vec![4])]), found);
+    assert_eq!(OwnedPartitions::from([("t".into(), vec![1, 2, 3]), ("u".into(), vec![4])]), found);
 }
 
 #[test]
-fn a_tally_counts_what_several_have_once() {
-    let mut tally = member::Tally::default();
+fn a_partition_with_several_owners_counts_once() {
+    let mut owners = member::OwnerCounts::default();
     let mut counts = Vec::new();
-    tally.add("t", &[0, 1]);
-    tally.add("t", &[1, 2]);
-    tally.add("u", &[1]);
-    counts.push(tally.distinct());
-    tally.remove("t", &[0, 1]);
-    counts.push(tally.distinct());
-    tally.remove("t", &[1, 2]);
-    tally.remove("u", &[1]);
-    counts.push(tally.distinct());
+    owners.add("t", &[0, 1]);
+    owners.add("t", &[1, 2]);
+    owners.add("u", &[1]);
+    counts.push(owners.distinct());
+    owners.remove("t", &[0, 1]);
+    counts.push(owners.distinct());
+    owners.remove("t", &[1, 2]);
+    owners.remove("u", &[1]);
+    counts.push(owners.distinct());
 
     assert_eq!(vec![4, 3, 0], counts);
 }

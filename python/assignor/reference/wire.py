@@ -116,7 +116,7 @@ def encode_subscription(
     version are left out.
     """
     names = sorted(read_names(topics, "subscription"), key=java_order)
-    owned = given_partitions(owned_partitions, "subscription", "owned_partitions")
+    owned = parse_partitions(owned_partitions, "subscription", "owned_partitions")
     owned.sort(key=lambda partition: (java_order(partition[0]), partition[1]))
     version = written_version(version)
     data = struct.pack(">h", version) + write_count(len(names), "topics")
@@ -133,7 +133,7 @@ def encode_subscription(
 
 def encode_assignment(version: int, assigned_partitions: Iterable[tuple[str, int]], user_data: bytes | None) -> bytes:
     """Write an assignment in the way of Kafka's `serializeAssignment`: grouped by topic where it first appears."""
-    partitions = given_partitions(assigned_partitions, "assignment", "partitions")
+    partitions = parse_partitions(assigned_partitions, "assignment", "partitions")
     head = struct.pack(">h", written_version(version))
     return head + write_partitions(partitions, "partitions") + write_bytes(user_data, "user_data")
 
@@ -157,8 +157,8 @@ def write_partitions(partitions: list[tuple[str, int]], field: str) -> bytes:
     return data
 
 
-def given_partitions(partitions: object, owner: str, field: str) -> list[tuple[str, int]]:
-    """The partitions of an iterable, in its order; `owner` says whose they are when one cannot be meant."""
+def parse_partitions(partitions: object, owner: str, field: str) -> list[tuple[str, int]]:
+    """Parse an iterable of partitions, in its order; errors name `owner` and `field`."""
     what, wanted = f"{owner}: {field}", "an iterable of (topic, partition)"
     if isinstance(partitions, (str, bytes, bytearray)):
         raise wrong_type(what, wanted, partitions)
@@ -168,11 +168,11 @@ def given_partitions(partitions: object, owner: str, field: str) -> list[tuple[s
         if hasattr(partitions, "__iter__"):
             raise
         raise wrong_type(what, wanted, partitions) from None
-    return [given_partition(entry, owner) for entry in entries]
+    return [parse_partition(entry, owner) for entry in entries]
 
 
-def given_partition(entry: object, owner: str) -> tuple[str, int]:
-    """A partition given as a tuple; its id is any int32, as in the bytes."""
+def parse_partition(entry: object, owner: str) -> tuple[str, int]:
+    """Parse a (topic, partition id) tuple; the id is any int32."""
     if not isinstance(entry, tuple) or len(entry) != 2:
         raise wrong_type(f"{owner}: a partition", "a (topic, partition) tuple", entry)
     topic, id = entry

@@ -12,7 +12,7 @@ from typing import Any
 from assignor.errors import WireError
 from assignor.reference.bytes import write_bytes, write_count, write_string, write_varint
 from assignor.reference.offsets.decode import is_default
-from assignor.reference.offsets.given import given_integer, given_struct
+from assignor.reference.offsets.parse import parse_integer, parse_struct
 from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Kind, Layout, Struct
 
 __all__ = ["encode_record"]
@@ -26,13 +26,13 @@ def encode_record(record_type: object, key: object, version: object, value: obje
 
     All is read and checked before anything is written.
     """
-    number = given_integer(record_type, "int16", "key.type")
+    number = parse_integer(record_type, "int16", "key.type")
     layout = known_layout(number)
-    fields = given_struct(key, layout.key, "key")
+    fields = parse_struct(key, layout.key, "key")
     if value is None:
         return struct.pack(">h", number) + write_struct(fields, layout.key, 0, "key", compact=False), None
-    read = given_integer(version, "int16", "value.version")
-    content = given_struct(value, layout.value, "value")
+    read = parse_integer(version, "int16", "value.version")
+    content = parse_struct(value, layout.value, "value")
     head = struct.pack(">h", number) + write_struct(fields, layout.key, 0, "key", compact=False)
     check_version(layout, read)
     body = write_struct(content, layout.value, read, "value", compact=read >= layout.flexible)
@@ -98,7 +98,7 @@ def write(value: Any, kind: Kind, version: int, path: str, *, compact: bool) -> 
 
 
 def write_tagged(values: dict[str, Any], fields: list[Field], version: int, path: str) -> bytes:
-    """Write the section of tagged fields: of those that are given, the ones that are not at their default."""
+    """Write the section of tagged fields: the tagged fields that are not at their default."""
     sections = []
     for field in sorted(fields, key=lambda field: field.tag or 0):
         if field.name in values:

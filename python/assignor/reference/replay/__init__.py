@@ -10,15 +10,14 @@ Four types of records say that a group stands or does not: type 2 (classic), 3 (
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import WireError
 from assignor.reference.offsets import Record, decode_record
-from assignor.reference.replay.classic import Classic, Joined, Reading
-from assignor.reference.replay.member import Member, Partitions
-from assignor.reference.replay.modern import Modern
+from assignor.reference.replay.classic import ClassicGroup, ParsedMember, ParsedSubscription
+from assignor.reference.replay.epochs import EpochGroup
+from assignor.reference.replay.member import OwnedPartitions, RecordedMember
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,12 +25,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Generation",
     "History",
-    "Joined",
     "LogRecord",
-    "Member",
-    "Partitions",
-    "Reading",
-    "busiest_minute",
+    "OwnedPartitions",
+    "ParsedMember",
+    "ParsedSubscription",
+    "RecordedMember",
     "owned",
     "replay",
 ]
@@ -39,10 +37,12 @@ __all__ = [
 KINDS = {2: "classic", 3: "consumer", 11: "share", 17: "streams"}
 """What a group is, by the type of its group record."""
 
-MODERN_TYPES = {"consumer": (3, 5, 6, 7, 8, 16), "share": (10, 11, 12, 13, 14), "streams": (17, 19, 20, 21, 22, 23)}
-"""The types of the other records about it, and its own."""
-
-MINUTE = 60_000
+EPOCH_GROUP_TYPES = {
+    "consumer": (3, 5, 6, 7, 8, 16),
+    "share": (10, 11, 12, 13, 14),
+    "streams": (17, 19, 20, 21, 22, 23),
+}
+"""Types of the records about each kind of group that has epochs."""
 
 
 class LogRecord(NamedTuple):
@@ -59,7 +59,8 @@ class Generation:
     """One value of a group record: a generation of a classic group, an epoch of another.
 
     `members` and `partitions` are counts. `same_members` says whether it has the very members that the group record
-    before it had, and some. `joined` is there where the classic assignor is `range`.
+    before it had, and some. `parsed_members` is None where the
+    engine does not have the assignor of the classic group.
     """
 
     offset: int
@@ -72,7 +73,7 @@ class Generation:
     members: int
     partitions: int
     same_members: bool
-    joined: list[Joined] | None
+    parsed_members: list[ParsedMember] | None
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class History:
     state: str
     protocol: str | None
     generation: int | None
-    members: list[Member]
+    members: list[RecordedMember]
     generations: list[Generation]
     committed_offsets: int
     bad_records: int
@@ -91,7 +92,7 @@ class History:
 
 def replay(records: Iterable[LogRecord]) -> History:
     """Replay the records of one group, which come in the order of the log."""
-    group = Group()
+    group = GroupReplay()
     for entry in records:
         try:
             record = decode_record(entry.key, entry.value)
@@ -102,12 +103,12 @@ def replay(records: Iterable[LogRecord]) -> History:
     return group.history()
 
 
-class Group:
-    """A group on the way through its log."""
+class GroupReplay:
+    """State of one group during the replay of its log."""
 
     def __init__(self) -> None:
-        self.classic: Classic | None = None
-        self.modern = {kind: Modern(kind) for kind in MODERN_TYPES}
+        self.classic: ClassicGroup | None = None
+        self.epoch_groups = {kind: EpochGroup(kind) for kind in EPOCH_GROUP_TYPES}
         self.offsets: set[tuple[str, int]] = set()
         self.generations: list[Generation] = []
         self.last_members: set[str] = set()
@@ -121,17 +122,17 @@ class Group:
         elif record.type in (0, 1):
             self.offsets.add((record.key["topic"], record.key["partition"]))
         elif record.type == 2:
-            self.classic = None if record.value is None else Classic(record.value)
-        for kind, types in MODERN_TYPES.items():
+            self.classic = None if record.value is None else ClassicGroup(record.value)
+        for kind, types in EPOCH_GROUP_TYPES.items():
             if record.type in types:
-                self.modern[kind].apply(record)
+                self.epoch_groups[kind].apply(record)
         if record.type in KINDS:
             self.last_group_record_was_tombstone = record.value is None
             if record.value is not None:
-                self.note_generation(entry, KINDS[record.type])
+                self.add_generation(entry, KINDS[record.type])
 
-    def note_generation(self, entry: LogRecord, kind: str) -> None:
-        """Write down the generation that has just begun."""
+    def add_generation(self, entry: LogRecord, kind: str) -> None:
+        """Add the generation that a group record starts."""
         members = self.members(kind)
         ids = {member.id for member in members}
         classic = self.classic if kind == "classic" else None
@@ -147,22 +148,22 @@ class Group:
                 members=len(ids),
                 partitions=len(owned(members)),
                 same_members=bool(ids) and ids == self.last_members,
-                joined=classic.joined_under_range() if classic else None,
+                parsed_members=classic.parsed_members() if classic else None,
             )
         )
         self.last_members = ids
 
-    def members(self, kind: str) -> list[Member]:
+    def members(self, kind: str) -> list[RecordedMember]:
         """The members of the group as one of that kind."""
         if kind == "classic":
             return self.classic.members() if self.classic else []
-        return self.modern[kind].members()
+        return self.epoch_groups[kind].members()
 
     def generation(self, kind: str) -> int | None:
         """The generation or epoch of the group as one of that kind; None where it does not stand."""
         if kind == "classic":
             return self.classic.generation if self.classic else None
-        return self.modern[kind].epoch
+        return self.epoch_groups[kind].epoch
 
     def standing(self) -> str | None:
         """The kind of the group record that stands; the last written where, against all custom, there are several."""
@@ -180,8 +181,8 @@ class Group:
             if kind == "classic" and self.classic:
                 state, protocol = self.classic.state, self.classic.protocol
             else:
-                state = self.modern[kind].state
-                protocol = self.modern[kind].assignor() if kind == "consumer" else None
+                state = self.epoch_groups[kind].state
+                protocol = self.epoch_groups[kind].assignor() if kind == "consumer" else None
         elif self.last_group_record_was_tombstone and not self.offsets:
             state = "gone"
             if self.generations:
@@ -192,12 +193,6 @@ class Group:
         )
 
 
-def busiest_minute(generations: list[Generation]) -> int:
-    """The most rebalances of a classic group within a minute that changed no member: a rebalance storm has many."""
-    times = sorted(found.timestamp for found in generations if found.kind == "classic" and found.same_members)
-    return max((bisect_left(times, time + MINUTE) - first for first, time in enumerate(times)), default=0)
-
-
-def owned(members: list[Member]) -> set[tuple[str, int]]:
+def owned(members: list[RecordedMember]) -> set[tuple[str, int]]:
     """The distinct partitions that members have."""
     return {(topic, id) for member in members for topic, ids in (member.partitions or {}).items() for id in ids}

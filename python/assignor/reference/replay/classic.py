@@ -8,14 +8,14 @@ from typing import Any
 from assignor.errors import WireError
 from assignor.reference.offsets import protocol
 from assignor.reference.offsets.protocol import CONSUMER
-from assignor.reference.replay.member import Member, Partitions, merged
+from assignor.reference.replay.member import OwnedPartitions, RecordedMember, merged
 
-__all__ = ["Classic", "Joined", "Reading"]
+__all__ = ["ClassicGroup", "ParsedMember", "ParsedSubscription"]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a member's subscription says.
+class ParsedSubscription:
+    """Subscription of a member of a generation, parsed.
 
     `rack` is None where the version has none or it is empty; `refused` is why Kafka's own reader refuses the bytes,
     where only the tolerant one could read them.
@@ -27,16 +27,19 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Joined:
-    """What a member of a generation wanted and what its leader gave it; an error where that cannot be read."""
+class ParsedMember:
+    """Member of a generation: its subscription and the partitions that the leader assigned to it.
+
+    Either is an error if it cannot be read.
+    """
 
     id: str
     instance_id: str | None
-    subscription: Reading | WireError
-    assignment: Partitions | WireError
+    subscription: ParsedSubscription | WireError
+    assignment: OwnedPartitions | WireError
 
 
-class Classic:
+class ClassicGroup:
     """A classic group between two of its records."""
 
     def __init__(self, value: dict[str, Any]) -> None:
@@ -51,7 +54,7 @@ class Classic:
         """Kafka's name for the state of a group that was loaded from this record."""
         return "Stable" if self.records else "Empty"
 
-    def members(self) -> list[Member]:
+    def members(self) -> list[RecordedMember]:
         """The members, in the record's order."""
         members = []
         for record in self.records:
@@ -64,15 +67,15 @@ class Classic:
                 partitions = None if isinstance(assignment, WireError) else assignment
             instance_id = record.get("groupInstanceId")
             client = (record["clientId"], record["clientHost"])
-            members.append(Member(record["memberId"], instance_id, *client, rack, topics, None, partitions))
+            members.append(RecordedMember(record["memberId"], instance_id, *client, rack, topics, None, partitions))
         return members
 
-    def joined_under_range(self) -> list[Joined] | None:
-        """What the members wanted and got; None unless the assignor is `range` and there are members."""
+    def parsed_members(self) -> list[ParsedMember] | None:
+        """Parse the members; None if there are none or the engine does not have the assignor of the group."""
         if self.protocol != "range" or not self.records:
             return None
         return [
-            Joined(
+            ParsedMember(
                 record["memberId"],
                 record.get("groupInstanceId"),
                 read_subscription(record["subscription"]),
@@ -82,16 +85,16 @@ class Classic:
         ]
 
 
-def read_subscription(data: bytes) -> Reading | WireError:
+def read_subscription(data: bytes) -> ParsedSubscription | WireError:
     """A subscription as Kafka's own reader has it, or else as the tolerant one has it."""
     try:
         read, refusal = protocol.read_subscription(data)
     except WireError as error:
         return error
-    return Reading(read.topics, read.rack_id or None, None if refusal is None else str(refusal))
+    return ParsedSubscription(read.topics, read.rack_id or None, None if refusal is None else str(refusal))
 
 
-def read_assignment(data: bytes) -> Partitions | WireError:
+def read_assignment(data: bytes) -> OwnedPartitions | WireError:
     """The partitions of an assignment; an empty one has none."""
     try:
         read = protocol.read_assignment(data)

@@ -1,4 +1,4 @@
-"""A member of a group as it stands, and what it has."""
+"""Members of a group as its records describe them, and the partitions they own."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Member", "Partitions", "merged"]
+__all__ = ["OwnedPartitions", "RecordedMember", "merged"]
 
-Partitions = dict[str, list[int]]
+OwnedPartitions = dict[str, list[int]]
 """Partition ids by topic, topics and ids ascending and without repetition; no topic is empty."""
 
 
 @dataclass(frozen=True)
-class Member:
-    """A member of the group.
+class RecordedMember:
+    """Member of a group as its records describe it.
 
     `rack` is None where it names none or an empty one. `topics` is what it subscribes to by name; None when that cannot
     be read, or is said by a pattern alone. Where a broker has resolved the pattern of a member that has names too, the
@@ -31,11 +31,11 @@ class Member:
     rack: str | None
     topics: list[str] | None
     pattern: str | None
-    partitions: Partitions | None
+    partitions: OwnedPartitions | None
 
 
-def merged(entries: Iterable[tuple[str, list[int]]]) -> Partitions:
-    """Partitions from entries in any order: a topic may come more than once, and a partition too."""
+def merged(entries: Iterable[tuple[str, list[int]]]) -> OwnedPartitions:
+    """OwnedPartitions from entries in any order: a topic may come more than once, and a partition too."""
     found: dict[str, set[int]] = {}
     for topic, ids in entries:
         if ids:

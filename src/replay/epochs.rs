@@ -1,5 +1,5 @@
-//! A group of the new protocols (consumer, share, streams) as its records have it: an epoch, members, and what each of them
-//! has at the moment.
+//! Groups with an epoch (consumer, share, streams) as their records describe them: the epoch, the members and their current
+//! assignments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
@@ -7,38 +7,38 @@ use std::slice;
 use crate::offsets::json::uuid_text;
 use crate::offsets::{Record, Value};
 
-use super::member::{Tally, merged};
-use super::{Kind, Member, Partitions, int, optional_text, text, texts};
+use super::member::{OwnerCounts, merged};
+use super::{GroupKind, OwnedPartitions, RecordedMember, int, optional_text, text, texts};
 
 /// What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`).
 const DEFAULT_ASSIGNOR: &str = "uniform";
 
 /// The state code of a member that has nothing left to give up or to wait for: consumer groups count from 0, streams
 /// groups from 1.
-const fn settled_code(kind: Kind) -> i32 {
-    if matches!(kind, Kind::Streams) { 1 } else { 0 }
+const fn settled_code(kind: GroupKind) -> i32 {
+    if matches!(kind, GroupKind::Streams) { 1 } else { 0 }
 }
 
-/// A group of a new protocol between two of its records.
+/// Group with an epoch, between two of its records.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Modern {
+pub(super) struct EpochGroup {
     /// The group epoch; None while no group record stands.
     pub(super) epoch: Option<i32>,
     target_epoch: i32,
     validated_topology: i32,
     topology: Option<Topology>,
-    members: BTreeMap<String, Joined>,
-    current: BTreeMap<String, Current>,
+    members: BTreeMap<String, MemberMetadata>,
+    current: BTreeMap<String, CurrentAssignment>,
     /// The topics that a broker found for each pattern.
     resolved: BTreeMap<String, Vec<String>>,
-    /// What the members have.
-    tally: Tally,
-    /// Members that came or went since the last group record.
+    /// Owners of each partition.
+    owner_counts: OwnerCounts,
+    /// Members that joined or left since the last group record.
     changed: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
-struct Joined {
+struct MemberMetadata {
     instance_id: Option<String>,
     client_id: String,
     client_host: String,
@@ -49,11 +49,11 @@ struct Joined {
 }
 
 #[derive(Debug, Clone)]
-struct Current {
+struct CurrentAssignment {
     epoch: i32,
     state: i32,
     /// By topic id, or by subtopology for streams.
-    partitions: Partitions,
+    partitions: OwnedPartitions,
 }
 
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ struct Topology {
     sources: BTreeMap<String, Vec<String>>,
 }
 
-impl Modern {
+impl EpochGroup {
     /// Applies a record of this group's kind; the numbers of the three kinds never overlap.
     pub(super) fn apply(&mut self, record: &Record) {
         let value = record.value.as_ref();
@@ -74,8 +74,8 @@ impl Modern {
                 self.validated_topology = value.map_or(-1, |value| int(value, "validatedTopologyEpoch", -1));
             }
             6 | 12 | 20 => self.target_epoch = value.map_or(0, |value| int(value, "assignmentEpoch", 0)),
-            5 | 10 | 19 => self.put_member(member(), value.map(Joined::read)),
-            8 | 14 | 22 => self.put_current(member(), value.map(Current::read)),
+            5 | 10 | 19 => self.put_member(member(), value.map(MemberMetadata::read)),
+            8 | 14 | 22 => self.put_current(member(), value.map(CurrentAssignment::read)),
             16 => put(
                 &mut self.resolved,
                 text(&record.key, "regularExpression"),
@@ -86,27 +86,27 @@ impl Modern {
         }
     }
 
-    fn put_member(&mut self, id: String, joined: Option<Joined>) {
-        let comes = joined.is_some();
-        if comes != self.members.contains_key(&id) {
+    fn put_member(&mut self, id: String, metadata: Option<MemberMetadata>) {
+        let joins = metadata.is_some();
+        if joins != self.members.contains_key(&id) {
             if !self.changed.remove(&id) {
                 self.changed.insert(id.clone());
             }
             if let Some(now) = self.current.get(&id) {
-                count(&mut self.tally, self.topology.as_ref(), &now.partitions, comes);
+                count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, joins);
             }
         }
-        put(&mut self.members, id, joined);
+        put(&mut self.members, id, metadata);
     }
 
-    fn put_current(&mut self, id: String, current: Option<Current>) {
+    fn put_current(&mut self, id: String, current: Option<CurrentAssignment>) {
         if self.members.contains_key(&id) {
             let topology = self.topology.as_ref();
             if let Some(before) = self.current.get(&id) {
-                count(&mut self.tally, topology, &before.partitions, false);
+                count_owners(&mut self.owner_counts, topology, &before.partitions, false);
             }
             if let Some(now) = &current {
-                count(&mut self.tally, topology, &now.partitions, true);
+                count_owners(&mut self.owner_counts, topology, &now.partitions, true);
             }
         }
         put(&mut self.current, id, current);
@@ -117,9 +117,9 @@ impl Modern {
         let same = sources == topology.as_ref().map(|found| &found.sources);
         self.topology = topology;
         if !same {
-            self.tally = Tally::default();
+            self.owner_counts = OwnerCounts::default();
             for now in self.members.keys().filter_map(|id| self.current.get(id)) {
-                count(&mut self.tally, self.topology.as_ref(), &now.partitions, true);
+                count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, true);
             }
         }
     }
@@ -131,11 +131,11 @@ impl Modern {
 
     /// How many distinct partitions they have.
     pub(super) fn partitions(&self) -> usize {
-        self.tally.distinct()
+        self.owner_counts.distinct()
     }
 
-    /// Remembers the members of a group record.
-    pub(super) fn note(&mut self) {
+    /// Start tracking membership changes at a group record.
+    pub(super) fn mark_group_record(&mut self) {
         self.changed.clear();
     }
 
@@ -149,23 +149,23 @@ impl Modern {
         self.members.keys().map(String::as_str).collect()
     }
 
-    /// The ids of the members at the last group record.
-    pub(super) fn ids_noted(&self) -> BTreeSet<&str> {
+    /// Return the ids of the members at the last group record.
+    pub(super) fn previous_ids(&self) -> BTreeSet<&str> {
         let changed = self.changed.iter().map(String::as_str).collect();
         &self.ids() ^ &changed
     }
 
     /// Kafka's name for the group's state, as its own classes derive it from the same records.
-    pub(super) fn state(&self, kind: Kind) -> &'static str {
+    pub(super) fn state(&self, kind: GroupKind) -> &'static str {
         let validated = self.topology.as_ref().is_some_and(|topology| topology.epoch == self.validated_topology);
         let settled = |id| {
             self.current.get(id).is_some_and(|now| now.state == settled_code(kind) && now.epoch == self.target_epoch)
         };
         if self.members.is_empty() {
             "Empty"
-        } else if kind == Kind::Share {
+        } else if kind == GroupKind::Share {
             "Stable"
-        } else if kind == Kind::Streams && !validated {
+        } else if kind == GroupKind::Streams && !validated {
             "NotReady"
         } else if self.epoch.unwrap_or(0) > self.target_epoch {
             "Assigning"
@@ -189,15 +189,15 @@ impl Modern {
         chosen.map_or(DEFAULT_ASSIGNOR, |assignor| assignor).to_owned()
     }
 
-    pub(super) fn members(&self) -> Vec<Member> {
-        let member = |(id, joined): (&String, &Joined)| {
-            let (topics, pattern) = self.subscription(joined);
-            Member {
+    pub(super) fn members(&self) -> Vec<RecordedMember> {
+        let member = |(id, metadata): (&String, &MemberMetadata)| {
+            let (topics, pattern) = self.subscription(metadata);
+            RecordedMember {
                 id: id.clone(),
-                instance_id: joined.instance_id.clone(),
-                client_id: joined.client_id.clone(),
-                client_host: joined.client_host.clone(),
-                rack: joined.rack.clone(),
+                instance_id: metadata.instance_id.clone(),
+                client_id: metadata.client_id.clone(),
+                client_host: metadata.client_host.clone(),
+                rack: metadata.rack.clone(),
                 topics,
                 pattern,
                 partitions: Some(self.current.get(id).map(|now| self.by_source(&now.partitions)).unwrap_or_default()),
@@ -208,9 +208,9 @@ impl Modern {
 
     /// The topics a member names and its pattern: a broker subscribes it to the names and to what it has found for the
     /// pattern, which thereby is no more than further names.
-    fn subscription(&self, joined: &Joined) -> (Option<Vec<String>>, Option<String>) {
-        let Some(pattern) = &joined.pattern else { return (joined.topics.clone(), None) };
-        let Some(names) = joined.topics.as_ref().filter(|names| !names.is_empty()) else {
+    fn subscription(&self, metadata: &MemberMetadata) -> (Option<Vec<String>>, Option<String>) {
+        let Some(pattern) = &metadata.pattern else { return (metadata.topics.clone(), None) };
+        let Some(names) = metadata.topics.as_ref().filter(|names| !names.is_empty()) else {
             return (None, Some(pattern.clone()));
         };
         let Some(found) = self.resolved.get(pattern) else { return (Some(names.clone()), Some(pattern.clone())) };
@@ -219,7 +219,7 @@ impl Modern {
     }
 
     /// Tasks as partitions of the topics they read; for other groups the partitions as they are.
-    fn by_source(&self, partitions: &Partitions) -> Partitions {
+    fn by_source(&self, partitions: &OwnedPartitions) -> OwnedPartitions {
         let topology = self.topology.as_ref();
         let read = partitions.iter().flat_map(|(owner, ids)| {
             topics(topology, owner).iter().map(move |topic| (topic.as_str(), ids.iter().copied()))
@@ -236,11 +236,16 @@ fn topics<'a>(topology: Option<&'a Topology>, owner: &'a String) -> &'a [String]
     }
 }
 
-/// Counts what a member has in, or out again.
-fn count(tally: &mut Tally, topology: Option<&Topology>, partitions: &Partitions, comes: bool) {
+/// Add the partitions of a member that joins to the owner counts, or remove those of one that leaves.
+fn count_owners(
+    owner_counts: &mut OwnerCounts,
+    topology: Option<&Topology>,
+    partitions: &OwnedPartitions,
+    joins: bool,
+) {
     for (owner, ids) in partitions {
         for topic in topics(topology, owner) {
-            if comes { tally.add(topic, ids) } else { tally.remove(topic, ids) }
+            if joins { owner_counts.add(topic, ids) } else { owner_counts.remove(topic, ids) }
         }
     }
 }
@@ -252,7 +257,7 @@ fn put<T>(entries: &mut BTreeMap<String, T>, member: String, value: Option<T>) {
     }
 }
 
-impl Joined {
+impl MemberMetadata {
     fn read(value: &Value) -> Self {
         let not_empty = |field| optional_text(value, field).filter(|text| !text.is_empty());
         Self {
@@ -267,7 +272,7 @@ impl Joined {
     }
 }
 
-impl Current {
+impl CurrentAssignment {
     /// What a member has: what it is assigned and what it has yet to give up; of streams tasks the active ones.
     fn read(value: &Value) -> Self {
         const FIELDS: [&str; 4] =

@@ -1,6 +1,6 @@
-"""A group of the new protocols (consumer, share, streams) as its records have it.
+"""Groups with an epoch (consumer, share, streams) as their records describe them.
 
-It has an epoch, members, and what each of them has at the moment. The three protocols number their record types
+The epoch, the members and their current assignments. The three protocols number their record types
 differently, and write the same things.
 """
 
@@ -10,9 +10,9 @@ from collections import Counter
 from typing import Any
 
 from assignor.reference.offsets import Record
-from assignor.reference.replay.member import Member, Partitions, merged
+from assignor.reference.replay.member import OwnedPartitions, RecordedMember, merged
 
-__all__ = ["Modern"]
+__all__ = ["EpochGroup"]
 
 DEFAULT_ASSIGNOR = "uniform"
 """What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`)."""
@@ -28,15 +28,15 @@ SETTLED = {"consumer": 0, "streams": 1}
 """The state code of a member that has nothing left to give up or to wait for, by kind of group."""
 
 
-class Modern:
-    """A group of a new protocol between two of its records."""
+class EpochGroup:
+    """Group with an epoch, between two of its records."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.value: dict[str, Any] | None = None
         self.target_epoch = 0
         self.topology: dict[str, Any] | None = None
-        self.joined: dict[str, dict[str, Any]] = {}
+        self.metadata: dict[str, dict[str, Any]] = {}
         self.current: dict[str, dict[str, Any]] = {}
         self.resolved: dict[str, list[str]] = {}
 
@@ -58,7 +58,7 @@ class Modern:
             if record.value is not None:
                 self.resolved[record.key["regularExpression"]] = record.value["topics"]
         elif record.type in MEMBER or record.type in CURRENT:
-            entries = self.joined if record.type in MEMBER else self.current
+            entries = self.metadata if record.type in MEMBER else self.current
             entries.pop(record.key["memberId"], None)
             if record.value is not None:
                 entries[record.key["memberId"]] = record.value
@@ -66,7 +66,7 @@ class Modern:
     @property
     def state(self) -> str:
         """Kafka's name for the group's state, as its own classes derive it from the same records."""
-        if not self.joined:
+        if not self.metadata:
             return "Empty"
         if self.kind == "share":
             return "Stable"
@@ -74,7 +74,7 @@ class Modern:
             return "NotReady"
         if (self.epoch or 0) > self.target_epoch:
             return "Assigning"
-        return "Stable" if all(self.settled(member_id) for member_id in self.joined) else "Reconciling"
+        return "Stable" if all(self.settled(member_id) for member_id in self.metadata) else "Reconciling"
 
     def validated(self) -> bool:
         """Whether the broker has found the topics of the topology that stands."""
@@ -89,20 +89,22 @@ class Modern:
     def assignor(self) -> str:
         """The assignor that most members ask for; the broker's default when none asks, and when votes tie."""
         votes = Counter(
-            value["serverAssignor"] for value in self.joined.values() if value["serverAssignor"] is not None
+            value["serverAssignor"] for value in self.metadata.values() if value["serverAssignor"] is not None
         )
         winners = sorted(assignor for assignor, count in votes.items() if count == max(votes.values()))
         return DEFAULT_ASSIGNOR if not winners or DEFAULT_ASSIGNOR in winners else winners[0]
 
-    def members(self) -> list[Member]:
+    def members(self) -> list[RecordedMember]:
         """The members by id."""
         members = []
-        for member_id in sorted(self.joined):
-            value = self.joined[member_id]
+        for member_id in sorted(self.metadata):
+            value = self.metadata[member_id]
             rack = value.get("rackId") or None
             client = (value["clientId"], value["clientHost"])
             has = self.partitions_of(self.current.get(member_id, {}))
-            members.append(Member(member_id, value.get("instanceId"), *client, rack, *self.subscription(value), has))
+            members.append(
+                RecordedMember(member_id, value.get("instanceId"), *client, rack, *self.subscription(value), has)
+            )
         return members
 
     def subscription(self, value: dict[str, Any]) -> tuple[list[str] | None, str | None]:
@@ -120,7 +122,7 @@ class Modern:
             return topics, pattern
         return topics + [topic for topic in self.resolved[pattern] if topic not in topics], None
 
-    def partitions_of(self, value: dict[str, Any]) -> Partitions:
+    def partitions_of(self, value: dict[str, Any]) -> OwnedPartitions:
         """What a member is assigned and what it has yet to give up, by topic id.
 
         Of streams tasks it is the active ones, as partitions of the topics they read; by subtopology while no topology

@@ -1,0 +1,146 @@
+"""What the history of a group says, as a row with the columns of `assignor.spark.schemas.HISTORY`.
+
+Counts, its rebalances, and a comparison of every generation under an assignor that the engine has with the answer of
+that assignor.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
+
+from assignor.reference.history.compare import compare
+from assignor.reference.history.metadata import Metadata, MetadataSnapshot
+from assignor.reference.replay import LogRecord, owned, replay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from assignor.reference.history.compare import Comparison
+    from assignor.reference.replay import Generation, History, RecordedMember
+
+__all__ = ["Metadata", "MetadataSnapshot", "busiest_minute", "replay_group"]
+
+MINUTE = 60_000
+
+
+def replay_group(records: Iterable[LogRecord], metadata: Metadata) -> dict[str, Any]:
+    """Replay one group and summarize its history."""
+    return summarize(replay(records), metadata)
+
+
+def summarize(history: History, metadata: Metadata) -> dict[str, Any]:
+    """Summarize a history and compare its generations."""
+    partitions = owned(history.members)
+    loads = [count for count in map(load, history.members) if count is not None]
+    comparisons = [
+        compare(generation.parsed_members, generation.timestamp, metadata) if generation.parsed_members else None
+        for generation in history.generations
+    ]
+    outcomes = [comparison.outcome for comparison in comparisons if comparison]
+    return {
+        "kind": history.kind,
+        "state": history.state,
+        "protocol": history.protocol,
+        "generation": history.generation,
+        "topics": len({topic for topic, _ in partitions}),
+        "partitions": len(partitions),
+        "unowned": unowned(history, metadata),
+        "idle_members": loads.count(0),
+        "least_loaded": min(loads, default=None),
+        "most_loaded": max(loads, default=None),
+        "committed_offsets": history.committed_offsets,
+        "bad_records": history.bad_records,
+        "rebalances": rebalances(history.generations),
+        "busiest_minute": busiest_minute(history.generations),
+        "range_equal": outcomes.count("equal"),
+        "range_different": outcomes.count("different"),
+        "range_unknown": outcomes.count("unknown"),
+        "generations": [
+            generation_row(generation, comparison)
+            for generation, comparison in zip(history.generations, comparisons, strict=True)
+        ],
+        "members": [member_row(member) for member in history.members],
+        "assignment": [span for member in history.members for span in owned_spans(member, metadata)],
+    }
+
+
+def generation_row(generation: Generation, comparison: Comparison | None) -> dict[str, Any]:
+    """Return a generation and its comparison as a row."""
+    return {
+        "offset": generation.offset,
+        "timestamp": generation.timestamp,
+        "kind": generation.kind,
+        "generation": generation.generation,
+        "protocol_type": generation.protocol_type,
+        "protocol": generation.protocol,
+        "leader": generation.leader,
+        "members": generation.members,
+        "partitions": generation.partitions,
+        "same_members": generation.same_members,
+        "range": comparison.outcome if comparison else None,
+        "remarks": comparison.remarks if comparison else [],
+    }
+
+
+def member_row(member: RecordedMember) -> dict[str, Any]:
+    """Return a member and its number of partitions as a row."""
+    return {
+        "member_id": member.id,
+        "group_instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "rack": member.rack,
+        "topics": member.topics,
+        "pattern": member.pattern,
+        "partitions": load(member),
+    }
+
+
+def owned_spans(member: RecordedMember, metadata: Metadata) -> list[dict[str, Any]]:
+    """Return a row per span that a member owns; topic ids become names where the metadata has them."""
+    found: list[dict[str, Any]] = []
+    for topic, ids in (member.partitions or {}).items():
+        for place, id in enumerate(ids):
+            if place > 0 and ids[place - 1] + 1 == id:
+                found[-1]["count"] += 1
+            else:
+                found.append({"member_id": member.id, "topic": metadata.name(topic), "start": id, "count": 1})
+    return found
+
+
+def rebalances(generations: list[Generation]) -> int:
+    """Count the rebalances of a group: the records of a generation that differs from that of the record before.
+
+    Generation 0 belongs to a new group, and a static member that restarts causes another record of the same generation.
+    """
+    numbers = [(found.kind, found.generation) for found in generations]
+    before = [None, *numbers]
+    return sum(now[1] > 0 and now != last for now, last in zip(numbers, before, strict=False))
+
+
+def busiest_minute(generations: list[Generation]) -> int:
+    """Return the highest number of rebalances of a classic group within a minute that did not change the membership."""
+    times = sorted(found.timestamp for found in generations if found.kind == "classic" and found.same_members)
+    return max((bisect_left(times, time + MINUTE) - first for first, time in enumerate(times)), default=0)
+
+
+def load(member: RecordedMember) -> int | None:
+    """Count the partitions of a member; None if its assignment cannot be read."""
+    return None if member.partitions is None else sum(map(len, member.partitions.values()))
+
+
+def unowned(history: History, metadata: Metadata) -> int | None:
+    """Count the partitions of the subscribed topics without an owner; None if the records do not say."""
+    if not metadata.snapshots or not history.members or history.kind not in ("classic", "consumer"):
+        return None
+    if any(member.topics is None or member.pattern or member.partitions is None for member in history.members):
+        return None
+    wanted = {topic for member in history.members for topic in member.topics or []}
+    exist = {
+        (topic, partition.partition)
+        for topic, partitions in metadata.snapshots[-1].topics.items()
+        for partition in partitions
+        if topic in wanted
+    }
+    return len(exist - {(metadata.name(topic), id) for topic, id in owned(history.members)})

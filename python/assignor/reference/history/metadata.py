@@ -1,0 +1,47 @@
+"""Topic metadata of a cluster over time, as a recording has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from assignor.model import PartitionInfo
+
+__all__ = ["Metadata", "MetadataSnapshot"]
+
+
+class MetadataSnapshot(NamedTuple):
+    """Topics of a cluster at one time (milliseconds since 1970)."""
+
+    time: int
+    topics: dict[str, list[PartitionInfo]]
+
+
+@dataclass
+class Metadata:
+    """All topic metadata of a recording: snapshots in ascending order of time, and topic names by topic id."""
+
+    snapshots: list[MetadataSnapshot] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, rows: Iterable[Mapping[str, Any]]) -> Metadata:
+        """Read rows, one for each partition and time, with t, topic, topic_id, partition and racks."""
+        snapshots: dict[int, dict[str, list[PartitionInfo]]] = {}
+        names = {}
+        for row in rows:
+            topics = snapshots.setdefault(row["t"], {})
+            topics.setdefault(row["topic"], []).append(PartitionInfo(row["partition"], tuple(row["racks"] or ())))
+            names[row["topic_id"]] = row["topic"]
+        return cls([MetadataSnapshot(time, snapshots[time]) for time in sorted(snapshots)], names)
+
+    def around(self, time: int) -> list[MetadataSnapshot]:
+        """Return the last snapshot at or before a time and the first one after it."""
+        before = [snapshot for snapshot in self.snapshots if snapshot.time <= time]
+        after = [snapshot for snapshot in self.snapshots if snapshot.time > time]
+        return before[-1:] + after[:1]
+
+    def name(self, topic: str) -> str:
+        """Return the name of a topic that a record names or gives by id; the id itself if no snapshot names it."""
+        return self.names.get(topic, topic)

@@ -1,0 +1,39 @@
+//! Topic metadata of a cluster over time, as a recording has it.
+
+use rustc_hash::FxHashMap;
+
+use crate::group::{Partitions, Racks};
+
+/// Topics of a cluster at one time.
+#[derive(Debug, Clone)]
+pub struct MetadataSnapshot {
+    /// Milliseconds since 1970.
+    pub time: i64,
+    /// Partitions by topic name.
+    pub topics: FxHashMap<String, Partitions>,
+}
+
+/// All topic metadata of a recording.
+#[derive(Debug, Clone, Default)]
+pub struct Metadata {
+    /// Snapshots in ascending order of time.
+    pub snapshots: Vec<MetadataSnapshot>,
+    /// Racks of the replicas in all snapshots.
+    pub racks: Racks,
+    /// Topic names by topic id; ids are written as Kafka writes them.
+    pub names: FxHashMap<String, String>,
+}
+
+impl Metadata {
+    /// Return the last snapshot at or before a time and the first one after it.
+    pub fn around(&self, time: i64) -> impl Iterator<Item = &MetadataSnapshot> {
+        let after = self.snapshots.partition_point(|snapshot| snapshot.time <= time);
+        self.snapshots[after.saturating_sub(1)..self.snapshots.len().min(after + 1)].iter()
+    }
+
+    /// Return the name of a topic that a record names or gives by id; the id itself if no snapshot names it.
+    #[must_use]
+    pub fn name<'a>(&'a self, topic: &'a str) -> &'a str {
+        self.names.get(topic).map_or(topic, String::as_str)
+    }
+}

@@ -1,0 +1,253 @@
+//! What the history of a group says: counts, its rebalances, and a comparison of every generation under an assignor that the
+//! engine has with the answer of that assignor.
+
+use std::iter;
+
+use rustc_hash::FxHashSet;
+
+use crate::group::Partitions;
+use crate::replay::{Generation, GroupKind, History, RecordedMember, owned};
+
+mod compare;
+mod metadata;
+
+pub use compare::{Comparison, ComparisonOutcome, compare};
+pub use metadata::{Metadata, MetadataSnapshot};
+
+/// Counts of one history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Topics with a partition that a member owns.
+    pub topics: usize,
+    /// Distinct partitions that the members own.
+    pub partitions: usize,
+    /// Partitions of the subscribed topics without an owner; None if the records do not say.
+    pub unowned: Option<usize>,
+    /// Members without partitions.
+    pub idle_members: usize,
+    /// Partitions of the least loaded member; None without a readable member.
+    pub least_loaded: Option<usize>,
+    /// Partitions of the most loaded member.
+    pub most_loaded: Option<usize>,
+    /// Number of rebalances.
+    pub rebalances: usize,
+    /// Highest number of rebalances within a minute that did not change the membership.
+    pub busiest_minute: usize,
+    /// Comparison of each generation; None where there is nothing to compare.
+    pub comparisons: Vec<Option<Comparison>>,
+}
+
+impl Summary {
+    /// Count the generations with an outcome.
+    #[must_use]
+    pub fn count(&self, outcome: ComparisonOutcome) -> usize {
+        self.comparisons.iter().flatten().filter(|comparison| comparison.outcome == outcome).count()
+    }
+}
+
+/// Consecutive partition ids of one topic that a member owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnedSpan<'a> {
+    /// The topic's name, or its id where no metadata names it.
+    pub topic: &'a str,
+    /// The first id.
+    pub start: i32,
+    /// How many ids.
+    pub count: usize,
+}
+
+/// Summarize a history and compare its generations.
+#[must_use]
+pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
+    let owned = owned(&history.members);
+    let topics: FxHashSet<&str> = owned.iter().map(|(topic, _)| *topic).collect();
+    let loads: Vec<usize> = history.members.iter().filter_map(load).collect();
+    let comparison = |generation: &Generation| {
+        let members = generation.parsed_members.as_ref()?;
+        compare(members, generation.timestamp, metadata)
+    };
+    Summary {
+        topics: topics.len(),
+        partitions: owned.len(),
+        unowned: unowned(history, &owned, metadata),
+        idle_members: loads.iter().filter(|load| **load == 0).count(),
+        least_loaded: loads.iter().min().copied(),
+        most_loaded: loads.iter().max().copied(),
+        rebalances: rebalances(&history.generations),
+        busiest_minute: busiest_minute(&history.generations),
+        comparisons: history.generations.iter().map(comparison).collect(),
+    }
+}
+
+/// Count the rebalances of a group: the records of a generation that differs from that of the record before. Generation 0
+/// belongs to a new group, and a static member that restarts causes another record of the same generation.
+#[must_use]
+pub fn rebalances(generations: &[Generation]) -> usize {
+    let numbers = || generations.iter().map(|found| (found.kind, found.generation));
+    let before = iter::once(None).chain(numbers().map(Some));
+    numbers().zip(before).filter(|(now, before)| now.1 > 0 && Some(*now) != *before).count()
+}
+
+/// Return the highest number of rebalances of a classic group within a minute that did not change the membership.
+#[must_use]
+pub fn busiest_minute(generations: &[Generation]) -> usize {
+    const MINUTE: i64 = 60_000;
+    let unchanged = generations.iter().filter(|found| found.kind == GroupKind::Classic && found.same_members);
+    let mut times: Vec<i64> = unchanged.map(|found| found.timestamp).collect();
+    // The log is in the order of its offsets; brokers' clocks may differ.
+    times.sort_unstable();
+    let mut first = 0;
+    let mut most = 0;
+    for (last, time) in times.iter().enumerate() {
+        while time.saturating_sub(times[first]) >= MINUTE {
+            first += 1;
+        }
+        most = most.max(last + 1 - first);
+    }
+    most
+}
+
+/// Count the partitions of a member; None if its assignment cannot be read.
+#[must_use]
+pub fn load(member: &RecordedMember) -> Option<usize> {
+    member.partitions.as_ref().map(|partitions| partitions.values().map(Vec::len).sum())
+}
+
+/// Return the spans that a member owns; topic ids become names where the metadata has them.
+pub fn owned_spans<'a>(member: &'a RecordedMember, metadata: &'a Metadata) -> impl Iterator<Item = OwnedSpan<'a>> {
+    member.partitions.iter().flatten().flat_map(|(topic, ids)| {
+        let topic = metadata.name(topic);
+        let spans = ids.chunk_by(|left, right| left.checked_add(1) == Some(*right));
+        spans.map(move |span| OwnedSpan { topic, start: span[0], count: span.len() })
+    })
+}
+
+fn unowned(history: &History, owned: &FxHashSet<(&str, i32)>, metadata: &Metadata) -> Option<usize> {
+    let last = metadata.snapshots.last()?;
+    if history.members.is_empty() || !matches!(history.kind, GroupKind::Classic | GroupKind::Consumer) {
+        return None;
+    }
+    let mut wanted: FxHashSet<&String> = FxHashSet::default();
+    for member in &history.members {
+        member.partitions.as_ref()?;
+        wanted.extend(member.topics.as_ref().filter(|_| member.pattern.is_none())?);
+    }
+    let owned: FxHashSet<(&str, i32)> = owned.iter().map(|(topic, id)| (metadata.name(topic), *id)).collect();
+    let without_owner = |(topic, Partitions { ids, .. }): (&String, &Partitions)| {
+        (0..ids.len()).filter(|at| !owned.contains(&(topic.as_str(), ids.at(*at)))).count()
+    };
+    Some(wanted.into_iter().filter_map(|topic| last.topics.get_key_value(topic)).map(without_owner).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(topics: Option<&[&str]>, partitions: Option<&[(&str, &[i32])]>) -> RecordedMember {
+        let has = |listed: &[(&str, &[i32])]| listed.iter().map(|(name, ids)| ((*name).into(), ids.to_vec())).collect();
+        RecordedMember {
+            id: "a".into(),
+            instance_id: None,
+            client_id: "c".into(),
+            client_host: "/h".into(),
+            rack: None,
+            topics: topics.map(|names| names.iter().map(ToString::to_string).collect()),
+            pattern: None,
+            partitions: partitions.map(has),
+        }
+    }
+
+    fn history(kind: GroupKind, members: Vec<RecordedMember>) -> History {
+        History {
+            kind,
+            state: "Stable",
+            protocol: None,
+            generation: Some(1),
+            members,
+            generations: Vec::new(),
+            committed_offsets: 0,
+            bad_records: 0,
+        }
+    }
+
+    fn generation(kind: GroupKind, generation: i32, timestamp: i64, same_members: bool) -> Generation {
+        Generation {
+            offset: 0,
+            timestamp,
+            kind,
+            generation,
+            protocol_type: None,
+            protocol: None,
+            leader: None,
+            members: 0,
+            partitions: 0,
+            same_members,
+            parsed_members: None,
+        }
+    }
+
+    fn metadata(topics: &[(&str, u32)]) -> Metadata {
+        let topics = topics.iter().map(|(name, count)| ((*name).into(), Partitions::counted(*count)));
+        Metadata { snapshots: vec![MetadataSnapshot { time: 0, topics: topics.collect() }], ..Metadata::default() }
+    }
+
+    #[test]
+    fn what_nobody_has_is_counted_where_everything_can_be_read() {
+        let known = metadata(&[("t", 4), ("u", 2), ("other", 9)]);
+        let some = member(Some(&["t", "missing"]), Some(&[("t", &[0, 3]), ("stale", &[1])]));
+        let unowned = |kind, members| summarize(&history(kind, members), &known).unowned;
+
+        assert_eq!(Some(2), unowned(GroupKind::Classic, vec![some.clone()]));
+        assert_eq!(Some(4), unowned(GroupKind::Consumer, vec![some.clone(), member(Some(&["u"]), Some(&[]))]));
+        assert_eq!(None, unowned(GroupKind::Share, vec![some.clone()]));
+        assert_eq!(None, unowned(GroupKind::Classic, vec![]));
+        assert_eq!(None, unowned(GroupKind::Classic, vec![some.clone(), member(None, Some(&[]))]));
+        assert_eq!(None, unowned(GroupKind::Classic, vec![some.clone(), member(Some(&["t"]), None)]));
+        assert_eq!(None, summarize(&history(GroupKind::Classic, vec![some]), &Metadata::default()).unowned);
+    }
+
+    #[test]
+    fn loads_are_of_the_members_that_can_be_read() {
+        let members =
+            vec![member(None, Some(&[("t", &[0, 1]), ("u", &[0])])), member(None, Some(&[])), member(None, None)];
+
+        let found = summarize(&history(GroupKind::Classic, members), &Metadata::default());
+
+        assert_eq!((2, 3), (found.topics, found.partitions));
+        assert_eq!((1, Some(0), Some(3)), (found.idle_members, found.least_loaded, found.most_loaded));
+    }
+
+    #[test]
+    fn neither_the_making_of_a_group_nor_a_static_restart_is_a_rebalance() {
+        let generation = |(kind, number): &(GroupKind, i32)| generation(*kind, *number, 0, false);
+        let count = |log: &[(GroupKind, i32)]| rebalances(&log.iter().map(generation).collect::<Vec<_>>());
+        let (classic, consumer) = (GroupKind::Classic, GroupKind::Consumer);
+
+        assert_eq!(0, count(&[]));
+        assert_eq!(2, count(&[(classic, 0), (classic, 1), (classic, 1), (classic, 2)]));
+        assert_eq!(2, count(&[(classic, 7), (consumer, 7)]));
+        assert_eq!(2, count(&[(classic, 1), (classic, 0), (classic, 1)]));
+    }
+
+    #[test]
+    fn a_minute_is_shorter_than_sixty_seconds_whatever_the_order_of_the_log() {
+        let unchanged = |time: &i64| generation(GroupKind::Classic, 1, *time, true);
+        let busiest = |times: &[i64]| busiest_minute(&times.iter().map(unchanged).collect::<Vec<_>>());
+
+        assert_eq!(0, busiest(&[]));
+        assert_eq!(2, busiest(&[0, 59_999, 60_000]));
+        assert_eq!(1, busiest(&[100_000, 0]));
+        assert_eq!(1, busiest(&[i64::MIN, i64::MAX]));
+    }
+
+    #[test]
+    fn spans_end_at_gaps_and_have_topic_names() {
+        let mut known = Metadata::default();
+        known.names.insert("id".into(), "t".into());
+
+        let member = member(None, Some(&[("id", &[0, 1, 3]), ("u", &[i32::MAX])]));
+
+        let found: Vec<_> = owned_spans(&member, &known).map(|span| (span.topic, span.start, span.count)).collect();
+        assert_eq!(vec![("t", 0, 2), ("t", 3, 1), ("u", i32::MAX, 1)], found);
+    }
+}
