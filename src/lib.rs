@@ -6,17 +6,15 @@
 //!
 //! Nothing here knows Python: the folder `python` is compiled only behind the feature of that name.
 
+pub mod assign;
 pub mod bytes;
 pub mod error;
 pub mod fleet;
 pub mod group;
 pub mod history;
-pub mod join;
 pub mod matching;
 pub mod offsets;
 pub mod plan;
-mod rack;
-pub mod range;
 pub mod replay;
 pub mod wire;
 

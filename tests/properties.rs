@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use assignor::assign::{self, Options};
 use assignor::group::{Group, Partitions, Racks, Topics};
-use assignor::range;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -83,10 +83,11 @@ fn assign(drawn: &Drawn) -> Answer {
     let mut group = Group::new(Arc::new(Topics::new(topics, racks)), drawn.members.len());
     for (id, member) in &drawn.members {
         let mut wanted = member.topics.iter().map(|name| group.topic_number(name)).collect();
-        let class = group.class(&mut wanted);
+        let class = group.intern_subscription(&mut wanted);
         group.push(id, class, member.instance_id.as_deref(), member.rack.as_deref());
     }
-    let plan = range::assign(&Arc::new(group), drawn.prefer_rack_aware);
+    let plan =
+        assign::assign(&Arc::new(group), Options { prefer_rack_aware: drawn.prefer_rack_aware, ..Options::default() });
     let mut answer = Answer::new();
     for (number, member) in plan.members().iter().enumerate() {
         let list = answer.entry(member.to_owned()).or_default();

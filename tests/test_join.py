@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import Group, Subscription, TopicPartition, Topics, errors, plan
-from assignor.reference.join import read_join
+from assignor.reference.group import read_joined_members
 from assignor.wire import encode_subscription
 from strategies import groups
 
@@ -56,7 +56,7 @@ def test_drawn_groups_are_the_same_as_bytes(group: Any, version: int) -> None:
     found = Group.from_wire(group.topics, joined(members, version))
 
     assert plan(group.topics, members).to_json() == found.plan().to_json()
-    assert found.plan() == plan(group.topics, read_join(joined(members, version)), engine="reference")
+    assert found.plan() == plan(group.topics, read_joined_members(joined(members, version)), engine="reference")
 
 
 @pytest.mark.parametrize(

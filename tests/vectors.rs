@@ -8,9 +8,9 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use assignor::assign::{Options, assign};
 use assignor::group::{Group, Partitions, Racks, Topics};
 use assignor::plan::{Plan, Span};
-use assignor::range;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ fn group(case: &Value) -> Group {
     for member in case["members"].as_array().unwrap() {
         let names = member["topics"].as_array().unwrap().iter();
         let mut wanted = names.map(|name| group.topic_number(&text(name))).collect();
-        let class = group.class(&mut wanted);
+        let class = group.intern_subscription(&mut wanted);
         let (instance_id, rack) = (member["group_instance_id"].as_str(), member["rack"].as_str());
         group.push(&text(&member["member_id"]), class, instance_id, rack);
     }
@@ -106,7 +106,8 @@ fn spelled(plan: &Plan) -> Answer {
 }
 
 fn answer(case: &Value) -> Answer {
-    spelled(&range::assign(&Arc::new(group(case)), case["prefer_rack_aware"].as_bool().unwrap()))
+    let prefer_rack_aware = case["prefer_rack_aware"].as_bool().unwrap();
+    spelled(&assign(&Arc::new(group(case)), Options { prefer_rack_aware, ..Options::default() }))
 }
 
 /// Kafka's answer; partitions are pairs, or names like `topic-0`.

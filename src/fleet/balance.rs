@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::group::{Group, Ids, Place};
+use crate::assign::Assignor;
+use crate::group::{Group, Ids, MemberRack};
 use crate::plan::{Client, Plan};
 
 /// What a plan is like.
@@ -51,7 +52,13 @@ pub fn balance(plan: &Plan, group_id: &str) -> Balance {
         most_loaded_member: first.map(|member| group.members().get(*member as usize).to_owned()),
         co_partition_breaks: co_partition_breaks(plan),
         rack_misses: rack_misses(plan),
-        record_bytes: plan.group_metadata_size(group_id, None, |_| Client::default(), |_| VERSION),
+        record_bytes: plan.group_metadata_size(
+            group_id,
+            Assignor::default().name(),
+            None,
+            |_| Client::default(),
+            |_| VERSION,
+        ),
     }
 }
 
@@ -62,8 +69,8 @@ fn co_partition_breaks(plan: &Plan) -> usize {
     let group = plan.group();
     // Per number of partitions, where it is broken: first partition and one past the last.
     let mut broken: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
-    for (class, _) in (0..).zip(group.class_sizes()).filter(|(_, members)| *members > 0) {
-        for (count, topics) in by_count(group, class) {
+    for (subscription, _) in (0..).zip(group.members_per_subscription()).filter(|(_, members)| *members > 0) {
+        for (count, topics) in by_count(group, subscription) {
             let broken = broken.entry(count).or_default();
             for pair in topics.windows(2) {
                 differences(plan, pair[0], pair[1], broken);
@@ -73,10 +80,10 @@ fn co_partition_breaks(plan: &Plan) -> usize {
     broken.into_values().map(covered).sum::<i64>() as usize
 }
 
-/// The topics of a class by how many partitions they have, where several have as many.
-fn by_count(group: &Group, class: u32) -> Vec<(u32, Vec<u32>)> {
+/// The topics of a distinct subscription by how many partitions they have, where several have as many.
+fn by_count(group: &Group, subscription: u32) -> Vec<(u32, Vec<u32>)> {
     let mut counted: Vec<(u32, u32)> = Vec::new();
-    for topic in group.topics_of(class) {
+    for topic in group.topics_of(subscription) {
         if let Ids::Count(count) = group.topics().partitions()[*topic as usize].ids {
             counted.push((count, *topic));
         }
@@ -120,8 +127,8 @@ fn rack_misses(plan: &Plan) -> i64 {
         return misses;
     }
     plan.each_member(|member, spans| {
-        let place = group.place(member as usize);
-        if place == Place::Anywhere {
+        let rack = group.rack_of(member as usize);
+        if rack == MemberRack::Unset {
             return;
         }
         for span in spans {
@@ -129,7 +136,7 @@ fn rack_misses(plan: &Plan) -> i64 {
             let Some(racks) = &partitions.racks else { continue };
             for position in span.ids().filter_map(|id| partitions.ids.position(id)) {
                 let on = sets.get(racks[position]);
-                let meets = matches!(place, Place::On(rack) if on.binary_search(&rack).is_ok());
+                let meets = matches!(rack, MemberRack::WithReplicas(rack) if on.binary_search(&rack).is_ok());
                 misses += i64::from(!on.is_empty() && !meets);
             }
         }

@@ -114,17 +114,17 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::assign::{Options, assign};
     use crate::group::{Group, Partitions, Racks, Topics};
-    use crate::range;
 
     fn plan(members: &[&str], partitions: u32) -> Plan {
         let topics = Topics::new([("t", Partitions::counted(partitions))], Racks::default());
         let mut group = Group::new(Arc::new(topics), members.len());
-        let class = group.class(&mut vec![0]);
+        let subscription = group.intern_subscription(&mut vec![0]);
         for member in members {
-            group.push(member, class, None, None);
+            group.push(member, subscription, None, None);
         }
-        range::assign(&Arc::new(group), false)
+        assign(&Arc::new(group), Options::default())
     }
 
     fn shown(current: &[(&str, &str, i32, i32)], plan: &Plan) -> Vec<String> {

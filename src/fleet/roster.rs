@@ -50,17 +50,17 @@ impl Roster<'_> {
     pub fn group(&self, cluster: &Cluster, changed: Option<&Changed>) -> Arc<Group> {
         let mut group = Group::new(Arc::new(self.topics(cluster, changed)), self.members.len());
         let mut numbers = Vec::new();
-        let mut classes = Vec::with_capacity(self.subscriptions.len());
+        let mut numbers_of = Vec::with_capacity(self.subscriptions.len());
         for (subscription, in_use) in self.subscriptions.iter().zip(self.in_use()) {
             numbers.clear();
             if in_use {
                 numbers.extend(subscription.topics.iter().map(|name| group.topic_number(name)));
             }
-            classes.push(group.class(&mut numbers));
+            numbers_of.push(group.intern_subscription(&mut numbers));
         }
         for member in &self.members {
-            let class = classes[member.subscription as usize];
-            group.push(&member.id, class, member.instance_id.as_deref(), member.rack.as_deref());
+            let subscription = numbers_of[member.subscription as usize];
+            group.push(&member.id, subscription, member.instance_id.as_deref(), member.rack.as_deref());
         }
         Arc::new(group)
     }
@@ -132,6 +132,9 @@ mod tests {
 
         assert_eq!(vec!["t", "v"], group.topics().names().iter().collect::<Vec<_>>());
         assert_eq!(vec!["gone"], group.absent().iter().collect::<Vec<_>>());
-        assert_eq!((&[0, 1][..], &[1][..]), (group.topics_of(group.class_of(0)), group.topics_of(group.class_of(1))));
+        assert_eq!(
+            (&[0, 1][..], &[1][..]),
+            (group.topics_of(group.subscription_of(0)), group.topics_of(group.subscription_of(1)))
+        );
     }
 }

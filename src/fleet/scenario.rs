@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::cluster::{Changed, Cluster};
 use super::roster::{Member, Roster};
+use crate::assign::{Options, assign};
 use crate::group::Group;
 use crate::plan::Plan;
-use crate::range;
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,10 +179,10 @@ impl<'r> Course<'_, 'r> {
     /// A member of the subscription that most have, the last in Kafka's order.
     fn usual(&self) -> Member<'r> {
         let group = self.plan.group();
-        let counts = group.class_sizes();
+        let counts = group.members_per_subscription();
         let most = counts.iter().max();
         let mut like = group.order().iter().rev().map(|member| *member as usize);
-        let like = like.find(|member| Some(&counts[group.class_of(*member) as usize]) == most).unwrap_or(0);
+        let like = like.find(|member| Some(&counts[group.subscription_of(*member) as usize]) == most).unwrap_or(0);
         self.roster.members[like].clone()
     }
 
@@ -243,14 +243,14 @@ impl<'r> Course<'_, 'r> {
             topics.names().iter().map(str::to_owned).zip(counts).collect::<Vec<_>>()
         };
         if subscribed_otherwise || counts(&group) != counts(self.plan.group()) {
-            self.note(range::assign(&group, false));
+            self.note(assign(&group, Options::default()));
         }
         Ok(())
     }
 
     fn rebalance(&mut self) {
         let group = self.roster.group(self.cluster, Some(&self.changed));
-        self.note(range::assign(&group, false));
+        self.note(assign(&group, Options::default()));
     }
 
     fn note(&mut self, plan: Plan) {

@@ -1,30 +1,32 @@
 //! A group as the engine sees it: topics and members as dense numbers, equal subscriptions interned once.
 //!
-//! A *class* is a set of topics that some members subscribe to; every member is of exactly one class. An *audience* is the
-//! set of classes that subscribe to a topic: topics with the same audience have the same consumers in the same order, so
-//! the members are sorted once and ranked once per audience, never per topic.
+//! Each distinct set of topics that members subscribe to is interned once as a *subscription*, and a member has the number of
+//! one. A *consumer set* is the set of members subscribed to a topic. Topics with the same consumer set have the same consumers
+//! in the same order, so members are sorted once and ranked once per consumer set, never per topic.
 
-mod audience;
+mod builder;
+mod consumer_sets;
 mod names;
 mod sets;
 mod topics;
 
 use std::sync::{Arc, OnceLock};
 
-pub use audience::Audiences;
+pub use builder::GroupBuilder;
+pub use consumer_sets::ConsumerSets;
 pub use names::{NameTable, Names, java_order};
 pub use sets::{Lists, Sets};
 pub use topics::{Ids, Partitions, Racks, Topics};
 
-/// Where a member is.
+/// The rack of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// It does not say: every replica is as near as any other.
-    Anywhere,
-    /// On the rack of that number.
-    On(u32),
-    /// On a rack that no replica is on.
-    Elsewhere,
+pub enum MemberRack {
+    /// The member has no rack: every replica is as near as any other.
+    Unset,
+    /// The rack of that number, which some replica is on.
+    WithReplicas(u32),
+    /// A rack that no replica is on.
+    WithoutReplicas,
 }
 
 /// What a member's subscription holds besides topics, in bytes of the wire format.
@@ -46,13 +48,13 @@ pub struct Group {
     absent: Names,
     absent_numbers: NameTable,
     members: Names,
-    /// Per member its class.
-    class_of: Vec<u32>,
-    classes: Sets,
+    /// Per member the number of its subscription.
+    subscription_of: Vec<u32>,
+    subscriptions: Sets,
     /// Static members with their instance ids, by member.
     instance_ids: Vec<(u32, String)>,
-    /// Per member; empty as long as all are anywhere.
-    places: Vec<Place>,
+    /// Per member; empty while no member has a rack.
+    member_racks: Vec<MemberRack>,
     /// Per rack the one that came after it last time: members are spread over racks in turn.
     next_rack: Vec<u32>,
     last_rack: u32,
@@ -68,7 +70,7 @@ impl Group {
         Self {
             topics,
             members: Names::with_capacity(members),
-            class_of: Vec::with_capacity(members),
+            subscription_of: Vec::with_capacity(members),
             ..Self::default()
         }
     }
@@ -86,48 +88,48 @@ impl Group {
         self.topics.len() as u32 + number
     }
 
-    /// The class of the members that subscribe to these topics, given by number in any order, repetitions allowed.
-    pub fn class(&mut self, topics: &mut Vec<u32>) -> u32 {
-        self.classes.number(topics)
+    /// Intern the set of these topics, given by number in any order, repetitions allowed; the number of the subscription.
+    pub fn intern_subscription(&mut self, topics: &mut Vec<u32>) -> u32 {
+        self.subscriptions.number(topics)
     }
 
-    /// A class of its own for a member that subscribes to these topics, be there an equal one or not.
-    pub fn class_apart(&mut self, topics: &mut Vec<u32>) -> u32 {
-        self.classes.push(topics)
+    /// Add a subscription without looking for an equal one.
+    pub fn push_subscription(&mut self, topics: &mut Vec<u32>) -> u32 {
+        self.subscriptions.push(topics)
     }
 
     /// Adds a member; static if it has an instance id, `""` being one too, and on no rack if that is `""`.
-    pub fn push(&mut self, id: &str, class: u32, instance_id: Option<&str>, rack: Option<&str>) {
+    pub fn push(&mut self, id: &str, subscription: u32, instance_id: Option<&str>, rack: Option<&str>) {
         let member = self.members.len() as u32;
         self.members.push(id);
-        self.class_of.push(class);
+        self.subscription_of.push(subscription);
         if let Some(instance_id) = instance_id {
             self.instance_ids.push((member, instance_id.to_owned()));
         }
         let rack = rack.filter(|rack| !rack.is_empty());
-        let place = rack.map_or(Place::Anywhere, |rack| self.place_on(rack));
-        if place != Place::Anywhere || !self.places.is_empty() {
-            self.places.resize(member as usize, Place::Anywhere);
-            self.places.push(place);
+        let member_rack = rack.map_or(MemberRack::Unset, |rack| self.member_rack(rack));
+        if member_rack != MemberRack::Unset || !self.member_racks.is_empty() {
+            self.member_racks.resize(member as usize, MemberRack::Unset);
+            self.member_racks.push(member_rack);
         }
         if let Some(rack) = rack {
             self.note_extra(Extra { rack: rack.len(), ..Extra::default() });
         }
     }
 
-    fn place_on(&mut self, rack: &str) -> Place {
+    fn member_rack(&mut self, rack: &str) -> MemberRack {
         let racks = self.topics.racks();
         if let Some(next) = self.next_rack.get(self.last_rack as usize)
             && racks.name(*next) == rack
         {
             self.last_rack = *next;
-            return Place::On(*next);
+            return MemberRack::WithReplicas(*next);
         }
-        let Some(number) = racks.known(rack) else { return Place::Elsewhere };
+        let Some(number) = racks.known(rack) else { return MemberRack::WithoutReplicas };
         self.next_rack.resize(racks.len(), number);
         self.next_rack[self.last_rack as usize] = number;
         self.last_rack = number;
-        Place::On(number)
+        MemberRack::WithReplicas(number)
     }
 
     /// Notes what the subscription of the member added last holds besides topics.
@@ -153,23 +155,23 @@ impl Group {
         &self.members
     }
 
-    /// The distinct subscriptions, numbers of topics and of absent ones.
+    /// The distinct subscriptions: sets of numbers of topics and of absent ones.
     #[must_use]
-    pub fn classes(&self) -> &Sets {
-        &self.classes
+    pub fn subscriptions(&self) -> &Sets {
+        &self.subscriptions
     }
 
-    /// The topics of a class; absent ones left out.
+    /// The topics of a subscription; absent ones left out.
     #[must_use]
-    pub fn topics_of(&self, class: u32) -> &[u32] {
-        let wanted = self.classes.get(class);
+    pub fn topics_of(&self, subscription: u32) -> &[u32] {
+        let wanted = self.subscriptions.get(subscription);
         &wanted[..wanted.partition_point(|topic| (*topic as usize) < self.topics.len())]
     }
 
-    /// The names of a class: topics in Java's order, then absent ones.
-    pub fn names_of(&self, class: u32) -> impl Iterator<Item = &str> {
+    /// The names of a subscription: topics in Java's order, then absent ones.
+    pub fn names_of(&self, subscription: u32) -> impl Iterator<Item = &str> {
         let topics = self.topics.len();
-        self.classes.get(class).iter().map(move |number| match (*number as usize).checked_sub(topics) {
+        self.subscriptions.get(subscription).iter().map(move |number| match (*number as usize).checked_sub(topics) {
             None => self.topics.names().get(*number as usize),
             Some(absent) => self.absent.get(absent),
         })
@@ -181,20 +183,20 @@ impl Group {
         &self.absent
     }
 
-    /// How many members each class has.
+    /// The number of members of each subscription.
     #[must_use]
-    pub fn class_sizes(&self) -> Vec<u32> {
-        let mut sizes = vec![0; self.classes.len()];
-        for class in &self.class_of {
-            sizes[*class as usize] += 1;
+    pub fn members_per_subscription(&self) -> Vec<u32> {
+        let mut sizes = vec![0; self.subscriptions.len()];
+        for subscription in &self.subscription_of {
+            sizes[*subscription as usize] += 1;
         }
         sizes
     }
 
-    /// The class of a member.
+    /// The subscription of a member.
     #[must_use]
-    pub fn class_of(&self, member: usize) -> u32 {
-        self.class_of[member]
+    pub fn subscription_of(&self, member: usize) -> u32 {
+        self.subscription_of[member]
     }
 
     /// The instance id of a member.
@@ -204,10 +206,10 @@ impl Group {
         Some(&self.instance_ids[found].1)
     }
 
-    /// Where a member is.
+    /// The rack of a member.
     #[must_use]
-    pub fn place(&self, member: usize) -> Place {
-        self.places.get(member).copied().unwrap_or(Place::Anywhere)
+    pub fn rack_of(&self, member: usize) -> MemberRack {
+        self.member_racks.get(member).copied().unwrap_or(MemberRack::Unset)
     }
 
     /// Whether racks may have a say: some replica is on one.
@@ -216,9 +218,9 @@ impl Group {
         !self.topics.racks().is_empty()
     }
 
-    /// Whether some member is on a rack that replicas are on, too.
-    pub(crate) fn has_places(&self) -> bool {
-        self.places.iter().any(|place| matches!(place, Place::On(_)))
+    /// Whether some member is on a rack of a replica.
+    pub(crate) fn has_members_with_replicas(&self) -> bool {
+        self.member_racks.iter().any(|rack| matches!(rack, MemberRack::WithReplicas(_)))
     }
 
     /// What there is besides topics in the subscription of a member.
@@ -273,25 +275,25 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_does_not_exist_makes_another_class_but_is_not_among_its_topics() {
+    fn a_topic_that_does_not_exist_makes_another_subscription_but_is_not_among_its_topics() {
         let mut group = group();
         let mut numbers: Vec<u32> = ["v", "u", "w", "v"].map(|name| group.topic_number(name)).to_vec();
 
-        let class = group.class(&mut numbers);
+        let subscription = group.intern_subscription(&mut numbers);
 
-        assert_eq!([1], group.topics_of(class));
-        assert_eq!(vec!["u", "v", "w"], group.names_of(class).collect::<Vec<_>>());
-        assert_ne!(class, group.class(&mut vec![1]));
+        assert_eq!([1], group.topics_of(subscription));
+        assert_eq!(vec!["u", "v", "w"], group.names_of(subscription).collect::<Vec<_>>());
+        assert_ne!(subscription, group.intern_subscription(&mut vec![1]));
     }
 
     #[test]
-    fn a_class_apart_is_not_that_of_an_equal_subscription() {
+    fn a_subscription_that_is_pushed_is_not_an_equal_one() {
         let mut group = group();
 
-        let classes = [vec![1, 0], vec![0, 1, 0]].map(|mut topics| group.class_apart(&mut topics));
+        let subscriptions = [vec![1, 0], vec![0, 1, 0]].map(|mut topics| group.push_subscription(&mut topics));
 
-        assert_eq!([0, 1], classes);
-        assert_eq!(vec![&[0, 1], &[0, 1]], classes.map(|class| group.topics_of(class)));
+        assert_eq!([0, 1], subscriptions);
+        assert_eq!(vec![&[0, 1], &[0, 1]], subscriptions.map(|subscription| group.topics_of(subscription)));
     }
 
     #[test]
@@ -305,9 +307,12 @@ mod tests {
         group.push("c", 0, None, Some(""));
         group.push("d", 0, None, Some("other"));
 
-        let places: Vec<Place> = (0..4).map(|member| group.place(member)).collect();
+        let member_racks: Vec<MemberRack> = (0..4).map(|member| group.rack_of(member)).collect();
 
-        assert_eq!(vec![Place::Anywhere, Place::On(0), Place::Anywhere, Place::Elsewhere], places);
+        assert_eq!(
+            vec![MemberRack::Unset, MemberRack::WithReplicas(0), MemberRack::Unset, MemberRack::WithoutReplicas],
+            member_racks
+        );
         assert_eq!(Extra { user_data: 3, owned_partitions: 0, rack: 1 }, group.extra(1));
         assert_eq!((Extra::default(), 5), (group.extra(2), group.extra(3).rack));
     }

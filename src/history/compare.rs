@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::metadata::{Metadata, MetadataSnapshot};
+use crate::assign::{Options, assign};
 use crate::group::{Group, Topics};
-use crate::range;
 use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription};
 
 /// Outcome of the comparison of a generation.
@@ -99,10 +99,10 @@ fn answer(
     let mut group = Group::new(Arc::new(Topics::new(topics, metadata.racks.clone())), members.len());
     for (member, subscription, _) in members {
         let mut wanted = subscription.topics.iter().map(|topic| group.topic_number(topic)).collect();
-        let class = group.class(&mut wanted);
+        let class = group.intern_subscription(&mut wanted);
         group.push(&member.id, class, member.instance_id.as_deref(), subscription.rack.as_deref());
     }
-    let plan = range::assign(&Arc::new(group), false);
+    let plan = assign(&Arc::new(group), Options::default());
     (0..members.len())
         .map(|member| {
             let mut partitions = OwnedPartitions::new();

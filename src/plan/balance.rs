@@ -47,8 +47,8 @@ impl Plan {
             }
         });
         let mut consumers = vec![0; self.topics().len()];
-        for (class, members) in (0..).zip(self.group.class_sizes()) {
-            for topic in self.group.topics_of(class) {
+        for (subscription, members) in (0..).zip(self.group.members_per_subscription()) {
+            for topic in self.group.topics_of(subscription) {
                 consumers[*topic as usize] += members as usize;
             }
         }

@@ -1,12 +1,12 @@
 //! The answer of an assignor: which member gets which run of partitions of which topic.
 //!
-//! What an assignor finds is kept as small as it is known: a rank for each member in each of its audiences, and for each
+//! What an assignor finds is kept as small as it is known: a rank for each member in each of its consumer sets, and for each
 //! topic what a rank gets. Spans, counts and bytes are views of that, made when they are asked for.
 
 mod balance;
+mod columnar;
+mod compact;
 mod diff;
-mod given;
-mod ruled;
 mod size;
 mod wire;
 
@@ -14,9 +14,9 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 pub use balance::Balance;
+pub use columnar::Columns;
+pub(crate) use compact::{Compact, Runs, Share};
 pub use diff::{Diff, Gained};
-pub use given::Columns;
-pub(crate) use ruled::{Ruled, Runs, Share};
 pub use size::Client;
 pub use wire::Encoder;
 
@@ -53,15 +53,15 @@ impl Span {
 pub struct Plan {
     group: Arc<Group>,
     /// What an assignor found; None where the spans were given, and are in `columns`.
-    ruled: Option<Ruled>,
+    compact: Option<Compact>,
     columns: OnceLock<Columns>,
     owners: OnceLock<diff::Owners>,
 }
 
 impl Plan {
     /// What an assignor found.
-    pub(crate) fn ruled(group: Arc<Group>, ruled: Ruled) -> Self {
-        Self { group, ruled: Some(ruled), columns: OnceLock::new(), owners: OnceLock::new() }
+    pub(crate) fn compact(group: Arc<Group>, compact: Compact) -> Self {
+        Self { group, compact: Some(compact), columns: OnceLock::new(), owners: OnceLock::new() }
     }
 
     /// An assignment whose spans are known, as (member, span).
@@ -69,9 +69,9 @@ impl Plan {
     /// # Errors
     /// Members or topics that the group does not have, a topic that its member does not subscribe to, spans without an id or
     /// beyond int32, or not in order, and a partition that two members have.
-    pub fn given(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
+    pub fn from_spans(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
         let columns = Columns::checked(&group, spans)?;
-        Ok(Self { group, ruled: None, columns: OnceLock::from(columns), owners: OnceLock::new() })
+        Ok(Self { group, compact: None, columns: OnceLock::from(columns), owners: OnceLock::new() })
     }
 
     /// The group whose members have something here.
@@ -95,15 +95,16 @@ impl Plan {
     /// All spans as columns, by member in the order given, then by topic and id. They are made once.
     #[must_use]
     pub fn columns(&self) -> &Columns {
-        self.columns
-            .get_or_init(|| self.ruled.as_ref().map_or_else(Columns::default, |ruled| Columns::of(&self.group, ruled)))
+        self.columns.get_or_init(|| {
+            self.compact.as_ref().map_or_else(Columns::default, |compact| Columns::of(&self.group, compact))
+        })
     }
 
     /// The spans of one member.
     #[must_use]
     pub fn spans_of(&self, member: usize) -> Vec<Span> {
-        match (&self.ruled, self.columns.get()) {
-            (Some(ruled), None) => ruled.spans_of(&self.group, member),
+        match (&self.compact, self.columns.get()) {
+            (Some(compact), None) => compact.spans_of(&self.group, member),
             _ => self.columns().spans_of(member).collect(),
         }
     }
@@ -113,8 +114,8 @@ impl Plan {
     /// # Errors
     /// The first one of `read`, which then is not called again.
     pub fn try_each_member<E>(&self, mut read: impl FnMut(u32, &[Span]) -> Result<(), E>) -> Result<(), E> {
-        if let (Some(ruled), None) = (&self.ruled, self.columns.get()) {
-            return ruled.try_each_member(&self.group, read);
+        if let (Some(compact), None) = (&self.compact, self.columns.get()) {
+            return compact.try_each_member(&self.group, read);
         }
         let mut spans = Vec::new();
         for member in 0..self.members().len() {
@@ -136,8 +137,8 @@ impl Plan {
     /// How many partitions each member has.
     #[must_use]
     pub fn counts(&self) -> Vec<i64> {
-        if let Some(ruled) = &self.ruled {
-            return ruled.counts(&self.group);
+        if let Some(compact) = &self.compact {
+            return compact.counts(&self.group);
         }
         let count = |member| self.columns().spans_of(member).map(|span| i64::from(span.count)).sum();
         (0..self.members().len()).map(count).collect()

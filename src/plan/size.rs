@@ -6,9 +6,8 @@
 use crate::group::Group;
 use crate::plan::{Plan, wire};
 
-/// What coordinators call the protocol type of consumers, and the protocol of this assignor; a group without members has none.
+/// The protocol type of consumer groups.
 const PROTOCOL_TYPE: &str = "consumer";
-const PROTOCOL: &str = "range";
 
 /// What a coordinator knows of a member's client, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,11 +19,14 @@ pub struct Client {
 }
 
 impl Plan {
-    /// Bytes of key and value of the record; `client` and `version` say what is known of a member, by number and id, the
-    /// version being that of its subscription's bytes.
+    /// Return the size of the record's key and value in bytes.
+    ///
+    /// `protocol` is the name of the assignor, which a group without members does not have. `client` and `version` describe a
+    /// member by its id; the version is that of its subscription's bytes.
     pub fn group_metadata_size(
         &self,
         group_id: &str,
+        protocol: &str,
         leader: Option<&str>,
         client: impl Fn(&str) -> Client,
         version: impl Fn(&str) -> i16,
@@ -34,11 +36,12 @@ impl Plan {
         let head = 2
             + text(PROTOCOL_TYPE.len())
             + 4 // generation
-            + text(if self.members().is_empty() { 0 } else { PROTOCOL.len() })
+            + text(if self.members().is_empty() { 0 } else { protocol.len() })
             + text(leader.map_or(0, str::len))
             + 8 // time of the state
             + 4; // number of members
-        let names: Vec<usize> = (0..self.group.classes().len() as u32).map(|class| names(&self.group, class)).collect();
+        let names: Vec<usize> =
+            (0..self.group.subscriptions().len() as u32).map(|subscription| names(&self.group, subscription)).collect();
         let mut members = 0;
         self.each_member(|number, spans| {
             let id = self.members().get(number as usize);
@@ -49,16 +52,16 @@ impl Plan {
                 + text(host)
                 + 4 // rebalance timeout
                 + 4 // session timeout
-                + 4 + subscription(&self.group, number as usize, names[self.group.class_of(number as usize) as usize], version(id))
+                + 4 + subscription(&self.group, number as usize, names[self.group.subscription_of(number as usize) as usize], version(id))
                 + 4 + wire::length(self.topics(), spans);
         });
         key + head + members
     }
 }
 
-/// The names of a class, each with its length.
-fn names(group: &Group, class: u32) -> usize {
-    group.names_of(class).map(|name| 2 + name.len()).sum()
+/// The names of a distinct subscription, each with its length.
+fn names(group: &Group, subscription: u32) -> usize {
+    group.names_of(subscription).map(|name| 2 + name.len()).sum()
 }
 
 /// A member's subscription, of which the names take so many bytes.

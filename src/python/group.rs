@@ -9,20 +9,21 @@ use super::engine::PreferRackAware;
 use super::lists;
 use super::plan::PyPlan;
 use super::read::{self, Input, NamedTopics, Objects};
+use crate::assign::{Options, assign};
 use crate::group::Group;
 use crate::plan::Plan;
-use crate::range;
 
 /// From how many members and topics on the work is worth letting other threads run meanwhile.
 const LARGE: usize = 256;
 
 /// Solves a group; other threads run meanwhile if that takes long enough.
 pub(super) fn solve(py: Python<'_>, group: &Arc<Group>, prefer_rack_aware: bool) -> Plan {
+    let options = Options { prefer_rack_aware, ..Options::default() };
     let size = group.members().len() + group.topics().len();
     if size < LARGE && !group.has_racks() {
-        return range::assign(group, prefer_rack_aware);
+        return assign(group, options);
     }
-    py.detach(|| range::assign(group, prefer_rack_aware))
+    py.detach(|| assign(group, options))
 }
 
 /// A group, read once: its topics and its members' subscriptions, ready for any number of answers.
@@ -125,7 +126,7 @@ impl PyGroup {
         format!(
             "<Group: {} members with {} subscriptions, {} topics>",
             self.group.members().len(),
-            self.group.classes().len(),
+            self.group.subscriptions().len(),
             self.topics.topics.len()
         )
     }

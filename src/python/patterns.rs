@@ -239,7 +239,7 @@ impl Resolved {
         let found = read(pattern, dialect, false, Some(owner))?;
         let catalog = topics.catalog(py)?;
         let mut found = searching(py, |pulse| found.select(catalog, pulse))?;
-        let class = group.class(&mut found);
+        let class = group.intern_subscription(&mut found);
         self.classes.insert(key, class);
         Ok(class)
     }

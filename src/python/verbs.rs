@@ -55,7 +55,14 @@ pub(super) fn assign<'py>(
     engine: Engine,
 ) -> PyResult<Bound<'py, PyAny>> {
     match engine {
-        Engine::Reference => reference(py, "assign", partitions_per_topic, subscriptions, prefer_rack_aware.0),
+        Engine::Reference => reference(
+            py,
+            "assignor.reference.assign",
+            "assign",
+            partitions_per_topic,
+            subscriptions,
+            prefer_rack_aware.0,
+        ),
         Engine::Rust => {
             let Input { group, topics, members } = read::group(partitions_per_topic, subscriptions)?;
             let plan = solve(py, &group, prefer_rack_aware.0);
@@ -85,9 +92,14 @@ pub(super) fn plan<'py>(
     engine: Engine,
 ) -> PyResult<PyPlan> {
     match engine {
-        Engine::Reference => {
-            PyPlan::restore(&reference(py, "parts", partitions_per_topic, subscriptions, prefer_rack_aware.0)?)
-        }
+        Engine::Reference => PyPlan::restore(&reference(
+            py,
+            "assignor.reference.plan",
+            "plan",
+            partitions_per_topic,
+            subscriptions,
+            prefer_rack_aware.0,
+        )?),
         Engine::Rust => {
             let Input { group, topics, members } = read::group(partitions_per_topic, subscriptions)?;
             Ok(PyPlan::new(solve(py, &group, prefer_rack_aware.0), topics, members))
@@ -97,6 +109,7 @@ pub(super) fn plan<'py>(
 
 fn reference<'py>(
     py: Python<'py>,
+    module: &str,
     verb: &str,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
@@ -104,5 +117,5 @@ fn reference<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = PyDict::new(py);
     options.set_item("prefer_rack_aware", prefer_rack_aware)?;
-    py.import("assignor.reference.range")?.getattr(verb)?.call((partitions_per_topic, subscriptions), Some(&options))
+    py.import(module)?.getattr(verb)?.call((partitions_per_topic, subscriptions), Some(&options))
 }

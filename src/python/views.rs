@@ -17,6 +17,7 @@ use super::fast::{COLUMNS, arrow_column, numpy_column};
 use super::lists::Lists;
 use super::plan::PyPlan;
 use super::read::{Input, is_int, restored};
+use crate::assign::Assignor;
 use crate::group::{Names, java_order};
 use crate::plan::{Client, Encoder, Gained, Plan, Span};
 use crate::wire::encoding_version;
@@ -208,6 +209,7 @@ impl PyPlan {
         }
         Ok(self.plan.group_metadata_size(
             &group_id,
+            Assignor::default().name(),
             leader.as_deref(),
             |member| known.get(member).copied().unwrap_or_default(),
             |member| versions.of(member),
@@ -245,7 +247,7 @@ impl PyPlan {
     /// What this plan is made of: topics, distinct subscriptions, members, spans; see `assignor.plan_json`.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let group = self.plan.group();
-        let classes = 0..group.classes().len() as u32;
+        let classes = 0..group.subscriptions().len() as u32;
         let sorted = |class| {
             let mut names: Vec<&str> = group.names_of(class).collect();
             names.sort_by(|left, right| java_order(left, right)); // absent ones come last, in the order they were met
@@ -254,7 +256,14 @@ impl PyPlan {
         let subscriptions: Vec<Vec<&str>> = classes.map(sorted).collect();
         let member = |(number, id)| {
             let extra = group.extra(number);
-            (id, group.class_of(number), group.instance_id(number), extra.user_data, extra.owned_partitions, extra.rack)
+            (
+                id,
+                group.subscription_of(number),
+                group.instance_id(number),
+                extra.user_data,
+                extra.owned_partitions,
+                extra.rack,
+            )
         };
         let members: Vec<_> = group.members().iter().enumerate().map(member).collect();
         let columns = COLUMNS.map(|column| column(self.plan.columns()));
@@ -269,7 +278,8 @@ impl PyPlan {
         }
         let spans = (0..member.len())
             .map(|row| (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] }));
-        let plan = Plan::given(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
+        let plan =
+            Plan::from_spans(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
         Ok(Self::new(plan, input.topics, input.members))
     }
 

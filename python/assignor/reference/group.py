@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assignor.errors import IllegalArgumentError
-from assignor.model import MemberInfo, PartitionInfo, Subscription
+from assignor.model import MemberInfo, PartitionInfo, Subscription, TopicPartition
 from assignor.ordering import java_order
 from assignor.reference.matching.pattern import Pattern, check_topic
+from assignor.reference.wire import decode_subscription
 from assignor.rows import members_as_mapping, topics_as_mapping
 from assignor.validation import check_name, is_int, read_names, shown, wrong_type
 
@@ -79,6 +80,28 @@ def read_members(subscriptions: Mapping[str, object], existing: Collection[str])
             names = read_names(subscription, f"member '{member_id}'")
             members.append(Member(MemberInfo(member_id), frozenset(names)))
     return members
+
+
+def read_joined_members(
+    members: Iterable[tuple[str, str | None, bytes]], *, tolerant: bool = False
+) -> dict[str, Subscription]:
+    """Parse the members of a JoinGroup response: (member id, group instance id, `ConsumerProtocol` bytes).
+
+    Example:
+        >>> read_joined_members([("a", None, bytes.fromhex("0000 00000001 0001 74 ffffffff"))])["a"].topics
+        ('t',)
+    """
+    found = {}
+    for member_id, instance_id, data in members:
+        read = decode_subscription(data, tolerant)
+        found[member_id] = Subscription(
+            tuple(read.topics),
+            group_instance_id=instance_id,
+            rack=read.rack_id,
+            owned_partitions=tuple(TopicPartition(topic, id) for topic, ids in read.owned_partitions for id in ids),
+            user_data=read.user_data,
+        )
+    return found
 
 
 def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> frozenset[str]:

@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyArray;
 
 use super::error::IllegalArgumentError;
+use crate::assign::{Options, assign};
 use crate::fleet::{balance, moves};
 use crate::group::{Group, NameTable};
 use crate::plan::Plan;
-use crate::range;
 
 use clusters::Clusters;
 use groups::{Groups, Read};
@@ -130,5 +130,5 @@ fn group_of(read: &Read<'_>) -> PyResult<Arc<Group>> {
 }
 
 fn plan_of(read: &Read<'_>) -> PyResult<Plan> {
-    Ok(range::assign(&group_of(read)?, false))
+    Ok(assign(&group_of(read)?, Options::default()))
 }

@@ -183,7 +183,7 @@ pub(super) fn members(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResul
             for (row, class) in classes.iter_mut().enumerate() {
                 let Some(pattern) = pattern(row) else { continue };
                 let owner = Owner::Member(ids.required(row, "member_id")?).to_string();
-                if !group.classes().get(*class).is_empty() {
+                if !group.subscriptions().get(*class).is_empty() {
                     let reason = format!("{owner}: give topics or a pattern, not both: the pattern is '{pattern}'");
                     return Err(IllegalArgumentError::new_err(reason));
                 }

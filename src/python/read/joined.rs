@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use super::super::error::wrong_type;
 use super::values::{is_text, iterate, plain, unique, with_name};
 use super::{Input, topics};
-use crate::join::Join;
+use crate::group::GroupBuilder;
 
 /// The group of these members.
 pub(in crate::python) fn joined(
@@ -21,7 +21,7 @@ pub(in crate::python) fn joined(
     if is_text(members) {
         return Err(refused());
     }
-    let mut join = Join::new(Arc::clone(&topics.topics), tolerant);
+    let mut builder = GroupBuilder::new(Arc::clone(&topics.topics), tolerant);
     let mut objects = Vec::new();
     for (place, member) in iterate(members, refused)?.enumerate() {
         let member = member?;
@@ -40,14 +40,15 @@ pub(in crate::python) fn joined(
             &id,
             || format!("members[{place}]: a member id"),
             |id| {
-                join.push(id, instance_id.as_deref(), subscription.as_bytes())
+                builder
+                    .push(id, instance_id.as_deref(), subscription.as_bytes())
                     .map_err(|error| error.within(&format!("member '{id}'")))
             },
         )?;
         added?;
         objects.push(id.unbind());
     }
-    let group = join.finish();
+    let group = builder.finish();
     unique("the group", group.members())?;
     Ok(Input { group: Arc::new(group), topics, members: Arc::new(objects.into()) })
 }

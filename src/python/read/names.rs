@@ -213,10 +213,10 @@ impl Resolver {
     /// The class of a sequence of numbers.
     fn of_numbers(&mut self, group: &mut Group) -> u32 {
         if !INTERNED {
-            return group.class_apart(&mut self.numbers);
+            return group.push_subscription(&mut self.numbers);
         }
         if self.numbers.is_sorted_by(|left, right| left < right) {
-            return group.class(&mut self.numbers);
+            return group.intern_subscription(&mut self.numbers);
         }
         let numbers = &self.numbers[..];
         let hash = |numbers: &[u32]| FxBuildHasher.hash_one(numbers);
@@ -233,7 +233,7 @@ impl Resolver {
                 self.sequences.push(numbers);
                 self.sorted.clear();
                 self.sorted.extend_from_slice(numbers);
-                let class = group.class(&mut self.sorted);
+                let class = group.intern_subscription(&mut self.sorted);
                 self.classes.push(class);
                 class
             }

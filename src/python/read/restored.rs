@@ -32,7 +32,7 @@ pub(in super::super) fn restored(parts: &Bound<'_, PyAny>) -> PyResult<(Input, [
     let mut classes = Vec::new();
     for subscription in &subscriptions {
         let mut numbers = subscription.iter().map(|name| group.topic_number(name)).collect();
-        classes.push(group.class(&mut numbers));
+        classes.push(group.intern_subscription(&mut numbers));
     }
     for (id, subscription, instance_id, user_data, owned_partitions, rack) in &members {
         let Some(class) = classes.get(*subscription as usize) else {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.model import MemberInfo, Subscription
 from assignor.ordering import java_order
-from assignor.reference import range as range_assignor
+from assignor.reference.assign import assign
 
 if TYPE_CHECKING:
     from assignor.model import TopicPartition
@@ -85,7 +85,7 @@ class Plan:
             for member in roster
         }
         given = {topic: partitions.given() for topic, partitions in topics.items()}
-        assignment = range_assignor.assign(given, subscriptions)
+        assignment = assign(given, subscriptions)
         owners = {partition: member for member, partitions in assignment.items() for partition in partitions}
         return cls(roster, topics, wanted - topics.keys(), assignment, owners)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import WireError
 from assignor.model import Subscription
-from assignor.reference import range as range_assignor
+from assignor.reference.assign import assign
 from assignor.reference.replay.member import OwnedPartitions, merged
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def answer(members: list[ReadableMember], topics: dict[str, list[PartitionInfo]]
         member.id: Subscription(tuple(subscription.topics), member.instance_id, subscription.rack)
         for member, subscription, _ in members
     }
-    assignment = range_assignor.assign(topics, subscriptions)
+    assignment = assign(topics, subscriptions)
     return [merged((topic, [id]) for topic, id in assignment[member.id]) for member, _, _ in members]
 
 

@@ -1,27 +1,27 @@
-//! The members of a `JoinGroup` response as a group: their subscriptions go in as bytes, and equal ones are read once.
+//! Builds a group from a `JoinGroup` response: subscriptions as bytes, equal ones parsed once.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::{Extra, Group, Topics};
 use crate::error::WireError;
-use crate::group::{Extra, Group, Topics};
 use crate::wire::{skim_subscription, skimmed_topics};
 
-/// A group in the making.
+/// A group under construction.
 #[derive(Debug)]
-pub struct Join {
+pub struct GroupBuilder {
     group: Group,
-    /// Classes by the bytes of their topics.
-    classes: FxHashMap<Vec<u8>, u32>,
+    /// Subscriptions by the bytes of their topics.
+    subscriptions: FxHashMap<Vec<u8>, u32>,
     tolerant: bool,
 }
 
-impl Join {
+impl GroupBuilder {
     /// A group without members; `tolerant` also takes subscriptions whose body is older than their header says.
     #[must_use]
     pub fn new(topics: Arc<Topics>, tolerant: bool) -> Self {
-        Self { group: Group::new(topics, 0), classes: FxHashMap::default(), tolerant }
+        Self { group: Group::new(topics, 0), subscriptions: FxHashMap::default(), tolerant }
     }
 
     /// Adds a member with its subscription as `ConsumerProtocol` bytes.
@@ -30,16 +30,16 @@ impl Join {
     /// The bytes are no subscription; the member is not added.
     pub fn push(&mut self, id: &str, instance_id: Option<&str>, subscription: &[u8]) -> Result<(), WireError> {
         let (topics, fields) = skim_subscription(subscription, self.tolerant)?;
-        let class = if let Some(class) = self.classes.get(topics) {
-            *class
+        let subscription = if let Some(subscription) = self.subscriptions.get(topics) {
+            *subscription
         } else {
             let names = skimmed_topics(topics)?;
             let mut numbers = names.iter().map(|name| self.group.topic_number(name)).collect();
-            let class = self.group.class(&mut numbers);
-            self.classes.insert(topics.to_vec(), class);
-            class
+            let subscription = self.group.intern_subscription(&mut numbers);
+            self.subscriptions.insert(topics.to_vec(), subscription);
+            subscription
         };
-        self.group.push(id, class, instance_id, fields.rack());
+        self.group.push(id, subscription, instance_id, fields.rack());
         let owned = fields.owned_partitions.iter();
         let owned_partitions = owned.map(|owned| 2 + owned.topic.len() + 4 + 4 * owned.partitions.len()).sum();
         let user_data = fields.user_data.map_or(0, |bytes| bytes.len());
@@ -58,8 +58,8 @@ impl Join {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Partitions, Racks};
     use super::*;
-    use crate::group::{Partitions, Racks};
     use crate::wire::{Subscription, encode_subscription};
 
     fn bytes(topics: &[&str], rack: Option<&str>) -> Vec<u8> {
@@ -76,19 +76,19 @@ mod tests {
     }
 
     #[test]
-    fn members_with_the_same_topics_are_of_one_class() {
+    fn members_with_the_same_topics_share_a_subscription() {
         let topics = Topics::new([("t", Partitions::counted(1))], Racks::default());
-        let mut join = Join::new(Arc::new(topics), false);
+        let mut builder = GroupBuilder::new(Arc::new(topics), false);
 
-        join.push("a", Some("i"), &bytes(&["t", "absent"], Some("r"))).unwrap();
-        join.push("b", None, &bytes(&["absent", "t"], None)).unwrap();
-        join.push("c", None, &bytes(&[], None)).unwrap();
-        assert!(join.push("d", None, &bytes(&["t"], None)[..9]).is_err());
+        builder.push("a", Some("i"), &bytes(&["t", "absent"], Some("r"))).unwrap();
+        builder.push("b", None, &bytes(&["absent", "t"], None)).unwrap();
+        builder.push("c", None, &bytes(&[], None)).unwrap();
+        assert!(builder.push("d", None, &bytes(&["t"], None)[..9]).is_err());
 
-        let group = join.finish();
+        let group = builder.finish();
         assert_eq!(vec!["a", "b", "c"], group.members().iter().collect::<Vec<_>>());
-        assert_eq!(group.class_of(0), group.class_of(1));
-        assert_ne!(group.class_of(0), group.class_of(2));
+        assert_eq!(group.subscription_of(0), group.subscription_of(1));
+        assert_ne!(group.subscription_of(0), group.subscription_of(2));
         assert_eq!((Some("i"), None), (group.instance_id(0), group.instance_id(1)));
         assert_eq!(Extra { user_data: 2, owned_partitions: 0, rack: 1 }, group.extra(0));
     }

@@ -2,7 +2,7 @@
 
 use crate::error::PlanError;
 use crate::group::Group;
-use crate::plan::{Ruled, Span};
+use crate::plan::{Compact, Span};
 
 /// Spans as four columns of one length: by member, then by topic, then by id.
 #[derive(Debug, Default)]
@@ -21,9 +21,9 @@ pub struct Columns {
 
 impl Columns {
     /// The spans that rules give: counted first, and then put where they belong.
-    pub(crate) fn of(group: &Group, ruled: &Ruled) -> Self {
+    pub(crate) fn of(group: &Group, compact: &Compact) -> Self {
         let mut ends = vec![0; group.members().len()];
-        ruled.each_member(group, |member, spans| ends[member as usize] = spans.len());
+        compact.each_member(group, |member, spans| ends[member as usize] = spans.len());
         let mut total = 0;
         for end in &mut ends {
             total += *end;
@@ -31,7 +31,7 @@ impl Columns {
         }
         let column = || vec![0; total];
         let mut found = Self { member: column(), topic: column(), start: column(), count: column(), ends };
-        ruled.each_member(group, |member, spans| {
+        compact.each_member(group, |member, spans| {
             let end = found.ends[member as usize];
             for (row, span) in (end - spans.len()..end).zip(spans) {
                 found.member[row] = member as i32;
@@ -70,7 +70,7 @@ impl Columns {
                 let Span { start, count, .. } = span;
                 return Err(wrong(format!("start {start} and count {count} are no run of partition ids")));
             }
-            if group.topics_of(group.class_of(member as usize)).binary_search(&span.topic).is_err() {
+            if group.topics_of(group.subscription_of(member as usize)).binary_search(&span.topic).is_err() {
                 let [member, topic] =
                     [group.members().get(member as usize), group.topics().names().get(span.topic as usize)];
                 return Err(wrong(format!("member '{member}' does not subscribe to topic '{topic}'")));
@@ -151,8 +151,8 @@ mod tests {
         let topics = ["t", "u"].map(|name| (name, Partitions::counted(0)));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
         for (id, mut wanted) in [("a", vec![0]), ("b", vec![0, 1]), ("c", vec![0, 1])] {
-            let class = group.class(&mut wanted);
-            group.push(id, class, None, None);
+            let subscription = group.intern_subscription(&mut wanted);
+            group.push(id, subscription, None, None);
         }
         group
     }

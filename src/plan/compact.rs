@@ -1,9 +1,9 @@
-//! A plan as rules: what a rank gets of a topic. Its size is that of members and topics, not of what they share.
+//! Compact layout: the share of each consumer rank in each topic. O(members + topics) memory, whatever the number of partitions.
 
 use std::convert::Infallible;
 use std::sync::OnceLock;
 
-use crate::group::{Audiences, Group, Ids};
+use crate::group::{ConsumerSets, Group, Ids};
 use crate::plan::Span;
 
 /// What the consumers of a topic get of it, by rank.
@@ -71,42 +71,42 @@ impl Runs {
     }
 }
 
-/// The rules.
+/// Compact layout of a range assignment.
 #[derive(Debug)]
-pub(crate) struct Ruled {
-    audiences: Audiences,
+pub(crate) struct Compact {
+    sets: ConsumerSets,
     /// Per topic.
     shares: Vec<Share>,
     solutions: Vec<Runs>,
-    /// Per audience its topics with their limits, the highest first; made when a single member is asked for.
+    /// Per consumer set its topics with their limits, the highest first; made when a single member is asked for.
     by_limit: OnceLock<Vec<Vec<(u32, u32)>>>,
 }
 
-/// A topic of a class: which of the class's audiences is its own, and from which rank on nobody has anything.
+/// A topic of a subscription: its consumer set, as index into the subscription's, and the first rank without a partition of it.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     topic: u32,
-    audience: u32,
+    set: u32,
     limit: u32,
 }
 
-impl Ruled {
-    pub(crate) fn new(audiences: Audiences, shares: Vec<Share>, solutions: Vec<Runs>) -> Self {
-        Self { audiences, shares, solutions, by_limit: OnceLock::new() }
+impl Compact {
+    pub(crate) fn new(sets: ConsumerSets, shares: Vec<Share>, solutions: Vec<Runs>) -> Self {
+        Self { sets, shares, solutions, by_limit: OnceLock::new() }
     }
 
-    /// The topics of a class of which somebody has something, ascending; `audience` is the place in the class's own list.
-    fn entries(&self, group: &Group, class: u32) -> Vec<Entry> {
-        let audiences = self.audiences.of_class(class);
+    /// The topics of a subscription, ascending, without those that have no consumer.
+    fn entries(&self, group: &Group, subscription: u32) -> Vec<Entry> {
+        let sets = self.sets.of_subscription(subscription);
         let entry = |topic: u32| {
-            let audience = self.audiences.of_topic(topic as usize)?;
+            let set = self.sets.of_topic(topic as usize)?;
             let limit = self.limit(topic);
-            let audience = if audiences.len() == 1 { 0 } else { audiences.binary_search(&audience).ok()? as u32 };
-            Some(Entry { topic, audience, limit })
+            let set = if sets.len() == 1 { 0 } else { sets.binary_search(&set).ok()? as u32 };
+            Some(Entry { topic, set, limit })
         };
-        match audiences {
-            [only] => self.audiences.topics(*only).iter().filter_map(|topic| entry(*topic)).collect(),
-            _ => group.topics_of(class).iter().filter_map(|topic| entry(*topic)).collect(),
+        match sets {
+            [only] => self.sets.topics(*only).iter().filter_map(|topic| entry(*topic)).collect(),
+            _ => group.topics_of(subscription).iter().filter_map(|topic| entry(*topic)).collect(),
         }
     }
 
@@ -122,13 +122,13 @@ impl Ruled {
 
     fn by_limit(&self) -> &[Vec<(u32, u32)>] {
         self.by_limit.get_or_init(|| {
-            let of_audience = |audience| {
-                let topics = self.audiences.topics(audience).iter();
+            let of_set = |set| {
+                let topics = self.sets.topics(set).iter();
                 let mut limits: Vec<(u32, u32)> = topics.map(|topic| (self.limit(*topic), *topic)).collect();
                 limits.sort_by_key(|(limit, _)| std::cmp::Reverse(*limit));
                 limits
             };
-            (0..self.audiences.len() as u32).map(of_audience).collect()
+            (0..self.sets.len() as u32).map(of_set).collect()
         })
     }
 
@@ -152,10 +152,10 @@ impl Ruled {
 
     /// The spans of one member.
     pub(crate) fn spans_of(&self, group: &Group, member: usize) -> Vec<Span> {
-        let ranks = self.audiences.ranks(group, member);
+        let ranks = self.sets.ranks(group, member);
         let mut topics: Vec<(u32, u32)> = Vec::new();
-        for (audience, rank) in self.audiences.of_class(group.class_of(member)).iter().zip(ranks) {
-            let within = self.by_limit()[*audience as usize].iter().take_while(|(limit, _)| rank < limit);
+        for (set, rank) in self.sets.of_subscription(group.subscription_of(member)).iter().zip(ranks) {
+            let within = self.by_limit()[*set as usize].iter().take_while(|(limit, _)| rank < limit);
             topics.extend(within.map(|(_, topic)| (*topic, *rank)));
         }
         topics.sort_unstable();
@@ -168,22 +168,22 @@ impl Ruled {
 
     /// Calls `read` with every member and its spans, in Kafka's order.
     ///
-    /// Ranks only grow that way: a topic of which a member has nothing any more is dropped for all of its class that follow,
+    /// Ranks only grow that way: a topic of which a member has nothing any more is dropped for all of its subscription that follow,
     /// so that the cost is that of the spans, however many pairs of member and topic there are.
     pub(crate) fn try_each_member<E>(
         &self,
         group: &Group,
         mut read: impl FnMut(u32, &[Span]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut active: Vec<Option<Vec<Entry>>> = vec![None; group.classes().len()];
+        let mut active: Vec<Option<Vec<Entry>>> = vec![None; group.subscriptions().len()];
         let mut spans = Vec::new();
         for member in group.order() {
-            let class = group.class_of(*member as usize);
-            let ranks = self.audiences.ranks(group, *member as usize);
-            let entries = active[class as usize].get_or_insert_with(|| self.entries(group, class));
+            let subscription = group.subscription_of(*member as usize);
+            let ranks = self.sets.ranks(group, *member as usize);
+            let entries = active[subscription as usize].get_or_insert_with(|| self.entries(group, subscription));
             spans.clear();
             entries.retain(|entry| {
-                let rank = ranks[entry.audience as usize];
+                let rank = ranks[entry.set as usize];
                 if rank < entry.limit {
                     self.push(group, entry.topic, rank, &mut spans);
                 }
@@ -204,18 +204,18 @@ impl Ruled {
 
     /// How many partitions each member has.
     pub(crate) fn counts(&self, group: &Group) -> Vec<i64> {
-        let totals: Vec<Total> = (0..self.audiences.len() as u32).map(|audience| self.total(audience)).collect();
+        let totals: Vec<Total> = (0..self.sets.len() as u32).map(|set| self.total(set)).collect();
         let count = |member| {
-            let audiences = self.audiences.of_class(group.class_of(member));
-            let ranks = self.audiences.ranks(group, member);
-            audiences.iter().zip(ranks).map(|(audience, rank)| totals[*audience as usize].of_rank(*rank, self)).sum()
+            let sets = self.sets.of_subscription(group.subscription_of(member));
+            let ranks = self.sets.ranks(group, member);
+            sets.iter().zip(ranks).map(|(set, rank)| totals[*set as usize].of_rank(*rank, self)).sum()
         };
         (0..group.members().len()).map(count).collect()
     }
 
-    fn total(&self, audience: u32) -> Total {
+    fn total(&self, set: u32) -> Total {
         let mut total = Total::default();
-        for topic in self.audiences.topics(audience) {
+        for topic in self.sets.topics(set) {
             match self.shares[*topic as usize] {
                 Share::Nothing => (),
                 Share::Ranges { quota, extra } => {
@@ -230,7 +230,7 @@ impl Ruled {
     }
 }
 
-/// What the consumers of an audience have of all its topics together.
+/// What the consumers of a consumer set have of all its topics together.
 #[derive(Default)]
 struct Total {
     quota: i64,
@@ -240,9 +240,9 @@ struct Total {
 }
 
 impl Total {
-    fn of_rank(&self, rank: u32, ruled: &Ruled) -> i64 {
+    fn of_rank(&self, rank: u32, compact: &Compact) -> i64 {
         let without = self.extras.partition_point(|extra| *extra <= rank);
-        let solved = self.solved.iter().map(|solution| ruled.solutions[*solution as usize].counts[rank as usize]);
+        let solved = self.solved.iter().map(|solution| compact.solutions[*solution as usize].counts[rank as usize]);
         self.quota + (self.extras.len() - without) as i64 + solved.map(i64::from).sum::<i64>()
     }
 }

@@ -11,25 +11,31 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::group::{Audiences, Group, Lists, Partitions, Place, Racks, Sets};
+use crate::group::{ConsumerSets, Group, Lists, MemberRack, Partitions, Racks, Sets};
 use crate::plan::{Runs, Share};
 
-/// Marks a position that nobody has yet, and what has no number.
-const NOBODY: u32 = u32::MAX;
+/// Marks a position without an owner, and a rack or set without a number.
+const NO_OWNER: u32 = u32::MAX;
 
 /// Solves the topics that racks have a say in: changes their shares, and gives the solutions that these speak of.
-pub(crate) fn solve(group: &Group, audiences: &Audiences, shares: &mut [Share], prefer_rack_aware: bool) -> Vec<Runs> {
+pub(super) fn solve(
+    group: &Group,
+    consumer_sets: &ConsumerSets,
+    shares: &mut [Share],
+    prefer_rack_aware: bool,
+) -> Vec<Runs> {
     let mut solutions = Vec::new();
-    if !group.has_places() {
+    if !group.has_members_with_replicas() {
         return solutions;
     }
     let (partitions, racks) = (group.topics().partitions(), group.topics().racks());
-    let consumers = audiences.consumers(group);
+    let consumers = consumer_sets.consumers(group);
     let mut seen = vec![false; racks.len()];
-    let places: Vec<Places> = consumers.iter().map(|members| Places::of(group, members, &mut seen)).collect();
+    let consumer_racks: Vec<ConsumerRacks> =
+        consumers.iter().map(|members| ConsumerRacks::of(group, members, &mut seen)).collect();
     let needed = |topic: usize| {
-        let audience = audiences.of_topic(topic)?;
-        Some(needs(&partitions[topic], &places[audience as usize], racks, prefer_rack_aware))
+        let consumer_set = consumer_sets.of_topic(topic)?;
+        Some(needs(&partitions[topic], &consumer_racks[consumer_set as usize], racks, prefer_rack_aware))
     };
     let needed: Vec<bool> = (0..partitions.len()).map(|topic| needed(topic).unwrap_or(false)).collect();
     if !needed.contains(&true) {
@@ -37,16 +43,16 @@ pub(crate) fn solve(group: &Group, audiences: &Audiences, shares: &mut [Share], 
     }
 
     let mut local = LocalRacks::new(racks);
-    for (audience, places) in places.iter().enumerate() {
-        if places.anywhere_only {
+    for (consumer_set, found) in consumer_racks.iter().enumerate() {
+        if found.all_unset {
             continue; // every partition suits everybody, which is what plain ranges are
         }
         let mut together: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
-        for topic in audiences.topics(audience as u32) {
+        for topic in consumer_sets.topics(consumer_set as u32) {
             together.entry(partitions[*topic as usize].ids.len()).or_default().push(*topic);
         }
-        local.enter(&places.racks);
-        let members = consumers.get(audience);
+        local.enter(&found.racks);
+        let members = consumers.get(consumer_set);
         let of_consumers: Vec<Option<u32>> = members.iter().map(|member| local.of_member(group, *member)).collect();
         for (positions, topics) in together {
             if matches!(topics[..], [only] if !needed[only as usize]) {
@@ -70,22 +76,22 @@ pub(crate) fn solve(group: &Group, audiences: &Audiences, shares: &mut [Share], 
     solutions
 }
 
-/// Where the consumers of an audience are.
-struct Places {
+/// The racks of the consumers of a consumer set.
+struct ConsumerRacks {
     /// The racks of replicas that some of them are on, ascending.
     racks: Vec<u32>,
-    /// Whether none of them is on any rack.
-    anywhere_only: bool,
+    /// Whether none of them has a rack.
+    all_unset: bool,
 }
 
-impl Places {
+impl ConsumerRacks {
     /// `seen` is false for every rack, before and after.
     fn of(group: &Group, members: &[u32], seen: &mut [bool]) -> Self {
-        let mut found = Self { racks: Vec::new(), anywhere_only: true };
+        let mut found = Self { racks: Vec::new(), all_unset: true };
         for member in members {
-            let place = group.place(*member as usize);
-            found.anywhere_only &= place == Place::Anywhere;
-            if let Place::On(rack) = place
+            let rack = group.rack_of(*member as usize);
+            found.all_unset &= rack == MemberRack::Unset;
+            if let MemberRack::WithReplicas(rack) = rack
                 && !std::mem::replace(&mut seen[rack as usize], true)
             {
                 found.racks.push(rack);
@@ -98,41 +104,41 @@ impl Places {
 }
 
 /// Whether racks can make a difference: consumers and replicas meet on some, and not every partition is on all.
-fn needs(partitions: &Partitions, places: &Places, racks: &Racks, prefer_rack_aware: bool) -> bool {
+fn needs(partitions: &Partitions, consumers: &ConsumerRacks, racks: &Racks, prefer_rack_aware: bool) -> bool {
     let Some(column) = &partitions.racks else { return false };
-    let meet = |set: u32| racks.sets().get(set).iter().any(|rack| places.racks.binary_search(rack).is_ok());
+    let meet = |set: u32| racks.sets().get(set).iter().any(|rack| consumers.racks.binary_search(rack).is_ok());
     // Two different sets cannot both be the union of all.
     let differ = prefer_rack_aware || column.iter().any(|set| *set != column[0]);
-    let mut last = NOBODY;
+    let mut last = NO_OWNER;
     differ && column.iter().any(|set| std::mem::replace(&mut last, *set) != *set && meet(*set))
 }
 
-/// The racks of one audience, numbered from 0 among themselves: no other rack can match anybody.
+/// The racks of one consumer set, numbered from 0 among themselves: no other rack can match anybody.
 struct LocalRacks<'a> {
     racks: &'a Racks,
-    /// Per rack its number in the audience.
+    /// Per rack its number in the consumer set.
     numbers: Vec<u32>,
     /// How many there are.
     count: u32,
-    /// The sets that positions are on, as far as the audience is concerned.
+    /// The sets that positions are on, as far as the consumer set is concerned.
     sets: Sets,
     /// Per set of racks the one of `sets` that is left of it.
     left: Vec<u32>,
-    /// What `numbers` and `left` are set for, so that turning to another audience costs no more than this one did.
+    /// What `numbers` and `left` are set for, so that turning to another consumer set costs no more than this one did.
     numbered: Vec<u32>,
     reduced: Vec<u32>,
 }
 
 impl<'a> LocalRacks<'a> {
     fn new(racks: &'a Racks) -> Self {
-        let (numbers, left) = (vec![NOBODY; racks.len()], vec![NOBODY; racks.sets().len()]);
+        let (numbers, left) = (vec![NO_OWNER; racks.len()], vec![NO_OWNER; racks.sets().len()]);
         Self { racks, numbers, count: 0, sets: Sets::default(), left, numbered: Vec::new(), reduced: Vec::new() }
     }
 
-    /// Turns to another audience.
+    /// Turns to another consumer set.
     fn enter(&mut self, racks: &[u32]) {
-        self.numbered.drain(..).for_each(|rack| self.numbers[rack as usize] = NOBODY);
-        self.reduced.drain(..).for_each(|set| self.left[set as usize] = NOBODY);
+        self.numbered.drain(..).for_each(|rack| self.numbers[rack as usize] = NO_OWNER);
+        self.reduced.drain(..).for_each(|set| self.left[set as usize] = NO_OWNER);
         self.numbered.extend_from_slice(racks);
         self.sets = Sets::default();
         self.count = racks.len() as u32;
@@ -143,10 +149,10 @@ impl<'a> LocalRacks<'a> {
 
     /// The rack of a consumer; one on which no replica is has the number that comes after all others.
     fn of_member(&self, group: &Group, member: u32) -> Option<u32> {
-        match group.place(member as usize) {
-            Place::Anywhere => None,
-            Place::On(rack) => Some(self.numbers[rack as usize]),
-            Place::Elsewhere => Some(self.count),
+        match group.rack_of(member as usize) {
+            MemberRack::Unset => None,
+            MemberRack::WithReplicas(rack) => Some(self.numbers[rack as usize]),
+            MemberRack::WithoutReplicas => Some(self.count),
         }
     }
 
@@ -157,10 +163,10 @@ impl<'a> LocalRacks<'a> {
     }
 
     fn left_of(&mut self, set: u32) -> u32 {
-        if self.left[set as usize] == NOBODY {
+        if self.left[set as usize] == NO_OWNER {
             let racks = self.racks.sets().get(set).iter().map(|rack| self.numbers[*rack as usize]);
             self.reduced.push(set);
-            self.left[set as usize] = self.sets.number(&mut racks.filter(|number| *number != NOBODY).collect());
+            self.left[set as usize] = self.sets.number(&mut racks.filter(|number| *number != NO_OWNER).collect());
         }
         self.left[set as usize]
     }
@@ -234,7 +240,7 @@ impl<'a> Solution<'a> {
             counts: vec![0; consumers.len()],
             quota: positions / consumers.len(),
             extra: positions % consumers.len(),
-            owners: vec![NOBODY; positions],
+            owners: vec![NO_OWNER; positions],
             consumers,
         }
     }
@@ -267,7 +273,7 @@ impl<'a> Solution<'a> {
                     let capacity = self.capacity(consumer);
                     let mut taken = 0;
                     while taken < capacity {
-                        let free = queues.first(rack, |position| self.owners[position as usize] == NOBODY);
+                        let free = queues.first(rack, |position| self.owners[position as usize] == NO_OWNER);
                         let Some(position) = free else { break };
                         self.owners[position as usize] = consumer as u32;
                         taken += 1;
@@ -312,7 +318,7 @@ impl<'a> Solution<'a> {
         let capacity = self.capacity(consumer);
         let mut taken = 0;
         while taken < capacity && *head < self.owners.len() {
-            if self.owners[*head] == NOBODY {
+            if self.owners[*head] == NO_OWNER {
                 self.owners[*head] = consumer as u32;
                 taken += 1;
             }

@@ -1,0 +1,45 @@
+"""An assignment in the form in which `Plan` exchanges it: topics, subscriptions, members, and columns of spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assignor.ordering import java_order
+from assignor.plan_json import Parts
+from assignor.reference.assign import ASSIGNORS, DEFAULT
+from assignor.reference.group import read_members, read_topics
+
+
+def plan(
+    partitions_per_topic: Mapping[str, object],
+    subscriptions: Mapping[str, object],
+    *,
+    assignor: str = DEFAULT,
+    prefer_rack_aware: bool = False,
+) -> Parts:
+    """Return the parts of the plan that `assignor.plan` returns for the same input."""
+    topics = read_topics(partitions_per_topic)
+    members = read_members(subscriptions, topics)
+    assignment = ASSIGNORS[assignor](topics, members, prefer_rack_aware)
+    index = {topic: number for number, topic in enumerate(topics)}
+    rows: list[tuple[int, int, int, int]] = []
+    for number, partitions in enumerate(assignment.values()):
+        for topic, id in partitions:
+            if rows and rows[-1][:2] == (number, index[topic]) and rows[-1][2] + rows[-1][3] == id:
+                rows[-1] = (*rows[-1][:3], rows[-1][3] + 1)
+            else:
+                rows.append((number, index[topic], id, 1))
+    wanted = list(dict.fromkeys(member.topics for member in members))
+    described = [
+        (
+            member.info.member_id,
+            wanted.index(member.topics),
+            member.info.group_instance_id,
+            member.user_data_bytes,
+            member.owned_bytes,
+            len((member.rack or "").encode()),
+        )
+        for member in members
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], [], []]
+    return list(topics), [sorted(names, key=java_order) for names in wanted], described, columns

@@ -1,0 +1,206 @@
+//! The consumer set of each topic, and the rank of every member in each of its consumer sets.
+
+use super::sets::{Lists, Sets};
+use super::{Group, Topics};
+
+/// Stands for no consumer set.
+const NONE: u32 = u32::MAX;
+
+/// The consumer sets of a group. A topic has one; a consumer set is a set of subscriptions; a member has a rank in each consumer
+/// set of its subscription.
+#[derive(Debug, Default)]
+pub struct ConsumerSets {
+    /// Per topic its consumer set.
+    of_topic: Vec<u32>,
+    /// Per consumer set its topics, ascending.
+    topics: Lists,
+    /// Per consumer set its subscriptions.
+    subscriptions: Sets,
+    /// Per consumer set how many consumers it has.
+    sizes: Vec<u32>,
+    /// Per subscription its consumer sets, ascending.
+    of_subscription: Lists,
+    /// The ranks of the members, one after the other; each in the order of its subscription's consumer sets.
+    ranks: Vec<u32>,
+    /// Per member where its ranks begin; None where each has just one.
+    starts: Option<Vec<usize>>,
+}
+
+impl ConsumerSets {
+    /// Ranks the members of a group; topics without partitions or consumers have no consumer set.
+    #[must_use]
+    pub fn of(group: &Group) -> Self {
+        if group.subscriptions.len() == 1 && !group.subscription_of.is_empty() {
+            return Self::of_one_subscription(group);
+        }
+        let members_per_subscription = group.members_per_subscription();
+        let mut found = Self::sort_topics(group.topics(), &subscriptions_of_topics(group, &members_per_subscription));
+        let sum = |subscriptions: &[u32]| {
+            subscriptions.iter().map(|subscription| members_per_subscription[*subscription as usize]).sum()
+        };
+        found.sizes = found.subscriptions.all().iter().map(sum).collect();
+        let pairs = (0..found.sizes.len() as u32)
+            .flat_map(|set| found.subscriptions.get(set).iter().map(move |subscription| (*subscription, set)));
+        found.of_subscription = Lists::by_key(group.subscriptions.len(), pairs);
+        found.rank(group);
+        found
+    }
+
+    /// The same for the many groups whose members all subscribe to the same topics.
+    fn of_one_subscription(group: &Group) -> Self {
+        let partitions = group.topics().partitions();
+        let is_there = |topic: &&u32| !partitions[**topic as usize].ids.is_empty();
+        let topics: Vec<u32> = group.topics_of(0).iter().filter(is_there).copied().collect();
+        let mut found = Self { of_topic: vec![NONE; partitions.len()], ..Self::default() };
+        if topics.is_empty() {
+            found.of_subscription.push(&[]);
+            found.starts = Some(vec![0; group.subscription_of.len()]);
+            return found;
+        }
+        for topic in &topics {
+            found.of_topic[*topic as usize] = 0;
+        }
+        found.topics.push(&topics);
+        found.subscriptions.number_of(&[0]);
+        found.of_subscription.push(&[0]);
+        found.sizes.push(group.subscription_of.len() as u32);
+        found.ranks = vec![0; group.subscription_of.len()];
+        for (rank, member) in (0..).zip(group.order()) {
+            found.ranks[*member as usize] = rank;
+        }
+        found
+    }
+
+    /// Gives topics of the same distinct subscriptions the same consumer set.
+    fn sort_topics(topics: &Topics, subscriptions_of_topic: &Lists) -> Self {
+        let mut found = Self { of_topic: vec![NONE; topics.len()], ..Self::default() };
+        let mut last = NONE;
+        for (topic, subscriptions) in subscriptions_of_topic.iter().enumerate() {
+            if subscriptions.is_empty() {
+                continue;
+            }
+            if last == NONE || found.subscriptions.get(last) != subscriptions {
+                last = found.subscriptions.number_of(subscriptions);
+            }
+            found.of_topic[topic] = last;
+        }
+        let of_topic = found.of_topic.iter().enumerate().filter(|(_, set)| **set != NONE);
+        found.topics = Lists::by_key(found.subscriptions.len(), of_topic.map(|(topic, set)| (*set, topic as u32)));
+        found
+    }
+
+    /// Goes through the members in Kafka's order and gives each the next rank of each of its consumer sets.
+    fn rank(&mut self, group: &Group) {
+        let mut end = 0;
+        let mut starts = Vec::with_capacity(group.subscription_of.len());
+        for subscription in &group.subscription_of {
+            starts.push(end);
+            end += self.of_subscription.get(*subscription as usize).len();
+        }
+        self.ranks = vec![0; end];
+        let mut next = vec![0; self.sizes.len()];
+        for member in group.order() {
+            let sets = self.of_subscription.get(group.subscription_of[*member as usize] as usize);
+            let start = starts[*member as usize];
+            for (rank, set) in self.ranks[start..].iter_mut().zip(sets) {
+                *rank = next[*set as usize];
+                next[*set as usize] += 1;
+            }
+        }
+        self.starts = Some(starts);
+    }
+
+    /// The consumer set of a topic; None when nobody subscribes or the topic has no partitions.
+    #[must_use]
+    pub fn of_topic(&self, topic: usize) -> Option<u32> {
+        Some(self.of_topic[topic]).filter(|set| *set != NONE)
+    }
+
+    /// How many consumer sets there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sizes.is_empty()
+    }
+
+    /// How many consumers a consumer set has.
+    #[must_use]
+    pub fn size(&self, set: u32) -> usize {
+        self.sizes[set as usize] as usize
+    }
+
+    /// The topics of a consumer set, ascending.
+    #[must_use]
+    pub fn topics(&self, set: u32) -> &[u32] {
+        self.topics.get(set as usize)
+    }
+
+    /// The consumer sets of a distinct subscription, ascending.
+    #[must_use]
+    pub fn of_subscription(&self, subscription: u32) -> &[u32] {
+        self.of_subscription.get(subscription as usize)
+    }
+
+    /// The ranks of a member, in the order of the consumer sets of its subscription.
+    #[must_use]
+    pub fn ranks(&self, group: &Group, member: usize) -> &[u32] {
+        let start = self.starts.as_ref().map_or(member, |starts| starts[member]);
+        &self.ranks[start..start + self.of_subscription(group.subscription_of(member)).len()]
+    }
+
+    /// Per consumer set its consumers by rank.
+    #[must_use]
+    pub fn consumers(&self, group: &Group) -> Lists {
+        let pairs = group.order().iter().flat_map(|member| {
+            self.of_subscription(group.subscription_of(*member as usize)).iter().map(move |set| (*set, *member))
+        });
+        Lists::by_key(self.len(), pairs)
+    }
+}
+
+/// Per topic the distinct subscriptions with members that subscribe to it, ascending; none for a topic without partitions.
+fn subscriptions_of_topics(group: &Group, members_per_subscription: &[u32]) -> Lists {
+    let partitions = group.topics().partitions();
+    let subscriptions = (0..group.subscriptions.len() as u32)
+        .filter(|subscription| members_per_subscription[*subscription as usize] > 0);
+    let pairs = subscriptions.flat_map(|subscription| {
+        let wanted = group.topics_of(subscription).iter().filter(|topic| !partitions[**topic as usize].ids.is_empty());
+        wanted.map(move |topic| (*topic, subscription))
+    });
+    Lists::by_key(partitions.len(), pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::{Partitions, Racks};
+    use super::*;
+
+    #[test]
+    fn topics_of_the_same_subscribers_share_a_consumer_set_in_which_members_rank_by_order() {
+        let topics = ["t", "u", "v", "w", "x"].map(|name| (name, Partitions::counted(u32::from(name != "w"))));
+        let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
+        let all = group.intern_subscription(&mut vec![0, 1, 2, 3]);
+        let some = group.intern_subscription(&mut vec![1]);
+        group.intern_subscription(&mut vec![4]);
+        for (id, subscription) in [("c", all), ("b", some), ("a", all)] {
+            group.push(id, subscription, None, None);
+        }
+
+        let sets = ConsumerSets::of(&group);
+
+        let of_topic: Vec<_> = (0..5).map(|topic| sets.of_topic(topic)).collect();
+        assert_eq!(vec![Some(0), Some(1), Some(0), None, None], of_topic);
+        assert_eq!((2, 3), (sets.size(0), sets.size(1)));
+        assert_eq!((&[0, 2][..], &[1][..]), (sets.topics(0), sets.topics(1)));
+        let ranks: Vec<_> = (0..3).map(|member| sets.ranks(&group, member)).collect();
+        assert_eq!(vec![&[1, 2][..], &[1], &[0, 0]], ranks);
+        assert_eq!(vec![&[2, 0][..], &[2, 1, 0]], sets.consumers(&group).iter().collect::<Vec<_>>());
+    }
+}
