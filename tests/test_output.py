@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assignor.errors import IllegalArgumentError
-from assignor.output import MARK, TABLES, check_out, replacing
+from assignor.recording.report_folder import REPORT_FILE, TABLES, check_report_folder, replace_report_folder
 
 EMPTY = {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": []}
 
@@ -29,7 +29,7 @@ def earlier(tmp_path: Path) -> Path:
     folder = tmp_path / "earlier"
     for name in TABLES:
         (folder / name).mkdir(parents=True)
-    (folder / MARK).write_text(json.dumps(EMPTY))
+    (folder / REPORT_FILE).write_text(json.dumps(EMPTY))
     return folder
 
 
@@ -37,31 +37,31 @@ def test_a_new_place_an_empty_one_and_an_earlier_report_will_do(tmp_path: Path, 
     (tmp_path / "empty").mkdir()
 
     for place in (tmp_path / "new", tmp_path / "empty", earlier):
-        assert place == check_out(place, recording)
+        assert place == check_report_folder(place, recording)
 
 
 def test_a_link_and_dots_are_followed(tmp_path: Path, recording: Path, earlier: Path) -> None:
     (tmp_path / "link").symlink_to(earlier)
 
-    assert earlier == check_out(tmp_path / "link", recording)
-    assert earlier == check_out(recording / ".." / "earlier", recording)
+    assert earlier == check_report_folder(tmp_path / "link", recording)
+    assert earlier == check_report_folder(recording / ".." / "earlier", recording)
 
 
 @pytest.mark.parametrize(
     "mark", ["{}", "[]", "no json", '{"lighthouse": 1}', json.dumps({**EMPTY, "more": 1}), json.dumps(list(EMPTY))]
 )
 def test_a_mark_that_no_report_wrote_is_no_mark(recording: Path, earlier: Path, mark: str) -> None:
-    (earlier / MARK).write_text(mark)
+    (earlier / REPORT_FILE).write_text(mark)
 
     with pytest.raises(IllegalArgumentError, match="holds something that is no report"):
-        check_out(earlier, recording)
+        check_report_folder(earlier, recording)
 
 
 def test_an_earlier_report_with_something_else_beside_it_is_left_alone(recording: Path, earlier: Path) -> None:
     (earlier / "notes.txt").write_text("mine")
 
     with pytest.raises(IllegalArgumentError, match="holds something that is no report"):
-        check_out(earlier, recording)
+        check_report_folder(earlier, recording)
 
 
 def test_a_file_and_a_folder_with_something_in_it_are_left_alone(tmp_path: Path, recording: Path) -> None:
@@ -71,26 +71,26 @@ def test_a_file_and_a_folder_with_something_in_it_are_left_alone(tmp_path: Path,
 
     for place in (tmp_path / "file", tmp_path / "folder"):
         with pytest.raises(IllegalArgumentError, match="say --out with another folder"):
-            check_out(place, recording)
+            check_report_folder(place, recording)
 
 
 def test_the_recording_is_never_replaced(tmp_path: Path, recording: Path) -> None:
     for place in (recording, tmp_path, recording / ".." / "recording"):
         with pytest.raises(IllegalArgumentError, match="holds the recording itself"):
-            check_out(place, recording)
+            check_report_folder(place, recording)
 
 
 def test_what_was_there_is_replaced_as_a_whole(earlier: Path) -> None:
-    with replacing(earlier) as part:
+    with replace_report_folder(earlier) as part:
         (part / "new").touch()
-        assert (earlier / MARK).exists(), "not before all is done"
+        assert (earlier / REPORT_FILE).exists(), "not before all is done"
 
     assert ["new"] == [path.name for path in earlier.iterdir()]
     assert [earlier] == list(earlier.parent.glob("*earlier*"))
 
 
 def test_nothing_is_left_of_what_went_wrong(tmp_path: Path) -> None:
-    with contextlib.suppress(KeyboardInterrupt), replacing(tmp_path / "deep" / "er" / "out") as part:
+    with contextlib.suppress(KeyboardInterrupt), replace_report_folder(tmp_path / "deep" / "er" / "out") as part:
         (part / "half").touch()
         raise KeyboardInterrupt
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assignor.report import GroupReport, MemberReport, RangeGenerations, Remark, Report
+from assignor.recording.report import GroupReport, MemberReport, RangeGenerations, Remark, Report
 
 
 def group(name: str = "orders", **given: object) -> GroupReport:

@@ -21,7 +21,7 @@ from assignor.recording import Recording
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from assignor.report import Report
+    from assignor.recording.report import Report
 
 pytestmark = pytest.mark.spark
 

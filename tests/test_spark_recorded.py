@@ -43,7 +43,7 @@ def collected(frames: Iterable[DataFrame]) -> Tables:
 @pytest.fixture(scope="module")
 def fleet(spark: SparkSession) -> Tables:
     """The bundled fleet at its end."""
-    from assignor.spark._recorded import recorded
+    from assignor.spark.recorded_fleet import recorded
 
     return collected(recorded(spark, RECORDING))
 
@@ -74,7 +74,7 @@ def expanded(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[int]]]:
 
 def test_the_frames_have_the_columns_of_a_fleet(spark: SparkSession) -> None:
     from assignor.spark import schemas
-    from assignor.spark._recorded import recorded
+    from assignor.spark.recorded_fleet import recorded
 
     for frame, wanted in zip(
         recorded(spark, RECORDING), (schemas.TOPICS, schemas.MEMBERS, schemas.ASSIGNMENTS), strict=True
@@ -84,7 +84,7 @@ def test_the_frames_have_the_columns_of_a_fleet(spark: SparkSession) -> None:
 
 
 def test_a_table_is_decoded_and_replayed_once(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    from assignor.spark._recorded import recorded
+    from assignor.spark.recorded_fleet import recorded
 
     _, *frames = recorded(spark, RECORDING)
 
@@ -256,7 +256,7 @@ def classic_group(name: str, protocol_type: str, *members: Row) -> Event:
 
 
 def test_who_is_a_member_and_what_it_is_subscribed_to(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark._recorded import recorded
+    from assignor.spark.recorded_fleet import recorded
 
     def found(pattern: str, topics: list[str]) -> Event:
         return event(16, {"groupId": "g", "regularExpression": pattern}, {"topics": topics})
@@ -293,7 +293,7 @@ def test_who_is_a_member_and_what_it_is_subscribed_to(spark: SparkSession, tmp_p
 
 
 def test_an_empty_recording_is_a_fleet_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark._recorded import recorded
+    from assignor.spark.recorded_fleet import recorded
 
     assert Tables([], [], []) == collected(recorded(spark, record(tmp_path / "given")))
 
@@ -312,14 +312,14 @@ def test_an_empty_recording_is_a_fleet_of_nothing(spark: SparkSession, tmp_path:
 def test_topics_that_cannot_be_a_fleets_are_refused_before_any_job(
     spark: SparkSession, tmp_path: Path, topics: list[Row], said: str
 ) -> None:
-    from assignor.spark._recorded import recorded
+    from assignor.spark.recorded_fleet import recorded
 
     with pytest.raises(IllegalArgumentError, match=re.escape(said)):
         recorded(spark, record(tmp_path / "given", (), topics))
 
 
 def test_a_folder_that_is_no_recording_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark._recorded import recorded
+    from assignor.spark.recorded_fleet import recorded
 
     with pytest.raises(IllegalArgumentError, match=r"records\.parquet is missing"):
         recorded(spark, tmp_path)

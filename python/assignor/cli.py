@@ -105,12 +105,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from assignor.output import check_out
     from assignor.recording import Recording
+    from assignor.recording.report_folder import check_report_folder
 
     recording = Recording.open(options.folder)
     out = Path(options.out) if options.out else Path("assignor-report") / recording.folder.resolve().name
-    check_out(out, recording.folder)
+    check_report_folder(out, recording.folder)
     from assignor.spark.progress import progress
     from assignor.spark.session import session
 

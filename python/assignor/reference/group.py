@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from assignor.errors import IllegalArgumentError
 from assignor.model import MemberInfo, PartitionInfo, Subscription, TopicPartition
 from assignor.ordering import java_order
+from assignor.reference.columns import members_as_mapping, topics_as_mapping
 from assignor.reference.matching.pattern import Pattern, check_topic
 from assignor.reference.wire import decode_subscription
-from assignor.rows import members_as_mapping, topics_as_mapping
 from assignor.validation import check_name, is_int, read_names, shown, wrong_type
 
 LARGEST = 2**31 - 1

@@ -10,34 +10,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assignor.spark._decode import decode as decode
-    from assignor.spark._replay import replay as replay
+    from assignor.spark.decoding import decode as decode
     from assignor.spark.fleet import Fleet as Fleet
+    from assignor.spark.replaying import replay as replay
     from assignor.spark.scenario import Scenario as Scenario
     from assignor.spark.synthetic import SyntheticFleet as SyntheticFleet
     from assignor.spark.synthetic import synthetic_fleet as synthetic_fleet
 
-_ROOMS = {
+_MODULES = {
     "Fleet": "fleet",
     "Scenario": "scenario",
     "SyntheticFleet": "synthetic",
-    "decode": "_decode",
-    "replay": "_replay",
+    "decode": "decoding",
+    "replay": "replaying",
     "synthetic_fleet": "synthetic",
 }
-"""Where each name is at home."""
+"""Module of each public name."""
 
-__all__ = sorted(_ROOMS)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
     """Import PySpark when one of the names is first asked for."""
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'assignor.spark' has no attribute {name!r}")
     from importlib import import_module
 
     try:
-        found = getattr(import_module(f"assignor.spark.{_ROOMS[name]}"), name)
+        found = getattr(import_module(f"assignor.spark.{_MODULES[name]}"), name)
     except ImportError as error:
         if error.name and error.name.startswith("assignor"):
             raise

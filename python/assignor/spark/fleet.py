@@ -110,7 +110,7 @@ class Fleet:
             IllegalArgumentError: The folder or a file is missing or cannot be read.
             WrongTypeError: A file lacks a column or has it in another type.
         """
-        from assignor.spark._recorded import recorded
+        from assignor.spark.recorded_fleet import recorded
 
         topics, members, current = recorded(spark or _active(), folder)
         return cls(topics, members, current, engine=engine)

@@ -11,12 +11,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
-from assignor.output import MARK, check_out, replacing
-from assignor.report import MOST_GROUPS_WITH_MEMBERS, GroupReport, MemberReport, RangeGenerations, Remark, Report
-from assignor.spark._decode import decode
-from assignor.spark._replay import replay
+from assignor.recording.report import (
+    MOST_GROUPS_WITH_MEMBERS,
+    GroupReport,
+    MemberReport,
+    RangeGenerations,
+    Remark,
+    Report,
+)
+from assignor.recording.report_folder import REPORT_FILE, check_report_folder, replace_report_folder
+from assignor.spark.decoding import decode
 from assignor.spark.progress import progress
-from assignor.spark.reading import committed, file_uri, read_parquet, read_records
+from assignor.spark.recording_files import committed, file_uri, read_parquet, read_records
+from assignor.spark.replaying import replay
 from assignor.spark.schemas import GROUP
 
 if TYPE_CHECKING:
@@ -58,7 +65,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
         IllegalArgumentError: `out` holds something else, or a file of the recording cannot be read.
         WrongTypeError: A file of the recording lacks a column or has it in another type.
     """
-    with replacing(check_out(out, recording.folder)) as part:
+    with replace_report_folder(check_report_folder(out, recording.folder)) as part:
         topics = recording.topics()
         with progress(spark, "decoding records", quiet=quiet):
             decode(read_records(spark, recording)).write.parquet(file_uri(part / "records"))
@@ -70,7 +77,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
         with progress(spark, "adding up", quiet=quiet):
             found = _collect(part, events)
         text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
-        (part / MARK).write_text(text + "\n", encoding="utf-8")
+        (part / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
     return found
 
 

@@ -14,7 +14,7 @@ from assignor.errors import IllegalArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MARK = "report.json"
+REPORT_FILE = "report.json"
 """The file that holds what `assignor report --json` prints."""
 
 TABLES = ("records", "groups", "generations", "members", "assignments")
@@ -23,7 +23,7 @@ TABLES = ("records", "groups", "generations", "members", "assignments")
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
 
 
-def check_out(out: Path, recording: Path) -> Path:
+def check_report_folder(out: Path, recording: Path) -> Path:
     """Refuse a place that cannot be replaced without losing something.
 
     Args:
@@ -48,23 +48,23 @@ def _replaceable(place: Path) -> bool:
     if not place.is_dir():
         return False
     found = {path.name for path in place.iterdir()}
-    return not found or (MARK in found and found <= {MARK, *TABLES} and _is_report(place / MARK))
+    return not found or (REPORT_FILE in found and found <= {REPORT_FILE, *TABLES} and _is_report(place / REPORT_FILE))
 
 
 def _is_report(mark: Path) -> bool:
     try:
-        told = json.loads(mark.read_text(encoding="utf-8"))
+        content = json.loads(mark.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(told, dict) and set(told) == _PROMISED
+    return isinstance(content, dict) and set(content) == _PROMISED
 
 
 @contextlib.contextmanager
-def replacing(out: Path) -> Iterator[Path]:
+def replace_report_folder(out: Path) -> Iterator[Path]:
     """Give a folder beside `out` to write into, and put it in its place if all goes well.
 
     Args:
-        out: A place that `check_out` has passed.
+        out: A place that `check_report_folder` has passed.
 
     Yields:
         The folder to write into; gone again if something goes wrong, and with it what was made to hold it.

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 
 from assignor.errors import IllegalArgumentError
 from assignor.recording import Recording
-from assignor.spark._decode import decode
-from assignor.spark._replay import replay, topics_table
-from assignor.spark.reading import committed, read_records
+from assignor.spark.decoding import decode
+from assignor.spark.recording_files import committed, read_records
+from assignor.spark.replaying import replay, topics_table
 from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
 
 if TYPE_CHECKING:

@@ -1,0 +1,6 @@
+"""Recordings of `__consumer_offsets`: the folder they are read from, and the report on their groups."""
+
+from assignor.recording.folder import COLUMNS, Recording
+from assignor.recording.report import Report
+
+__all__ = ["COLUMNS", "Recording", "Report"]
