@@ -4,49 +4,62 @@ from __future__ import annotations
 
 import pytest
 
-from assignor.clients.gathering import SeenGroup, SeenMember, Told, batches, gather, read_groups, told
+from assignor.clients.descriptions import (
+    GroupDescription,
+    MemberDescription,
+    MemberSubscription,
+    batches,
+    build_snapshot,
+    decode_member_subscription,
+    read_group_ids,
+)
 from assignor.clients.metadata import ClusterTopics
-from assignor.clients.snapshot import CurrentRow, GroupRow, Guess, MemberRow, Problem
+from assignor.clients.snapshot import CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
 from assignor.errors import IllegalArgumentError, NullArgumentError, WrongTypeError
 
 NO_TOPICS = ClusterTopics(has_racks=False)
 
 
-def member(name: str, *assigned: tuple[str, int], said: Told | str = "not told") -> SeenMember:
-    return SeenMember(name, None, said, assigned)
+def member(
+    name: str, *assigned: tuple[str, int], subscription: MemberSubscription | str = "not told"
+) -> MemberDescription:
+    return MemberDescription(name, None, subscription, assigned)
 
 
 def test_consecutive_ids_are_one_row() -> None:
     has = [("b", 1), ("a", 7), ("a", 3), ("b", 0), ("a", 2), ("a", 3), ("a", 8), ("a", 10)]
 
-    found = gather("c", NO_TOPICS, [SeenGroup("g", "consumer", members=[member("m", *has)])])
+    found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "consumer", members=[member("m", *has)])])
 
     runs = [("a", 2, 2), ("a", 7, 2), ("a", 10, 1), ("b", 0, 2)]
     assert tuple(CurrentRow("c", "g", "m", *run) for run in runs) == found.current
 
 
-def test_a_guess_is_what_the_group_has_or_is_to_have() -> None:
-    members = [member("m", ("b", 0)), SeenMember("k", "i", "not told", (), [("a", 1)])]
+def test_a_guessed_subscription_has_all_current_and_target_topics_of_the_group() -> None:
+    members = [member("m", ("b", 0)), MemberDescription("k", "i", "not told", (), [("a", 1)])]
 
-    found = gather("c", NO_TOPICS, [SeenGroup("g", "consumer", members=members)])
+    found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "consumer", members=members)])
 
     rows = (MemberRow("c", "g", "k", "i", None, ("a", "b")), MemberRow("c", "g", "m", None, None, ("a", "b")))
     assert rows == found.members
-    assert (Guess("c", "g", "k", "not told"), Guess("c", "g", "m", "not told")) == found.guessed
+    assert (
+        GuessedSubscription("c", "g", "k", "not told"),
+        GuessedSubscription("c", "g", "m", "not told"),
+    ) == found.guessed
 
 
-def test_what_was_told_stands_beside_a_guess() -> None:
-    members = [member("m", ("b", 0)), member("k", ("a", 0), said=Told(("z", "y", "z"), "r1"))]
+def test_a_known_subscription_is_kept_beside_a_guessed_one() -> None:
+    members = [member("m", ("b", 0)), member("k", ("a", 0), subscription=MemberSubscription(("z", "y", "z"), "r1"))]
 
-    found = gather("c", NO_TOPICS, [SeenGroup("g", "classic", "Stable", members=members)])
+    found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "classic", "Stable", members=members)])
 
     assert [(("y", "z"), "r1"), (("a", "b"), None)] == [(row.topics, row.rack) for row in found.members]
-    assert (Guess("c", "g", "m", "not told"),) == found.guessed
+    assert (GuessedSubscription("c", "g", "m", "not told"),) == found.guessed
 
 
 @pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])
 def test_a_classic_group_in_a_rebalance_is_not_read(state: str) -> None:
-    found = gather("c", NO_TOPICS, [SeenGroup("g", "classic", state, "range", [member("m")])])
+    found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "classic", state, "range", [member("m")])])
 
     assert ((), ()) == (found.members, found.guessed)
     assert (GroupRow("c", "g", "classic", state, "range", 1, read=False),) == found.groups
@@ -54,7 +67,7 @@ def test_a_classic_group_in_a_rebalance_is_not_read(state: str) -> None:
 
 
 def test_a_group_that_only_has_offsets_is_read_and_has_no_member() -> None:
-    found = gather("c", NO_TOPICS, [SeenGroup("g", "classic", "Empty")])
+    found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "classic", "Empty")])
 
     assert (GroupRow("c", "g", "classic", "Empty", "", 0, read=True),) == found.groups
     assert () == found.problems
@@ -68,7 +81,7 @@ def test_a_topic_that_cannot_be_a_row_is_a_problem() -> None:
     topics.add_error("fresh", 5)
     topics.add_error("odd", 99)
 
-    found = gather("c", topics, [])
+    found = build_snapshot("c", topics, [])
 
     assert [("c", "whole", 2, (("r1",), (None,)))] == list(found.topics)
     reasons = {
@@ -81,9 +94,9 @@ def test_a_topic_that_cannot_be_a_row_is_a_problem() -> None:
 
 
 def test_bytes_that_say_nothing_say_why() -> None:
-    assert "the group was rebalancing" in str(told(b""))
-    assert "cannot be decoded" in str(told(b"\0\0\0"))
-    assert Told(("foo",), None) == told(b"\0\3\0\0\0\1\0\3foo\xff\xff\xff\xff")
+    assert "the group was rebalancing" in str(decode_member_subscription(b""))
+    assert "cannot be decoded" in str(decode_member_subscription(b"\0\0\0"))
+    assert MemberSubscription(("foo",), None) == decode_member_subscription(b"\0\3\0\0\0\1\0\3foo\xff\xff\xff\xff")
 
 
 def test_batches_hold_all_names_once() -> None:
@@ -95,11 +108,11 @@ def test_batches_hold_all_names_once() -> None:
 
 
 def test_group_ids_are_names() -> None:
-    assert ["b", "a"] == read_groups(iter(["b", "a", "b"]))
-    assert read_groups(None) is None
+    assert ["b", "a"] == read_group_ids(iter(["b", "a", "b"]))
+    assert read_group_ids(None) is None
     with pytest.raises(WrongTypeError, match=r"^groups must be an iterable of group ids, not str"):
-        read_groups("group")
+        read_group_ids("group")
     with pytest.raises(WrongTypeError, match=r"^groups must be an iterable of group ids, not int"):
-        read_groups(7)  # type: ignore[arg-type]  # the point
+        read_group_ids(7)  # type: ignore[arg-type]  # the point
     with pytest.raises(NullArgumentError, match=r"^groups: a group id must be a str, not None"):
-        read_groups([None])  # type: ignore[list-item]  # the point
+        read_group_ids([None])  # type: ignore[list-item]  # the point

@@ -1,4 +1,4 @@
-"""What the Python clients of Kafka know about a cluster, in the words of this package.
+"""Metadata and groups of a cluster, read by the Python clients of Kafka.
 
 `kafka_python`, `aiokafka` and `confluent` each turn their client's metadata into `partitions_per_topic`, with the racks
 of the replicas. `kafka_python` and `confluent` also look at all groups of a live cluster: `read_cluster` gives a

@@ -22,7 +22,7 @@ __all__ = ["partitions_per_topic"]
 def partitions_per_topic(
     metadata: Any, topics: Iterable[str] | None = None, *, cluster: Mapping[str, Any] | None = None
 ) -> dict[str, int | list[PartitionInfo]]:
-    """Give the partitions of topics, with the racks of their replicas.
+    """Return the partitions of topics, with the racks of their replicas.
 
     Args:
         metadata: An `aiokafka.cluster.ClusterMetadata`, such as an assignor of aiokafka is given; or the list that
@@ -59,19 +59,19 @@ def partitions_per_topic(
 def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
     if isinstance(metadata, list):
         racks = {broker["node_id"]: broker.get("rack") for broker in cluster["brokers"]} if cluster else {}
-        found = ClusterTopics(any(rack is not None for rack in racks.values()))
+        cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
         for topic in metadata:
             if topic["error_code"]:
-                found.add_error(topic["topic"], topic["error_code"])
+                cluster_topics.add_error(topic["topic"], topic["error_code"])
             else:
-                found.add(
+                cluster_topics.add(
                     topic["topic"],
                     {
                         partition["partition"]: tuple(racks.get(broker) for broker in partition["replicas"])
                         for partition in topic["partitions"]
                     },
                 )
-        return found
+        return cluster_topics
     # aiokafka tells which brokers have a partition's replicas nowhere else.
     known = getattr(metadata, "_partitions", None)
     if not isinstance(known, dict) or not hasattr(metadata, "brokers"):
@@ -80,12 +80,12 @@ def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
             f"not {type(metadata).__name__}: {shown(metadata)}"
         )
     racks = {broker.nodeId: broker.rack for broker in metadata.brokers()}
-    found = ClusterTopics(any(rack is not None for rack in racks.values()))
+    cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
     for topic in metadata.topics(exclude_internal_topics=False):
-        found.add(
+        cluster_topics.add(
             topic,
             {id: tuple(racks.get(broker) for broker in partition.replicas) for id, partition in known[topic].items()},
         )
     for topic in metadata.unauthorized_topics:
-        found.add_error(topic, 29)
-    return found
+        cluster_topics.add_error(topic, 29)
+    return cluster_topics

@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
-from assignor.clients.gathering import SeenGroup, SeenMember, batches, gather, read_groups, told
+from assignor.clients.descriptions import (
+    GroupDescription,
+    MemberDescription,
+    batches,
+    build_snapshot,
+    decode_member_subscription,
+    read_group_ids,
+)
 from assignor.clients.metadata import ClusterTopics
 from assignor.clients.snapshot import Problem
 from assignor.errors import MissingDependencyError, WrongTypeError
@@ -23,11 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["partitions_per_topic", "read_cluster"]
 
-FEW = 16
-"""Up to so many groups are asked for their subscriptions one by one, not together with all others."""
+MAX_SINGLE_REQUESTS = 16
+"""Subscriptions of up to so many groups are requested group by group, those of more groups in one request for all."""
 
-GRACE = 5.0
-"""Seconds that a call may take longer than its time limit before it is given up for lost."""
+TIMEOUT_MARGIN = 5.0
+"""Seconds to wait for a call after its own time limit."""
 
 STATES = {
     "STABLE": "Stable",
@@ -38,13 +45,13 @@ STATES = {
 }
 """Kafka's names of the states by confluent-kafka's; it has none for the further ones of KIP-848."""
 
-NOT_TOLD = "confluent-kafka tells neither subscription nor rack of a member of a KIP-848 group"
+UNKNOWN_SUBSCRIPTION = "confluent-kafka tells neither subscription nor rack of a member of a KIP-848 group"
 
 
 def partitions_per_topic(
     metadata: Any, topics: Iterable[str] | None = None, *, cluster: Any = None
 ) -> dict[str, int | list[PartitionInfo]]:
-    """Give the partitions of topics, with the racks of their replicas.
+    """Return the partitions of topics, with the racks of their replicas.
 
     Args:
         metadata: The `ClusterMetadata` that `AdminClient.list_topics()` (or a consumer's or a producer's) gave; or
@@ -91,19 +98,19 @@ def _read(metadata: Any, cluster: Any) -> ClusterTopics:
             f"not {type(cluster).__name__}: {shown(cluster)}"
         )
     racks = {} if cluster is None else {node.id: node.rack for node in cluster.nodes}
-    found = ClusterTopics(any(rack is not None for rack in racks.values()))
+    cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
     for name, topic in metadata.topics.items():
         if topic.error is not None:
-            found.errors[name] = f"the broker answered {_text(topic.error)}"
+            cluster_topics.errors[name] = f"the broker answered {_text(topic.error)}"
         else:
-            found.add(
+            cluster_topics.add(
                 name,
                 {
                     id: tuple(racks.get(broker) for broker in partition.replicas)
                     for id, partition in topic.partitions.items()
                 },
             )
-    return found
+    return cluster_topics
 
 
 def _read_described(descriptions: list[Any]) -> ClusterTopics:
@@ -117,10 +124,12 @@ def _read_described(descriptions: list[Any]) -> ClusterTopics:
         }
         for description in descriptions
     }
-    found = ClusterTopics(any(rack is not None for of in racks.values() for each in of.values() for rack in each))
+    cluster_topics = ClusterTopics(
+        any(rack is not None for of in racks.values() for each in of.values() for rack in each)
+    )
     for name, of in racks.items():
-        found.add(name, of)
-    return found
+        cluster_topics.add(name, of)
+    return cluster_topics
 
 
 def _no_metadata(given: object) -> WrongTypeError:
@@ -168,35 +177,35 @@ def read_cluster(
         WrongTypeError: `groups` is no iterable of names, or something else is given as admin.
         confluent_kafka.KafkaException: The cluster does not answer. A group's error is a problem of the snapshot.
     """
-    wanted = read_groups(groups)
+    wanted = read_group_ids(groups)
     if isinstance(admin, Mapping):
         admin = _admin(admin)
     if not hasattr(admin, "describe_consumer_groups"):
         raise wrong_type("admin", "confluent-kafka's AdminClient or its configuration", admin)
     metadata = admin.list_topics(timeout=timeout)
-    brokers = admin.describe_cluster(request_timeout=timeout).result(timeout + GRACE)
+    brokers = admin.describe_cluster(request_timeout=timeout).result(timeout + TIMEOUT_MARGIN)
     name = metadata.cluster_id or "" if cluster is None else cluster
     problems: list[Problem] = []
-    told_by_group, refusal = _told(admin, wanted, timeout)
-    if refusal:
-        problems.append(Problem(name, "cluster", "list_groups", f"{refusal}; subscriptions are guessed"))
-    listing = admin.list_consumer_groups(request_timeout=timeout).result(timeout + GRACE)
+    listed_members, list_error = _list_members(admin, wanted, timeout)
+    if list_error:
+        problems.append(Problem(name, "cluster", "list_groups", f"{list_error}; subscriptions are guessed"))
+    listing = admin.list_consumer_groups(request_timeout=timeout).result(timeout + TIMEOUT_MARGIN)
     problems += [Problem(name, "cluster", "list_consumer_groups", _text(error)) for error in listing.errors or ()]
     listed = {group.group_id: group for group in listing.valid or ()}
     if wanted is not None:
         problems += [
             Problem(name, "group", group, "there is no such group")
             for group in wanted
-            if group not in listed and group not in told_by_group
+            if group not in listed and group not in listed_members
         ]
         listed = {group: listed[group] for group in wanted if group in listed}
-    seen = [_other(group) for group in told_by_group.values() if group.id not in listed]
-    for some in batches(list(listed), batch):
-        futures = admin.describe_consumer_groups(some, request_timeout=timeout)
-        wait(futures.values(), timeout + GRACE)
+    descriptions = [_describe_unlisted(group) for group in listed_members.values() if group.id not in listed]
+    for group_ids in batches(list(listed), batch):
+        futures = admin.describe_consumer_groups(group_ids, request_timeout=timeout)
+        wait(futures.values(), timeout + TIMEOUT_MARGIN)
         for group_id, future in futures.items():
-            seen.append(_group(listed[group_id], future, told_by_group.get(group_id), refusal))
-    return gather(name, _read(metadata, brokers), seen, problems)
+            descriptions.append(_describe(listed[group_id], future, listed_members.get(group_id), list_error))
+    return build_snapshot(name, _read(metadata, brokers), descriptions, problems)
 
 
 def _admin(configuration: Mapping[str, Any]) -> Any:
@@ -207,17 +216,17 @@ def _admin(configuration: Mapping[str, Any]) -> Any:
     return AdminClient(dict(configuration))
 
 
-def _told(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[dict[str, Any], str]:
-    """Give the groups with the bytes of their members, of whatever protocol; or why there are none."""
-    names = [None] if wanted is None or len(wanted) > FEW else wanted
+def _list_members(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[dict[str, Any], str]:
+    """Return groups of every protocol with the metadata bytes of their members, and an error message or ""."""
+    names = [None] if wanted is None or len(wanted) > MAX_SINGLE_REQUESTS else wanted
     found: dict[str, Any] = {}
-    # Such a client's errors are its own class, which is not imported here.
+    # The client raises its own error class, which is not imported here.
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             for name in names:
-                asked = {} if name is None else {"group": name}
-                found.update((group.id, group) for group in admin.list_groups(timeout=timeout, **asked))
+                options = {} if name is None else {"group": name}
+                found.update((group.id, group) for group in admin.list_groups(timeout=timeout, **options))
     except Exception as error:
         return {}, _text(error)
     if wanted is not None:
@@ -225,8 +234,8 @@ def _told(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[dict[st
     return found, ""
 
 
-def _other(group: Any) -> SeenGroup:
-    """A group that is not among those of consumers."""
+def _describe_unlisted(group: Any) -> GroupDescription:
+    """Return the description of a group that `list_consumer_groups` does not list."""
     kind = group.protocol_type or ""
     if group.error is not None:
         problem = _text(group.error)
@@ -236,40 +245,42 @@ def _other(group: Any) -> SeenGroup:
         problem = f"its members are no consumers: its protocol type is {kind!r}"
     else:
         problem = "its members are no consumers: it is a group of another protocol, such as share or streams, or gone"
-    # Of a group that is not classic this call tells no state of its own, but "Dead".
-    return SeenGroup(group.id, kind, group.state or "" if kind else "", problem=problem)
+    # For a group that is not classic, `list_groups` returns the state "Dead", which is not the group's.
+    return GroupDescription(group.id, kind, group.state or "" if kind else "", problem=problem)
 
 
-def _group(listed: Any, future: Any, bytes_of: Any, refusal: str) -> SeenGroup:
+def _describe(listed: Any, future: Any, with_members: Any, list_error: str) -> GroupDescription:
     kind = _kind(listed)
     state = _state(listed)
     try:
         description = future.result(0)
-    except Exception as error:  # again the client's own class
-        return SeenGroup(listed.group_id, kind, state, problem=_text(error))
+    except Exception as error:  # the client's own class
+        return GroupDescription(listed.group_id, kind, state, problem=_text(error))
     kind, state = _kind(description) or kind, _state(description)
     protocol = description.partition_assignor or ""
     if state == "Dead":
-        return SeenGroup(listed.group_id, kind, state, protocol, problem="it was gone before it could be described")
-    blobs = {member.id: member.metadata for member in bytes_of.members} if bytes_of else {}
+        return GroupDescription(
+            listed.group_id, kind, state, protocol, problem="it was gone before it could be described"
+        )
+    metadata = {member.id: member.metadata for member in with_members.members} if with_members else {}
     members = []
     for member in description.members:
         if kind == "consumer":
-            said: Any = NOT_TOLD
-        elif refusal:
-            said = f"the subscription could not be asked for: {refusal}"
+            subscription: Any = UNKNOWN_SUBSCRIPTION
+        elif list_error:
+            subscription = f"the subscription could not be asked for: {list_error}"
         else:
-            said = told(blobs.get(member.member_id) or b"")
+            subscription = decode_member_subscription(metadata.get(member.member_id) or b"")
         members.append(
-            SeenMember(
+            MemberDescription(
                 member.member_id,
                 member.group_instance_id,
-                said,
+                subscription,
                 _pairs(member.assignment),
                 _pairs(getattr(member, "target_assignment", None)),
             )
         )
-    return SeenGroup(listed.group_id, kind, state, protocol, members)
+    return GroupDescription(listed.group_id, kind, state, protocol, members)
 
 
 def _kind(group: Any) -> str:
@@ -288,7 +299,7 @@ def _pairs(assignment: Any) -> list[tuple[str, int]]:
 
 
 def _text(error: Any) -> str:
-    """What a KafkaError, or the exception around one, says."""
+    """Return the message of a KafkaError or of the exception that wraps it."""
     with contextlib.suppress(AttributeError, IndexError):
         error = error.args[0]
     return error.str() if hasattr(error, "str") else str(error) or type(error).__name__

@@ -9,7 +9,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assignor.clients.gathering import SeenGroup, SeenMember, Told, batches, gather, read_groups, told
+from assignor.clients.descriptions import (
+    GroupDescription,
+    MemberDescription,
+    MemberSubscription,
+    batches,
+    build_snapshot,
+    decode_member_subscription,
+    read_group_ids,
+)
 from assignor.clients.metadata import ClusterTopics
 from assignor.clients.snapshot import Problem
 from assignor.errors import MissingDependencyError, WrongTypeError
@@ -23,7 +31,7 @@ __all__ = ["partitions_per_topic", "read_cluster"]
 
 
 class _Partition(NamedTuple):
-    """What `is_replica_node` looks at."""
+    """Argument of `is_replica_node`."""
 
     topic: str
     partition: int
@@ -32,7 +40,7 @@ class _Partition(NamedTuple):
 def partitions_per_topic(
     metadata: Any, topics: Iterable[str] | None = None, *, cluster: Mapping[str, Any] | None = None
 ) -> dict[str, int | list[PartitionInfo]]:
-    """Give the partitions of topics, with the racks of their replicas.
+    """Return the partitions of topics, with the racks of their replicas.
 
     Args:
         metadata: A `kafka.cluster.ClusterMetadata`, such as an assignor of kafka-python is given; or the list that
@@ -76,40 +84,40 @@ def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
             f"gave, not {type(metadata).__name__}: {shown(metadata)}"
         )
     racks = {broker.node_id: broker.rack for broker in sorted(metadata.brokers(), key=lambda broker: broker.node_id)}
-    found = ClusterTopics(any(rack is not None for rack in racks.values()))
+    cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
     for topic in metadata.topics(exclude_internal_topics=False):
         partitions = (_Partition(topic, id) for id in metadata.partitions_for_topic(topic) or ())
-        found.add(
+        cluster_topics.add(
             topic,
             {
                 partition.partition: tuple(
                     rack for broker, rack in racks.items() if metadata.is_replica_node(partition, broker)
                 )
-                if found.has_racks
+                if cluster_topics.has_racks
                 else ()
                 for partition in partitions
             },
         )
     for topic in metadata.unauthorized_topics:
-        found.add_error(topic, 29)
-    return found
+        cluster_topics.add_error(topic, 29)
+    return cluster_topics
 
 
 def _read_described(topics: list[Any], cluster: Mapping[str, Any] | None) -> ClusterTopics:
     racks = {broker["broker_id"]: broker.get("rack") for broker in cluster["brokers"]} if cluster else {}
-    found = ClusterTopics(any(rack is not None for rack in racks.values()))
+    cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
     for topic in topics:
         if topic["error_code"]:
-            found.add_error(topic["name"], topic["error_code"])
+            cluster_topics.add_error(topic["name"], topic["error_code"])
         else:
-            found.add(
+            cluster_topics.add(
                 topic["name"],
                 {
                     partition["partition_index"]: tuple(racks.get(broker) for broker in partition["replica_nodes"])
                     for partition in topic["partitions"]
                 },
             )
-    return found
+    return cluster_topics
 
 
 def read_cluster(
@@ -141,7 +149,7 @@ def read_cluster(
         WrongTypeError: `groups` is no iterable of names, or something else is given as admin.
         kafka.errors.KafkaError: The cluster does not answer. A group's error is a problem of the snapshot.
     """
-    wanted = read_groups(groups)
+    wanted = read_group_ids(groups)
     if isinstance(admin, Mapping):
         own = _admin(admin)
         try:
@@ -158,7 +166,7 @@ def read_cluster(
     if wanted is not None:
         problems += [Problem(name, "group", group, "there is no such group") for group in wanted if group not in listed]
         listed = {group: listed[group] for group in wanted if group in listed}
-    seen = []
+    descriptions = []
     classic = []
     for group_id, group in listed.items():
         kind = _kind(group)
@@ -169,10 +177,10 @@ def read_cluster(
             problem = "kafka-python cannot describe KIP-848 groups; assignor.clients.confluent reads them"
         else:
             problem = f"its members are no consumers: it is a group of {kind}"
-        seen.append(SeenGroup(group_id, kind, group.get("group_state") or "", problem=problem))
-    for some in batches(classic, batch):
-        seen += _describe(admin, some)
-    return gather(name, topics, seen, problems)
+        descriptions.append(GroupDescription(group_id, kind, group.get("group_state") or "", problem=problem))
+    for group_ids in batches(classic, batch):
+        descriptions += _describe(admin, group_ids)
+    return build_snapshot(name, topics, descriptions, problems)
 
 
 def _admin(configuration: Mapping[str, Any]) -> Any:
@@ -189,55 +197,55 @@ def _kind(listed: Mapping[str, Any]) -> str:
     return protocol_type if kind == "classic" and protocol_type not in ("", "consumer") else kind
 
 
-def _describe(admin: Any, group_ids: list[str]) -> list[SeenGroup]:
-    """Describe groups together; one whose bytes the client cannot read fails all, so it is looked for by halves."""
+def _describe(admin: Any, group_ids: list[str]) -> list[GroupDescription]:
+    """Describe groups in one call; if the client cannot decode one of them, which fails the call, bisect to find it."""
     try:
         described = admin.describe_groups(group_ids)
-    except Exception as error:  # bytes can provoke many classes
-        if _is_of_connection(error):
+    except Exception as error:  # undecodable bytes raise errors of many classes
+        if _is_connection_error(error):
             raise
         if len(group_ids) == 1:
             reason = f"kafka-python cannot describe it: {type(error).__name__}: {error}"
-            return [SeenGroup(group_ids[0], "classic", problem=reason)]
+            return [GroupDescription(group_ids[0], "classic", problem=reason)]
         half = len(group_ids) // 2
         return [*_describe(admin, group_ids[:half]), *_describe(admin, group_ids[half:])]
     return [_group(group_id, described.get(group_id)) for group_id in group_ids]
 
 
-def _is_of_connection(error: Exception) -> bool:
-    """Whether it is no broker's answer, and no group's fault."""
+def _is_connection_error(error: Exception) -> bool:
+    """Return whether the connection failed, not a request about a group."""
     from kafka.errors import BrokerResponseError, KafkaError
 
     return isinstance(error, OSError) or (isinstance(error, KafkaError) and not isinstance(error, BrokerResponseError))
 
 
-def _group(group_id: str, described: Mapping[str, Any] | None) -> SeenGroup:
+def _group(group_id: str, described: Mapping[str, Any] | None) -> GroupDescription:
     if described is None:
-        return SeenGroup(group_id, "classic", problem="the broker did not describe it")
+        return GroupDescription(group_id, "classic", problem="the broker did not describe it")
     state, protocol = described["group_state"], described["protocol_data"]
     if described["error"] or state == "Dead":
         problem = described["error"] or "it was gone before it could be described"
-        return SeenGroup(group_id, "classic", state, protocol, problem=problem)
+        return GroupDescription(group_id, "classic", state, protocol, problem=problem)
     members = []
     for member in described["members"]:
         assignment = member["member_assignment"]
         if assignment and not isinstance(assignment, Mapping):
             problem = f"member {shown(member['member_id'])}: its assignment cannot be decoded"
-            return SeenGroup(group_id, "classic", state, protocol, problem=problem)
+            return GroupDescription(group_id, "classic", state, protocol, problem=problem)
         assigned = [
             (entry["topic"], id)
             for entry in (assignment["assigned_partitions"] if assignment else ())
             for id in entry["partitions"]
         ]
-        said = _told(member["member_metadata"])
-        members.append(SeenMember(member["member_id"], member.get("group_instance_id"), said, assigned))
-    return SeenGroup(group_id, "classic", state, protocol, members)
+        subscription = _subscription(member["member_metadata"])
+        members.append(MemberDescription(member["member_id"], member.get("group_instance_id"), subscription, assigned))
+    return GroupDescription(group_id, "classic", state, protocol, members)
 
 
-def _told(metadata: Any) -> Told | str:
+def _subscription(metadata: Any) -> MemberSubscription | str:
     if isinstance(metadata, Mapping):
-        return Told(tuple(metadata["topics"]), metadata.get("rack_id") or None)
+        return MemberSubscription(tuple(metadata["topics"]), metadata.get("rack_id") or None)
     if isinstance(metadata, str):
-        # What the client cannot decode it gives as text, with `\xff` for a byte that is not UTF-8.
+        # The client returns undecodable bytes as text, with `\xff` for a byte that is not UTF-8.
         metadata = re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes.fromhex(found[1].decode()), metadata.encode())
-    return told(bytes(metadata or b""))
+    return decode_member_subscription(bytes(metadata or b""))

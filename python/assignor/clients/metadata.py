@@ -1,4 +1,4 @@
-"""What every client's metadata says of topics, in one form: the racks of each partition's replicas, and the errors."""
+"""Topics of a cluster in one form for every client: the racks of each partition's replicas, and errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ERRORS = {
     17: "INVALID_TOPIC_EXCEPTION",
     29: "TOPIC_AUTHORIZATION_FAILED",
 }
-"""The codes that a topic in an answer to a metadata request can have; any other is shown as a number."""
+"""Error codes of a topic in a Metadata response; other codes are shown as numbers."""
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class ClusterTopics:
     Attributes:
         has_racks: Whether any broker has a rack.
         partitions: By topic and partition id the racks of the replicas, in the replicas' order.
-        errors: By topic why nothing is known of it.
+        errors: By topic the reason why its partitions are not known.
     """
 
     has_racks: bool
@@ -40,18 +40,18 @@ class ClusterTopics:
     errors: dict[str, str] = field(default_factory=dict)
 
     def add(self, topic: str, racks: dict[int, tuple[str | None, ...]]) -> None:
-        """Take a topic with what is known of its partitions; one without any is an error of its own."""
+        """Add a topic with the racks of its partitions; a topic without partitions is recorded as an error."""
         if racks:
             self.partitions[topic] = racks
         else:
             self.errors[topic] = "no partition of it is known"
 
     def add_error(self, topic: str, code: int) -> None:
-        """Take a topic for which the broker answered an error."""
+        """Add a topic for which the broker answered an error."""
         self.errors[topic] = f"the broker answered {ERRORS.get(code, f'error code {code}')}"
 
     def partitions_per_topic(self, topics: Iterable[str] | None) -> dict[str, int | list[PartitionInfo]]:
-        """Give what `assign` takes; see the functions of this name.
+        """Return the topics as `assign` takes them; see the clients' functions of this name.
 
         Raises:
             IllegalArgumentError: Nothing is known of one of the topics asked for.
@@ -67,10 +67,10 @@ class ClusterTopics:
                     raise IllegalArgumentError(
                         f"topic {shown(name)}: {reason}; leave it out, or ask the cluster for its metadata again"
                     )
-        return {name: self._of(self.partitions[name]) for name in names}
+        return {name: self._partitions(self.partitions[name]) for name in names}
 
     def rows(self, cluster: str) -> tuple[list[TopicRow], list[Problem]]:
-        """Give a row per topic, and what cannot be one."""
+        """Return a row for each topic, and a problem for each topic that cannot be a row."""
         rows = []
         problems = [Problem(cluster, "topic", topic, reason) for topic, reason in self.errors.items()]
         for topic, racks in self.partitions.items():
@@ -82,7 +82,7 @@ class ClusterTopics:
             rows.append(TopicRow(cluster, topic, len(racks), ordered if self.has_racks else None))
         return rows, problems
 
-    def _of(self, racks: dict[int, tuple[str | None, ...]]) -> int | list[PartitionInfo]:
+    def _partitions(self, racks: dict[int, tuple[str | None, ...]]) -> int | list[PartitionInfo]:
         if not self.has_racks and set(racks) == set(range(len(racks))):
             return len(racks)
         return [PartitionInfo(id, racks[id]) for id in sorted(racks)]

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from assignor.errors import MissingDependencyError
 
-__all__ = ["ClusterSnapshot", "CurrentRow", "GroupRow", "Guess", "MemberRow", "Problem", "TopicRow"]
+__all__ = ["ClusterSnapshot", "CurrentRow", "GroupRow", "GuessedSubscription", "MemberRow", "Problem", "TopicRow"]
 
 
 class TopicRow(NamedTuple):
@@ -38,7 +38,7 @@ class MemberRow(NamedTuple):
         group_id: The group.
         member_id: The member.
         group_instance_id: What makes it static, else None.
-        rack: Where it is; None where it has no rack, or where the broker was not asked for it (see `Guess`).
+        rack: Where it is; None where it has no rack, or where the broker did not return it (see `GuessedSubscription`).
         topics: The topics that it subscribes to, in Java's `String` order.
         pattern: Always None: no client's admin tells a pattern. A classic member sends names only; for a member with a
             pattern these are the ones that it matched.
@@ -98,14 +98,14 @@ class GroupRow(NamedTuple):
     read: bool
 
 
-class Guess(NamedTuple):
-    """A member whose subscription was not told, and is guessed: all topics that its group has any partition of.
+class GuessedSubscription(NamedTuple):
+    """A member whose subscription is not known; it is taken to be all topics of which its group has a partition.
 
     Attributes:
         cluster: The name of the cluster.
         group_id: The group.
         member_id: The member.
-        reason: Why it was not told.
+        reason: Why the subscription is not known.
     """
 
     cluster: str
@@ -132,7 +132,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
-    """What a cluster said of itself, in rows sorted by their columns.
+    """Topics, groups, members and assignments of a cluster, in rows sorted by their columns.
 
     It is no single moment: groups are asked one batch after another, and may have changed meanwhile.
 
@@ -151,7 +151,7 @@ class ClusterSnapshot:
     members: tuple[MemberRow, ...]
     current: tuple[CurrentRow, ...]
     groups: tuple[GroupRow, ...]
-    guessed: tuple[Guess, ...] = ()
+    guessed: tuple[GuessedSubscription, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     def to_arrow(self) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class ClusterSnapshot:
             ("members", MemberRow, ()),
             ("current", CurrentRow, ()),
             ("groups", GroupRow, ("members",)),
-            ("guessed", Guess, ()),
+            ("guessed", GuessedSubscription, ()),
             ("problems", Problem, ()),
         ):
             kinds = [number if field in numbers else special.get(field, text) for field in row._fields]

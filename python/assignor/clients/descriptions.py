@@ -1,4 +1,4 @@
-"""From what an admin client said of groups to the rows of a snapshot: the same for every client."""
+"""Descriptions of groups and members, as each admin client gives them, and the snapshot that is built from them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assignor.clients.snapshot import ClusterSnapshot, CurrentRow, GroupRow, Guess, MemberRow, Problem
+from assignor.clients.snapshot import ClusterSnapshot, CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
 from assignor.errors import IllegalArgumentError, WireError
 from assignor.ordering import java_order
 from assignor.validation import check_name, is_int, shown, wrong_type
@@ -17,69 +17,77 @@ if TYPE_CHECKING:
 
     from assignor.clients.metadata import ClusterTopics
 
-__all__ = ["SeenGroup", "SeenMember", "Told", "batches", "gather", "read_groups", "told"]
+__all__ = [
+    "GroupDescription",
+    "MemberDescription",
+    "MemberSubscription",
+    "batches",
+    "build_snapshot",
+    "decode_member_subscription",
+    "read_group_ids",
+]
 
 REBALANCING = ("PreparingRebalance", "CompletingRebalance")
-"""States of a classic group in which a broker tells neither subscriptions nor assignments."""
+"""States of a classic group in which a broker returns neither subscriptions nor assignments."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a member told of itself: its topics and its rack."""
+class MemberSubscription:
+    """Topics and rack that a member reported when it joined."""
 
     topics: tuple[str, ...]
     rack: str | None
 
 
 @dataclass(slots=True)
-class SeenMember:
-    """A member as an admin client described it.
+class MemberDescription:
+    """Description of a member by an admin client.
 
     Attributes:
-        member_id: The member.
-        group_instance_id: What makes it static, else None.
-        told: Its subscription, or why that is not known.
-        assigned: The (topic, partition) pairs that it has.
-        target: Those that it is to have (KIP-848).
+        member_id: The member id.
+        group_instance_id: The instance id of a static member, else None.
+        subscription: Its subscription, or the reason why that is not known.
+        assigned: The (topic, partition) pairs that it owns.
+        target: Those of its target assignment (KIP-848).
     """
 
     member_id: str
     group_instance_id: str | None
-    told: Told | str
+    subscription: MemberSubscription | str
     assigned: Iterable[tuple[str, int]]
     target: Iterable[tuple[str, int]] = ()
 
 
 @dataclass(slots=True)
-class SeenGroup:
-    """A group as an admin client listed and described it; `problem` is why it could not be read."""
+class GroupDescription:
+    """Description of a group by an admin client; `problem` is the reason why it could not be read."""
 
     group_id: str
     kind: str
     state: str = ""
     protocol: str = ""
-    members: list[SeenMember] = field(default_factory=list)
+    members: list[MemberDescription] = field(default_factory=list)
     problem: str | None = None
 
 
-def told(blob: bytes) -> Told | str:
-    r"""Give what the bytes of a classic member's subscription say, or why they say nothing.
+def decode_member_subscription(metadata: bytes) -> MemberSubscription | str:
+    r"""Return the subscription of a classic member from its JoinGroup metadata, or the reason why it is not known.
 
     Example:
-        >>> told(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff")
-        Told(topics=('foo',), rack=None)
+        >>> decode_member_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff")
+        MemberSubscription(topics=('foo',), rack=None)
     """
-    if not blob:
+    if not metadata:
         return "the broker did not tell the subscription: the group was rebalancing, or the member joined just then"
     try:
-        found = decode_subscription(blob, tolerant=True)
+        subscription = decode_subscription(metadata, tolerant=True)
     except WireError as error:
         return f"its subscription cannot be decoded: {error}"
-    return Told(found.topics, found.rack)
+    return MemberSubscription(subscription.topics, subscription.rack)
 
 
-def read_groups(groups: Iterable[str] | None) -> list[str] | None:
-    """Give the names of the groups that are asked for; None stands for all."""
+def read_group_ids(groups: Iterable[str] | None) -> list[str] | None:
+    """Return the distinct group ids of an iterable; None stands for all groups."""
     if groups is None:
         return None
     if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
@@ -88,23 +96,23 @@ def read_groups(groups: Iterable[str] | None) -> list[str] | None:
 
 
 def batches(names: Sequence[str], size: int) -> Iterator[list[str]]:
-    """Give the names in lists of at most `size`."""
+    """Yield the names in lists of at most `size`."""
     if not is_int(size) or size < 1:
         raise IllegalArgumentError(f"batch must be a positive int, not {shown(size)}")
     for start in range(0, len(names), size):
         yield list(names[start : start + size])
 
 
-def gather(
-    cluster: str, topics: ClusterTopics, groups: Iterable[SeenGroup], problems: Iterable[Problem] = ()
+def build_snapshot(
+    cluster: str, topics: ClusterTopics, groups: Iterable[GroupDescription], problems: Iterable[Problem] = ()
 ) -> ClusterSnapshot:
-    """Give the snapshot of all that was seen, in order."""
-    topic_rows, found = topics.rows(cluster)
-    found.extend(problems)
+    """Build the snapshot of a cluster from its topics and the descriptions of its groups; rows are sorted."""
+    topic_rows, all_problems = topics.rows(cluster)
+    all_problems.extend(problems)
     group_rows: list[GroupRow] = []
     members: list[MemberRow] = []
     current: list[CurrentRow] = []
-    guessed: list[Guess] = []
+    guessed: list[GuessedSubscription] = []
     for group in groups:
         problem = group.problem
         if problem is None and group.kind == "classic" and group.state in REBALANCING and group.members:
@@ -114,17 +122,17 @@ def gather(
         )
         group_rows.append(row)
         if problem is not None:
-            found.append(Problem(cluster, "group", group.group_id, problem))
+            all_problems.append(Problem(cluster, "group", group.group_id, problem))
             continue
-        guess = _topics_of(group)
+        group_topics = _assigned_topics(group)
         for member in group.members:
             key = (cluster, group.group_id, member.member_id)
-            if isinstance(member.told, Told):
-                names, rack = _in_order(member.told.topics), member.told.rack
+            if isinstance(member.subscription, MemberSubscription):
+                subscribed, rack = _sorted_topics(member.subscription.topics), member.subscription.rack
             else:
-                names, rack = guess, None
-                guessed.append(Guess(*key, member.told))
-            members.append(MemberRow(*key, member.group_instance_id, rack, names))
+                subscribed, rack = group_topics, None
+                guessed.append(GuessedSubscription(*key, reason=member.subscription))
+            members.append(MemberRow(*key, member.group_instance_id, rack, subscribed))
             current.extend(CurrentRow(*key, *run) for run in _runs(member.assigned))
     return ClusterSnapshot(
         cluster,
@@ -133,21 +141,23 @@ def gather(
         tuple(sorted(current)),
         tuple(sorted(group_rows)),
         tuple(sorted(guessed)),
-        tuple(sorted(found)),
+        tuple(sorted(all_problems)),
     )
 
 
-def _topics_of(group: SeenGroup) -> tuple[str, ...]:
-    """Give the topics of which anybody in the group has a partition, or is to have one."""
-    return _in_order(topic for member in group.members for of in (member.assigned, member.target) for topic, _ in of)
+def _assigned_topics(group: GroupDescription) -> tuple[str, ...]:
+    """Return the topics with a partition in the current or target assignment of a member."""
+    return _sorted_topics(
+        topic for member in group.members for partitions in (member.assigned, member.target) for topic, _ in partitions
+    )
 
 
-def _in_order(topics: Iterable[str]) -> tuple[str, ...]:
+def _sorted_topics(topics: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(topics), key=java_order))
 
 
 def _runs(partitions: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
-    """Give topic, first id and length of each run of consecutive ids."""
+    """Yield topic, first id and length of each run of consecutive ids."""
     topic, start, end = None, 0, 0
     for name, id in sorted(set(partitions)):
         if name == topic and id == end:
