@@ -62,16 +62,16 @@ check-rust: # needs nothing that is built, so it can go on beside the build
 	cargo clippy --locked --quiet --all-targets --all-features -- -D warnings
 
 bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
-	$(BIN)/python benches/run.py
+	$(BIN)/python -m benches.run
 
 bench-spark: build ## Time Fleet on Spark beside what Spark itself takes; a quarter of an hour, needs 5 GB of memory
-	$(BIN)/python benches/spark.py
+	$(BIN)/python -m benches.spark
 
 guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind
-	$(BIN)/python benches/instructions.py
+	$(BIN)/python -m benches.instructions
 
 guard-fails: build ## See that the guard notices when a core takes more; compiles another core
-	$(BIN)/python -m pytest tests/test_instructions.py
+	$(BIN)/python -m pytest benches/tests/test_instructions.py
 
 docs: build ## Write the generated parts of the pages in docs anew
 	$(BIN)/python docs/generate.py

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-import matching
-import patterns
-from goals import SELECTIONS
+from benches import matching, patterns
+from benches.goals import SELECTIONS
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from goals import SELECTIONS
-from sides import SIDES
-from workloads import Shape, Workload
+from benches.goals import SELECTIONS
+from benches.sides import SIDES
+from benches.workloads import Shape, Workload
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

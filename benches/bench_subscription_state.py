@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from goals import SELECTIONS
-from subscription_states import ASSIGNMENTS, FEW, OPERATIONS, installed, offers, prepare
+from benches.goals import SELECTIONS
+from benches.subscription_states import ASSIGNMENTS, FEW, OPERATIONS, installed, offers, prepare
 
 CASES = [(side, each) for each in (*OPERATIONS, *ASSIGNMENTS) for side in installed() if offers(side, each)]
 

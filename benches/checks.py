@@ -10,12 +10,12 @@ import functools
 from types import ModuleType
 
 import assignor._core
-import twins
 from assignor.errors import AssignorError
-from sides import WrongAnswerError
-from timing import Pace, Times, interleave, sampler
-from twins import TwinMissingError
-from workloads import Shape, Workload
+from benches import twins
+from benches.sides import WrongAnswerError
+from benches.timing import Pace, Times, interleave, sampler
+from benches.twins import TwinMissingError
+from benches.workloads import Shape, Workload
 
 REFUSED = ({"t": [0, 0]}, {"a": ["t"]})
 """A group that the core refuses, for an id that is there twice."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from goals import SELECTIONS
-from sides import require_release
+from benches.goals import SELECTIONS
+from benches.sides import require_release
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -13,8 +15,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--selection", choices=list(SELECTIONS), default="default", help="the groups to time")
 
 
-def pytest_configure() -> None:
-    """A debug build stops the run before anything is collected."""
+def pytest_collect_file(file_path: Path) -> None:
+    """Stop the run before a benchmark is collected if the core is a debug build."""
+    if not file_path.name.startswith("bench_"):
+        return
     try:
         require_release()
     except RuntimeError as error:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from assignor.coordinator import Effects, ErrorCode, HeartbeatRequest
-from coordinator_workloads import SESSION_MS, Crowd, Life, require
-from timing import Times
+from benches.coordinator_workloads import SESSION_MS, Crowd, Life, require
+from benches.timing import Times
 
 CALLS = 1_000
 """About so many requests are timed in a row, or as many as there can be."""

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from coordinator_workloads import RUN, Crowd, Phases
-from java_side import JavaMissingError
+from benches.coordinator_workloads import RUN, Crowd, Phases
+from benches.java_side import JavaMissingError
 
 HERE = Path(__file__).resolve().parent
-TESTS, JARS, BUILT = HERE.parent / "tests", HERE.parent / "target" / "kafka", HERE.parent / "target" / "group-timer"
+ROOT, JARS, BUILT = HERE.parent, HERE.parent / "target" / "kafka", HERE.parent / "target" / "group-timer"
 SOURCE = HERE / "java/src/coordinator/java/org/apache/kafka/coordinator/group/GroupTimer.java"
 PROGRAM = "org.apache.kafka.coordinator.group.GroupTimer"
 OPTIONS = ("-Dlog4j2.level=WARN", "-Xms1g", "-Xmx1g")
@@ -75,8 +75,8 @@ class GroupSide:
 
 def _build() -> None:
     """Has Maven fetch the jars and javac compile the timer, unless that was done since the source changed."""
-    fetch = "import broker.cluster; broker.cluster.install_jars()"
-    done = subprocess.run([sys.executable, "-c", fetch], cwd=TESTS, stderr=subprocess.PIPE, text=True)
+    fetch = "from tests.broker import cluster; cluster.install_jars()"
+    done = subprocess.run([sys.executable, "-c", fetch], cwd=ROOT, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise JavaMissingError(done.stderr.strip().splitlines()[-1])
     made = BUILT / f"{PROGRAM.replace('.', '/')}.class"

@@ -24,7 +24,7 @@ from assignor.coordinator import (
     JoinGroupResponse,
     SyncGroupRequest,
 )
-from coordinator_sockets import FIND_COORDINATOR, HEARTBEAT, JOIN, SYNC, VERSIONS, blob, read_text, text
+from benches.coordinator_sockets import FIND_COORDINATOR, HEARTBEAT, JOIN, SYNC, VERSIONS, blob, read_text, text
 
 NO_PROTOCOL = text("")
 THROTTLE = struct.pack(">i", 0)

@@ -1,4 +1,6 @@
-"""Measures what a coordinator keeps of its groups, in a process of its own: `coordinator_memory.py GROUPS MEMBERS ...`.
+"""Measures what a coordinator keeps of its groups, in a process of its own.
+
+`python -m benches.coordinator_memory GROUPS MEMBERS ...` is that process.
 
 What is printed, as JSON, are the bytes that are in memory per member when all groups are Stable. The members' own side
 is gone by then. Linux says so in /proc; elsewhere it is null.
@@ -11,15 +13,24 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from coordinator_workloads import Crowd, Life
-from memory import give_back, resident
+from benches.coordinator_workloads import Crowd, Life
+from benches.memory import give_back, resident
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def bytes_per_member(crowd: Crowd) -> float | None:
     """What a member takes, in a new process."""
     sizes = map(str, (crowd.groups, crowd.members, crowd.topics, crowd.partitions))
-    done = subprocess.run([sys.executable, __file__, *sizes], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benches.coordinator_memory", *sizes],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     told: float | None = json.loads(done.stdout)
     return told
 

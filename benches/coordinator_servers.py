@@ -1,15 +1,14 @@
 """Servers of one large group, each in turn: a real broker, and a `Coordinator` behind loopback sockets.
 
-As a program, `coordinator_servers.py SIDE MEMBERS`, it starts one of them, has a group in it, and answers each line of
-its input with the figures of a round, as JSON. Every side has a program of its own, since each opens a file for every
-member; the one that waits for its turn costs nothing.
+As a program, `python -m benches.coordinator_servers SIDE MEMBERS`, it starts one of them, has a group in it, and
+answers each line of its input with the figures of a round, as JSON. Every side has a program of its own, since each
+opens a file for every member; the one that waits for its turn costs nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -19,11 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from coordinator_sockets import Members, Spent
-from coordinator_workloads import Crowd, subscriptions_of
+from benches.coordinator_sockets import Members, Spent
+from benches.coordinator_workloads import Crowd, subscriptions_of
 
-HERE = Path(__file__).resolve().parent
-TESTS = HERE.parent / "tests"
+ROOT = Path(__file__).resolve().parents[1]
 
 SPARE = 1_000
 """Files that a broker needs beside its connections."""
@@ -63,10 +61,9 @@ class Served:
     """
 
     def __init__(self, side: str, members: int) -> None:
-        path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
         self._process = subprocess.Popen(
-            [sys.executable, __file__, side, str(members)],
-            env={**os.environ, "PYTHONPATH": path},
+            [sys.executable, "-m", "benches.coordinator_servers", side, str(members)],
+            cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -119,7 +116,7 @@ def _tell(figures: object) -> None:
 @contextlib.contextmanager
 def _broker() -> Iterator[tuple[int, int]]:
     """A real broker: its port and the number of its process."""
-    from broker.cluster import Cluster
+    from tests.broker.cluster import Cluster
 
     with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder), SETTINGS, JVM) as cluster:
         assert cluster.pid is not None
@@ -129,8 +126,8 @@ def _broker() -> Iterator[tuple[int, int]]:
 @contextlib.contextmanager
 def _ours() -> Iterator[tuple[int, int]]:
     """Our coordinator in a process of its own."""
-    command = [sys.executable, str(HERE / "coordinator_loopback.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "benches.coordinator_loopback"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield int(process.stdout.readline()), process.pid

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from assignor import plan
 from assignor.wire import decode_subscription
-from coordinator_workloads import SESSION_MS
-from sides import WrongAnswerError
+from benches.coordinator_workloads import SESSION_MS
+from benches.sides import WrongAnswerError
 
 FIND_COORDINATOR, JOIN, HEARTBEAT, SYNC = 10, 11, 12, 14
 VERSIONS = {FIND_COORDINATOR: 1, JOIN: 5, HEARTBEAT: 3, SYNC: 3}

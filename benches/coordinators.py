@@ -7,17 +7,17 @@ import gc
 import statistics
 from collections.abc import Sequence
 
-from coordinator_costs import FRESH, costs
-from coordinator_java import REHEARSALS as REHEARSED
-from coordinator_java import GroupSide
-from coordinator_memory import bytes_per_member
-from coordinator_servers import Served, ServerMissingError
-from coordinator_sockets import Spent
-from coordinator_workloads import Crowd, Life
-from goals import GROWN, Outcome, Selection
-from java_side import JavaMissingError
-from tables import Raw, Report, Section, Table, milliseconds, shown
-from timing import Times, ratio
+from benches.coordinator_costs import FRESH, costs
+from benches.coordinator_java import REHEARSALS as REHEARSED
+from benches.coordinator_java import GroupSide
+from benches.coordinator_memory import bytes_per_member
+from benches.coordinator_servers import Served, ServerMissingError
+from benches.coordinator_sockets import Spent
+from benches.coordinator_workloads import Crowd, Life
+from benches.goals import GROWN, Outcome, Selection
+from benches.java_side import JavaMissingError
+from benches.tables import Raw, Report, Section, Table, milliseconds, shown
+from benches.timing import Times, ratio
 
 LEADERS = {"a client leads": False, "it leads itself": True}
 """Who does the leader's work, and whether that is the coordinator."""

@@ -1,4 +1,6 @@
-"""The calls whose instructions are counted; as a program, which callgrind runs, it makes them: `counted.py CALL...`.
+"""The calls whose instructions are counted; as a program, which callgrind runs, it makes them.
+
+`python -m benches.counted CALL...` is that program.
 
 It marks where a call begins and where it ends by asking for its parent's id, and at each `getppid` callgrind writes
 down what it has counted since the one before. So Python's start is left out, and the making of a call's input and the
@@ -16,8 +18,8 @@ from dataclasses import replace
 from typing import Any
 
 from assignor import plan
-from sides import SIDES
-from workloads import Shape, Workload
+from benches.sides import SIDES
+from benches.workloads import Shape, Workload
 
 HOMOGENEOUS = Workload(300, 100, 20)
 HETEROGENEOUS = replace(HOMOGENEOUS, subscription="HETEROGENEOUS")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from timing import Pace
-from workloads import PAIRS, TOPICS, Axis, Racks, Shape, Sizes, Workload, grid, jmh
+from benches.timing import Pace
+from benches.workloads import PAIRS, TOPICS, Axis, Racks, Shape, Sizes, Workload, grid, jmh
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import twins
-from counted import CALLS
-from sides import require_release
-from tables import Table
+from benches import twins
+from benches.counted import CALLS
+from benches.sides import require_release
+from benches.tables import Table
 
 HERE = Path(__file__).resolve().parent
 BUDGET = HERE / "instructions.json"
@@ -126,12 +126,14 @@ def count(calls: Sequence[str], core: Path | None = None) -> dict[str, int]:
     valgrind = _valgrind()
     with tempfile.TemporaryDirectory() as folder:
         command = [valgrind, "--tool=callgrind", "--quiet", f"--callgrind-out-file={folder}/counts"]
-        command += ["--dump-before=getppid", sys.executable, str(HERE / "counted.py"), *calls]
+        command += ["--dump-before=getppid", sys.executable, "-m", "benches.counted", *calls]
         environment = {**os.environ, **ENVIRONMENT}
         if core is not None:
             twins.install(core, Path(folder))
             environment["PYTHONPATH"] = folder
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            command, cwd=HERE.parent, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         if done.returncode:
             raise CannotCountError(f"callgrind failed: {done.stdout.strip().splitlines()[-1:]}")
         # Before a call ends one part, the call itself is the next one; what comes after the last has no number.
@@ -181,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if committed["made with"] != with_what:
         print(f"\nThe budget was made with {committed['made with']}, and this is {with_what}.")
     if any(verdict.verdict == "far under" for verdict in verdicts):
-        print("\nWhat is far under its budget may grow unnoticed: `python benches/instructions.py --update` lowers it.")
+        print("\nWhat is far under its budget may grow unnoticed: `python -m benches.instructions --update` lowers it.")
     return int(any(verdict.is_failure for verdict in verdicts))
 
 

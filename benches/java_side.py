@@ -19,8 +19,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from assignor import Plan
-from timing import Sampler
-from workloads import Workload
+from benches.timing import Sampler
+from benches.workloads import Workload
 
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "target" / "range-timer"

@@ -7,13 +7,13 @@ import importlib.util
 import re
 from collections.abc import Callable
 
-import patterns
 from assignor import Subscription, TopicMatcher, resolve
-from goals import ALL_AT_ONCE, NEW_PATTERN, Outcome, Selection
-from java_side import JavaMissingError, PatternSide
-from sides import WrongAnswerError
-from tables import Raw, Report, Section, Table, milliseconds
-from timing import Sampler, Times, interleave, ratio, sampler
+from benches import patterns
+from benches.goals import ALL_AT_ONCE, NEW_PATTERN, Outcome, Selection
+from benches.java_side import JavaMissingError, PatternSide
+from benches.sides import WrongAnswerError
+from benches.tables import Raw, Report, Section, Table, milliseconds
+from benches.timing import Sampler, Times, interleave, ratio, sampler
 
 Found = list[list[str]]
 """By pattern, the topics that it matches."""

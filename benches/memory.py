@@ -1,4 +1,4 @@
-"""Measures the memory that a call takes, in a process of its own: `memory.py SIDE MEMBERS TOPICS PARTITIONS`.
+"""Measures the memory that a call takes, in a process of its own: `-m benches.memory SIDE MEMBERS TOPICS PARTITIONS`.
 
 What is printed, as JSON, are the bytes in memory before the call, with its result alive, and at their highest between
 the two, and the seconds that `gc.collect()` takes with the result alive. Linux says so in /proc; elsewhere the first
@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assignor import Spans, assign, plan
-from workloads import Workload
+from benches.workloads import Workload
 
+ROOT = Path(__file__).resolve().parents[1]
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 COLLECTIONS = 5
 
@@ -55,7 +56,9 @@ SIDES: dict[str, Callable[..., Any]] = {
 def measure(side: str, workload: Workload) -> Use:
     """Makes the call in a new process."""
     sizes = map(str, (workload.members, workload.topics, workload.partitions))
-    done = subprocess.run([sys.executable, __file__, side, *sizes], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benches.memory", side, *sizes], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
     return Use(**json.loads(done.stdout))
 
 

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import assignor._core
-from goals import SELECTIONS
-from sections import SECTIONS
-from sides import SIDES, WrongAnswerError, require_release
-from tables import Raw, Section
+from benches.goals import SELECTIONS
+from benches.sections import SECTIONS
+from benches.sides import SIDES, WrongAnswerError, require_release
+from benches.tables import Raw, Section
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,9 +7,9 @@ import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
-from checks import timed as timed_checks
-from checks import trusting
-from coordinators import (
+from benches.checks import timed as timed_checks
+from benches.checks import trusting
+from benches.coordinators import (
     coordinator,
     coordinator_broker,
     coordinator_groups,
@@ -17,16 +17,28 @@ from coordinators import (
     coordinator_members,
     coordinator_memory,
 )
-from goals import BEYOND, CHECKING, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, Goal, JavaGoal, Outcome, Selection
-from java_side import JavaMissingError, JavaSide, checksum
-from matching import matching
-from memory import measure
-from sides import SIDES, WrongAnswerError, encoders, right_answer
-from subscription_states import subscription_state
-from tables import Raw, Report, Section, Table, milliseconds, shown
-from timing import Pace, Sampler, Times, interleave, ratio, sampler
-from twins import TwinMissingError
-from workloads import PAIRS, Racks, Shape, Workload, doubling
+from benches.goals import (
+    BEYOND,
+    CHECKING,
+    COLLECT,
+    DOUBLING,
+    ENCODE,
+    OVER_JAVA,
+    OVER_PEERS,
+    Goal,
+    JavaGoal,
+    Outcome,
+    Selection,
+)
+from benches.java_side import JavaMissingError, JavaSide, checksum
+from benches.matching import matching
+from benches.memory import measure
+from benches.sides import SIDES, WrongAnswerError, encoders, right_answer
+from benches.subscription_states import subscription_state
+from benches.tables import Raw, Report, Section, Table, milliseconds, shown
+from benches.timing import Pace, Sampler, Times, interleave, ratio, sampler
+from benches.twins import TwinMissingError
+from benches.workloads import PAIRS, Racks, Shape, Workload, doubling
 
 
 def timed(

@@ -10,7 +10,7 @@ from typing import Any
 
 import assignor._core
 from assignor import Group, Plan, TopicPartition, Topics, assign, check, plan
-from workloads import PAIRS, Shape, Workload
+from benches.workloads import PAIRS, Shape, Workload
 
 Answer = Mapping[str, Iterable[tuple[str, int]]]
 

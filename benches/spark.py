@@ -19,10 +19,10 @@ from pathlib import Path
 
 import assignor._core
 from assignor.errors import AssignorError
-from sides import WrongAnswerError, require_release
-from spark_sections import SECTIONS, SELECTIONS
-from spark_session import CORES, HEAP, session
-from tables import Raw, Section
+from benches.sides import WrongAnswerError, require_release
+from benches.spark_sections import SECTIONS, SELECTIONS
+from benches.spark_session import CORES, HEAP, session
+from benches.tables import Raw, Section
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from assignor import Subscription, assign
 from assignor.spark import Fleet
 from assignor.spark.synthetic import synthetic_fleet
-from sides import WrongAnswerError
+from benches.sides import WrongAnswerError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,4 +1,6 @@
-"""Plans a fleet in a session of its own: `spark_memory.py FOLDER GROUPS MEMBERS TOPICS_PER_GROUP TOPICS ROUNDS`.
+"""Plans a fleet in a session of its own.
+
+`python -m benches.spark_memory FOLDER GROUPS MEMBERS TOPICS_PER_GROUP TOPICS ROUNDS` is the program.
 
 What is printed, as JSON, are the seconds of each round and the most bytes in memory, of Java and of a Python worker.
 """
@@ -10,9 +12,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from spark_fleets import Size, written
-from spark_sections import timed
-from spark_session import Peak, peak, session
+from benches.spark_fleets import Size, written
+from benches.spark_sections import timed
+from benches.spark_session import Peak, peak, session
 
 
 def main(arguments: Sequence[str]) -> None:

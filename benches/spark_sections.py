@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-import spark_sides as sides
-from goals import Outcome
-from sides import WrongAnswerError
-from spark_fleets import Size, Written, checksum, right_answer, written
-from spark_session import Spent, spent
-from tables import Raw, Report, Section, Table, milliseconds, shown
-from timing import Times, ratio
+from benches import spark_sides as sides
+from benches.goals import Outcome
+from benches.sides import WrongAnswerError
+from benches.spark_fleets import Size, Written, checksum, right_answer, written
+from benches.spark_session import Spent, spent
+from benches.tables import Raw, Report, Section, Table, milliseconds, shown
+from benches.timing import Times, ratio
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+ROOT = Path(__file__).resolve().parents[1]
 
 FLOOR = 1.3
 """How many times as long `Fleet.assign()` may take as the floor."""
@@ -209,10 +211,10 @@ def large_fleet(spark: SparkSession, folder: Path, selection: Selection, report:
         report(f"writing and checking {size.name}")
         right_answer(written(spark, size, folder))
         report(f"planning {size.name} in a session of its own")
-        program = str(Path(__file__).with_name("spark_memory.py"))
         arguments = [str(folder), *map(str, (size.groups, size.members, size.topics_per_group, size.topics))]
         done = subprocess.run(
-            [sys.executable, program, *arguments, str(selection.large_rounds)],
+            [sys.executable, "-m", "benches.spark_memory", *arguments, str(selection.large_rounds)],
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
             check=True,

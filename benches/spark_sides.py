@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType
 
 from assignor.spark.group_rows import ask, clusters_row
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, SPAN
-from spark_fleets import Written
+from benches.spark_fleets import Written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

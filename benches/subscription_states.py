@@ -17,10 +17,10 @@ from typing import Any, Protocol
 
 import assignor._core
 from assignor import SubscriptionState, TopicPartition
-from goals import Selection
-from sides import WrongAnswerError
-from tables import Section, Table, milliseconds, shown
-from timing import interleave, ratio, sampler
+from benches.goals import Selection
+from benches.sides import WrongAnswerError
+from benches.tables import Section, Table, milliseconds, shown
+from benches.timing import interleave, ratio, sampler
 
 FEW = 1_000
 """Partitions on which single operations are timed."""

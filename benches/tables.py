@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goals import Outcome
+from benches.goals import Outcome
 
 Report = Callable[[str], None]
 """Is told what is about to be timed."""

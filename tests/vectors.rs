@@ -1,6 +1,6 @@
 //! Kafka's own answers, asked of the crate alone: every case of `tests/vectors/range_*` that applies has to be equal.
 //!
-//! `tests/test_conformance_range.py` asks the same through Python and says which cases do not apply and why.
+//! `tests/conformance/test_range.py` asks the same through Python and says which cases do not apply and why.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};

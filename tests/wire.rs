@@ -1,6 +1,6 @@
 //! `ConsumerProtocol` messages, asked of the crate alone: Kafka's own answers in `tests/vectors/wire_*`, and drawn bytes.
 //!
-//! `tests/test_conformance_wire.py` asks the same through Python.
+//! `tests/conformance/test_wire.py` asks the same through Python.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

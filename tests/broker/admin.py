@@ -27,7 +27,7 @@ from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i16, i32, i64
 
 from assignor import TopicPartition
-from broker.connection import Connection, milliseconds
+from tests.broker.connection import Connection, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from assignor.member import HeartbeatRequest
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
 from assignor.ordering import DEFAULT_CAPACITY
-from simulation.hash_tables import folded, uuid_hash
+from tests.member.simulation.hash_tables import folded, uuid_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from assignor.member import HeartbeatResponse
     from assignor.member.messages import Assignment
-    from broker.story import Story
+    from tests.broker.story import Story
 
 __all__ = ["FILE", "wander"]
 

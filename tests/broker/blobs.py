@@ -13,11 +13,11 @@ from kio.schema.sync_group.v5.request import SyncGroupRequestAssignment
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32
 
-from broker.admin import RefusedError
-from broker.connection import milliseconds
+from tests.broker.admin import RefusedError
+from tests.broker.connection import milliseconds
 
 if TYPE_CHECKING:
-    from broker.connection import Connection
+    from tests.broker.connection import Connection
 
 __all__ = ["join", "join_share", "sync"]
 

@@ -10,7 +10,7 @@ from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from broker.story import Story
+    from tests.broker.story import Story
 
 
 class HandMember:

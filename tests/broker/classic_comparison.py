@@ -9,12 +9,11 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import group_descriptions
-import group_messages
 from assignor.coordinator import Coordinator, CoordinatorConfig, GroupDescription, GroupState, JoinGroupRequest
 from assignor.coordinator.responses import DeleteGroupResponse
-from broker.classic_programs import TOPICS
-from broker.classic_requests import DeleteRequest
+from tests.broker.classic_programs import TOPICS
+from tests.broker.classic_requests import DeleteRequest
+from tests.coordinator import kio_descriptions, kio_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from assignor import TopicPartition
     from assignor.coordinator import Effects
     from assignor.coordinator.requests import Request
-    from broker.classic_programs import Program, Step
+    from tests.broker.classic_programs import Program, Step
 
 
 @dataclass
@@ -123,7 +122,7 @@ class Replica:
         except Exception as error:  # it must not
             self._problems.append(f"describe failed: {type(error).__name__}: {error}")
             described = GroupDescription(self._group_id, GroupState.DEAD)
-        return group_descriptions.describe_response([described], version)
+        return kio_descriptions.describe_response([described], version)
 
     def offsets(self) -> dict[TopicPartition, tuple[int, int, str]]:
         """What is committed, as OffsetFetch says it."""
@@ -145,9 +144,9 @@ class Replica:
                 self._problems.append(f"request {number} was answered twice in one step")
             if isinstance(response, DeleteGroupResponse):
                 result = (request.group_id, response.error_code)
-                given[number] = group_descriptions.delete_response([result], request.version)
+                given[number] = kio_descriptions.delete_response([result], request.version)
             else:
-                given[number] = group_messages.response_to_kio(response, request.version, self._topic_ids)
+                given[number] = kio_messages.response_to_kio(response, request.version, self._topic_ids)
         return given
 
     def _make_id(self, prefix: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 
-from broker.connection import ConnectionLostError
+from tests.broker.connection import ConnectionLostError
 
 if TYPE_CHECKING:
     from types import TracebackType

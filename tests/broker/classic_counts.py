@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from broker.classic_requests import DeleteRequest
+from tests.broker.classic_requests import DeleteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from broker.classic_comparison import Entry
-    from broker.classic_play import Played
+    from tests.broker.classic_comparison import Entry
+    from tests.broker.classic_play import Played
 
 
 @dataclass

@@ -19,20 +19,28 @@ from kio.schema.offset_fetch.v9.request import OffsetFetchRequestGroup
 from kio.schema.types import GroupId
 from kio.static.primitive import i32
 
-import group_descriptions
 from assignor import TopicPartition
-from broker.classic_comparison import Difference, Entry, Recording, Replica, compare, compare_offsets, needs_new_id
-from broker.classic_programs import Step
-from broker.classic_requests import Cast, DeleteRequest
-from group_messages import request_to_kio
+from tests.broker.classic_comparison import (
+    Difference,
+    Entry,
+    Recording,
+    Replica,
+    compare,
+    compare_offsets,
+    needs_new_id,
+)
+from tests.broker.classic_programs import Step
+from tests.broker.classic_requests import Cast, DeleteRequest
+from tests.coordinator import kio_descriptions
+from tests.coordinator.kio_messages import request_to_kio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
     from assignor.coordinator import Coordinator, CoordinatorConfig
-    from broker.classic_connection import Connections
-    from broker.classic_programs import Program
+    from tests.broker.classic_connection import Connections
+    from tests.broker.classic_programs import Program
 
 QUIET = 0.012
 """Seconds after which a request that was not answered is taken to wait for something."""
@@ -175,7 +183,7 @@ class _Run:
 
     async def play(self) -> None:
         if not self._recording.group_id:
-            await self._connections.ask(group_descriptions.delete_request([""], 2))
+            await self._connections.ask(kio_descriptions.delete_request([""], 2))
         for step in self._recording.program.steps:
             await self._keep_clear()
             if self.played.differences or self._is_hidden:
@@ -250,7 +258,7 @@ class _Run:
         before = self._replica.next_deadline()
         self._asked[number] = asked
         if isinstance(request, DeleteRequest):
-            wire, client_id = group_descriptions.delete_request([request.group_id], request.version), "tests"
+            wire, client_id = kio_descriptions.delete_request([request.group_id], request.version), "tests"
         else:
             wire = request_to_kio(request, self._recording.topic_ids)
             client_id = self._recording.program.actors[who].client_id
@@ -292,7 +300,7 @@ class _Run:
     async def _look(self, entry: Entry) -> None:
         group_id = self._recording.group_id
         began = time.monotonic()
-        entry.looked = await self._connections.ask(group_descriptions.describe_request([group_id], entry.look))
+        entry.looked = await self._connections.ask(kio_descriptions.describe_request([group_id], entry.look))
         self._took((time.monotonic() - began) * 1000)
 
     def _find_new_id(self, entry: Entry) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import group_messages
 from assignor.coordinator import (
     ErrorCode,
     HeartbeatRequest,
@@ -17,14 +16,15 @@ from assignor.coordinator import (
     SyncGroupRequest,
 )
 from assignor.coordinator.requests import VERSIONS
-from broker.classic_programs import MISSING_TOPIC, TOPICS, subscription
+from tests.broker.classic_programs import MISSING_TOPIC, TOPICS, subscription
+from tests.coordinator import kio_messages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
     from assignor.coordinator.requests import Request
-    from broker.classic_programs import Actor, Program, Step
+    from tests.broker.classic_programs import Actor, Program, Step
 
 HOST = "/127.0.0.1"
 """How a broker writes where the members are."""
@@ -103,8 +103,8 @@ class Cast:
             return number, DeleteRequest(group_id, DELETE_VERSIONS[step.pick % len(DELETE_VERSIONS)])
         member = self._members[number]
         request = getattr(self, f"_{kind}")(member, odd, group_id, _version(kind, step, member.actor), step.pick)
-        carried = group_messages.request_to_kio(request, self._topic_ids)
-        request = group_messages.request_from_kio(carried, member.actor.client_id, HOST, self._names)
+        carried = kio_messages.request_to_kio(request, self._topic_ids)
+        request = kio_messages.request_from_kio(carried, member.actor.client_id, HOST, self._names)
         if isinstance(request, JoinGroupRequest) and request.member_id in ("", member.id):
             member.phase = "joining"
         if isinstance(request, SyncGroupRequest) and request.member_id == member.id:
@@ -273,7 +273,7 @@ class Cast:
     ) -> OffsetCommitRequest:
         topic = list(TOPICS)[pick % len(TOPICS)]
         one = OffsetToCommit(topic, pick % TOPICS[topic], pick, f"note {pick}", pick % 7 - 1)
-        missing = one._replace(topic=MISSING_TOPIC if version < group_messages.FIRST_WITH_TOPIC_IDS else topic)
+        missing = one._replace(topic=MISSING_TOPIC if version < kio_messages.FIRST_WITH_TOPIC_IDS else topic)
         offsets = {
             "too long": [one._replace(metadata="x" * (LONGEST_OFFSET_METADATA + 1)), one._replace(partition=1)],
             "null": [one._replace(metadata=None)],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from broker.classic_programs import Program
+    from tests.broker.classic_programs import Program
 
 
 async def shrink(program: Program, fails: Callable[[Program], Awaitable[bool]], tries: int = 60) -> Program:

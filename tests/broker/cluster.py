@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
 
 from assignor.spark.java import OLDEST, java_version
-from broker.connection import Connection, ConnectionLostError
+from tests.broker.connection import Connection, ConnectionLostError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

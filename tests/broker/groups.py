@@ -12,11 +12,11 @@ from kafka import KafkaConsumer
 
 from assignor import Subscription, TopicPartition
 from assignor.wire import encode_assignment, encode_subscription
-from broker.admin import Admin
-from broker.blobs import join, join_share, sync
+from tests.broker.admin import Admin
+from tests.broker.blobs import join, join_share, sync
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from tests.broker.cluster import Cluster
 
 TOPICS = {"orders": 6, "payments": 3, "quiet": 2}
 OLD_BODY = encode_subscription(Subscription(("orders", "quiet")), 0)

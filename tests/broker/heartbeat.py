@@ -10,7 +10,7 @@ from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32
 
 from assignor.member import HeartbeatRequest, HeartbeatResponse
-from broker.connection import in_milliseconds, milliseconds
+from tests.broker.connection import in_milliseconds, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

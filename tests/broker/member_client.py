@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assignor import TopicPartition
     from assignor.member.effects import Effect
     from assignor.member.events import Event
-    from broker.life import Life
+    from tests.broker.life import Life
 
     class Network(Protocol):
         """What carries a client's questions; each is answered by an event, some time later."""

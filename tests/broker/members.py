@@ -13,10 +13,10 @@ from kio.schema.offset_commit.v10 import OffsetCommitResponse
 
 from assignor import TopicPartition
 from assignor.member import HeartbeatRequest, MemberState, events
-from broker.admin import RefusedError, commit_request, coordinator_request, ids_request, names_by_id
-from broker.connection import Connection, ConnectionLostError
-from broker.heartbeat import ConsumerGroupHeartbeatResponse, from_wire, to_wire
-from broker.member_client import MemberClient
+from tests.broker.admin import RefusedError, commit_request, coordinator_request, ids_request, names_by_id
+from tests.broker.connection import Connection, ConnectionLostError
+from tests.broker.heartbeat import ConsumerGroupHeartbeatResponse, from_wire, to_wire
+from tests.broker.member_client import MemberClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from kio.static.protocol import Entity
 
-    from broker.admin import DescribedGroup
-    from broker.life import Life
-    from broker.story import Story
+    from tests.broker.admin import DescribedGroup
+    from tests.broker.life import Life
+    from tests.broker.story import Story
 
 PAUSE = 0.01
 """Seconds that one step waits for an answer."""

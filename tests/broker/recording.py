@@ -35,7 +35,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from broker.cluster import SETTINGS
+from tests.broker.cluster import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from assignor import TopicPartition
     from assignor.member import HeartbeatRequest, HeartbeatResponse
-    from broker.admin import DescribedGroup
+    from tests.broker.admin import DescribedGroup
 
 FILE = "member_exchanges.jsonl.gz"
 

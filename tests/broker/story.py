@@ -6,16 +6,16 @@ import time
 from typing import TYPE_CHECKING
 
 from assignor.member import HeartbeatRequest, HeartbeatResponse
-from broker.admin import Admin, DescribedGroup
-from broker.heartbeat import ConsumerGroupHeartbeatResponse, from_wire, to_wire
-from broker.recording import Recording
+from tests.broker.admin import Admin, DescribedGroup
+from tests.broker.heartbeat import ConsumerGroupHeartbeatResponse, from_wire, to_wire
+from tests.broker.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from uuid import UUID
 
-    from broker.cluster import Cluster
-    from broker.connection import Connection
+    from tests.broker.cluster import Cluster
+    from tests.broker.connection import Connection
 
 SETTLE = 0.3
 """Seconds from a topic that every client sees until the coordinator has taken notice, too."""

@@ -1,0 +1,199 @@
+"""The benchmark's tables, from figures that are made up: nothing is timed here."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from assignor import PartitionInfo, plan
+from benches import matching, patterns, sections, subscription_states
+from benches.goals import OVER_JAVA, OVER_PEERS, SELECTIONS, Outcome
+from benches.java_side import JavaMissingError, checksum
+from benches.memory import Use
+from benches.sides import SIDES, WrongAnswerError
+from benches.tables import Section, Table, shown
+from benches.timing import Pace, interleave, ratio
+from benches.workloads import jmh
+
+PAGE = """
+### Speed
+
+As made up.
+
+| group | plan |
+| --- | ---: |
+| 3x1x6 | 1.00 / 2.00 |
+
+| goal | measured | wanted |  |
+| --- | ---: | ---: | ---: |
+| plan over it | 12.3x | >= 10x | met |
+| beyond it | 30.0% | <= 20% | MISSED |"""
+
+
+def test_a_section_shows_goals_beside_what_was_measured() -> None:
+    outcomes = [Outcome("plan over it", 12.34, 10), Outcome("beyond it", 30, 20, "%", "<=")]
+    section = Section("Speed", "As made up.", Table(["group", "plan"], [["3x1x6", "1.00 / 2.00"]]), outcomes)
+
+    assert PAGE == "\n".join(section.markdown())
+    text = list(section.text())
+    assert text[-2:] == ["plan over it     12.3x  >= 10x     met", "beyond it        30.0%  <= 20%  MISSED"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.00123, "0.00123"), (0.0123, "0.0123"), (0.5, "0.500"), (9.99, "9.99"), (12345.6, "12,346")],
+)
+def test_figures_show_the_digits_that_matter(value: float, text: str) -> None:
+    assert text == shown(value)
+
+
+def test_sides_take_turns_and_a_ratio_is_taken_within_a_round() -> None:
+    turns: list[str] = []
+    seconds = {"slow": [3.0, 4.0, 9.0, 10.0], "fast": [1.0, 2.0, 1.0, 2.0]}
+
+    def sample(side: str) -> float:
+        turns.append(side)
+        return seconds[side][turns.count(side) - 1]
+
+    times = interleave(
+        {"slow": lambda _: sample("slow"), "fast": lambda _: sample("fast")}, Pace(seconds=0, fewest=3, most=9)
+    )
+
+    assert turns == ["slow", "fast"] * 4  # the first is a rehearsal
+    assert times == {"slow": [4.0, 9.0, 10.0], "fast": [2.0, 1.0, 2.0]}
+    assert ratio(times, "slow", "fast") == 5
+
+
+def test_short_calls_are_repeated() -> None:
+    asked: list[int] = []
+
+    def sample(calls: int) -> float:
+        asked.append(calls)
+        return 2**-20
+
+    interleave({"short": sample}, Pace(seconds=0, fewest=2, most=9))
+
+    assert asked == [1, 2098, 2098]  # two milliseconds of a microsecond each
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_every_goal_of_a_selection_can_be_measured(selection: str) -> None:
+    chosen = SELECTIONS[selection]
+    measured = [goal for goal in OVER_PEERS if (goal.workload, goal.shape) in chosen.peers]
+
+    assert measured if selection == "quick" else measured == OVER_PEERS
+    for goal in OVER_PEERS:
+        for name in (goal.ours, goal.peer):
+            assert SIDES[name].takes(goal.workload, goal.shape)
+    assert {goal.ours for goal in OVER_JAVA} <= set(SIDES)
+    assert len(set(chosen.java)) == len(chosen.java)
+
+
+def test_java_is_timed_on_the_grid_without_its_largest_points() -> None:
+    points = Counter((point.racks, point.sizes, point.subscription) for point in SELECTIONS["default"].java)
+
+    assert points == {
+        ("none", "equal", "HOMOGENEOUS"): 8,
+        ("none", "equal", "HETEROGENEOUS"): 8,
+        ("two", "equal", "HOMOGENEOUS"): 5,
+        ("two", "equal", "HETEROGENEOUS"): 5,
+        ("two", "differ", "HOMOGENEOUS"): 5,
+        ("two", "differ", "HETEROGENEOUS"): 5,
+    }
+
+
+def test_the_checksum_tells_who_has_which_and_not_in_which_order() -> None:
+    topics, members = {"t0": 3, "t1": 2}, {"a": ["t0", "t1"], "b": ["t0"]}
+    turned = plan(dict(reversed(topics.items())), dict(reversed(members.items())))
+
+    partitions, told = checksum(plan(topics, members))
+    assert partitions == 5
+    assert (partitions, told) == checksum(turned)
+    assert (partitions, told) != checksum(plan(topics, {"a": ["t0", "t1"], "c": ["t0"]}))
+    assert (partitions, told) != checksum(plan(topics, {"a": ["t0"], "b": ["t0", "t1"]}))
+
+
+def test_without_java_the_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: int) -> None:
+        raise JavaMissingError("mvn was not found")
+
+    monkeypatch.setattr(sections, "JavaSide", missing)
+
+    section = sections.java(SELECTIONS["quick"], lambda _: None, {})
+
+    assert list(section.text())[-1] == "Not timed: mvn was not found."
+
+
+def test_memory_beyond_the_result_is_a_share_of_the_result() -> None:
+    assert Use(before=100, alive=300, peak=330, collect=[]).beyond == pytest.approx(0.15)
+    assert Use(before=None, alive=None, peak=None, collect=[]).beyond is None
+
+
+@pytest.mark.parametrize("side", subscription_states.installed())
+@pytest.mark.parametrize("operation", [*subscription_states.OPERATIONS, *subscription_states.ASSIGNMENTS])
+def test_a_subscription_state_is_timed_once_it_is_right(
+    side: str, operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not subscription_states.offers(side, operation):
+        return
+    subscription_states.prepare(side, operation, 3)()
+
+    wrong = {"is_assigned": [True], "is_fetchable": [True], "fetchable_partitions": [], "all_consumed": {}}
+    method = operation if operation in wrong else "position"
+    if operation in subscription_states.ASSIGNMENTS:
+        method, wrong = "assigned", {"assigned": set()}
+    monkeypatch.setattr(subscription_states.HOLDERS[side], method, lambda *_: wrong.get(method))
+    with pytest.raises(WrongAnswerError, match=f"{side} is wrong about {operation}"):
+        subscription_states.prepare(side, operation, 3)
+
+
+def test_racks_of_columns_are_those_of_the_partitions() -> None:
+    workload = jmh(4, 2, 2, racks="two", sizes="differ")
+    columns = workload.topic_columns()
+
+    assert columns.rack_set is not None
+    rack_sets = list(columns.rack_sets)
+    racks = [rack_sets[index] for index in np.asarray(columns.rack_set)]
+    infos = [info for partitions in workload.partitions_per_topic().values() for info in _listed(partitions)]
+    assert racks == [info.racks for info in infos]
+
+
+def _listed(partitions: object) -> list[PartitionInfo]:
+    assert isinstance(partitions, list)
+    return partitions
+
+
+def test_drawn_patterns_and_names_are_distinct_and_the_same_each_time() -> None:
+    names = patterns.names(500)
+    texts = patterns.patterns(200, names)
+
+    assert (500, 200) == (len(set(names)), len(set(texts)))
+    assert (names, texts) == (patterns.names(500), patterns.patterns(200, names))
+
+
+def test_all_sides_match_alike() -> None:
+    names = patterns.names(300)
+    texts = patterns.patterns(40, names)
+    right = matching.with_re(texts, names)()
+
+    assert {"resolve", "TopicMatcher", "re"} <= matching.available().keys()
+    assert sum(map(len, right)) > 40
+    for name, side in matching.available().items():
+        assert right == side(texts, names)(), name
+
+
+def test_a_side_that_matches_otherwise_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(texts: list[str], topics: list[str]) -> object:
+        return lambda: [[*topics] for _ in texts]
+
+    monkeypatch.setattr(matching, "available", lambda: {"resolve": wrong})
+    monkeypatch.setattr(matching, "PatternSide", _missing)
+
+    with pytest.raises(WrongAnswerError, match="resolve does not match what re matches"):
+        matching.matching(SELECTIONS["quick"], lambda _: None, {})
+
+
+def _missing() -> None:
+    raise JavaMissingError("mvn was not found")

@@ -1,0 +1,164 @@
+"""The coordinator's benchmark: its crowds live as they should, nothing wrong is timed, and the tables hold what was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assignor.coordinator import Coordinator, Effects, ErrorCode, GroupState, HeartbeatRequest
+from assignor.coordinator.effects import Answer
+from assignor.coordinator.responses import HeartbeatResponse
+from benches import coordinators
+from benches.coordinator_costs import OPERATIONS, SPENDING, costs
+from benches.coordinator_servers import Served, ServerMissingError
+from benches.coordinator_sockets import read_join
+from benches.coordinator_workloads import Crowd, Life
+from benches.coordinators import LEADERS
+from benches.goals import SELECTIONS
+from benches.java_side import JavaMissingError
+from benches.sides import WrongAnswerError
+
+SMALL = replace(
+    SELECTIONS["quick"],
+    crowds=((1, 20), (10, 3)),
+    crowd_rounds=2,
+    group_sizes=(10, 20),
+    group_counts=(20, 40),
+    served=12,
+)
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+@pytest.mark.parametrize("crowd", [Crowd(1, 250), Crowd(20, 3, topics=1, partitions=6)])
+def test_a_crowd_comes_to_the_next_generation_with_each_rebalance(crowd: Crowd, embedded: bool) -> None:
+    life = Life(crowd, embedded)
+
+    life.found()
+    life.rebalance()
+    life.beat()
+
+    assert 2 == life.generation
+    assert crowd.groups == len(life.coordinator.groups())
+    assert {(GroupState.STABLE, crowd.members)} == {
+        (described.state, len(described.members)) for described in map(life.coordinator.describe, life.group_ids())
+    }
+
+
+def test_a_hundred_members_share_their_topics_and_each_has_a_partition_of_each() -> None:
+    crowd = Crowd(1, 200)
+
+    assert ["topic0", "topic9"] == [crowd.topics_of(99)[0], crowd.topics_of(99)[-1]]
+    assert ["topic10", "topic19"] == [crowd.topics_of(100)[0], crowd.topics_of(100)[-1]]
+    assert 20 == len(crowd.partitions_per_topic())
+    assert {100} == set(crowd.partitions_per_topic().values())
+
+
+def test_a_tenth_of_the_sessions_expires() -> None:
+    life = Life(Crowd(1, 50))
+    life.found()
+
+    (what,) = life.expire_a_tenth()
+
+    assert "5 sessions expire" == what
+    assert 45 == len(life.coordinator.describe("group-0").members)
+
+
+def test_a_wrong_answer_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(_: Coordinator, request: HeartbeatRequest, _now: int, correlation: object = None) -> Effects:
+        assert request.generation_id == 1
+        return Effects(answers=(Answer(correlation, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)),))
+
+    life = Life(Crowd(1, 20))
+    life.found()
+    monkeypatch.setattr(Coordinator, "heartbeat", wrong)
+
+    with pytest.raises(WrongAnswerError, match=r"^the coordinator is wrong about heartbeats$"):
+        life.beat()
+    with pytest.raises(WrongAnswerError, match=r"^the coordinator is wrong about errors: "):
+        OPERATIONS["heartbeat"](life)
+
+
+def test_crowds_take_turns_at_each_operation() -> None:
+    times = costs([Crowd(2, 10), Crowd(1, 20)], rounds=2)
+
+    assert list(OPERATIONS) == list(times)
+    assert set(SPENDING) < set(times)
+    assert {("2 x 10", 2), ("1 x 20", 2)} == {
+        (name, len(seconds)) for by_crowd in times.values() for name, seconds in by_crowd.items()
+    }
+
+
+def test_the_tables_have_a_row_for_each_phase_and_both_leaders() -> None:
+    section = coordinators.coordinator(SMALL, lambda _: None, {})
+
+    assert section.figures
+    rows = {row[0]: row[1:] for row in section.figures.rows}
+    assert ["20", "40", "2"] == [
+        rows[f"1 x 20: {phase}"][0] for phase in ("joins", "full rebalance", "2 sessions expire")
+    ]
+    assert {6} == {len(row) + 1 for row in rows.values()}
+    assert 2 + 2 * len(LEADERS) == len(section.figures.head)
+
+
+def test_costs_have_a_column_for_each_size_and_a_goal_for_each_operation() -> None:
+    for ask in (coordinators.coordinator_members, coordinators.coordinator_groups):
+        section = ask(SMALL, lambda _: None, {})
+
+        assert section.figures
+        assert list(OPERATIONS) == [row[0] for row in section.figures.rows]
+        assert {3} == {len(row) for row in section.figures.rows}
+        assert len(OPERATIONS) == len(section.outcomes)
+        assert all(outcome.sense == "<=" for outcome in section.outcomes)
+
+
+def test_memory_is_stated_by_member() -> None:
+    section = coordinators.coordinator_memory(replace(SMALL, crowds=((100, 3),)), lambda _: None, {})
+
+    assert section.figures
+    ((crowd, per_member, _),) = section.figures.rows
+    assert "100 x 3" == crowd
+    assert not Path("/proc/self/status").exists() or 0 < float(per_member.replace(",", "")) < 20_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the client waits by epoll and reads Linux' clock of a process")
+def test_a_group_over_sockets_is_rebalanced_as_one_in_process() -> None:
+    with Served("ours", SMALL.served) as server:
+        first, second = server.round(), server.round()
+
+    assert SMALL.served == server.members
+    assert ["join", "sync", "heartbeat"] == list(first) == list(second)
+    assert all(0 <= spent.waited <= spent.passed for spent in second.values())
+    assert all(spent.server > 0 < spent.client for spent in second.values())
+
+
+def test_an_answer_to_a_join_is_read_as_it_was_written() -> None:
+    member = b"\0\2m1\xff\xff\0\0\0\1x"
+    answer = bytes(8) + b"\0\0" + b"\0\0\0\7" + b"\0\5range" + b"\0\2m1" + b"\0\2m1" + b"\0\0\0\1" + member
+
+    assert (0, 7, "m1", "m1", {"m1": b"x"}) == read_join(answer)
+
+
+def test_where_there_is_no_broker_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(side: str, members: int) -> Iterator[None]:
+        raise ServerMissingError(f"no {side} for {members} members")
+
+    monkeypatch.setattr(coordinators, "Served", missing)
+
+    section = coordinators.coordinator_broker(SMALL, lambda _: None, {})
+
+    assert "Not timed: no broker for 12 members." == section.note
+
+
+def test_where_there_is_no_java_that_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: Crowd) -> None:
+        raise JavaMissingError("javac was not found")
+
+    monkeypatch.setattr(coordinators, "GroupSide", missing)
+
+    section = coordinators.coordinator_java(SMALL, lambda _: None, {})
+
+    assert "Not timed: javac was not found." == section.note

@@ -1,0 +1,37 @@
+"""The benchmark of the fleet on Spark: what it writes is what it says, and nothing wrong is timed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benches import spark_fleets, spark_sides
+from benches.sides import WrongAnswerError
+from benches.spark_fleets import Size, checksum, right_answer, written
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TINY = Size(groups=6, members=5, topics_per_group=2, topics=20)
+
+
+def test_a_call_for_each_group_answers_alike_and_the_floor_as_much(spark: SparkSession, tmp_path: Path) -> None:
+    given = written(spark, TINY, tmp_path)
+
+    answer = right_answer(given)
+
+    assert 6 * 5 == given.members.count()
+    assert answer == checksum(spark_sides.in_arrow(given))
+    assert 0 <= answer.rows - checksum(spark_sides.floor(given, answer.rows)).rows <= 2
+
+
+def test_an_answer_that_assign_does_not_give_is_not_timed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_fleets, "assign", lambda *_: {})
+
+    with pytest.raises(WrongAnswerError, match=r"on 6 x 5 x 2") as refused:
+        right_answer(written(spark, TINY, tmp_path))
+    assert "differ" in str(refused.value)

@@ -1,0 +1,99 @@
+"""Spark session, scheduling and reporting that tests/ and benches/tests/ share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+from assignor.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+
+SHARED = {
+    "tests/broker": "broker",
+    "tests/member/test_oracle.py": "broker",
+    "tests/offsets/test_oracle.py": "broker",
+    "tests/spark": "spark",
+    "benches/tests/test_spark.py": "spark",
+}
+"""Folders and files whose tests share a resource that starts slowly, and the name of the resource."""
+
+ALONE = ("tests/spark/test_fleet_killed.py", "tests/spark/test_java.py")
+"""Files in those folders whose tests start what they need themselves."""
+
+hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Start one local Spark session when a test first asks for it, and share it.
+
+    Spark's worker processes cannot import the tests: a function that they run must be nested in another function, so
+    that it is pickled by value.
+    """
+    from assignor.spark.session import session
+
+    with contextlib.ExitStack() as stack:
+        try:
+            given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
+        except MissingDependencyError as error:
+            pytest.skip(str(error))
+        # Compiling each of many small queries costs more than running it. Sessions of single tests do compile theirs.
+        given.conf.set("spark.sql.codegen.wholeStage", "false")
+        given.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        yield given
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
+    """Schedule all tests of a file, and all files that share a resource, on one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    """Return the scheduler for several workers."""
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests that take longest first."""
+    items.sort(key=lambda item: (_scope(item.nodeid) not in SHARED.values(), not item.nodeid.startswith(ALONE)))
+
+
+def _scope(nodeid: str) -> str:
+    """Return the resource that a test shares with other files, or its file."""
+    file = nodeid.partition("::")[0]
+    if file in ALONE:
+        return file
+    return next((name for place, name in SHARED.items() if file == place or file.startswith(f"{place}/")), file)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests counted, such as the requests sent to a real broker, whether they passed or not."""
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        counts = [f"{name}: {value}" for name, value in report.user_properties]
+        if counts:
+            terminalreporter.section(report.nodeid.partition("::")[2])
+            terminalreporter.write_line("\n".join(counts))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Fail the run if a test was skipped and ASSIGNOR_NO_SKIPS is set, as it is in continuous integration."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    if reporter and skipped and os.environ.get("ASSIGNOR_NO_SKIPS") and exitstatus == pytest.ExitCode.OK:
+        reporter.write_line(f"{len(skipped)} skipped, and ASSIGNOR_NO_SKIPS is set: failing", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,1 @@
+"""Tests of assignor, one folder per room."""

@@ -1,0 +1,1 @@
+"""Tests of range assignment: groups, topics, subscriptions, racks, and the checks of an assignment."""

@@ -1,0 +1,248 @@
+"""Rust and the reference agree: on drawn groups, on every small group there is, and with what other clients answer.
+
+What is compared is an outcome: the answer with the order of everything in it, or class and message of the error.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from assignor import PartitionInfo, Subscription, TopicPartition, assign
+from tests.support.engines import ENGINES, Assign, Engine, Outcome, outcome
+from tests.support.strategies import Group, groups, wrong_groups
+
+RUST, REFERENCE = (partial(assign, engine=engine) for engine in ENGINES)
+
+
+def agree(group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> Outcome:
+    """Fails unless both come to the same; gives what they come to."""
+    options = {"prefer_rack_aware": group.prefer_rack_aware}
+    found = outcome(left, group.topics, group.members, **options)
+    assert found == outcome(right, group.topics, group.members, **options), group
+    return found
+
+
+@given(group=groups(equal_instance_ids=True))
+def test_the_engines_agree_on_drawn_groups(group: Group) -> None:
+    assert agree(group).error is None
+
+
+@given(group=groups(racks=False, static=False))
+def test_the_engines_agree_on_plain_dynamic_groups(group: Group) -> None:
+    assert agree(group).error is None
+
+
+@given(group=wrong_groups())
+def test_the_engines_agree_on_what_is_wrong_and_on_the_words_for_it(group: Group) -> None:
+    assert agree(group).answer is None
+
+
+def subscriptions_of(topics: int, members: int) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """Every way in which members can each subscribe to a subset of the topics."""
+    names = [f"t{number}" for number in range(topics)]
+    subsets = [subset for size in range(topics + 1) for subset in itertools.combinations(names, size)]
+    return itertools.product(subsets, repeat=members)
+
+
+def small_groups() -> Iterator[Group]:
+    """Every group of up to three members and three topics of up to four partitions."""
+    for topics, members in itertools.product(range(4), range(4)):
+        for counts in itertools.product(range(5), repeat=topics):
+            partitions = {f"t{number}": count for number, count in enumerate(counts)}
+            for subscribed in subscriptions_of(topics, members):
+                yield Group(partitions, dict(zip("cab", subscribed, strict=False)))
+
+
+def small_static_groups() -> Iterator[Group]:
+    """Every mixture of static and dynamic members, equal instance ids among them, on two topics."""
+    for counts in itertools.product(range(5), repeat=2):
+        partitions = {f"t{number}": count for number, count in enumerate(counts)}
+        for subscribed in subscriptions_of(2, 3):
+            for instance_ids in itertools.product([None, "x", "y"], repeat=3):
+                members = {
+                    member: Subscription(topics, group_instance_id=instance_id)
+                    for member, topics, instance_id in zip("cab", subscribed, instance_ids, strict=True)
+                }
+                yield Group(partitions, members)
+
+
+def small_rack_groups() -> Iterator[Group]:
+    """Every group of two members with or without rack and two topics of up to three partitions on two racks."""
+    on: list[tuple[str, ...]] = [("r0",), ("r1",), ("r0", "r1")]
+    layouts = [
+        [PartitionInfo(id, racks) for id, racks in enumerate(replicas)]
+        for size in range(4)
+        for replicas in itertools.product(on, repeat=size)
+    ]
+    for left, right in itertools.product(layouts, repeat=2):
+        for subscribed in subscriptions_of(2, 2):
+            for racks in itertools.product([None, "r0", "r1"], repeat=2):
+                members = {
+                    member: Subscription(topics, rack=rack)
+                    for member, topics, rack in zip("ba", subscribed, racks, strict=True)
+                }
+                yield Group({"t0": left, "t1": right}, members)
+
+
+def crowded_rack_groups() -> Iterator[Group]:
+    """Every topic of up to four partitions on two racks, its ids with holes, and three members with or without rack."""
+    on: list[tuple[str, ...]] = [(), ("r0",), ("r1",), ("r0", "r1")]
+    for size in range(5):
+        for replicas in itertools.product(on, repeat=size):
+            partitions = [PartitionInfo(2 * id + 1, racks) for id, racks in enumerate(replicas)]
+            for racks in itertools.product([None, "r0", "r1"], repeat=3):
+                members = {member: Subscription(("t",), rack=rack) for member, rack in zip("cab", racks, strict=True)}
+                for prefer in (False, True):
+                    yield Group({"t": partitions}, members, prefer)
+
+
+def agree_on_all(found: Iterator[Group]) -> int:
+    """Compares every one of them; gives how many there were."""
+    number = 0
+    for group in found:
+        assert agree(group).error is None
+        number += 1
+    return number
+
+
+def test_the_engines_agree_on_all_small_groups() -> None:
+    expected = sum(5**topics * 2 ** (topics * members) for topics in range(4) for members in range(4))
+
+    assert expected == 75_329
+    assert expected == agree_on_all(small_groups())
+
+
+# Of the larger sets one group in a prime number of them, so that the slice cuts across every way of counting.
+def test_the_engines_agree_on_a_slice_of_all_small_groups_with_static_members() -> None:
+    assert 1_054 == agree_on_all(itertools.islice(small_static_groups(), 0, None, 41))
+
+
+def test_the_engines_agree_on_a_slice_of_all_small_groups_with_racks() -> None:
+    assert 1_092 == agree_on_all(itertools.islice(small_rack_groups(), 0, None, 211))
+    assert 1_084 == agree_on_all(itertools.islice(crowded_rack_groups(), 0, None, 17))
+
+
+@pytest.mark.long
+def test_the_engines_agree_on_all_small_groups_with_static_members() -> None:
+    assert 25 * 4**3 * 3**3 == agree_on_all(small_static_groups())
+
+
+@pytest.mark.long
+def test_the_engines_agree_on_all_small_groups_with_racks() -> None:
+    assert 40**2 * 4**2 * 3**2 == agree_on_all(small_rack_groups())
+    assert 341 * 3**3 * 2 == agree_on_all(crowded_rack_groups())
+
+
+def swapped(answer: Mapping[str, list[TopicPartition]]) -> dict[str, list[TopicPartition]]:
+    """The answer with the first two members' partitions exchanged."""
+    members = list(answer)
+    if len(members) < 2:
+        return dict(answer)
+    first, second = members[:2]
+    return {**answer, first: answer[second], second: answer[first]}
+
+
+@pytest.mark.parametrize("engine_that_errs", ENGINES)
+def test_an_engine_that_swaps_two_members_is_noticed(engine_that_errs: Engine) -> None:
+    def swapping(*arguments: Any, **options: Any) -> dict[str, list[TopicPartition]]:
+        return swapped(assign(*arguments, engine=engine_that_errs, **options))
+
+    group = Group({"t": 3}, {"a": ("t",), "b": ("t",)})
+
+    assert agree(group).answer == agree(group, RUST, RUST).answer
+    with pytest.raises(AssertionError):
+        agree(group, swapping, REFERENCE)
+    with pytest.raises(AssertionError):
+        agree(group, RUST, swapping)
+
+
+def test_an_engine_that_swaps_two_members_is_noticed_on_drawn_groups() -> None:
+    @given(group=groups())
+    def compare(group: Group) -> None:
+        agree(group, lambda *arguments, **options: swapped(assign(*arguments, **options)), REFERENCE)
+
+    with pytest.raises(AssertionError):
+        compare()
+
+
+def test_an_engine_with_other_words_for_an_error_is_noticed() -> None:
+    def wordy(*arguments: Any, **options: Any) -> Mapping[str, list[TopicPartition]]:
+        try:
+            return assign(*arguments, **options)
+        except ValueError as error:
+            raise type(error)(f"{error}!") from None
+
+    group = Group({"t": -1}, {})
+
+    assert agree(group).error is not None
+    with pytest.raises(AssertionError):
+        agree(group, wordy, REFERENCE)
+
+
+class Cluster:
+    """The one thing that kafka-python's and aiokafka's assignors ask of their cluster metadata."""
+
+    def __init__(self, group: Group) -> None:
+        self.topics = {
+            topic: set(range(found)) if isinstance(found, int) else set(found) for topic, found in group.topics.items()
+        }
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        """The ids of a topic, or None if there is no such topic."""
+        return self.topics.get(topic)
+
+
+def as_sets(answer: Mapping[str, Any]) -> dict[str, set[tuple[str, int]]]:
+    """The answer of a client in our words."""
+    return {member: {(topic, id) for topic, ids in found.assignment for id in ids} for member, found in answer.items()}
+
+
+def members_of(group: Group) -> dict[str, list[str]]:
+    """Member to topics, each once: both clients lose partitions of a topic that is named twice."""
+    return {member: sorted(set(getattr(found, "topics", found))) for member, found in group.members.items()}
+
+
+def ours(group: Group, engine: Engine) -> dict[str, set[tuple[str, int]]]:
+    """What we answer, as sets."""
+    return {
+        member: {tuple(entry) for entry in found}  # type: ignore[misc]  # beyond the types, on purpose
+        for member, found in assign(group.topics, group.members, engine=engine).items()
+    }
+
+
+# Neither client knows racks. kafka-python loses members when static and dynamic ones come mixed, aiokafka knows no
+# static ones, and both compare code points; on all the rest they have to agree with us.
+@given(group=groups(racks=False, static=False, ascii_only=True))
+def test_the_engines_agree_with_kafka_python(engine: Engine, group: Group) -> None:
+    reason = "kafka-python is an independent peer to compare with"
+    peer = pytest.importorskip("kafka.coordinator.assignors.range", reason=reason).RangePartitionAssignor
+    members = [
+        SimpleNamespace(member_id=member, group_instance_id=None, metadata=peer.metadata(topics))
+        for member, topics in members_of(group).items()
+    ]
+
+    theirs = peer.assign(Cluster(group), members)
+
+    assert {
+        member: {(topic, id) for topic, ids in found.assigned_partitions for id in ids}
+        for member, found in theirs.items()
+    } == ours(group, engine)
+
+
+@given(group=groups(racks=False, static=False, ascii_only=True))
+def test_the_engines_agree_with_aiokafka(engine: Engine, group: Group) -> None:
+    reason = "aiokafka is an independent peer to compare with"
+    peer = pytest.importorskip("aiokafka.coordinator.assignors.range", reason=reason).RangePartitionAssignor
+
+    theirs = peer.assign(
+        Cluster(group), {member: peer.metadata(topics) for member, topics in members_of(group).items()}
+    )
+
+    assert as_sets(theirs) == ours(group, engine)

@@ -1,0 +1,340 @@
+"""Input that cannot be meant: both engines refuse it with one class and one message, which names what is wrong."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assignor import PartitionInfo, Subscription, assign, errors, plan
+from assignor.validation import shown
+from tests.support.engines import Engine
+from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Changing, Interfering, Unreadable, refused, refused_once
+
+Info: Any = PartitionInfo  # also of what it is not meant for
+
+PARTITIONS = [
+    ("3", TYPE, "topic 't': partitions must be a count or an iterable of ids, not str: '3'"),
+    (b"12", TYPE, "topic 't': partitions must be a count or an iterable of ids, not bytes: b'12'"),
+    (
+        bytearray(b"1"),
+        TYPE,
+        "topic 't': partitions must be a count or an iterable of ids, not bytearray: bytearray(b'1')",
+    ),
+    (True, TYPE, "topic 't': partitions must be a count or an iterable of ids, not bool: True"),
+    (np.True_, TYPE, "topic 't': partitions must be a count or an iterable of ids, not bool: np.True_"),
+    (2.0, TYPE, "topic 't': partitions must be a count or an iterable of ids, not float: 2.0"),
+    (int, TYPE, "topic 't': partitions must be a count or an iterable of ids, not type: <class 'int'>"),
+    (None, NULL, "topic 't': partitions must be a count or an iterable of ids, not None"),
+    (-1, ARGUMENT, "topic 't': a partition count cannot be negative: -1"),
+    (np.int8(-3), ARGUMENT, "topic 't': a partition count cannot be negative: np.int8(-3)"),
+    (-(2**70), ARGUMENT, "topic 't': a partition count cannot be negative: -1180591620717411303424"),
+    (2**31, ARGUMENT, "topic 't': a partition count cannot be over 2147483647: 2147483648"),
+    (2**70, ARGUMENT, "topic 't': a partition count cannot be over 2147483647: 1180591620717411303424"),
+    ([0, -1], ARGUMENT, "topic 't': a partition id cannot be negative: -1"),
+    ([Info(-1)], ARGUMENT, "topic 't': a partition id cannot be negative: -1"),
+    ([0, 2**31], ARGUMENT, "topic 't': a partition id cannot be over 2147483647: 2147483648"),
+    ([0, False], TYPE, "topic 't': a partition id must be an int, not bool: False"),
+    ([0, 1.0], TYPE, "topic 't': a partition id must be an int, not float: 1.0"),
+    ([np.float32(1)], TYPE, "topic 't': a partition id must be an int, not float32: np.float32(1.0)"),
+    (["0"], TYPE, "topic 't': a partition id must be an int, not str: '0'"),
+    ([None], NULL, "topic 't': a partition id must be an int, not None"),
+    ([(0, ("r",))], TYPE, "topic 't': a partition id must be an int, not tuple: (0, ('r',))"),
+    (np.array([[0, 1]]), TYPE, "topic 't': a partition id must be an int, not ndarray: array([0, 1])"),
+    ([Info(True)], TYPE, "topic 't': a partition id must be an int, not bool: True"),
+    ([Info("0")], TYPE, "topic 't': a partition id must be an int, not str: '0'"),
+    ([3, 1, 3], ARGUMENT, "topic 't': partition 3 is given twice"),
+    ([5, Info(5, ("r",)), 2, 2], ARGUMENT, "topic 't': partition 2 is given twice"),
+    ([Info(4, "r1")], TYPE, "topic 't', partition 4: racks must be an iterable of str or None, not str: 'r1'"),
+    (
+        [Info(4, b"r")],
+        TYPE,
+        "topic 't', partition 4: racks must be an iterable of str or None, not bytes: b'r'",
+    ),
+    ([Info(4, None)], NULL, "topic 't', partition 4: racks must be an iterable of str or None, not None"),
+    ([Info(4, 7)], TYPE, "topic 't', partition 4: racks must be an iterable of str or None, not int: 7"),
+    ([Info(4, (7,))], TYPE, "topic 't', partition 4: a rack must be a str, not int: 7"),
+    (
+        [Info(4, (None, LONE))],
+        ARGUMENT,
+        "topic 't', partition 4: a rack has a lone surrogate, which UTF-8 cannot carry: '\\ud800'",
+    ),
+    ([Unreadable()], TYPE, "topic 't': a partition id must be an int, not Unreadable: <Unreadable>"),
+    (["x" * 90], TYPE, "topic 't': a partition id must be an int, not str: '" + "x" * 78 + "…"),
+]
+
+
+@pytest.mark.parametrize(("partitions", "error", "message"), PARTITIONS, ids=lambda value: shown(value)[:30])
+def test_partitions_that_cannot_be_meant_are_refused(
+    partitions: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
+    assert (error, message) == refused({"ok": 1, "t": partitions}, {"a": ("t",)}, engine)
+
+
+SUBSCRIBED = [
+    ("t", TYPE, "member 'a': topics must be an iterable of topic names, not str: 't'"),
+    (b"t", TYPE, "member 'a': topics must be an iterable of topic names, not bytes: b't'"),
+    (bytearray(b"t"), TYPE, "member 'a': topics must be an iterable of topic names, not bytearray: bytearray(b't')"),
+    (None, NULL, "member 'a': topics must be an iterable of topic names, not None"),
+    (7, TYPE, "member 'a': topics must be an iterable of topic names, not int: 7"),
+    (["t", 7], TYPE, "member 'a': a topic must be a str, not int: 7"),
+    (["t", b"u"], TYPE, "member 'a': a topic must be a str, not bytes: b'u'"),
+    (["t", None], NULL, "member 'a': a topic must be a str, not None"),
+    (memoryview(b"t"), TYPE, "member 'a': a topic must be a str, not int: 116"),
+    (
+        ["t", "x" + LONE],
+        ARGUMENT,
+        "member 'a': a topic has a lone surrogate, which UTF-8 cannot carry: 'x\\ud800'",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("topics", "error", "message"), SUBSCRIBED, ids=lambda value: repr(value).partition(" at 0x")[0][:30]
+)
+def test_topics_of_a_member_that_cannot_be_meant_are_refused(
+    topics: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
+    assert (error, message) == refused({"t": 1}, {"ok": ["t"], "a": topics}, engine)
+
+
+NAMES = [
+    (7, TYPE, "must be a str, not int: 7"),
+    (b"x", TYPE, "must be a str, not bytes: b'x'"),
+    (None, NULL, "must be a str, not None"),
+    (("t", 0), TYPE, "must be a str, not tuple: ('t', 0)"),
+    (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+]
+
+
+@pytest.mark.parametrize(("name", "error", "reason"), NAMES)
+def test_names_of_topics_and_members_that_are_no_names_are_refused(
+    name: Any, error: type[Exception], reason: str, engine: Engine
+) -> None:
+    assert (error, f"a topic name {reason}") == refused({name: 1}, {}, engine)
+    assert (error, f"a member id {reason}") == refused({}, {name: ["t"]}, engine)
+    assert (error, f"a member id {reason}") == refused({}, {name: Subscription(("t",))}, engine)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "reason"),
+    [(None, NULL, "not None"), (["t"], TYPE, "not list: ['t']"), ("t", TYPE, "not str: 't'"), (3, TYPE, "not int: 3")],
+)
+def test_arguments_that_are_no_mappings_are_refused(
+    value: Any, error: type[Exception], reason: str, engine: Engine
+) -> None:
+    topics = f"partitions_per_topic must be a mapping of topics to partitions, {reason}"
+    members = f"subscriptions must be a mapping of member ids to subscriptions, {reason}"
+
+    assert (error, topics) == refused(value, {}, engine)
+    assert (error, members) == refused({}, value, engine)
+
+
+def test_topics_are_read_before_members_so_that_their_error_comes_first(engine: Engine) -> None:
+    assert "topic 't': a partition count cannot be negative: -1" == refused({"t": -1}, {"a": None}, engine)[1]
+
+
+@pytest.mark.parametrize("kind", [dict, Changing])
+@pytest.mark.parametrize("change", ["grow", "shrink"])
+def test_topics_that_change_size_while_they_are_read_are_refused(
+    kind: Callable[[dict[str, Any]], Any], change: str, engine: Engine
+) -> None:
+    def answer() -> tuple[type[BaseException], str]:
+        topics = kind({"t": 1, "u": 1})
+        entries = topics.entries if isinstance(topics, Changing) else topics
+        interfere = (lambda: entries.update(v=1)) if change == "grow" else (lambda: entries.pop("u", None))
+        entries["t"] = Interfering([0], interfere)
+        return refused_once(lambda: assign(topics, {"a": ["t"]}, engine=engine))
+
+    sizes = "2 entries, then 3" if change == "grow" else "2 entries, then 1"
+    assert (ARGUMENT, f"partitions_per_topic changed size while it was read: {sizes}") == answer()
+
+
+@pytest.mark.parametrize("kind", [dict, Changing])
+@pytest.mark.parametrize("change", ["grow", "shrink"])
+def test_subscriptions_that_change_size_while_they_are_read_are_refused(
+    kind: Callable[[dict[str, Any]], Any], change: str, engine: Engine
+) -> None:
+    members = kind({"a": ["t"], "b": ["t"]})
+    entries = members.entries if isinstance(members, Changing) else members
+    interfere = (lambda: entries.update(c=["t"])) if change == "grow" else (lambda: entries.pop("b", None))
+    entries["a"] = Interfering(["t"], interfere)
+
+    found = refused_once(lambda: plan({"t": 1}, members, engine=engine))
+
+    sizes = "2 entries, then 3" if change == "grow" else "2 entries, then 1"
+    assert (ARGUMENT, f"subscriptions changed size while it was read: {sizes}") == found
+
+
+@pytest.mark.parametrize("name", ["java", "", "RUST", LONE, None, 3, b"rust"])
+def test_an_unknown_engine_is_refused(name: Any) -> None:
+    message = f"engine must be 'rust' or 'reference', not {name!r}"
+
+    assert (ARGUMENT, message) == refused({}, {}, name)
+
+
+class Repeating(Changing):
+    """A mapping that says some of its names twice."""
+
+    def items(self) -> Any:
+        """Each entry, and the first once more."""
+        entries = list(self.entries.items())
+        return [*entries, entries[0]]
+
+
+class Name(str):
+    """A str that a dict does not know again."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def test_a_name_given_twice_is_refused(engine: Engine) -> None:
+    topics, members = {"t": 3, "u": 1}, {"a": ["t"], "b": ["t"]}
+
+    assert (ARGUMENT, "partitions_per_topic has 't' twice") == refused(Repeating(topics), members, engine)
+    assert (ARGUMENT, "subscriptions has 'a' twice") == refused(topics, Repeating(members), engine)
+    assert (ARGUMENT, "subscriptions has 'a' twice") == refused(topics, {Name("a"): ["t"], "a": ["t"]}, engine)
+
+
+@pytest.mark.parametrize("flag", [1, 0, None, "yes"])
+def test_the_test_flag_is_a_bool(engine: Engine, flag: Any) -> None:
+    with pytest.raises(TYPE, match="prefer_rack_aware must be a bool, not "):
+        assign({}, {}, prefer_rack_aware=flag, engine=engine)
+
+
+def test_an_iterable_that_lies_about_its_length_takes_no_memory(engine: Engine) -> None:
+    class Endless(list[str]):
+        def __len__(self) -> int:
+            return 2**62
+
+    assert {"a": [("t", 0)]} == assign({"t": 1}, {"a": Endless(["t"])}, engine=engine)
+    assert (TYPE, "member 'a': a topic must be a str, not int: 0") == refused({"t": 1}, {"a": range(2**62)}, engine)
+
+
+def test_a_list_that_changes_while_others_are_read_is_read_again(engine: Engine) -> None:
+    shared = ["t"]
+    members: dict[str, Any] = {"a": shared, "b": Interfering(["t"], lambda: shared.append("u")), "c": shared}
+
+    assert {"a": [("t", 0)], "b": [], "c": [("u", 0)]} == assign({"t": 1, "u": 1}, members, engine=engine)
+
+
+def test_an_int_is_its_value_whatever_it_says_as_an_index(engine: Engine) -> None:
+    class Odd(int):
+        def __index__(self) -> int:
+            return 5
+
+        def __iter__(self) -> Iterator[int]:
+            return iter(())
+
+    assert {"a": [("t", 0), ("t", 1)]} == assign({"t": Odd(2)}, {"a": ["t"]}, engine=engine)
+
+
+def test_every_refusal_is_an_error_of_the_package_and_of_python() -> None:
+    assert issubclass(ARGUMENT, errors.AssignorError)
+    assert issubclass(ARGUMENT, ValueError)
+    assert issubclass(TYPE, errors.AssignorError)
+    assert issubclass(TYPE, TypeError)
+    assert issubclass(NULL, TYPE)
+    assert issubclass(errors.UnsupportedPatternError, ValueError)
+
+
+@pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine"), StopAsyncIteration("mine")])
+def test_errors_of_a_users_own_iterator_come_through_unchanged(error: Exception, engine: Engine) -> None:
+    def fail() -> None:
+        raise error
+
+    def later() -> Iterator[Any]:
+        yield from ()
+        raise error
+
+    iterables = Interfering([], fail), later()
+    for broken in iterables:
+        with pytest.raises(type(error)) as raised:
+            assign({"t": broken}, {}, engine=engine)
+        assert error is raised.value
+    for broken in Interfering([], fail), later():
+        with pytest.raises(type(error)) as raised:
+            assign({}, {"a": broken}, engine=engine)
+        assert error is raised.value
+    for broken in Interfering([], fail), later():
+        with pytest.raises(type(error)) as raised:
+            assign({"t": [Info(0, broken)]}, {}, engine=engine)
+        assert error is raised.value
+
+
+def test_entries_are_read_one_by_one_so_that_the_first_wrong_one_is_reported(engine: Engine) -> None:
+    def then_broken(wrong: Any) -> Iterator[Any]:
+        yield wrong
+        raise KeyError("never reached")
+
+    topics = refused_once(lambda: assign({"t": then_broken(-1)}, {}, engine=engine))
+    members = refused_once(lambda: assign({}, {"a": then_broken(7)}, engine=engine))
+    racks = refused_once(lambda: assign({"t": [Info(0, then_broken(7))]}, {}, engine=engine))
+
+    assert (ARGUMENT, "topic 't': a partition id cannot be negative: -1") == topics
+    assert (TYPE, "member 'a': a topic must be a str, not int: 7") == members
+    assert (TYPE, "topic 't', partition 0: a rack must be a str, not int: 7") == racks
+
+
+class Sequence:
+    """What can be iterated only because it can be indexed."""
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def __getitem__(self, place: int) -> Any:
+        found = self.entries[place]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def test_what_can_be_indexed_can_be_iterated(engine: Engine) -> None:
+    topics: Any = {"t": Sequence(3, Info(1, Sequence("r", None)))}
+
+    assert {"a": [("t", 1), ("t", 3)]} == assign(topics, {"a": Sequence("t")}, engine=engine)  # type: ignore[dict-item]  # beyond the types, on purpose
+    for broken in ({"t": Sequence(TypeError("mine"))}, {"t": [Info(0, Sequence(TypeError("mine")))]}):
+        with pytest.raises(TypeError, match=r"^mine$"):
+            assign(broken, {}, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
+
+
+def test_after_an_error_the_inputs_are_as_they_were(engine: Engine) -> None:
+    topics = {"u": [2, PartitionInfo(0, ("r", None))], "t": [1, 1]}
+    members = {"b": ["t", "u"], "a": Subscription(("t",), rack="r"), "c": {"t": 1}}
+    before = copy.deepcopy((topics, members))
+
+    found = refused(topics, members, engine)
+
+    assert (ARGUMENT, "topic 't': partition 1 is given twice") == found
+    assert before == (topics, members)
+    assert [list(mapping) for mapping in before] == [list(topics), list(members)]
+
+
+def test_none_among_racks_is_a_broker_without_rack_and_no_error(engine: Engine) -> None:
+    assert {"a": [("t", 0)]} == assign({"t": [PartitionInfo(0, (None, "r"))]}, {"a": ("t",)}, engine=engine)
+
+
+def test_what_runs_while_user_data_is_measured_cannot_make_another_name_of_a_freed_one(engine: Engine) -> None:
+    first, later = ["".join(["t", "0"])], list[str]()
+
+    class Meddling(bytes):
+        def __len__(self) -> int:
+            if first:
+                first.clear()
+                later.append("".join(["t", "1"]))
+            return 1
+
+    members: dict[str, Any] = {"a": first, "b": Subscription((), user_data=Meddling(b"x")), "c": later}
+    found = assign({"t0": 6, "t1": 6}, members, engine=engine)
+
+    assert [6, 0, 6] == [len(partitions) for partitions in found.values()]
+    assert {"t1"} == {partition.topic for partition in found["c"]}

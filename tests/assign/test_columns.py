@@ -1,0 +1,338 @@
+"""Groups that come as columns, of Arrow, numpy or Python: they mean what mappings would mean."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor import Group, MemberColumns, PartitionInfo, Plan, Subscription, TopicColumns, Topics, assign, errors, plan
+from tests.support.engines import Engine
+from tests.support.strategies import RACKS, names, replicas
+
+TOPICS = {
+    "u": [PartitionInfo(0, ("r0", "r1")), PartitionInfo(1, ("r1", None))],
+    "é": [PartitionInfo(0, ("r0",))],
+    "none": [],
+}
+MEMBERS = {
+    "b": Subscription(("u", "é"), rack="r1"),
+    "a": Subscription(("u", "absent"), group_instance_id="i", rack="r0"),
+    "ü": Subscription((), rack="elsewhere"),
+    "c": Subscription(("u", "é")),
+}
+SETS = [("r0", "r1"), ("r1", None), ("r0",)]
+
+
+def topic_columns(topic: Any = None, partitions: Any = None, rack_set: Any = (0, 1, 2)) -> TopicColumns:
+    """`TOPICS`, in the form of the columns that are given."""
+    return TopicColumns(
+        list(TOPICS) if topic is None else topic, [2, 1, 0] if partitions is None else partitions, rack_set, SETS
+    )
+
+
+def member_columns(**other: Any) -> MemberColumns:
+    """`MEMBERS`, with other columns where some are given."""
+    columns = MemberColumns(
+        member_id=list(MEMBERS),
+        subscription=[0, 1, 2, 0],
+        subscriptions=[["u", "é"], ["u", "absent"], []],
+        group_instance_id=[None, "i", None, None],
+        rack=["r1", "r0", "elsewhere", None],
+    )
+    return columns._replace(**other)
+
+
+@pytest.fixture
+def expected() -> Plan:
+    """What the mappings say."""
+    return plan(TOPICS, MEMBERS)
+
+
+TEXTS: dict[str, Callable[[Any], Any]] = {
+    "a list": list,
+    "a tuple": tuple,
+    "numpy of fixed width": np.array,
+    "numpy of another byte order": lambda values: np.array(values).astype(">U9"),
+    "every other entry of numpy": lambda values: np.repeat(np.array(values), 2)[::2],
+    "numpy of objects": lambda values: np.array(values, dtype=object),
+    "an iterator": iter,
+    "Arrow": pa.array,
+    "large Arrow": lambda values: pa.array(values, pa.large_string()),
+    "a view in Arrow": lambda values: pa.array(values, pa.string_view()),
+    "an Arrow dictionary": lambda values: pa.array(values).dictionary_encode(),
+    "Arrow in pieces": lambda values: pa.chunked_array([values[:1], values[1:]]),
+    "polars": polars.Series,
+}
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "a list": list,
+    "int32": lambda values: np.array(values, np.int32),
+    "int64": lambda values: np.array(values, np.int64),
+    "uint8": lambda values: np.array(values, np.uint8),
+    "every other entry of int32": lambda values: np.repeat(np.array(values, np.int32), 2)[::2],
+    "big-endian": lambda values: np.array(values, ">i4"),
+    "Arrow": lambda values: pa.array(values, pa.int32()),
+    "Arrow of int16": lambda values: pa.array(values, pa.int16()),
+    "polars": polars.Series,
+}
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_names_come_in_any_form(form: str, engine: Engine, expected: Plan) -> None:
+    text = TEXTS[form]
+
+    found = plan(topic_columns(topic=text(list(TOPICS))), member_columns(member_id=text(list(MEMBERS))), engine=engine)
+
+    assert expected == found
+    assert list(MEMBERS) == list(found)
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+def test_numbers_come_in_any_form(form: str, engine: Engine, expected: Plan) -> None:
+    number = NUMBERS[form]
+    topics = topic_columns(partitions=number([2, 1, 0]), rack_set=number([0, 1, 2]))
+
+    assert expected == plan(topics, member_columns(subscription=number([0, 1, 2, 0])), engine=engine)
+
+
+@pytest.mark.parametrize("form", ["a list", "numpy of objects", "Arrow", "an Arrow dictionary", "polars"])
+def test_what_a_member_may_lack_comes_in_any_form(form: str, engine: Engine, expected: Plan) -> None:
+    text = TEXTS[form]
+    members = member_columns(
+        group_instance_id=text([None, "i", None, None]), rack=text(["r1", "r0", "elsewhere", None])
+    )
+
+    assert expected == plan(topic_columns(), members, engine=engine)
+
+
+@pytest.mark.parametrize(
+    "subscriptions",
+    [
+        pa.array([["u", "é"], ["u", "absent"], []]),
+        pa.array([["u", "é"], ["u", "absent"], []], pa.large_list(pa.string())),
+        polars.Series([["u", "é"], ["u", "absent"], []]),
+        [("u", "é"), {"absent", "u"}, ()],
+        [iter(["u", "é"]), ["absent", "u", "u"], frozenset()],
+    ],
+    ids=["Arrow", "large Arrow", "polars", "containers", "iterators"],
+)
+def test_subscriptions_come_in_any_form(subscriptions: Any, expected: Plan) -> None:
+    assert expected == plan(topic_columns(), member_columns(subscriptions=subscriptions))
+
+
+TOPIC_TABLE = pa.table(
+    {
+        "topic": list(TOPICS),
+        "partitions": pa.array([2, 1, 0], pa.int32()),
+        "racks": pa.array([[["r0", "r1"], ["r1", None]], [["r0"]], []], pa.list_(pa.list_(pa.string()))),
+        "cluster": ["ours", "ours", "ours"],
+    }
+)
+MEMBER_TABLE = pa.table(
+    {
+        "member_id": list(MEMBERS),
+        "topics": [["u", "é"], ["u", "absent"], [], ["u", "é"]],
+        "group_instance_id": [None, "i", None, None],
+        "rack": ["r1", "r0", "elsewhere", None],
+    }
+)
+
+
+TABLES: dict[str, Callable[[pa.Table], Any]] = {
+    "table": lambda table: table,
+    "batch": lambda table: table.to_batches()[0],
+    "polars": polars.from_arrow,
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_arrow_tables_are_read_as_mappings_are(table: Any, engine: Engine, expected: Plan) -> None:
+    assert expected == plan(table(TOPIC_TABLE), table(MEMBER_TABLE), engine=engine)
+
+
+def test_a_table_in_pieces_and_with_subscriptions_by_dictionary_is_read_whole(expected: Plan) -> None:
+    distinct = pa.array([["u", "é"], ["u", "absent"], []])
+    topics = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), distinct)
+    members = MEMBER_TABLE.set_column(1, "topics", topics)
+    in_pieces = pa.concat_tables([TOPIC_TABLE[:1], TOPIC_TABLE[1:]])
+
+    assert expected == plan(in_pieces, members)
+    assert expected == plan(in_pieces, pa.concat_tables([MEMBER_TABLE[:2], MEMBER_TABLE[2:]]))
+
+
+def test_columns_go_wherever_mappings_go(engine: Engine) -> None:
+    expected = assign(TOPICS, MEMBERS)
+
+    assert expected == assign(topic_columns(), member_columns(), engine=engine)
+    assert expected == assign(TOPICS, member_columns(), engine=engine)
+    assert expected == assign(topic_columns(), MEMBERS, engine=engine)
+    assert expected == Group(topic_columns(), member_columns()).assign()
+    assert expected == assign(Topics(topic_columns()), MEMBER_TABLE, engine=engine)
+    assert ("none", "u", "é") == Topics(TOPIC_TABLE).names
+
+
+def test_without_racks_columns_are_names_and_counts(engine: Engine) -> None:
+    topics = TopicColumns(["t", "u"], [3, 1])
+    members = MemberColumns(["a", "b"], [0, 0], [["t", "u"]])
+
+    found = plan(topics, members, engine=engine)
+
+    assert [3, 1] == found.counts().tolist()
+    assert found == plan(pa.table({"topic": ["t", "u"], "partitions": [3, 1]}), members, engine=engine)
+
+
+def test_columns_without_rows_are_a_group_without_anybody(engine: Engine) -> None:
+    nobody = MemberColumns([], [], [])
+
+    assert {} == assign(TopicColumns([], []), nobody, engine=engine)
+    assert {} == assign(pa.table({"topic": pa.array([], pa.string()), "partitions": pa.array([], pa.int32())}), nobody)
+
+
+@given(st.data())
+def test_drawn_groups_mean_the_same_as_columns_and_as_mappings(data: st.DataObject) -> None:
+    counts = data.draw(st.dictionaries(names(), st.integers(0, 5), max_size=4))
+    racks = {name: data.draw(st.lists(replicas(), min_size=count, max_size=count)) for name, count in counts.items()}
+    wanted = data.draw(st.lists(st.lists(st.sampled_from([*counts, "absent"]), max_size=4), min_size=1, max_size=3))
+    members = data.draw(
+        st.dictionaries(
+            names(),
+            st.tuples(st.integers(0, len(wanted) - 1), st.sampled_from([None, "", *RACKS]), st.none() | st.just("i")),
+            max_size=5,
+        )
+    )
+    distinct = list(dict.fromkeys(found for of_topic in racks.values() for found in of_topic))
+    topics = TopicColumns(
+        list(counts),
+        list(counts.values()),
+        [distinct.index(on) for of_topic in racks.values() for on in of_topic],
+        distinct,
+    )
+    columns = MemberColumns(
+        np.array(list(members), dtype="U"),
+        np.array([number for number, _, _ in members.values()], dtype=np.int32),
+        wanted,
+        [instance_id for _, _, instance_id in members.values()],
+        [rack for _, rack, _ in members.values()],
+    )
+    mapped = {name: [PartitionInfo(id, on) for id, on in enumerate(racks[name])] for name in counts}
+    subscriptions = {
+        member: Subscription(tuple(wanted[number]), group_instance_id=instance_id, rack=rack)
+        for member, (number, rack, instance_id) in members.items()
+    }
+
+    expected = plan(mapped, subscriptions)
+    for found in plan(topics, columns), plan(topics, columns, engine="reference"):
+        assert expected == found
+        assert expected.balance() == found.balance()
+        assert expected.group_metadata_size("g") == found.group_metadata_size("g")
+
+
+WRONG_TOPICS = {
+    "partitions has 1 entries, and topic has 2": TopicColumns(["t", "u"], [1]),
+    "column topic has 't' twice": TopicColumns(["t", "t"], [1, 1]),
+    r"topic\[1\] is null": TopicColumns(["t", None], [1, 1]),  # type: ignore[list-item]  # beyond the types, on purpose
+    r"partitions\[1\] must be from 0 to 2147483647, not -1": TopicColumns(["t", "u"], np.array([1, -1])),
+    r"partitions\[0\] cannot be negative: -1": TopicColumns(["t"], [-1]),
+    r"partitions\[0\] must be from 0 to 2147483647, not 2147483648": TopicColumns(["t"], pa.array([2**31])),
+    r"partitions\[0\] is null": TopicColumns(["t"], pa.array([None], pa.int32())),
+    "column partitions must be of integers, not Float64": TopicColumns(["t"], pa.array([1.5])),
+    "column topic must be of text, not Struct": TopicColumns(pa.array([{"a": 1}]), [1]),
+    "column topic must be of text, not Int64": TopicColumns(pa.array([1]), [1]),
+    "column topic must have one dimension, not 2": TopicColumns(np.array([["t", "u"]]), [1, 1]),
+    "column partitions must have one dimension, not 0": TopicColumns(["t"], np.array(1)),
+    r"partitions\[0\] must be from 0 to 2147483647$": TopicColumns(["t"], pa.array([2**63], pa.uint64())),
+    "column racks must be of lists of lists of text, not List": pa.table(
+        {"topic": ["t"], "partitions": [1], "racks": [["r"]]}
+    ),
+    "a table cannot have rows that are null": pa.chunked_array([pa.array([{"topic": "t", "partitions": 3}, None])]),
+    "a table is needed, not an array of Int64": pa.array([1]),
+    "rack_set has 1 entries, and all partitions has 2": TopicColumns(["t"], [2], [0], [("r",)]),
+    r"rack_set\[1\] is 1, and rack_sets has 1": TopicColumns(["t"], [2], [0, 1], [("r",)]),
+    "topics as a table need the columns topic and partitions": pa.table({"name": ["t"], "partitions": [1]}),
+    "racks of topic 't' has 1 entries, and its partitions has 2": pa.table(
+        {"topic": ["t"], "partitions": [2], "racks": [[["r"]]]}
+    ),
+}
+
+
+@pytest.mark.parametrize("message", WRONG_TOPICS)
+def test_topics_that_cannot_be_meant_are_refused_by_name(message: str) -> None:
+    with pytest.raises(errors.AssignorError, match=f"^{message}"):
+        plan(WRONG_TOPICS[message], {})
+
+
+WRONG_MEMBERS = {
+    "subscription has 1 entries, and member_id has 2": MemberColumns(["a", "b"], [0], [["t"]]),
+    r"subscription\[1\] is 1, and there are 1": MemberColumns(["a", "b"], [0, 1], [["t"]]),
+    "column member_id has 'a' twice": MemberColumns(["a", "a"], [0, 0], [["t"]]),
+    "rack has 1 entries, and member_id has 2": MemberColumns(["a", "b"], [0, 0], [["t"]], rack=["r"]),
+    r"member_id\[0\] must be a str, not int: 7": MemberColumns([7], [0], [["t"]]),  # type: ignore[list-item]  # beyond the types, on purpose
+    "subscription 1: a topic must be a str, not int: 7": MemberColumns(["a"], [0], [["t"], [7]]),  # type: ignore[list-item]  # beyond the types, on purpose
+    "subscription 0: topics must be an iterable of topic names, not str: 't'": MemberColumns(["a"], [0], ["t"]),
+    "column member_id must be a column of text, not str: 'abc'": MemberColumns("abc", [0], [["t"]]),
+    r"topics\[1\] is null": pa.table({"member_id": ["a", "b"], "topics": [["t"], None]}),
+    r"topics\[1\] has a null": pa.table({"member_id": ["a", "b"], "topics": [["t"], ["t", None]]}),
+    "members as a table need the columns member_id and topics": pa.table({"member_id": ["a"]}),
+    "column topics must be of lists of text, not Utf8": pa.table({"member_id": ["a"], "topics": ["t"]}),
+    "column topics must be of lists of text, not List": pa.table({"member_id": ["a"], "topics": [[1]]}),
+    "column topics has lists that cannot be read": pa.table(
+        {"member_id": ["a"], "topics": pa.array([[]], pa.list_(pa.string(), 0))}
+    ),
+}
+
+
+@pytest.mark.parametrize("message", WRONG_MEMBERS)
+def test_members_that_cannot_be_meant_are_refused_by_name(message: str) -> None:
+    with pytest.raises(errors.AssignorError, match=f"^{message}"):
+        plan({"t": 1}, WRONG_MEMBERS[message])
+
+
+def test_numbers_that_are_not_aligned_or_far_apart_are_copied_first() -> None:
+    for packed in ([("b", "<i4"), ("a", "i1")], [("b", "<i4"), ("a", "i2")], [("a", "i1"), ("b", "<i4")]):
+        rows = np.zeros(3, packed)
+        rows["b"] = [5, 6, 7]
+        found = assign(TopicColumns(["t", "u", "v"], rows["b"]), {"a": ["t", "u", "v"]})
+
+        assert 18 == len(found["a"])
+
+
+def test_what_ran_while_a_name_was_refused_cannot_make_racks_be_read_from_freed_memory() -> None:
+    script = """
+import gc
+from assignor import PartitionInfo, assign
+
+class Clearing:
+    def __init__(self, racks):
+        self.racks, self.me = racks, self
+    def __del__(self):
+        self.racks.clear()
+
+for round in range(50):
+    good, bad = ["r0", "r1"], ["".join(["r", "0"]), "\\ud800", "".join(["r", "9"])]
+    Clearing(bad)
+    gc.set_threshold(1)
+    try:
+        assign({"t": [PartitionInfo(0, tuple(good)), PartitionInfo(1, bad)]}, {"a": ["t"]})
+    except ValueError:
+        pass
+    gc.set_threshold(700)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONMALLOC": "debug"}, capture_output=True, text=True
+    )
+
+    assert 0 == found.returncode, found.stderr
+
+
+def test_a_lone_surrogate_in_a_numpy_column_is_refused() -> None:
+    with pytest.raises(errors.IllegalArgumentError, match=r"^topic\[1\] has a lone surrogate"):
+        plan(TopicColumns(np.array(["t", "\ud800"]), [1, 1]), {})

@@ -1,0 +1,144 @@
+"""`Group`: topics and subscriptions that are read once and answer as `plan` and `assign` do."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from assignor import Group, PartitionInfo, Plan, Subscription, Topics, assign, errors, plan
+from tests.support.refusals import ARGUMENT, NULL, TYPE, refused, refused_once
+from tests.support.strategies import Group as Drawn
+from tests.support.strategies import groups, wrong_groups
+
+TOPICS: dict[str, Any] = {"u": [9, 4, 5], "t": 3, "～": 0, "😀": 1}
+MEMBERS: dict[str, Any] = {"b": ["t", "u"], "a": Subscription(("u", "gone"), group_instance_id="i"), "c": ()}
+
+
+@given(group=groups(equal_instance_ids=True))
+def test_a_group_answers_as_the_verbs_do(group: Drawn) -> None:
+    for topics in (group.topics, Topics(group.topics)):
+        found = Group(topics, group.members)
+        for prefer in (False, True):
+            expected = assign(group.topics, group.members, prefer_rack_aware=prefer, engine="reference")
+
+            assert list(expected.items()) == list(found.assign(prefer_rack_aware=prefer).items())
+            assert expected == found.plan(prefer_rack_aware=prefer)
+        assert plan(group.topics, group.members).to_json() == found.plan().to_json()
+
+
+def test_a_group_can_be_asked_again_and_again() -> None:
+    group = Group(TOPICS, MEMBERS)
+
+    first, second = group.assign(), group.assign()
+
+    assert first == second == group.plan() == dict(group.plan())
+    assert first is not second
+    assert first["a"] is not second["a"]
+    assert isinstance(group.plan(), Plan)
+    first["a"].clear()
+    assert second == group.assign()
+
+
+def test_members_are_as_given_and_topics_in_java_order() -> None:
+    group = Group(TOPICS, MEMBERS)
+
+    assert ("b", "a", "c") == group.members == group.plan().members
+    assert ("t", "u", "😀", "～") == group.topics == group.plan().topics
+    assert 3 == len(group)
+    assert "<Group: 3 members with 3 subscriptions, 4 topics>" == repr(group)
+
+
+def test_a_group_may_be_empty() -> None:
+    group = Group({}, {})
+
+    assert ({}, (), ()) == (group.assign(), group.members, group.topics)
+    assert {} == group.plan()
+    assert not group
+
+
+def test_what_is_changed_later_changes_no_group() -> None:
+    topics: dict[str, Any] = {"t": [0, 1]}
+    wanted = ["t"]
+    members = {"a": wanted}
+    group = Group(topics, members)
+
+    topics["t"].append(2)
+    topics["u"] = 1
+    wanted.append("u")
+    members["b"] = wanted
+
+    assert {"a": [("t", 0), ("t", 1)]} == group.assign()
+
+
+def test_a_group_keeps_the_objects_of_its_names() -> None:
+    topic, member = "".join(["top", "ic"]), "".join(["mem", "ber"])
+    group = Group({topic: 1}, {member: [topic]})
+
+    assert group.topics[0] is topic
+    assert group.members[0] is member
+    assert group.assign()[member][0].topic is topic
+    assert next(iter(group.assign())) is member
+
+
+def test_a_group_cannot_be_changed() -> None:
+    group = Group(TOPICS, MEMBERS)
+
+    with pytest.raises(AttributeError):
+        group.members = ()  # type: ignore[misc]  # beyond the types, on purpose
+    with pytest.raises(AttributeError):
+        group.more = 1  # type: ignore[attr-defined]  # beyond the types, on purpose
+
+
+@given(group=wrong_groups())
+def test_a_group_refuses_what_the_verbs_refuse_with_the_same_words(group: Drawn) -> None:
+    expected = refused(group.topics, group.members, "reference")
+
+    assert expected == refused_once(lambda: Group(group.topics, group.members))
+
+
+@pytest.mark.parametrize(
+    ("topics", "members", "error", "message"),
+    [
+        (None, {}, NULL, "partitions_per_topic must be a mapping of topics to partitions, not None"),
+        ({}, 7, TYPE, "subscriptions must be a mapping of member ids to subscriptions, not int: 7"),
+        ({"t": -1}, {"a": None}, ARGUMENT, "topic 't': a partition count cannot be negative: -1"),
+    ],
+)
+def test_a_group_refuses_what_cannot_be_meant(topics: Any, members: Any, error: type[Exception], message: str) -> None:
+    assert (error, message) == refused_once(lambda: Group(topics, members))
+
+
+@pytest.mark.parametrize("flag", [1, None, "yes"])
+def test_the_test_flag_is_a_bool_and_has_a_name(flag: Any) -> None:
+    group = Group(TOPICS, MEMBERS)
+
+    for verb in (group.plan, group.assign):
+        with pytest.raises(errors.WrongTypeError, match="prefer_rack_aware must be a bool, not "):
+            verb(prefer_rack_aware=flag)
+        with pytest.raises(TypeError, match="positional argument"):
+            verb(True)  # type: ignore[call-arg]  # beyond the types, on purpose
+
+
+def test_a_group_may_be_asked_by_many_threads_at_once() -> None:
+    racks = [PartitionInfo(id, (f"r{id % 3}",)) for id in range(40)]
+    members = {f"m{number}": Subscription(("t", "u"), rack=f"r{number % 4}") for number in range(300)}
+    group = Group(Topics({"t": racks, "u": 900}), members)
+    expected = assign({"t": racks, "u": 900}, members)
+    found = []
+
+    def ask() -> None:
+        for _ in range(5):
+            answer = group.plan()
+            found.append((dict(answer), group.assign(), answer.owner("u", 899), answer.diff(group.plan()).moved))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    owner = next(member for member, partitions in expected.items() if ("u", 899) in partitions)
+    assert [(expected, expected, owner, 0)] * 20 == found

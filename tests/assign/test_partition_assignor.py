@@ -1,0 +1,131 @@
+"""Kafka's assignor interface in Python: `RangeAssignor` satisfies it, and `MemberInfo` sorts as Kafka's does."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from assignor import (
+    MemberInfo,
+    PartitionAssignor,
+    PartitionInfo,
+    RangeAssignor,
+    RebalanceProtocol,
+    Subscription,
+    TopicPartition,
+    assign,
+    errors,
+)
+from tests.support.engines import Engine
+
+
+def ids(members: list[MemberInfo]) -> list[str]:
+    """The member ids, sorted as Kafka sorts."""
+    return [member.member_id for member in sorted(members)]
+
+
+def test_the_range_assignor_satisfies_the_protocol(engine: Engine) -> None:
+    assignor: PartitionAssignor = RangeAssignor(engine=engine)
+
+    assert isinstance(assignor, PartitionAssignor)
+    assert ("range", 0) == (assignor.name, assignor.version)
+    assert [RebalanceProtocol.EAGER] == assignor.supported_protocols()
+
+
+def test_it_needs_no_user_data_and_keeps_no_memory(engine: Engine) -> None:
+    assignor = RangeAssignor(engine=engine)
+    before = dict(vars(assignor))
+
+    assert assignor.subscription_user_data({"t"}) is None
+    assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]  # beyond the types, on purpose
+    assert before == vars(assignor)
+
+
+def test_it_assigns_as_the_function_does(engine: Engine) -> None:
+    topics = {"t": [PartitionInfo(0, ("r1",)), PartitionInfo(3, ("r0",))]}
+    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
+
+    answer = RangeAssignor(engine=engine).assign(topics, members)
+
+    assert {"a": [("t", 3)], "b": [("t", 0)]} == answer
+    assert assign(topics, members) == answer
+
+
+def test_an_unknown_engine_is_refused_when_it_assigns() -> None:
+    with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
+        RangeAssignor(engine="java").assign({}, {})  # type: ignore[arg-type]  # beyond the types, on purpose
+
+
+def test_what_lacks_a_method_is_no_partition_assignor() -> None:
+    assert not isinstance(object(), PartitionAssignor)
+
+
+def test_dynamic_members_sort_by_member_id() -> None:
+    assert ["a", "b", "c"] == ids([MemberInfo("c"), MemberInfo("a"), MemberInfo("b")])
+
+
+def test_static_members_sort_by_instance_id() -> None:
+    assert ["c", "a", "b"] == ids([MemberInfo("a", "y"), MemberInfo("b", "z"), MemberInfo("c", "x")])
+
+
+def test_static_members_sort_before_dynamic_ones() -> None:
+    assert ["c", "b", "a"] == ids([MemberInfo("a"), MemberInfo("b", "y"), MemberInfo("c", "x")])
+
+
+def test_of_a_hundred_members_the_static_half_comes_first_and_both_halves_are_in_order() -> None:
+    names = [str(number) for number in range(100, 200)]
+    shuffler = random.Random(881)
+    fixed = set(shuffler.sample(names, 50))
+    members = [MemberInfo(name, name if name in fixed else None) for name in shuffler.sample(names, 100)]
+
+    assert sorted(fixed) + sorted(set(names) - fixed) == ids(members)
+
+
+def test_equal_instance_ids_compare_equal_whatever_the_member_ids() -> None:
+    left, right = MemberInfo("z", "i"), MemberInfo("a", "i")
+
+    assert ["z", "a"] == ids([left, right])
+    assert ["a", "z"] == ids([right, left])
+    assert left <= right
+    assert left >= right
+    assert not left < right
+    assert not left > right
+
+
+def test_names_sort_by_utf16_code_unit() -> None:
+    assert ["😀", "～"] == ids([MemberInfo("～"), MemberInfo("😀")])
+    assert ["b", "a"] == ids([MemberInfo("a", "～"), MemberInfo("b", "😀")])
+
+
+def test_members_are_equal_when_their_member_ids_are() -> None:
+    assert MemberInfo("a", "i", "r") == MemberInfo("a")
+    assert MemberInfo("a", "i") != MemberInfo("b", "i")
+    assert MemberInfo("a") != "a"
+    assert 1 == len({MemberInfo("a", "i", "r"), MemberInfo("a")})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((None,), errors.NullArgumentError, "MemberInfo: member_id must be a str, not None"),
+        (("a", 7), errors.WrongTypeError, "MemberInfo: group_instance_id must be a str, not int: 7"),
+        (("a", None, b"r"), errors.WrongTypeError, "MemberInfo: rack must be a str, not bytes: b'r'"),
+        (("\udfff",), errors.IllegalArgumentError, "MemberInfo: member_id has a lone surrogate"),
+    ],
+)
+def test_what_is_no_name_is_refused(arguments: tuple[str, ...], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        MemberInfo(*arguments)
+
+
+def test_rebalance_protocols_are_told_by_their_wire_ids() -> None:
+    assert RebalanceProtocol.EAGER is RebalanceProtocol.for_id(0)
+    assert RebalanceProtocol.COOPERATIVE is RebalanceProtocol.for_id(1)
+    assert [0, 1] == [int(protocol) for protocol in RebalanceProtocol]
+
+
+@pytest.mark.parametrize("unknown", [2, -1, 127])
+def test_an_unknown_wire_id_is_refused(unknown: int) -> None:
+    with pytest.raises(errors.IllegalArgumentError, match=f"no rebalance protocol has the id {unknown}; 0 is EAGER"):
+        RebalanceProtocol.for_id(unknown)

@@ -1,0 +1,122 @@
+"""The properties of range assignment on drawn groups, on both engines; and that a wrong answer breaks them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor import Subscription, assign, check, plan
+from tests.support import properties
+from tests.support.engines import Engine
+from tests.support.strategies import Group, groups
+
+
+@given(group=groups(equal_instance_ids=True))
+def test_every_partition_goes_to_one_subscriber_in_fair_shares(engine: Engine, group: Group) -> None:
+    answer = assign(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
+
+    properties.holds(group, answer, plain=False)
+    assert not check(answer, *group[:2])
+
+
+@given(group=groups(racks=False, equal_instance_ids=True))
+def test_without_racks_ranges_follow_the_order_of_members(engine: Engine, group: Group) -> None:
+    properties.holds(group, assign(*group[:2], engine=engine), plain=True)
+    assert group.members.keys() == assign(*group[:2], engine=engine).keys()
+
+
+@given(group=groups(equal_instance_ids=True))
+def test_a_plan_says_what_assign_says(engine: Engine, group: Group) -> None:
+    answer = assign(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
+    found = plan(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
+
+    assert answer == found
+    assert [len(partitions) for partitions in answer.values()] == found.counts().tolist()
+    assert all(found.owner(*entry) == member for member, partitions in answer.items() for entry in partitions)
+    rows = list(zip(*(column.tolist() for column in found.spans()), strict=True))
+    assert sorted(rows) == rows
+    assert all(left[:2] != right[:2] or left[2] + left[3] < right[2] for left, right in itertools.pairwise(rows)), (
+        "two spans that should be one"
+    )
+
+
+@given(group=groups(), data=st.data())
+def test_the_order_of_the_input_does_not_matter(engine: Engine, group: Group, data: st.DataObject) -> None:
+    topics = dict(data.draw(st.permutations(list(group.topics.items()))))
+    members = dict(data.draw(st.permutations(list(group.members.items()))))
+    reordered = Group(topics, members)
+
+    properties.the_order_of_the_input_does_not_matter(partial(assign, engine=engine), group, reordered)
+    assert list(members) == list(assign(topics, members, engine=engine))
+
+
+@given(racks=st.booleans(), data=st.data())
+def test_static_members_keep_their_partitions_when_member_ids_change(
+    engine: Engine, racks: bool, data: st.DataObject
+) -> None:
+    group = data.draw(groups(racks=racks))
+    # Under racks what a dynamic member takes first is a matter of its id, so that there only static ids may change.
+    changing = [
+        member
+        for member, subscription in group.members.items()
+        if not racks or properties.instance_id_of(subscription) is not None
+    ]
+    renamed = {member: member for member in group.members}
+    renamed |= dict(zip(changing, data.draw(st.permutations([f"{member}x" for member in changing])), strict=True))
+
+    properties.static_members_keep_their_partitions(partial(assign, engine=engine), group, renamed)
+    assert len(set(renamed.values())) == len(group.members)
+
+
+GROUP = Group({"t": 5, "u": 4}, {"b": ("t", "u"), "a": ("u", "t"), "c": ("t",)})
+WRONG: dict[str, Callable[[dict[str, list[tuple[str, int]]]], object]] = {
+    "a partition is lost": lambda answer: answer["a"].pop(),
+    "a partition is given twice": lambda answer: answer["b"].append(("u", 0)),
+    "a partition does not exist": lambda answer: answer["b"].append(("u", 9)),
+    "a member is left out": lambda answer: answer.pop("c"),
+    "a member is new": lambda answer: answer.update(z=[]),
+    "members come in another order": lambda answer: answer.update(b=answer.pop("b")),
+    "a list is out of order": lambda answer: answer["a"].reverse(),
+    "a member gets what it does not want": lambda answer: answer["c"].append(answer["b"].pop()),
+    "shares are unfair": lambda answer: answer["a"].insert(2, ("t", answer["b"].pop(0)[1])),
+    "two members are swapped": lambda answer: answer.update(a=answer["b"], b=answer["a"]),
+}
+
+
+@pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_answer_breaks_the_properties(damage: Callable[[dict[str, list[tuple[str, int]]]], object]) -> None:
+    answer = {member: [tuple(entry) for entry in found] for member, found in assign(*GROUP[:2]).items()}
+    properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # beyond the types, on purpose
+
+    damage(answer)  # type: ignore[arg-type]  # beyond the types, on purpose
+
+    with pytest.raises(AssertionError):
+        properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # beyond the types, on purpose
+
+
+def test_an_engine_that_sorts_by_member_id_breaks_the_property_of_static_members() -> None:
+    def forgetful(topics: object, members: dict[str, Subscription], **_: object) -> dict[str, list[tuple[str, int]]]:
+        return assign(topics, {member: found.topics for member, found in members.items()})  # type: ignore[arg-type, return-value]  # beyond the types, on purpose
+
+    group = Group({"t": 3}, {name: Subscription(("t",), group_instance_id=f"i{name}") for name in "ab"})
+
+    properties.static_members_keep_their_partitions(assign, group, {"a": "z", "b": "y"})
+    with pytest.raises(AssertionError):
+        properties.static_members_keep_their_partitions(forgetful, group, {"a": "z", "b": "y"})
+
+
+def test_an_engine_that_takes_members_as_they_come_breaks_the_property_of_order() -> None:
+    def hasty(topics: dict[str, int], members: dict[str, object], **_: object) -> dict[str, list[tuple[str, int]]]:
+        return {member: [(next(iter(topics)), place)] for place, member in enumerate(members)}
+
+    group = Group({"t": 2}, {"a": ("t",), "b": ("t",)})
+    reordered = Group({"t": 2}, {"b": ("t",), "a": ("t",)})
+
+    properties.the_order_of_the_input_does_not_matter(assign, group, reordered)
+    with pytest.raises(AssertionError):
+        properties.the_order_of_the_input_does_not_matter(hasty, group, reordered)

@@ -1,0 +1,202 @@
+"""Rack-aware range assignment (KIP-881) as behaviour: who is served first, and when racks have no say.
+
+A partition is spelled `t1`: partition 1 of topic t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from assignor import PartitionInfo, Subscription, TopicPartition, assign, plan
+from tests.support.engines import Engine
+
+
+def on(*racks: str | None) -> list[PartitionInfo]:
+    """Partitions 0, 1, ... with one replica each, on these racks; `"r0 r1"` are two replicas."""
+    return [PartitionInfo(id, tuple(rack.split(" ")) if rack else (rack,)) for id, rack in enumerate(racks)]
+
+
+def spelled(answer: Mapping[str, list[TopicPartition]]) -> dict[str, str]:
+    """The answer in one line per member, in its order."""
+    return {member: " ".join(f"{topic}{id}" for topic, id in found) for member, found in answer.items()}
+
+
+def ask(topics: Mapping[str, Any], racks: Mapping[str, str | None], engine: Engine, **options: bool) -> dict[str, str]:
+    """Members that all subscribe to all topics, told by their racks."""
+    members = {member: Subscription(tuple(topics), rack=rack) for member, rack in racks.items()}
+    answer = assign(topics, members, engine=engine, **options)
+    assert answer == plan(topics, members, engine=engine, **options)
+    return spelled(answer)
+
+
+def test_partitions_go_to_members_on_their_rack(engine: Engine) -> None:
+    assert {"a": "t0 t2", "b": "t1 t3"} == ask({"t": on("r0", "r1", "r0", "r1")}, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_any_replica_counts_not_only_the_first(engine: Engine) -> None:
+    assert {"a": "t1", "b": "t0"} == ask({"t": on("r2 r1", "r2 r0")}, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_the_one_extra_partition_goes_to_whom_racks_serve_first(engine: Engine) -> None:
+    assert {"a": "t2", "b": "t0 t1"} == ask({"t": on("r1", "r1", "r0")}, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_racks_never_cost_balance(engine: Engine) -> None:
+    assert {"a": "t0 t1", "b": "t2 t3"} == ask({"t": on("r0", "r0", "r0", "r1")}, {"a": "r0", "b": "r1"}, engine)
+
+
+@pytest.mark.parametrize("rack", ["", None])
+def test_an_empty_rack_of_a_member_is_none(rack: str | None, engine: Engine) -> None:
+    assert {"a": "t0 t1", "b": "t2"} == ask({"t": on("r0", "r1", "r2")}, {"a": rack, "b": "r1"}, engine)
+
+
+def test_an_empty_rack_of_a_broker_is_a_rack_and_none_is_not(engine: Engine) -> None:
+    # Only where the two partitions are on different sets of racks does b, on r0, come before a.
+    racks: dict[str, str | None] = {"a": "rX", "b": "r0"}
+
+    empty = ask({"t": [PartitionInfo(0, ("r0", "")), PartitionInfo(1, ("r0",))]}, racks, engine)
+    none = ask({"t": [PartitionInfo(0, ("r0", None)), PartitionInfo(1, ("r0",))]}, racks, engine)
+
+    assert {"a": "t1", "b": "t0"} == empty
+    assert {"a": "t0", "b": "t1"} == none
+
+
+def test_a_member_without_rack_takes_its_share_in_the_first_pass(engine: Engine) -> None:
+    partitions = on("r0", "r1", "r0", "r1")
+
+    assert {"a": "t0 t1", "b": "t2 t3"} == ask({"t": partitions}, {"a": None, "b": "r0"}, engine)
+    assert {"a": "t1 t3", "b": "t0 t2"} == ask({"t": partitions}, {"a": "r1", "b": None}, engine)
+
+
+def test_a_member_on_a_rack_of_no_broker_takes_what_is_left(engine: Engine) -> None:
+    assert {"a": "t0 t2", "b": "t1 t3"} == ask({"t": on("r0", "r1", "r0", "r1")}, {"a": "rX", "b": "r1"}, engine)
+
+
+def test_where_no_rack_of_a_member_is_known_to_brokers_ranges_are_plain(engine: Engine) -> None:
+    assert {"a": "t0 t1", "b": "t2"} == ask({"t": on("r0", "r1", "r0")}, {"a": "rX", "b": "rY"}, engine)
+
+
+def test_where_members_outnumber_partitions_those_on_a_rack_come_first(engine: Engine) -> None:
+    assert {"a": "t1", "b": "t0", "c": ""} == ask({"t": on("r1", "r2")}, {"a": "r0", "b": "r1", "c": "r1"}, engine)
+    assert {"a": "", "b": "t0"} == ask({"t": on("r1")}, {"a": "r0", "b": "r1"}, engine, prefer_rack_aware=True)
+
+
+def test_where_one_topic_needs_racks_all_lists_are_sorted(engine: Engine) -> None:
+    topics = {"zz": on("r0", "r1"), "aa": 2, "mm": 2}
+
+    assert {"a": "aa0 aa1 mm0 mm1 zz0 zz1"} == ask(topics, {"a": "r0"}, engine)
+
+
+def test_topics_that_need_no_racks_keep_plain_ranges_beside_those_that_do(engine: Engine) -> None:
+    topics = {"t": on("r1", "r0"), "u": 4, "v": on("r0 r1", "r0 r1", "r0 r1")}
+
+    assert {"a": "t1 u0 u1 v0 v1", "b": "t0 u2 u3 v2"} == ask(topics, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_where_all_partitions_are_on_all_racks_ranges_are_plain(engine: Engine) -> None:
+    everywhere = on("r0 r1", "r1 r0", "r0 r1")
+
+    assert {"a": "t0 t1", "b": "t2"} == ask({"t": everywhere}, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_without_racks_of_members_or_of_brokers_ranges_are_plain(engine: Engine) -> None:
+    plain = {"a": "t0 t1", "b": "t2"}
+
+    assert plain == ask({"t": on("r1", "r1", "r0")}, {"a": None, "b": None}, engine)
+    assert plain == ask({"t": on(None, None, None)}, {"a": "r0", "b": "r1"}, engine)
+    assert plain == ask({"t": 3}, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_a_broker_without_rack_adds_nothing(engine: Engine) -> None:
+    partitions = [PartitionInfo(0, (None, "r1")), PartitionInfo(1, (None,)), PartitionInfo(2, ("r0", None))]
+
+    assert {"a": "t2", "b": "t0", "c": "t1"} == ask({"t": partitions}, {"a": "r0", "b": "r1", "c": "r1"}, engine)
+
+
+def test_prefer_rack_aware_looks_at_racks_even_where_all_are_everywhere(engine: Engine) -> None:
+    # c is on no rack of the brokers: only then do the others come first.
+    topics, racks = {"t": on("r0", "r0")}, {"a": "rX", "b": "r0", "c": "r0"}
+
+    assert {"a": "t0", "b": "t1", "c": ""} == ask(topics, racks, engine)
+    assert {"a": "", "b": "t0", "c": "t1"} == ask(topics, racks, engine, prefer_rack_aware=True)
+
+
+def test_co_partitioned_topics_stay_together_even_against_racks(engine: Engine) -> None:
+    # t alone could follow its racks; with u, whose racks are the other way round, no step matches anybody.
+    alone = ask({"t": on("r1", "r0")}, {"a": "r0", "b": "r1"}, engine)
+    together = ask({"t": on("r1", "r0"), "u": on("r0", "r1")}, {"a": "r0", "b": "r1"}, engine)
+
+    assert {"a": "t1", "b": "t0"} == alone
+    assert {"a": "t0 u0", "b": "t1 u1"} == together
+
+
+def test_co_partitioned_topics_with_equal_racks_follow_them_together(engine: Engine) -> None:
+    topics = {"t": on("r1", "r0", "r1"), "u": on("r1", "r0", "r1")}
+
+    assert {"a": "t1 u1", "b": "t0 t2 u0 u2"} == ask(topics, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_topics_with_different_consumers_are_not_co_partitioned(engine: Engine) -> None:
+    topics = {"t": on("r1", "r0"), "u": on("r0", "r1")}
+    members = {
+        "a": Subscription(("t", "u"), rack="r0"),
+        "b": Subscription(("t", "u"), rack="r1"),
+        "c": Subscription(("u",), rack="r9"),
+    }
+
+    assert {"a": "t1 u0", "b": "t0 u1", "c": ""} == spelled(assign(topics, members, engine=engine))
+
+
+def test_static_members_are_served_first_under_racks_too(engine: Engine) -> None:
+    members = {
+        "a": Subscription(("t",), rack="r0"),
+        "z": Subscription(("t",), rack="r0", group_instance_id="i"),
+    }
+
+    assert {"a": "t0", "z": "t1 t2"} == spelled(assign({"t": on("r1", "r0", "r0")}, members, engine=engine))
+
+
+def test_holes_in_ids_of_co_partitioned_topics_lose_nothing_here(engine: Engine) -> None:
+    # Kafka's class takes step 0 for id 0 and answers a: t0 u0, b: t1 u1. The topics have 1 and 2 only, so it hands out
+    # partitions that do not exist and 2 goes to nobody. Here step 0 is the smallest real id.
+    partitions = [PartitionInfo(1, ("r0",)), PartitionInfo(2, ("r1",))]
+
+    answer = ask({"t": partitions, "u": partitions}, {"a": None, "b": "r0"}, engine)
+
+    assert {"a": "t1 u1", "b": "t2 u2"} == answer
+
+
+def test_holes_are_harmless_in_a_topic_of_its_own(engine: Engine) -> None:
+    partitions = [PartitionInfo(7, ("r1",)), PartitionInfo(3, ("r1",)), PartitionInfo(9, ("r0",))]
+
+    assert {"a": "t9", "b": "t3 t7"} == ask({"t": partitions}, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_topics_whose_ids_differ_are_solved_by_position(engine: Engine) -> None:
+    topics = {
+        "t": [PartitionInfo(5, ("r1",)), PartitionInfo(8, ("r0",))],
+        "u": [PartitionInfo(0, ("r1",)), PartitionInfo(30, ("r0",))],
+    }
+
+    assert {"a": "t8 u30", "b": "t5 u0"} == ask(topics, {"a": "r0", "b": "r1"}, engine)
+
+
+def test_a_huge_topic_that_needs_no_racks_costs_a_span_beside_one_that_does() -> None:
+    topics: dict[str, Any] = {"huge": 2**31 - 1, "t": [PartitionInfo(0, ("r",)), PartitionInfo(1, ("q",))]}
+
+    found = plan(topics, {"a": Subscription(("huge", "t"), rack="r")})
+
+    assert [2**31 + 1] == found.counts().tolist()
+    assert 2 == len(found.spans().start)
+
+
+def test_forty_thousand_members_on_racks_of_their_own() -> None:
+    names = [f"x{number:05}" for number in range(40_000)]
+    topics = {name: [PartitionInfo(0, (name,)), PartitionInfo(1, ("elsewhere",))] for name in names}
+
+    found = plan(topics, {name: Subscription((name,), rack=name) for name in names})
+
+    assert {2} == set(found.counts().tolist())

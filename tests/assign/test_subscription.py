@@ -1,0 +1,85 @@
+"""What a `Subscription` takes, and what it refuses before anything is assigned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assignor import Subscription
+from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Interfering, refused_once
+
+
+@pytest.mark.parametrize("field", ["group_instance_id", "rack"])
+@pytest.mark.parametrize(
+    ("value", "error", "reason"),
+    [
+        (7, TYPE, "must be a str, not int: 7"),
+        (b"r", TYPE, "must be a str, not bytes: b'r'"),
+        (("r",), TYPE, "must be a str, not tuple: ('r',)"),
+        (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    ],
+)
+def test_a_subscription_refuses_what_is_no_name(field: str, value: Any, error: type[Exception], reason: str) -> None:
+    found = refused_once(lambda: Subscription(("t",), **{field: value}))
+
+    assert (error, f"Subscription: {field} {reason}") == found
+
+
+@pytest.mark.parametrize(
+    ("topics", "error", "message"),
+    [
+        ("t", TYPE, "Subscription: topics must be an iterable of topic names, not str: 't'"),
+        (None, NULL, "Subscription: topics must be an iterable of topic names, not None"),
+        (["t", 7], TYPE, "Subscription: a topic must be a str, not int: 7"),
+        ([None], NULL, "Subscription: a topic must be a str, not None"),
+        ([LONE], ARGUMENT, "Subscription: a topic has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    ],
+)
+def test_a_subscription_refuses_topics_that_cannot_be_meant(topics: Any, error: type[Exception], message: str) -> None:
+    assert (error, message) == refused_once(lambda: Subscription(topics))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error", "message"),
+    [
+        ("owned_partitions", 7, TYPE, "owned_partitions must be an iterable of (topic, partition), not int: 7"),
+        ("owned_partitions", "ab", TYPE, "owned_partitions must be an iterable of (topic, partition), not str: 'ab'"),
+        ("owned_partitions", None, NULL, "owned_partitions must be an iterable of (topic, partition), not None"),
+        ("owned_partitions", [7], TYPE, "owned_partitions: a partition must be a (topic, partition) tuple, not int: 7"),
+        (
+            "owned_partitions",
+            ["ab"],
+            TYPE,
+            "owned_partitions: a partition must be a (topic, partition) tuple, not str: 'ab'",
+        ),
+        ("owned_partitions", [(1, 2)], TYPE, "owned_partitions: a topic must be a str, not int: 1"),
+        ("owned_partitions", [("t", "x")], TYPE, "owned_partitions: a partition id must be an int, not str: 'x'"),
+        ("owned_partitions", [("t", True)], TYPE, "owned_partitions: a partition id must be an int, not bool: True"),
+        ("owned_partitions", [("t", -1)], ARGUMENT, "owned_partitions: a partition id cannot be negative: -1"),
+        ("generation", "q", TYPE, "generation must be an int, not str: 'q'"),
+        ("generation", True, TYPE, "generation must be an int, not bool: True"),
+        ("user_data", "s", TYPE, "user_data must be bytes, not str: 's'"),
+        ("dialect", 7, TYPE, "dialect must be a str, not int: 7"),
+    ],
+)
+def test_a_subscription_refuses_what_no_field_can_hold(
+    field: str, value: Any, error: type[Exception], message: str
+) -> None:
+    given: dict[str, Any] = {field: value}
+
+    assert (error, f"Subscription: {message}") == refused_once(lambda: Subscription(("t",), **given))
+
+
+@pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine")])
+def test_a_subscription_passes_errors_of_a_users_own_iterator_on(error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as by_topics:
+        Subscription(Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
+    with pytest.raises(type(error)) as by_owned:
+        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
+
+    assert error is by_topics.value
+    assert error is by_owned.value

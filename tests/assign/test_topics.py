@@ -1,0 +1,181 @@
+"""`Topics`: partitions that are read once, and whose `TopicPartition` objects all answers share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from assignor import (
+    Group,
+    PartitionInfo,
+    Plan,
+    RangeAssignor,
+    Subscription,
+    TopicPartition,
+    Topics,
+    assign,
+    check,
+    plan,
+)
+from tests.support.refusals import ARGUMENT, NULL, TYPE, refused_once
+from tests.support.strategies import Group as Drawn
+from tests.support.strategies import groups
+
+LARGEST = 2**31 - 1
+
+
+def objects(answer: Any) -> dict[tuple[str, int], int]:
+    """The identity of every partition of an answer."""
+    return {partition: id(partition) for partitions in answer.values() for partition in partitions}
+
+
+@given(group=groups(equal_instance_ids=True))
+def test_answers_are_those_of_the_mapping_that_was_read(group: Drawn) -> None:
+    options: dict[str, Any] = {"prefer_rack_aware": group.prefer_rack_aware}
+    topics = Topics(group.topics)
+    expected = assign(group.topics, group.members, engine="reference", **options)
+
+    for _ in range(2):
+        found = assign(topics, group.members, **options)
+        assert list(expected.items()) == list(found.items())
+        assert all(type(partition) is TopicPartition for partitions in found.values() for partition in partitions)
+        assert expected == plan(topics, group.members, **options)
+    assert plan(group.topics, group.members).to_json() == plan(topics, group.members).to_json()
+
+
+def test_all_answers_share_their_objects() -> None:
+    topics = Topics({"u": [9, 4, 5], "t": 3})
+    group, found = Group(topics, {"b": ["t", "u"]}), plan(topics, {"a": ["u"], "b": ["t", "u"]})
+    expected = objects(assign(topics, {"a": ["t"], "b": ["t", "u"]}))
+
+    assert 6 == len(expected)
+    assert expected == objects(assign(topics, {"c": ["u", "t"]}))
+    assert expected == objects(group.assign()) == objects(group.plan())
+    assert expected == objects(found) == objects({member: found.partitions(member) for member in found})
+    assert expected == objects({"b": found.get("b"), "a": found["a"]})
+    added = found.diff(group.plan()).added
+    assert {} != added
+    assert objects(added).items() <= expected.items()
+    assert expected == objects(assign(Topics(topics), {"c": ["u", "t"]}))
+
+
+def test_lists_are_not_shared() -> None:
+    topics = Topics({"t": 2})
+    first = assign(topics, {"a": ["t"]})
+
+    first["a"].clear()
+
+    assert {"a": [("t", 0), ("t", 1)]} == assign(topics, {"a": ["t"]})
+
+
+def test_other_topics_have_objects_of_their_own() -> None:
+    left, right = (assign(Topics({"t": 1}), {"a": ["t"]})["a"][0] for _ in range(2))
+
+    assert left == right
+    assert left is not right
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [2**20 - 1, 2**20, 2**20 + 1],
+        [LARGEST, LARGEST - 1, 0],
+        [0, 2**20, LARGEST],
+        [LARGEST],
+        list(range(2**20 - 2, 2**20 + 3)),
+    ],
+)
+def test_ids_of_every_size_are_shared(ids: list[int]) -> None:
+    topics = Topics({"t": ids})
+    members = {"a": ["t"], "b": ["t"]}
+
+    first, second = assign(topics, members), assign(topics, members)
+
+    assert assign({"t": ids}, members, engine="reference") == first
+    assert objects(first) == objects(second) == objects(plan(topics, members))
+    assert sorted(ids) == [id for partitions in first.values() for _, id in partitions]
+
+
+def test_more_ids_than_are_kept_as_objects_are_shared() -> None:
+    topics, members = Topics({"t": 2**20 + 3}), {"a": ["t"], "b": ["t"]}
+
+    first, second = assign(topics, members), assign(topics, members)
+
+    assert all(left is right for left, right in zip(first["b"], second["b"], strict=True))
+    assert list(range(2**20 + 3)) == [id for partitions in first.values() for _, id in partitions]
+
+
+def test_a_pickled_plan_is_a_plan_without_shared_objects() -> None:
+    topics = Topics({"t": 1})
+    found = plan(topics, {"a": ["t"]})
+
+    assert found == Plan.from_json(found.to_json())
+    assert found["a"][0] is not Plan.from_json(found.to_json())["a"][0]
+
+
+def test_names_are_in_java_order_and_counted() -> None:
+    topics = Topics({"～": 1, "😀": [5, 7], "b": 0, "B": [PartitionInfo(0, ("r",))]})
+
+    assert ("B", "b", "😀", "～") == topics.names
+    assert 4 == len(topics)
+    assert "<Topics: 4 topics, 4 partitions>" == repr(topics)
+    assert not Topics({})
+    assert topics.names == Group(topics, {}).topics == plan(topics, {}).topics
+
+
+def test_racks_are_read_with_the_topics() -> None:
+    partitions = [PartitionInfo(id, (rack,)) for id, rack in enumerate(["r1", "r0", "r0", "r1"])]
+    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
+
+    assert {"a": [("t", 1), ("t", 2)], "b": [("t", 0), ("t", 3)]} == assign(Topics({"t": partitions}), members)
+
+
+def test_the_assignor_behind_the_interface_takes_them_too() -> None:
+    topics = Topics({"t": 2})
+
+    assert {"a": [("t", 0), ("t", 1)]} == RangeAssignor().assign(topics, {"a": ["t"]})
+
+
+def test_the_reference_takes_them_too() -> None:
+    assert {"a": [("t", 0), ("t", 1)]} == assign(Topics({"t": 2}), {"a": ["t"]}, engine="reference")
+
+
+def test_a_check_takes_them_too() -> None:
+    assert not check({"a": [("t", 0), ("t", 1)]}, Topics({"t": 2}), {"a": ["t"]})
+
+
+@pytest.mark.parametrize(
+    ("topics", "error", "message"),
+    [
+        (None, NULL, "partitions_per_topic must be a mapping of topics to partitions, not None"),
+        (["t"], TYPE, "partitions_per_topic must be a mapping of topics to partitions, not list: ['t']"),
+        ({"t": -1}, ARGUMENT, "topic 't': a partition count cannot be negative: -1"),
+        ({"t": [1, 1]}, ARGUMENT, "topic 't': partition 1 is given twice"),
+        ({7: 1}, TYPE, "a topic name must be a str, not int: 7"),
+    ],
+)
+def test_topics_refuse_what_cannot_be_meant(topics: Any, error: type[Exception], message: str) -> None:
+    assert (error, message) == refused_once(lambda: Topics(topics))
+
+
+def test_what_is_changed_later_changes_no_topics() -> None:
+    given = {"t": [0, 1]}
+    topics = Topics(given)
+
+    given["t"].append(2)
+
+    assert 2 == len(assign(topics, {"a": ["t"]})["a"])
+
+
+def test_shared_objects_live_as_long_as_the_topics() -> None:
+    name = "".join(["shared", "-topic"])
+    before = sys.getrefcount(name)
+    topics = Topics({name: 100})
+    assign(topics, {"a": [name]})
+
+    assert before + 100 < sys.getrefcount(name)
+    del topics
+    assert before == sys.getrefcount(name)

@@ -1,0 +1,150 @@
+"""A real coordinator and its model side by side, over heartbeats that no client would send in this order.
+
+With ASSIGNOR_RECORD in the environment many more stories are told, and kept as vectors.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assignor.member import HeartbeatRequest
+from tests.broker import recording
+from tests.broker.at_random import FILE, wander
+from tests.broker.by_hand import HandMember
+from tests.member.simulation.exchange_replay import differences
+from tests.support import vector_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.broker.cluster import Cluster
+    from tests.broker.recording import Recording
+    from tests.broker.story import Story
+
+pytestmark = pytest.mark.broker
+
+SEEDS = range(40 if recording.wanted() else 3)
+STEPS = 120
+LONGER_THAN_TEN_SECONDS = 11_000
+"""Patterns are not looked at again before ten seconds have passed."""
+
+
+@pytest.fixture(scope="module")
+def told() -> Iterator[list[Recording]]:
+    """Takes the stories; they become vectors at the end if that is wanted."""
+    stories: list[Recording] = []
+    yield stories
+    if recording.wanted():
+        recording.write(vector_files.OWN_FOLDER / FILE, stories)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_model_answers_as_the_broker_does(broker: Cluster, told: list[Recording], seed: int) -> None:
+    from tests.broker.story import Story
+
+    with Story(broker, f"at-random-{seed}", "uniform" if seed % 2 else "range", told.append) as story:
+        wander(story, seed, STEPS)
+    assert [] == differences(json.loads(story.recording.line()))
+
+
+@pytest.mark.long
+def test_a_member_that_goes_over_to_a_pattern_of_no_topic_leaves_partitions_behind(
+    broker: Cluster, told: list[Recording]
+) -> None:
+    """The coordinator takes them from the member and keeps them in its target, so nobody has them."""
+    from tests.broker.story import Story
+
+    with Story(broker, "left-behind", "uniform", told.append) as story:
+        story.create_topics(orders=5)
+        a, b = HandMember(story, "a"), HandMember(story, "b")
+        a.join(pattern=story.topic("o.*"))
+        story.wait(100)
+        b.join("orders")
+        _settle(story, a, b)
+        assert [2, 3] == sorted(sum(map(len, member.has().values())) for member in (a, b))
+        had = a.has()
+        nothing = HeartbeatRequest(
+            story.group, "a", a.epoch, subscribed_topic_names=(), subscribed_topic_regex=story.topic("nothing")
+        )
+        assert {} == a.send(nothing).assignment
+        for _ in range(4):
+            story.wait(LONGER_THAN_TEN_SECONDS // 4)
+            _settle(story, a, b)
+        described = story.describe()
+        assert "Stable" == described.state
+        assert had["orders"] == sorted(partition.partition for partition in described.members["a"].target)
+        assert 5 - len(had["orders"]) == len(described.members["b"].assigned)
+        a.leave()
+        _settle(story, b)
+        assert {"orders": [0, 1, 2, 3, 4]} == b.has()
+    assert [] == differences(json.loads(story.recording.line()))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("newcomer", ["a", "c"])
+def test_a_newcomer_with_a_pattern_of_no_topic_takes_part_in_sharing_out(
+    broker: Cluster, told: list[Recording], newcomer: str
+) -> None:
+    """A pattern that is not resolved yet is overlooked when the coordinator asks whether all subscribe alike.
+
+    Then the first member in its table decides which topics there are: all of them, or none.
+    """
+    from tests.broker.story import Story
+
+    with Story(broker, f"overlooked-{newcomer}", "uniform", told.append) as story:
+        story.create_topics(orders=5)
+        b, gone = HandMember(story, "b"), HandMember(story, "d")
+        b.join("orders")
+        gone.join("orders")
+        _settle(story, b, gone)
+        gone.leave()
+        other = HandMember(story, newcomer)
+        other.join(pattern=story.topic("nothing"))
+        for _ in range(4):
+            story.wait(LONGER_THAN_TEN_SECONDS // 4)
+            _settle(story, b, other)
+        described = story.describe()
+        assert "Stable" == described.state
+        assert (0 if newcomer == "a" else 3) == len(described.members["b"].assigned)
+        assert 0 == len(described.members[newcomer].assigned)
+        assert (0 if newcomer == "a" else 2) == len(described.members[newcomer].target)
+        b.leave()
+        other.leave()
+    assert [] == differences(json.loads(story.recording.line()))
+
+
+def test_a_static_member_that_comes_back_has_the_pattern_of_the_one_before_unless_it_says_there_is_none(
+    broker: Cluster, told: list[Recording]
+) -> None:
+    """A field that is not given means "as before", even for a member that joins."""
+    from tests.broker.story import Story
+
+    with Story(broker, "pattern-handed-on", "range", told.append) as story:
+        story.create_topics(orders=2, payments=1)
+        first = HandMember(story, "a", instance_id="one")
+        first.join(pattern=story.topic(".*"))
+        story.wait(100)
+        first.beat()
+        assert {"orders": [0, 1], "payments": [0]} == first.has()
+        first.leave_for_now()
+        second = HandMember(story, "b", instance_id="one")
+        second.join("payments")
+        assert {"orders": [0, 1], "payments": [0]} == second.has()
+        second.leave_for_now()
+        third = HandMember(story, "c", instance_id="one")
+        third.join("payments", pattern="")
+        assert {"payments": [0]} == third.has()
+        third.leave()
+    assert [] == differences(json.loads(story.recording.line()))
+
+
+def _settle(story: Story, *members: HandMember) -> None:
+    """Lets members say what they were given, in turns, a few times."""
+    for _ in range(3):
+        for member in members:
+            member.beat()
+            member.acknowledge()
+    story.wait(1)

@@ -1,0 +1,92 @@
+"""A broker for tests ends with whoever started it, comes back with its data, and says what it lacks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.broker import cluster
+from tests.broker.cluster import BrokerMissingError, Cluster
+from tests.broker.connection import Connection, ConnectionLostError
+
+JAVA = """echo 'openjdk version "17.0.1"'"""
+
+STARTER = """
+import pathlib, sys, time
+from tests.broker.cluster import Cluster
+with Cluster(pathlib.Path(sys.argv[1])) as broker:
+    print(broker.port, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.broker
+def test_a_broker_ends_when_its_starter_is_killed(broker: Cluster, tmp_path: Path) -> None:
+    assert answers(broker.port)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER, tmp_path], stdout=subprocess.PIPE, env=environment
+    ) as starter:
+        assert starter.stdout
+        port = int(starter.stdout.readline())
+        assert answers(port)
+        starter.send_signal(signal.SIGKILL)
+    end = time.monotonic() + 10
+    while answers(port) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not answers(port)
+
+
+def test_where_there_is_no_java_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(BrokerMissingError, match=r"^a broker needs Java 17 or newer by JAVA_HOME or on the PATH"):
+        Cluster(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_there_is_no_maven_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put_on_path(monkeypatch, tmp_path, java=JAVA)
+    with pytest.raises(BrokerMissingError, match=r"^a broker needs Maven \(mvn\) on the PATH"):
+        Cluster(tmp_path)
+    assert not (tmp_path / "jars").exists()
+
+
+def test_what_maven_said_last_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put_on_path(monkeypatch, tmp_path, java=JAVA, mvn="echo trying; echo no such host; echo; exit 1")
+    with pytest.raises(BrokerMissingError, match=r"^Maven could not fetch the jars of a broker: no such host$"):
+        Cluster(tmp_path)
+    assert not (tmp_path / "jars").exists()
+
+
+def test_jars_that_are_there_are_not_fetched_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put_on_path(monkeypatch, tmp_path, java=JAVA, mvn=f"echo asked >>{tmp_path}/asked; /bin/mkdir {tmp_path}/jars")
+    for _ in range(2):
+        Cluster(tmp_path)
+    assert "asked\n" == (tmp_path / "asked").read_text()
+
+
+def put_on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, **scripts: str) -> None:
+    """Put these shell scripts on the PATH and nothing else, and let there be no jars yet."""
+    commands = folder / "bin"
+    commands.mkdir()
+    for name, script in scripts.items():
+        (commands / name).write_text(f"#!/bin/sh\n{script}\n")
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(commands))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(cluster, "JARS", folder / "jars")
+
+
+def answers(port: int) -> bool:
+    try:
+        Connection("127.0.0.1", port).close()
+    except ConnectionLostError:
+        return False
+    return True

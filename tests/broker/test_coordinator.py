@@ -1,0 +1,235 @@
+"""Newly drawn requests of the classic group protocol to real brokers and to our coordinator: every answer is the same.
+
+Each run draws other sequences, and says from which seed. ASSIGNOR_SEED in the environment is the seed to begin with,
+ASSIGNOR_SEQUENCES how many sequences are played; with fewer than usual not every error code is seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assignor.coordinator import Coordinator, CoordinatorConfig
+from assignor.coordinator.requests import VERSIONS
+from tests.broker.admin import Admin
+from tests.broker.classic_comparison import replay
+from tests.broker.classic_connection import Connections
+from tests.broker.classic_counts import Counts, count
+from tests.broker.classic_mistakes import MISTAKES
+from tests.broker.classic_play import Played, Player
+from tests.broker.classic_programs import PROFILES, SCRIPTED, TOPICS, Program, draw
+from tests.broker.classic_shrinking import shrink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from uuid import UUID
+
+    from tests.broker.cluster import Cluster
+
+pytestmark = pytest.mark.broker
+
+LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
+SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
+SEQUENCES = 2_000 if LONG else int(os.environ.get("ASSIGNOR_SEQUENCES", "240"))
+AT_ONCE = 24
+
+BOUNDS = {"min_session_timeout_ms": 100, "max_session_timeout_ms": 600_000}
+PLAIN = CoordinatorConfig(**BOUNDS, initial_rebalance_delay_ms=0)
+SMALL = CoordinatorConfig(**BOUNDS, initial_rebalance_delay_ms=400, group_max_size=3)
+SMALL_SETTINGS = {
+    "group.initial.rebalance.delay.ms": str(SMALL.initial_rebalance_delay_ms),
+    "group.max.size": str(SMALL.group_max_size),
+}
+
+CODES = {
+    "JoinGroup": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "GROUP_MAX_SIZE_REACHED",
+        "INCONSISTENT_GROUP_PROTOCOL",
+        "INVALID_GROUP_ID",
+        "INVALID_SESSION_TIMEOUT",
+        "MEMBER_ID_REQUIRED",
+        "UNKNOWN_MEMBER_ID",
+        "UNKNOWN_SERVER_ERROR",
+    },
+    "SyncGroup": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "ILLEGAL_GENERATION",
+        "INCONSISTENT_GROUP_PROTOCOL",
+        "INVALID_GROUP_ID",
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+    },
+    "Heartbeat": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "ILLEGAL_GENERATION",
+        "INVALID_GROUP_ID",
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+    },
+    "LeaveGroup": {"NONE", "FENCED_INSTANCE_ID", "INVALID_GROUP_ID", "UNKNOWN_MEMBER_ID"},
+    "OffsetCommit": {
+        "NONE",
+        "FENCED_INSTANCE_ID",
+        "GROUP_ID_NOT_FOUND",
+        "ILLEGAL_GENERATION",
+        "OFFSET_METADATA_TOO_LARGE",
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    },
+    "DeleteGroups": {"NONE", "GROUP_ID_NOT_FOUND", "NON_EMPTY_GROUP"},
+    "DescribeGroups": {"NONE", "GROUP_ID_NOT_FOUND"},
+}
+"""What a broker that is neither starting nor stopping can answer to a member, each of which must be seen.
+
+COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR need a coordinator that moves, UNSUPPORTED_VERSION a version that is not
+offered.
+"""
+
+STATES = {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
+
+
+class Run:
+    """All that was played, and how long it took."""
+
+    def __init__(self, played: list[Played], failure: str, seconds: float) -> None:
+        self.played = played
+        self.failure = failure
+        self.seconds = seconds
+        self.counts: Counts = count(played)
+
+
+@pytest.fixture(scope="module")
+def small_broker(tmp_path_factory: pytest.TempPathFactory, broker: Cluster) -> Iterator[Cluster]:
+    """A second broker, with groups of three at most that wait for more members at first."""
+    del broker  # where that one cannot be started, this one cannot, either
+    from tests.broker.cluster import Cluster
+
+    with Cluster(tmp_path_factory.mktemp("small"), SMALL_SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def run(broker: Cluster, small_broker: Cluster) -> Run:
+    """Play everything, once for all tests."""
+    programs = [*SCRIPTED, *(draw(seed) for seed in range(SEED, SEED + SEQUENCES - len(SCRIPTED)))]
+    small = [program for program in programs if is_small(program)]
+    plain = [program for program in programs if not is_small(program)]
+    places = [(broker, PLAIN, plain), (small_broker, SMALL, small)]
+    topic_ids = [prepare(cluster) for cluster, _, _ in places]
+    began = time.monotonic()
+
+    async def play() -> tuple[list[Played], str]:
+        results = await asyncio.gather(
+            *(
+                play_at(cluster, config, ids, chosen)
+                for (cluster, config, chosen), ids in zip(places, topic_ids, strict=True)
+            )
+        )
+        return [each for played, _ in results for each in played], "\n".join(failure for _, failure in results)
+
+    played, failure = asyncio.run(play())
+    return Run(played, failure.strip(), time.monotonic() - began)
+
+
+def test_every_answer_and_every_look_is_the_broker_s(run: Run, record_property: Callable[[str, object], None]) -> None:
+    record_property("seeds", f"{SEED} to {SEED + SEQUENCES - len(SCRIPTED) - 1}")
+    record_property("seconds", round(run.seconds, 1))
+    record_property("counts", str(run.counts))
+    sys.stdout.write(f"\nseeds {SEED} to {SEED + SEQUENCES - len(SCRIPTED) - 1}, {run.seconds:.1f} s\n{run.counts}\n")
+    assert not run.failure, run.failure
+    assert SEQUENCES == run.counts.programs
+    assert run.counts.given_up <= SEQUENCES // 20
+    assert run.counts.repeated.total() <= SEQUENCES
+
+
+def test_every_version_that_the_broker_offers_was_asked(run: Run) -> None:
+    offered = {(kind.__name__.removesuffix("Request"), version) for kind in VERSIONS for version in VERSIONS[kind]}
+    offered |= {("DescribeGroups", version) for version in range(7)}
+    offered |= {("DeleteGroups", version) for version in range(3)}
+    assert offered == set(run.counts.versions)
+
+
+def test_every_error_code_was_answered(run: Run) -> None:
+    missing = {(api, code) for api, codes in CODES.items() for code in codes} - set(run.counts.codes)
+    assert not missing
+
+
+def test_groups_were_seen_in_every_state(run: Run) -> None:
+    assert set(run.counts.states) == STATES
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_coordinator_with_a_wrong_rule_is_noticed(run: Run, monkeypatch: pytest.MonkeyPatch, mistake: str) -> None:
+    recordings = [played.recording for played in run.played if not played.is_spoilt]
+    assert not any(replay(recording) for recording in recordings[:20]), "the right coordinator agrees again"
+    MISTAKES[mistake](monkeypatch)
+    assert any(replay(recording) for recording in recordings)
+
+
+def test_a_program_is_the_same_whenever_it_is_drawn() -> None:
+    assert [draw(seed) for seed in range(30)] == [draw(seed) for seed in range(30)]
+
+
+def is_small(program: Program) -> bool:
+    """Whether a program is played where groups are small: one round of the profiles in four."""
+    return program not in SCRIPTED and program.seed // len(PROFILES) % 4 == 3
+
+
+def prepare(cluster: Cluster) -> dict[str, UUID]:
+    """Create the topics, and wait for the coordinators of all groups."""
+    admin = Admin(cluster.connect())
+    try:
+        ids = admin.create_topics(dict(TOPICS))
+        for number in range(8):
+            admin.await_coordinator(f"classic-{number}")
+    finally:
+        admin.close()
+    return ids
+
+
+async def play_at(
+    cluster: Cluster, config: CoordinatorConfig, topic_ids: Mapping[str, UUID], programs: list[Program]
+) -> tuple[list[Played], str]:
+    """Play programs with a broker, and say what went wrong in the first of those that failed."""
+    async with Connections("127.0.0.1", cluster.port) as connections:
+        player = Player(connections, config, topic_ids, Coordinator, "classic")
+        played = await player.play_all(programs, AT_ONCE)
+        failed = [each for each in played if each.differences and not each.is_spoilt]
+        if not failed:
+            return played, ""
+
+        first = shortest = failed[0]
+
+        async def fails(program: Program) -> bool:
+            nonlocal shortest
+            again = await player.play(program)
+            is_failed = bool(again.differences) and not again.is_spoilt
+            if is_failed:
+                shortest = again
+            return is_failed
+
+        await shrink(first.recording.program, fails)
+        seed = first.recording.program.seed
+        said = f"{len(failed)} of {len(played)} sequences differ, and ASSIGNOR_SEED={seed} plays this one first"
+        return played, f"{said}:\n{told(first)}\nshorter:\n{told(shortest)}"
+
+
+def told(played: Played) -> str:
+    """What was asked and answered, and what is wrong with it."""
+    lines = [str(played.recording.program)]
+    for entry in played.recording.entries:
+        lines.append(f"{entry.number} at {entry.at} ms: {entry.request or 'wait'} (new id {entry.new_id})")
+        lines += [f"    answer to {number}: {answer}" for number, answer in entry.answers.items()]
+        lines.append(f"    {entry.looked.groups[0]}")
+    return "\n".join([*lines, *map(str, played.differences)])

@@ -1,0 +1,394 @@
+"""Members of ours in groups of a real broker: whoever comes and goes, each partition has one owner in the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import confluent_kafka
+import pytest
+from kio.schema.errors import ErrorCode
+
+from assignor.member import MemberState
+from tests.broker import recording
+from tests.broker.by_hand import HandMember
+from tests.broker.life import FILE, Life
+from tests.broker.members import Members, side_by_side
+from tests.support import vector_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.broker.story import Story
+
+pytestmark = pytest.mark.broker
+
+
+@pytest.mark.parametrize("assignor", ["range", "uniform"])
+def test_five_members_share_two_topics(tell: Callable[..., Story], assignor: str) -> None:
+    with tell(f"five-{assignor}", assignor) as story:
+        story.create_topics(orders=7, payments=6)
+        members = Members(story)
+        for name in "abcde":
+            members.join(name, "orders", "payments")
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        shares = [len(client.member.assignment) for client in members.clients.values()]
+        assert ([2, 2, 2, 3, 4] if assignor == "range" else [2, 2, 3, 3, 3]) == sorted(shares)
+        assert {"assigned"} == {kind for client in members.clients.values() for kind, _ in client.calls[:1]}
+
+
+@pytest.mark.parametrize("assignor", ["range", "uniform"])
+def test_members_of_ours_share_with_consumers_of_librdkafka(tell: Callable[..., Story], assignor: str) -> None:
+    with tell(f"mixed-{assignor}", assignor, keep=None) as story:
+        story.create_topics(orders=6, payments=5)
+        members = Members(story)
+        for name in "ab":
+            members.join(name, "orders", "payments")
+        members.settle()
+        try:
+            for _ in range(2):
+                members.others.append(consumer_of_librdkafka(story))
+            members.join("c", "orders", "payments")
+            assert members.settle() == members.view()
+            assert members.partitions() == members.owned()
+            assert 5 == len(members.view())
+            members.others.pop().close()
+            members.clients["a"].leave()
+            assert members.settle() == members.view()
+            assert members.partitions() == members.owned()
+            assert 3 == len(members.view())
+        finally:
+            for other in members.others:
+                other.close()
+
+
+def test_the_life_of_one_beside_another_that_comes_and_goes(tell: Callable[..., Story]) -> None:
+    with tell("life", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        life = Life(story.ids, story.topic(""))
+        one = members.join("one", "orders", life=life)
+        members.settle()
+        other = members.join("other", "orders")
+        members.settle()
+        other.leave()
+        members.settle()
+        one.doubted = True
+        members.meanwhile(lambda: HandMember(story, one.member_id).leave())
+        members.until(lambda: one.calls[-1][0] == "lost")
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        one.leave()
+        members.until(lambda: one.left)
+        states = [entry["state"] for entry in life.entries]
+        assert {state.name for state in MemberState} - {"FATAL", "STALE"} == set(states)
+        assert "UNSUBSCRIBED" == states[-1]
+        if recording.wanted():
+            life.write(vector_files.OWN_FOLDER / FILE)
+
+
+def test_what_a_leaving_member_had_goes_to_the_others(tell: Callable[..., Story]) -> None:
+    with tell("leaving", "range") as story:
+        story.create_topics(orders=6)
+        members = Members(story)
+        a, b, c = (members.join(name, "orders") for name in "abc")
+        members.settle()
+        b.leave()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert {a.member_id, c.member_id} == set(members.view())
+        assert (MemberState.UNSUBSCRIBED, 1, ()) == (b.member.state, b.left, b.member.assignment)
+        assert ["assigned", "revoked"] == [kind for kind, partitions in b.calls if partitions]
+
+
+def test_one_that_left_comes_back(tell: Callable[..., Story]) -> None:
+    with tell("coming-back", "uniform") as story:
+        story.create_topics(orders=4, payments=3)
+        members = Members(story)
+        a, b = members.join("a", "orders"), members.join("b", "orders", "payments")
+        members.settle()
+        b.leave()
+        members.until(lambda: b.left)
+        a.subscribe(story.topic("orders"), story.topic("payments"))
+        members.settle()
+        a.subscribe(story.topic("orders"))
+        b.subscribe(story.topic("payments"))
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert {a.member_id, b.member_id} == set(members.view())
+        assert {story.topic("payments")} == {topic for topic, _ in b.member.assignment}
+
+
+@pytest.mark.parametrize("option", ["heartbeat_while_preparing_to_leave", "heartbeat_while_fenced", "join_at_once"])
+def test_a_member_may_do_as_the_code_of_kafka_does(tell: Callable[..., Story], option: str) -> None:
+    with tell(option.replace("_", "-"), "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        members.join("a", "orders")
+        options: dict[str, Any] = {option: True}
+        b, c = members.join("b", "orders", **options), members.join("c", "orders", **options)
+        members.settle()
+        b.holds_callbacks = True
+        b.leave()
+        c.holds_callbacks = c.doubted = True
+        members.meanwhile(lambda: HandMember(story, c.member_id).leave())
+        members.run(1.2)
+        assert (0, MemberState.PREPARE_LEAVING) == (b.left, b.member.state)
+        assert ("lost", MemberState.FENCED) == (c.calls[-1][0], c.member.state)
+        b.release_callbacks()
+        c.release_callbacks()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert (1, 2) == (b.left, len(members.view()))
+
+
+def test_a_static_member_that_restarts_disturbs_nobody(tell: Callable[..., Story]) -> None:
+    with tell("static-restart", "range") as story:
+        story.create_topics(orders=6)
+        members = Members(story)
+        one, two, other = (
+            members.join("one", "orders", instance_id="1"),
+            members.join("two", "orders", instance_id="2"),
+            members.join("other", "orders"),
+        )
+        before = members.settle()
+        calls = [len(one.calls), len(other.calls)]
+        two.leave()
+        members.until(lambda: two.left)
+        members.run(1)
+        members.kill("two")
+        again = members.join("two again", "orders", instance_id="2")
+        assert members.settle() == members.view()
+        assert before[two.member_id] == members.view()[again.member_id]
+        assert calls == [len(one.calls), len(other.calls)]
+        assert before.items() - members.view().items() == {(two.member_id, before[two.member_id])}
+
+
+def test_an_instance_id_that_is_taken_is_fatal(tell: Callable[..., Story]) -> None:
+    with tell("instance-taken", "range") as story:
+        story.create_topics(orders=3)
+        members = Members(story)
+        members.join("holder", "orders", instance_id="1")
+        before = members.settle()
+        late = members.join("late", "orders", instance_id="1")
+        members.until(lambda: late.errors)
+        assert (MemberState.FATAL, ["UNRELEASED_INSTANCE_ID"]) == (
+            late.member.state,
+            [each.name for each in late.errors],
+        )
+        members.kill("late")
+        assert before == members.settle() == members.view()
+
+
+def test_one_that_falls_silent_is_replaced_and_may_come_back_while_topics_are_taken_in(
+    tell: Callable[..., Story],
+) -> None:
+    with tell("silent", "uniform") as story, tell("topics-to-come", "range") as other_story:
+        story.create_topics(orders=4, payments=4)
+        members = Members(story)
+        _, _, killed, frozen = (members.join(name, "orders", "payments") for name in ("a", "b", "killed", "frozen"))
+        members.settle()
+        members.kill("killed")
+        frozen.freeze()
+        had = frozen.member.assignment
+
+        other_story.create_topics(orders=2)
+        others = Members(other_story)
+        side_by_side(members, others)
+        by_name = others.join("names", "orders", "later")
+        by_pattern = others.join("pattern", pattern=other_story.topic("(orders|origins)"))
+        others.settle()
+        others.meanwhile(lambda: other_story.create_topics(later=2, origins=3))
+        others.until(lambda: other_story.topic("later") in {topic for topic, _ in by_name.member.assignment})
+        others.meanwhile(lambda: other_story.grow_topic("orders", 5))
+        assert others.settle() == others.view()
+        assert others.partitions() == others.owned()
+        assert {"orders", "origins"} == {
+            topic.removeprefix(other_story.topic("")) for topic, _ in by_pattern.member.assignment
+        }
+
+        members.until(lambda: {killed.member_id, frozen.member_id}.isdisjoint(members.coordinator_view()))
+        frozen.thaw()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert 3 == len(members.view())
+        assert ("lost", had) in frozen.calls
+
+
+def test_one_that_somebody_else_says_goodbye_for_joins_again(tell: Callable[..., Story]) -> None:
+    with tell("goodbye-by-another", "range") as story:
+        story.create_topics(orders=6)
+        members = Members(story)
+        a, _ = members.join("a", "orders"), members.join("b", "orders")
+        members.settle()
+        had = a.member.assignment
+        a.doubted = True
+        members.meanwhile(lambda: HandMember(story, a.member_id).leave())
+        members.until(lambda: ("lost", had) in a.calls)
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert 2 == len(members.view())
+
+
+def test_one_whose_epoch_is_not_the_groups_joins_again(tell: Callable[..., Story]) -> None:
+    with tell("double", "range") as story:
+        story.create_topics(orders=6)
+        members = Members(story)
+        a, _ = members.join("a", "orders"), members.join("b", "orders")
+        members.settle()
+        had = a.member.assignment
+        a.doubted = True
+
+        def take_its_place() -> None:
+            double = HandMember(story, a.member_id)
+            double.leave()
+            double.join("orders")
+            double.leave()
+            double.join("orders")
+
+        members.meanwhile(take_its_place)
+        members.until(lambda: ("lost", had) in a.calls)
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert 2 == len(members.view())
+
+
+@pytest.mark.parametrize("in_order", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_nobody_loses_anything_when_the_coordinator_restarts(tell: Callable[..., Story], in_order: bool) -> None:
+    with tell(f"restart-{in_order}", "range", keep=None) as story:
+        story.create_topics(orders=6)
+        members = Members(story)
+        for name in "abc":
+            members.join(name, "orders")
+        before = members.settle()
+        if in_order:
+            story.cluster.stop()
+        else:
+            story.cluster.kill()
+        members.run(1)
+        story.cluster.start()
+        members.run(1)
+        assert before == members.settle() == members.view()
+        assert {"assigned", "revoked"} >= {kind for client in members.clients.values() for kind, _ in client.calls}
+        members.join("d", "orders")
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+
+
+def test_one_that_does_not_poll_leaves_until_it_polls(tell: Callable[..., Story]) -> None:
+    with tell("idle", "uniform") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        busy, idle = members.join("busy", "orders"), members.join("idle", "orders", rebalance_timeout_ms=1500)
+        members.settle()
+        had = idle.member.assignment
+        idle.polls = False
+        members.until(lambda: len(busy.member.assignment) == 4)
+        assert (MemberState.STALE, ("lost", had)) == (idle.member.state, idle.calls[-1])
+        idle.polls = True
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert 2 == len(idle.member.assignment)
+
+
+def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(tell: Callable[..., Story]) -> None:
+    with tell("slow-callback", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        slow = members.join("slow", "orders", rebalance_timeout_ms=2000)
+        members.settle()
+        slow.holds_callbacks = True
+        quick = members.join("quick", "orders")
+        members.until(lambda: slow.calls[-1][0] == "revoked")
+        assert (4, 0) == (len(slow.member.assignment), len(quick.member.assignment))
+        slow.doubted = True
+        members.until(lambda: len(quick.member.assignment) == 4)
+        slow.release_callbacks()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
+
+
+def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(tell: Callable[..., Story]) -> None:
+    with tell("lost-answer", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        slow = members.join("slow", "orders")
+        members.settle()
+        slow.leave()
+        members.until(lambda: slow.left)
+        slow.holds_callbacks = True
+        slow.subscribe(story.topic("orders"))
+        members.until(lambda: slow.member.assignment)
+        quick = members.join("quick", "orders")
+        members.until(lambda: quick.member.state == MemberState.STABLE)
+        slow.loses_answers = 1
+        members.run(1.5)
+        assert (0, 4, 0) == (slow.loses_answers, len(slow.member.assignment), len(quick.member.assignment))
+        slow.release_callbacks()
+        assert members.settle() == members.view()
+        assert members.partitions() == members.owned()
+        assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
+
+
+def test_what_is_given_up_is_committed_first(tell: Callable[..., Story]) -> None:
+    with tell("commits", "range") as story:
+        story.create_topics(orders=4)
+        members = Members(story)
+        a = members.join("a", "orders", auto_commit=True)
+        members.settle()
+        members.run(0.3)
+        b = members.join("b", "orders", auto_commit=True)
+        assert members.settle() == members.view()
+        committed = story.admin.committed(story.group, story.ids, story.counts)
+        assert {*a.member.assignment, *b.member.assignment} == set(committed)
+        assert {partition: a.offsets[partition] for partition in b.member.assignment}.items() <= committed.items()
+        b.leave()
+        assert members.settle() == members.view()
+        assert b.offsets.items() <= story.admin.committed(story.group, story.ids, story.counts).items()
+
+
+def test_one_may_leave_before_it_was_let_in(tell: Callable[..., Story]) -> None:
+    with tell("hasty", "range") as story:
+        story.create_topics(orders=2)
+        members = Members(story)
+        members.join("a", "orders")
+        before = members.settle()
+        hasty = members.join("hasty", "orders")
+        members.until(lambda: hasty.heartbeats)
+        hasty.leave()
+        members.until(lambda: hasty.left)
+        assert (MemberState.UNSUBSCRIBED, ()) == (hasty.member.state, hasty.member.assignment)
+        members.run(1)
+        assert before.keys() == members.settle().keys()
+        assert members.partitions() == members.owned()
+
+
+def test_one_outside_the_group_may_commit(tell: Callable[..., Story]) -> None:
+    with tell("outside", "range") as story:
+        story.create_topics(orders=2)
+        members = Members(story)
+        a = members.join("a", "orders")
+        members.settle()
+        a.offsets = dict.fromkeys(a.member.assignment, 7)
+        a.leave()
+        members.until(lambda: a.left)
+        assert a.member.state.can_commit()
+        who = a.member.commit_identity()
+        offsets = {story.ids[story.topic("orders")]: {0: 7, 1: 7}}
+        assert {ErrorCode.none} == story.admin.commit(story.group, offsets, who.member_id, who.member_epoch)
+        assert {7} == set(story.admin.committed(story.group, story.ids, story.counts).values())
+
+
+def consumer_of_librdkafka(story: Story) -> confluent_kafka.Consumer:
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": story.cluster.address,
+            "group.id": story.group,
+            "group.protocol": "consumer",
+            "group.remote.assignor": story.assignor,
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe([story.topic("orders"), story.topic("payments")])
+    return consumer

@@ -1,0 +1,311 @@
+"""Replays the vectors of the kind `coordinator`: what a real broker answered the members of a group, step by step.
+
+The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are `coordinator_*.jsonl.gz`, a
+trace per line. A trace is one group's life: the broker's settings, the member ids that it made up, and steps: requests
+with their answers, waits, and the group as DescribeGroups showed it. `play` does the steps with a coordinator, in
+virtual time; `differences` compares what came out with what the broker did. Nothing is skipped: an API, a version or a
+field that is not known here is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assignor.coordinator import Coordinator, CoordinatorConfig, Effects
+from tests.coordinator.messages import MESSAGES, Json
+from tests.support.vector_files import of_kind
+
+NOT_COMPARED = {"name", "seed", "profile", "closest_timer_ms"}
+
+_SETTINGS = {"initial_rebalance_delay_ms", "min_session_timeout_ms", "max_session_timeout_ms", "group_max_size"}
+_REQUEST = {"i", "at_ms", "member", "client_id", "api", "version", "request", "response", "released_by"}
+_REQUEST_NOT_COMPARED = {"sent_ms", "answered_at_ms", "answered_after_step"}
+_OBSERVED = {"error_code", "state", "protocol_type", "protocol", "members"}
+
+_GROUP = "group"
+_FAR_AWAY = 10**15
+"""Milliseconds; no trace gets there."""
+
+_TOPICS = {"t0": 2}
+"""What there was on the broker."""
+
+_UUID_LENGTH = 36
+_BY_TIME = {"time": True}
+
+
+class Outcome(NamedTuple):
+    """What came of one entry of a trace; member ids and the group are told by their aliases.
+
+    Attributes:
+        by_time: The answers that came out while the timers ran up to the entry, by the step of their request.
+        by_step: Those that came out while the entry's request was handled.
+        prefixes: Of the member ids that were asked for.
+        observed: The group, where the entry is an observation.
+    """
+
+    by_time: dict[int, Json]
+    by_step: dict[int, Json]
+    prefixes: list[str]
+    observed: Json | None
+
+
+# ---- files
+
+
+def files(place: Path) -> list[Path]:
+    """The files of the kind `coordinator`; none at all is an error."""
+    return of_kind("coordinator", place, ".jsonl.gz")
+
+
+# ---- what our coordinator does
+
+
+RunTimers = Callable[[Coordinator, int], Iterable[Effects]]
+
+
+def run_at_once(coordinator: Coordinator, now: int) -> list[Effects]:
+    """Lets the timers of a coordinator run up to a time, in one call."""
+    return [coordinator.expire(now)]
+
+
+class _MemberIds:
+    """The factory of member ids: gives the one that the broker made up, and notes who is asked for."""
+
+    def __init__(self) -> None:
+        self.next_id: str | None = None
+        self.prefixes: list[str] = []
+
+    def __call__(self, prefix: str) -> str:
+        self.prefixes.append(prefix)
+        return self.next_id or f"{prefix}-unexpected-{len(self.prefixes)}"
+
+
+class Replay:
+    """A coordinator that goes through one trace, entry by entry.
+
+    Args:
+        trace: The trace.
+        coordinator: What makes the coordinator.
+        run_timers: How its timers run up to a time; by default `expire` is called once.
+    """
+
+    def __init__(
+        self,
+        trace: Json,
+        coordinator: Callable[..., Coordinator] = Coordinator,
+        run_timers: RunTimers = run_at_once,
+    ) -> None:
+        self.name = trace["name"]
+        self._ids = {"$group": _GROUP, **trace["ids"]}
+        self._aliases = {real: alias for alias, real in self._ids.items()}
+        self._member_ids = _MemberIds()
+        self._run_timers = run_timers
+        self._waiting: dict[int, Json] = {}
+        self.coordinator = coordinator(
+            CoordinatorConfig(
+                **{name: trace["broker"][name] for name in _SETTINGS},
+                offsets_retention_ms=_FAR_AWAY,
+                offsets_retention_check_interval_ms=_FAR_AWAY,
+            ),
+            partitions_per_topic=_TOPICS,
+            member_ids=self._member_ids,
+        )
+
+    def outcome(self, entry: Json) -> Outcome:
+        """What comes of the next entry."""
+        now = entry["at_ms"]
+        self._member_ids.prefixes, self._member_ids.next_id = [], None
+        by_time: dict[int, Json] = {}
+        by_step: dict[int, Json] = {}
+        for effects in self._run_timers(self.coordinator, now):
+            self._answered(by_time, effects)
+        if "api" in entry:
+            self._member_ids.next_id = self._ids.get(entry.get("generates"))
+            self._waiting[entry["i"]] = entry
+            ask, given = MESSAGES[entry["api"]].ask, self._reals(entry["request"])
+            self._answered(by_step, ask(self.coordinator, given, entry["version"], entry["client_id"], now, entry["i"]))
+        observed = self._observed() if "observe" in entry else None
+        return Outcome(by_time, by_step, self._member_ids.prefixes, observed)
+
+    def _answered(self, answers: dict[int, Json], effects: Effects) -> None:
+        for step, response in effects.answers:
+            entry = self._waiting.pop(step, None) if isinstance(step, int) else None
+            if entry is None:
+                raise AssertionError(f"{self.name}: an answer to nobody who waits: {step!r}: {response}")
+            answers[entry["i"]] = self._shown(MESSAGES[entry["api"]].show(response, entry["request"], entry["version"]))
+
+    def _observed(self) -> Json:
+        found = self.coordinator.describe(_GROUP)
+        members = [
+            {
+                "member_id": member.member_id,
+                "group_instance_id": member.group_instance_id,
+                "client_id": member.client_id,
+                "metadata": member.metadata.hex(),
+                "assignment": member.assignment.hex(),
+            }
+            for member in found.members
+        ]
+        shown: Json = self._shown(
+            {
+                "error_code": 0,
+                "state": found.state.value,
+                "protocol_type": found.protocol_type,
+                "protocol": found.protocol,
+                "members": members,
+            }
+        )
+        return shown
+
+    def _reals(self, value: Any) -> Any:
+        """A request's fields with the real ids."""
+        if isinstance(value, str):
+            return self._ids[value] if value.startswith("$") else value
+        if isinstance(value, dict):
+            return {name: self._reals(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._reals(each) for each in value]
+        return value
+
+    def _shown(self, value: Any) -> Any:
+        """An answer's fields with the aliases."""
+        if isinstance(value, str):
+            return self._aliases.get(value, value)
+        if isinstance(value, dict):
+            return {name: self._shown(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._shown(each) for each in value]
+        return value
+
+
+def play(
+    trace: Json, coordinator: Callable[..., Coordinator] = Coordinator, run_timers: RunTimers = run_at_once
+) -> Iterator[Outcome]:
+    """What comes of each entry of a trace; only what was sent and when counts here, not what the broker answered."""
+    replay = Replay(trace, coordinator, run_timers)
+    for entry in trace["steps"]:
+        try:
+            outcome = replay.outcome(entry)
+        except Exception as error:
+            error.add_note(f"{trace['name']}, step {entry['i']}: {entry}")
+            raise
+        yield outcome
+
+
+# ---- what the broker did
+
+
+def differences(trace: Json, outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """In sentences, wherever an outcome is not the broker's; it goes on as far as it is asked.
+
+    Args:
+        trace: A trace of the right form.
+        outcomes: Of each of its entries.
+    """
+    name, steps = trace["name"], trace["steps"]
+    due: dict[int, set[int]] = {}
+    late = set()
+    for entry in steps:
+        released_by = entry.get("released_by")
+        if released_by == _BY_TIME:
+            late.add(entry["i"])
+        elif released_by is not None:
+            due.setdefault(released_by["step"], set()).add(entry["i"])
+    for number, (entry, outcome) in enumerate(zip(steps, outcomes, strict=True)):
+        where = f"{name}, step {number}"
+        for answers, cause in ((outcome.by_time, _BY_TIME), (outcome.by_step, {"step": number})):
+            for step, response in answers.items():
+                yield from _compare_answer(where, steps[step], response, cause)
+        for step in sorted(due.get(number, set()) - outcome.by_step.keys()):
+            yield f"{where}: step {step} is not answered"
+        late -= outcome.by_time.keys()
+        prefixes = [trace["ids"][entry["generates"]][: -len("-") - _UUID_LENGTH]] if "generates" in entry else []
+        if prefixes != outcome.prefixes:
+            yield f"{where}: prefixes of member ids made up: expected {prefixes}, got {outcome.prefixes}"
+        if outcome.observed is not None:
+            yield from _compare_fields(f"{where}, the group", entry["observe"], outcome.observed)
+    for step in sorted(late):
+        yield f"{name}: step {step} is never answered; expected: by the passing of time"
+
+
+def _compare_answer(where: str, entry: Json, response: Json, cause: Json) -> Iterator[str]:
+    what = f"{where}, the answer to step {entry['i']}"
+    if entry["response"] is None:
+        yield f"{what}: expected: never answered; got {response}"
+    elif entry["released_by"] != cause:
+        yield f"{what}: expected: released by {entry['released_by']}; got {response} by {cause}"
+    else:
+        yield from _compare_fields(what, entry["response"], response)
+
+
+def _compare_fields(where: str, expected: Json, found: Json) -> Iterator[str]:
+    for field in sorted(expected.keys() | found.keys()):
+        if field not in expected or field not in found:
+            yield f"{where}: {field} is {'unexpected' if field in found else 'missing'}"
+        elif expected[field] != found[field] or type(expected[field]) is not type(found[field]):
+            yield f"{where}: {field}: expected {expected[field]!r}, got {found[field]!r}"
+
+
+# ---- the form of a trace
+
+
+def check_form(trace: Json) -> None:
+    """Refuses a trace that has something that is not known here, or lacks something.
+
+    Raises:
+        ValueError: It has, or lacks it.
+    """
+    name = str(trace.get("name"))
+    _fields(name, trace.keys() - (NOT_COMPARED - {"name"}), {"name", "broker", "ids", "steps"})
+    _fields(f"{name}, the broker", trace["broker"].keys() - {"version"}, _SETTINGS)
+    ids, steps = trace["ids"], trace["steps"]
+    if len(set(ids.values())) != len(ids) or not steps:
+        raise ValueError(f"{name}: two aliases of one id, or no steps")
+    now = 0
+    for number, entry in enumerate(steps):
+        where = f"{name}, step {number}"
+        if entry.get("i") != number or not now <= entry.get("at_ms", -1):
+            raise ValueError(f"{where}: out of order")
+        now = entry["at_ms"]
+        if "api" in entry:
+            _check_request(where, entry, ids, len(steps))
+        elif "wait_ms" in entry:
+            _fields(where, entry.keys(), {"i", "at_ms", "wait_ms"})
+            now += entry["wait_ms"]
+        else:
+            _fields(where, entry.keys(), {"i", "at_ms", "observe"})
+
+
+def _check_request(where: str, entry: Json, ids: Json, steps: int) -> None:
+    _fields(where, entry.keys() - _REQUEST_NOT_COMPARED - {"generates"}, _REQUEST)
+    message = MESSAGES.get(entry["api"])
+    if message is None or entry["version"] not in message.versions:
+        raise ValueError(f"{where}: unknown request: {entry['api']!r} of version {entry['version']!r}")
+    _fields(f"{where}, the request", entry["request"].keys(), message.carried(entry["version"]))
+    known = {"$group", *ids}
+    unknown = [text for text in _texts(entry["request"]) if text.startswith("$") and text not in known]
+    generates = entry.get("generates", f"${entry['member']}")
+    if unknown or ("generates" in entry and generates not in ids) or not generates.startswith(f"${entry['member']}"):
+        raise ValueError(f"{where}: unknown aliases: {[*unknown, generates]}")
+    released_by, response = entry["released_by"], entry["response"]
+    if released_by is None or released_by == _BY_TIME:
+        known_release = True
+    else:
+        known_release = released_by.keys() == {"step"} and released_by["step"] in range(entry["i"], steps)
+    if not known_release or (released_by is None) != (response is None):
+        raise ValueError(f"{where}: released by {released_by}, with the answer {response}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
+def _fields(where: str, found: Collection[str], known: Collection[str]) -> None:
+    if set(found) != set(known):
+        raise ValueError(f"{where}: fields unknown or missing: {sorted(set(found) ^ set(known))}")

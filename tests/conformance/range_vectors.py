@@ -1,0 +1,170 @@
+"""Reads the vectors of the kind `range`: what Apache Kafka's own RangeAssignor answered, ready to ask ours.
+
+The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; a file is told by its name:
+
+    range_upstream.json          the cases of Kafka's own unit test, and corner cases beside them
+    range_upstream_bug*          cases in which Kafka's class walks into its own bug (docs/decisions.md)
+    range_*.jsonl.gz             everything else, a case per line
+
+Nothing is skipped: a file, a field or a way in that is not known here is an error.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from assignor import PartitionInfo, Subscription
+from tests.support.vector_files import of_kind
+
+_COMPARED = {"prefer_rack_aware", "via", "linked_subscriptions", "topics", "members", "rack_mode", "expected"}
+_UPSTREAM = {"prefer_rack_aware", "topics", "members", "actual"}
+_NOT_COMPARED = {"name", "tags"}
+_MEMBER = {"member_id", "group_instance_id", "rack", "topics"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question and Kafka's answer.
+
+    Attributes:
+        name: What to call it when it fails.
+        partitions_per_topic: As `assign` takes it: counts where Kafka was asked with counts.
+        subscriptions: As `assign` takes it.
+        prefer_rack_aware: Kafka's test flag.
+        expected: What Kafka's class answered, per member in its order.
+        rack_mode: Whether its rack-aware way was taken, in which every list is sorted.
+        applies: False where the contract differs: a list that is not sorted and is not to be, or an id given twice.
+        phantom: Of a case of the bug: whether Kafka's answer loses partitions.
+        expected_upstream: What Kafka's own unit test asks for.
+        rack_mismatches: How many partitions its unit test allows to be on no rack of their consumer.
+    """
+
+    name: str
+    partitions_per_topic: dict[str, int | list[PartitionInfo]]
+    subscriptions: dict[str, Subscription]
+    prefer_rack_aware: bool
+    expected: dict[str, list[tuple[str, int]]]
+    rack_mode: bool = False
+    applies: bool = True
+    phantom: bool = False
+    expected_upstream: dict[str, list[tuple[str, int]]] | None = None
+    rack_mismatches: int | None = None
+
+
+def files(place: Path) -> list[Path]:
+    """The files of the kind `range`; none at all is an error."""
+    return of_kind("range", place)
+
+
+def is_upstream(path: Path) -> bool:
+    """Whether the file restates Kafka's own unit test."""
+    return path.name == "range_upstream.json"
+
+
+def is_bug(path: Path) -> bool:
+    """Whether the file holds cases of Kafka's own bug."""
+    return path.name.startswith("range_upstream_bug")
+
+
+@cache
+def read(path: Path) -> tuple[Case, ...]:
+    """The cases of a file."""
+    if is_upstream(path):
+        return tuple(_upstream(path))
+    if not path.name.endswith(".jsonl.gz"):
+        raise ValueError(f"{path.name}: not a name that vectors of the kind range have")
+    extra = {"phantom"} if is_bug(path) else set()
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return tuple(_case(json.loads(line), extra) for line in lines)
+
+
+def _case(case: dict[str, Any], extra: set[str]) -> Case:
+    _fields(case, _COMPARED | _NOT_COMPARED | extra, case.get("name"))
+    via, topics = case["via"], case["topics"]
+    if via not in {"cluster", "partitions", "counts"}:
+        raise ValueError(f"{case['name']}: unknown way in: {via!r}")
+    return Case(
+        name=case["name"],
+        partitions_per_topic=_counts(case["name"], topics) if via == "counts" else _partitions(topics),
+        subscriptions=_subscriptions(case["name"], case["members"]),
+        prefer_rack_aware=case["prefer_rack_aware"],
+        expected={member: [(topic, id) for topic, id in partitions] for member, partitions in case["expected"].items()},
+        rack_mode=case["rack_mode"],
+        applies=_applies(topics, sorts=via != "partitions"),
+        phantom=case.get("phantom", False),
+    )
+
+
+def _upstream(path: Path) -> Iterator[Case]:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    _fields(found, {"about", "upstream_tests", "extra"}, path.name)
+    for case in found["upstream_tests"]:
+        fields = _UPSTREAM | {"name", "expected"} | ({"rack_mismatches"} & case.keys())
+        yield _upstream_case(case, fields)
+    for case in found["extra"]:
+        yield _upstream_case(case, _UPSTREAM | {"name", "via_cluster_wrapper", "linked_subscriptions"})
+
+
+def _upstream_case(case: dict[str, Any], fields: set[str]) -> Case:
+    _fields(case, fields, case.get("name"))
+    return Case(
+        name=case["name"],
+        partitions_per_topic=_partitions(case["topics"]),
+        subscriptions=_subscriptions(case["name"], case["members"]),
+        prefer_rack_aware=case["prefer_rack_aware"],
+        expected=_spelled(case["actual"]),
+        applies=_applies(case["topics"], sorts=case.get("via_cluster_wrapper", False)),
+        expected_upstream=_spelled(case["expected"]) if "expected" in case else None,
+        rack_mismatches=case.get("rack_mismatches"),
+    )
+
+
+def _fields(found: dict[str, Any], known: set[str], name: object) -> None:
+    if found.keys() != known:
+        raise ValueError(f"{name}: fields unknown or missing: {sorted(found.keys() ^ known)}")
+
+
+def _partitions(topics: dict[str, Any]) -> dict[str, int | list[PartitionInfo]]:
+    return {topic: [PartitionInfo(id, tuple(racks)) for id, racks in found] for topic, found in topics.items()}
+
+
+def _counts(name: str, topics: dict[str, Any]) -> dict[str, int | list[PartitionInfo]]:
+    for topic, found in topics.items():
+        if found != [[id, []] for id in range(len(found))]:
+            raise ValueError(f"{name}: {topic} cannot be told as a count")
+    return {topic: len(found) for topic, found in topics.items()}
+
+
+def _subscriptions(name: str, members: list[dict[str, Any]]) -> dict[str, Subscription]:
+    subscriptions = {}
+    for member in members:
+        _fields(member, _MEMBER, name)
+        subscriptions[member["member_id"]] = Subscription(
+            member["topics"], group_instance_id=member["group_instance_id"], rack=member["rack"]
+        )
+    if len(subscriptions) != len(members):
+        raise ValueError(f"{name}: a member is given twice")
+    return subscriptions
+
+
+def _applies(topics: dict[str, Any], *, sorts: bool) -> bool:
+    for found in topics.values():
+        ids = [id for id, _ in found]
+        if any(left == right for left, right in itertools.pairwise(sorted(ids))) or (not sorts and ids != sorted(ids)):
+            return False
+    return True
+
+
+def _spelled(assignment: dict[str, list[str]]) -> dict[str, list[tuple[str, int]]]:
+    answer = {}
+    for member, names in assignment.items():
+        split = [name.rpartition("-") for name in names]
+        answer[member] = [(topic, int(id)) for topic, _, id in split]
+    return answer

@@ -1,0 +1,388 @@
+"""Replays the vectors of the kind `subscription_state`: what Kafka's own SubscriptionState did, step by step.
+
+The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are
+`subscription_state_*.jsonl.gz`, a trace per line. A trace is a default strategy, the visible state at the start, and
+steps: an operation, what came of it, and the whole visible state after it. Nothing is skipped: an operation or a field
+that is not known here is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assignor import SubscriptionState, TopicPartition
+from assignor.errors import (
+    AssignorError,
+    IllegalArgumentError,
+    IllegalStateError,
+    NoOffsetForPartitionError,
+    NullArgumentError,
+)
+from assignor.matching import TopicPattern
+from assignor.ordering import java_order
+from assignor.subscription_state import (
+    AutoOffsetResetStrategy,
+    EpochEndOffset,
+    FetchPosition,
+    IsolationLevel,
+    LeaderAndEpoch,
+    Node,
+    SubscriptionPattern,
+)
+from tests.support.vector_files import of_kind
+
+NOT_COMPARED = {"name", "api"}
+
+Json = dict[str, Any]
+
+JAVA_NAMES = {
+    IllegalArgumentError: "IllegalArgumentException",
+    IllegalStateError: "IllegalStateException",
+    NoOffsetForPartitionError: "NoOffsetForPartitionException",
+    NullArgumentError: "NullPointerException",
+}
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A listener that only has a name."""
+
+    name: str
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        """Nothing to do."""
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        """Nothing to do."""
+
+
+class Replay:
+    """A subscription state beside the clock that the operation `tick` moves."""
+
+    def __init__(self, default_strategy: str | None) -> None:
+        self.now = 0
+        self.state = SubscriptionState(default_strategy)
+
+    def outcome(self, name: str, do: Json) -> Json:
+        """What comes of an operation, as the vectors say it."""
+        operation = OPERATIONS.get(do.get("op", ""))
+        if operation is None:
+            raise ValueError(f"{name}: unknown operation: {do.get('op')!r}")
+        given = do.keys() - {"op"}
+        if not operation.needs <= given <= operation.needs | operation.takes:
+            raise ValueError(f"{name}: {do['op']}: fields unknown or missing: {sorted(given ^ operation.needs)}")
+        try:
+            return {"returns": shown(operation.apply(self, do))}
+        except AssignorError as error:
+            message = None if isinstance(error, NullArgumentError) else str(error)
+            return {"raises": [JAVA_NAMES.get(type(error), type(error).__name__), message]}
+
+    def visible(self) -> Json:
+        """Everything that can be seen, and what the vectors saw by reflection."""
+        state = self.state
+        pattern, re2j_pattern = state.subscribed_pattern, state.subscription_pattern()
+        listener = state.rebalance_listener()
+        try:
+            consumed = {
+                tp_name(tp): [found.offset, found.leader_epoch, found.metadata]
+                for tp, found in state.all_consumed().items()
+            }
+        except IllegalArgumentError as error:
+            consumed = {"raises": ["IllegalArgumentException", str(error)]}
+        return {
+            "now": self.now,
+            "type": state.subscription_type.name,
+            "auto_assigned": state.has_auto_assigned_partitions(),
+            "has_pattern": state.has_pattern_subscription(),
+            "nothing": state.has_no_subscription_or_user_assignment(),
+            "pattern": None if pattern is None else pattern.pattern,
+            "re2j_pattern": None if re2j_pattern is None else re2j_pattern.pattern,
+            "listener": listener.name if isinstance(listener, Listener) else None,
+            "assignment_id": state.assignment_id(),
+            "subscription": sorted(state.subscription(), key=java_order),
+            "metadata_topics": sorted(state.metadata_topics(), key=java_order),
+            "assigned": [tp_name(tp) for tp in state.assigned_partitions_list()],
+            "num_assigned": state.num_assigned_partitions(),
+            "fetchable": [tp_name(tp) for tp in state.fetchable_partitions()],
+            "paused": tp_names(state.paused_partitions()),
+            "initializing": tp_names(state.initializing_partitions()),
+            "needing_reset": tp_names(state.partitions_needing_reset(self.now)),
+            "needing_validation": tp_names(state.partitions_needing_validation(self.now)),
+            "all_positions": state.has_all_fetch_positions(),
+            "all_consumed": consumed,
+            "partitions": {tp_name(tp): self._partition(tp) for tp in state.assigned_partitions_list()},
+        }
+
+    def _partition(self, tp: TopicPartition) -> Json:
+        state, hidden = self.state, self.state._states[tp]
+        return {
+            "state": hidden.fetch_state.name,
+            "position": shown(state.position(tp)),
+            "valid": state.has_valid_position(tp),
+            "paused": state.is_paused(tp),
+            "fetchable": state.is_fetchable(tp),
+            "reset_needed": state.is_offset_reset_needed(tp),
+            "strategy": shown(state.reset_strategy(tp)),
+            "pending_revocation": hidden.pending_revocation,
+            "pending_callback": hidden.pending_callback,
+            "retry_at": hidden.retry_at,
+            "high_watermark": hidden.high_watermark,
+            "last_stable": hidden.last_stable,
+            "log_start": hidden.log_start,
+            "replica": hidden.replica,
+            "replica_expires": hidden.replica_expires,
+            "end_requested": state.partition_end_offset_requested(tp),
+        }
+
+
+# ---- what operations are given, and what they give
+
+
+def tp_name(tp: TopicPartition) -> str:
+    """A partition as the vectors name it."""
+    return f"{tp.topic}-{tp.partition}"
+
+
+def tp_names(partitions: Collection[TopicPartition]) -> list[str]:
+    """Partitions that have no order."""
+    return sorted(map(tp_name, partitions), key=java_order)
+
+
+def read_tp(name: str) -> TopicPartition:
+    """The partition of that name; topics may have a `-` in their names."""
+    topic, _, partition = name.rpartition("-")
+    return TopicPartition(topic, int(partition))
+
+
+def read_tps(names: list[str]) -> list[TopicPartition]:
+    """Distinct partitions in order, as Java's LinkedHashSet has them."""
+    return list(dict.fromkeys(map(read_tp, names)))
+
+
+def read_leader(id: int | None, epoch: int | None) -> LeaderAndEpoch:
+    """A leader and its epoch."""
+    return LeaderAndEpoch(None if id is None else Node(id, f"h{id}", 9092), epoch)
+
+
+def read_position(given: list[Any]) -> FetchPosition:
+    """[offset, offset epoch, leader id, leader epoch]."""
+    offset, epoch, leader, leader_epoch = given
+    return FetchPosition(offset, epoch, read_leader(leader, leader_epoch))
+
+
+def shown(value: Any) -> Any:
+    """A value as the vectors have it."""
+    if isinstance(value, FetchPosition):
+        node, epoch = value.current_leader
+        return [value.offset, value.offset_epoch, None if node is None else node.id, epoch]
+    if isinstance(value, AutoOffsetResetStrategy):
+        return value.name
+    return value
+
+
+# ---- the operations
+
+
+class Operation(NamedTuple):
+    """What an operation is, and the fields that it has to have and may have."""
+
+    apply: Callable[[Replay, Json], Any]
+    needs: set[str]
+    takes: set[str] = set()  # noqa: RUF012 - nobody adds to it
+
+
+def _tick(replay: Replay, do: Json) -> None:
+    replay.now += do["ms"]
+
+
+def _subscribe(read: Callable[[Any], Any], field: str, returns: bool) -> Operation:
+    def apply(replay: Replay, do: Json) -> bool | None:
+        name = do.get("listener")
+        changed = replay.state.subscribe(read(do[field]), None if name is None else Listener(name))
+        return changed if returns else None
+
+    return Operation(apply, {field}, {"listener"})
+
+
+def _on_nothing(method: str) -> Operation:
+    return Operation(lambda replay, _: getattr(replay.state, method)(), set())
+
+
+def _on_topics(method: str) -> Operation:
+    return Operation(lambda replay, do: getattr(replay.state, method)(do["topics"]), {"topics"})
+
+
+def _on_topic(method: str) -> Operation:
+    return Operation(lambda replay, do: getattr(replay.state, method)(do["topic"]), {"topic"})
+
+
+def _on_partitions(method: str) -> Operation:
+    return Operation(lambda replay, do: getattr(replay.state, method)(read_tps(do["partitions"])), {"partitions"})
+
+
+def _on_partition(method: str, **fields: Callable[[Any], Any]) -> Operation:
+    def apply(replay: Replay, do: Json) -> Any:
+        return getattr(replay.state, method)(read_tp(do["tp"]), *(read(do[name]) for name, read in fields.items()))
+
+    return Operation(apply, {"tp", *fields})
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _at(at: int) -> Callable[[], int]:
+    return lambda: at
+
+
+def _isolation(name: str) -> IsolationLevel:
+    return IsolationLevel[name.upper()]
+
+
+def _awaiting(replay: Replay, do: Json) -> None:
+    partitions, added = read_tps(do["partitions"]), read_tps(do["added"])
+    replay.state.assign_from_subscribed_awaiting_callback(partitions, added)
+
+
+def _maybe_validate(replay: Replay, do: Json) -> bool:
+    usable = {"new": True, "unknown": True, "old": False}[do["api"]]
+    leader = read_leader(*do["leader"])
+    return replay.state.maybe_validate_position_for_current_leader(usable, read_tp(do["tp"]), leader)
+
+
+def _maybe_complete(replay: Replay, do: Json) -> Json | None:
+    end = EpochEndOffset(do["end_epoch"], do["end_offset"])
+    found = replay.state.maybe_complete_validation(read_tp(do["tp"]), read_position(do["position"]), end)
+    if found is None:
+        return None
+    divergent = found.divergent_offset
+    return {
+        "tp": tp_name(found.topic_partition),
+        "position": shown(found.fetch_position),
+        "divergent": None if divergent is None else [divergent.offset, divergent.leader_epoch],
+    }
+
+
+def _request_reset(replay: Replay, do: Json) -> None:
+    given = [do["strategy"]] if "strategy" in do else []
+    replay.state.request_offset_reset(read_tp(do["tp"]), *given)
+
+
+def _request_reset_many(replay: Replay, do: Json) -> None:
+    replay.state.request_offset_reset(read_tps(do["partitions"]), do["strategy"])
+
+
+def _reset_initializing(replay: Replay, do: Json) -> None:
+    given = [set(read_tps(do["only"])).__contains__] if "only" in do else []
+    replay.state.reset_initializing_positions(*given)
+
+
+def _retry(method: str) -> Operation:
+    def apply(replay: Replay, do: Json) -> None:
+        getattr(replay.state, method)(read_tps(do["partitions"]), do["at"])
+
+    return Operation(apply, {"partitions", "at"})
+
+
+OPERATIONS = {
+    "tick": Operation(_tick, {"ms"}),
+    "subscribe_topics": _subscribe(set, "topics", returns=True),
+    "subscribe_pattern": _subscribe(TopicPattern, "pattern", returns=False),
+    "subscribe_re2j": _subscribe(SubscriptionPattern, "pattern", returns=False),
+    "subscribe_share": _on_topics("subscribe_to_share_group"),
+    "subscribe_from_pattern": _on_topics("subscribe_from_pattern"),
+    "group_subscribe": _on_topics("group_subscribe"),
+    "reset_group_subscription": _on_nothing("reset_group_subscription"),
+    "assign_from_user": _on_partitions("assign_from_user"),
+    "check_assignment": _on_partitions("check_assignment_matched_subscription"),
+    "assign_from_subscribed": _on_partitions("assign_from_subscribed"),
+    "assign_from_subscribed_awaiting": Operation(_awaiting, {"partitions", "added"}),
+    "enable_awaiting": _on_partitions("enable_partitions_awaiting_callback"),
+    "unsubscribe": _on_nothing("unsubscribe"),
+    "matches_pattern": _on_topic("matches_subscribed_pattern"),
+    "needs_metadata": _on_topic("needs_metadata"),
+    "seek": _on_partition("seek", offset=_same),
+    "seek_validated": _on_partition("seek_validated", position=read_position),
+    "seek_unvalidated": _on_partition("seek_unvalidated", position=read_position),
+    "maybe_seek_unvalidated": _on_partition("maybe_seek_unvalidated", position=read_position, strategy=_same),
+    "set_position": _on_partition("position", position=read_position),
+    "get_position": _on_partition("position"),
+    "position_or_null": _on_partition("position_or_null"),
+    "valid_position": _on_partition("valid_position"),
+    "maybe_validate_position": Operation(_maybe_validate, {"tp", "leader", "api"}),
+    "maybe_complete_validation": Operation(_maybe_complete, {"tp", "position", "end_offset", "end_epoch"}),
+    "complete_validation": _on_partition("complete_validation"),
+    "awaiting_validation": _on_partition("awaiting_validation"),
+    "lag": _on_partition("partition_lag", isolation=_isolation),
+    "end_offset": _on_partition("partition_end_offset", isolation=_isolation),
+    "request_end_offset": _on_partition("request_partition_end_offset"),
+    "end_offset_requested": _on_partition("partition_end_offset_requested"),
+    "maybe_clear_end_offset_requested": _on_partition("maybe_clear_partition_end_offset_requested"),
+    "lead": _on_partition("partition_lead"),
+    "update_high_watermark": _on_partition("update_high_watermark", offset=_same),
+    "update_last_stable": _on_partition("update_last_stable_offset", offset=_same),
+    "try_high_watermark": _on_partition("try_updating_high_watermark", offset=_same),
+    "try_last_stable": _on_partition("try_updating_last_stable_offset", offset=_same),
+    "try_log_start": _on_partition("try_updating_log_start_offset", offset=_same),
+    "update_replica": _on_partition("update_preferred_read_replica", replica=_same, expires=_at),
+    "try_replica": _on_partition("try_updating_preferred_read_replica", replica=_same, expires=_at),
+    "get_replica": Operation(
+        lambda replay, do: replay.state.preferred_read_replica(read_tp(do["tp"]), replay.now), {"tp"}
+    ),
+    "clear_replica": _on_partition("clear_preferred_read_replica"),
+    "request_reset": Operation(_request_reset, {"tp"}, {"strategy"}),
+    "request_reset_many": Operation(_request_reset_many, {"partitions", "strategy"}),
+    "request_reset_if_assigned": _on_partition("request_offset_reset_if_partition_assigned"),
+    "set_next_retry": _retry("set_next_allowed_retry"),
+    "request_failed": _retry("request_failed"),
+    "is_reset_needed": _on_partition("is_offset_reset_needed"),
+    "reset_strategy": _on_partition("reset_strategy"),
+    "reset_initializing": Operation(_reset_initializing, set(), {"only"}),
+    "pause": _on_partition("pause"),
+    "resume": _on_partition("resume"),
+    "is_paused": _on_partition("is_paused"),
+    "is_fetchable": _on_partition("is_fetchable"),
+    "is_assigned": _on_partition("is_assigned"),
+    "has_valid_position": _on_partition("has_valid_position"),
+    "mark_pending_revocation": _on_partitions("mark_pending_revocation"),
+    "move_to_end": _on_partition("move_partition_to_end"),
+    "has_default_policy": _on_nothing("has_default_offset_reset_policy"),
+}
+"""By the name that the vectors have for it."""
+
+
+# ---- files and traces
+
+
+def files(place: Path) -> list[Path]:
+    """The files of the kind `subscription_state`; none at all is an error."""
+    return of_kind("subscription_state", place, ".jsonl.gz")
+
+
+def compare(trace: Json) -> int:
+    """Fails unless every outcome and every state is Kafka's; gives how many steps there are."""
+    name = trace.get("name")
+    _fields(name, trace.keys() - NOT_COMPARED, {"default_strategy", "start", "steps"})
+    replay = Replay(trace["default_strategy"])
+    _same_state(f"{name}, at the start", trace["start"], replay.visible())
+    for number, step in enumerate(trace["steps"]):
+        where = f"{name}, step {number}, {step.get('do')}"
+        outcome = "raises" if "raises" in step else "returns"
+        _fields(where, step.keys(), {"do", outcome, "state"})
+        assert {outcome: step[outcome]} == replay.outcome(where, step["do"]), where
+        _same_state(where, step["state"], replay.visible())
+    return len(trace["steps"])
+
+
+def _same_state(where: str, expected: Json, visible: Json) -> None:
+    _fields(where, expected.keys(), visible.keys())
+    for field, value in expected.items():
+        assert value == visible[field], f"{where}: {field}"
+
+
+def _fields(where: str | None, found: Collection[str], known: Collection[str]) -> None:
+    if set(found) != set(known):
+        raise ValueError(f"{where}: fields unknown or missing: {sorted(set(found) ^ set(known))}")

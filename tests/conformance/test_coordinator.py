@@ -1,0 +1,238 @@
+"""Every trace of a real broker's classic groups, replayed on ours: all answers and observations have to be equal.
+
+`pytest tests -m conformance -k coordinator` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS`
+names. Each answer has to come out while the step that released it is handled, or while time passes.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import gzip
+import json
+import operator
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conformance import coordinator_vectors as vectors
+from tests.conformance.coordinator_vectors import Outcome
+from tests.coordinator.messages import MESSAGES
+from tests.support import vector_files
+from tests.support.vector_files import OWN_FOLDER, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from assignor.coordinator import Coordinator, Effects
+    from tests.conformance.coordinator_vectors import RunTimers
+    from tests.coordinator.messages import Json
+
+pytestmark = pytest.mark.conformance
+
+OWN_COUNTS = {
+    "traces": 494,
+    "requests": 8652,
+    "answered by a step": 7808,
+    "answered by time": 425,
+    "waits": 1468,
+    "observations": 10120,
+    "member ids": 2485,
+}
+
+
+def compare_all(folder: Path, run_timers: RunTimers = vectors.run_at_once) -> tuple[Counter[str], list[str]]:
+    """How much there is in a folder, and where each trace that does not replay differs first."""
+    counts: Counter[str] = Counter()
+    differences = []
+    for path in vectors.files(folder):
+        for trace in read(path):
+            vectors.check_form(trace)
+            outcomes = list(vectors.play(trace, run_timers=run_timers))
+            counts.update(counted(trace, outcomes))
+            differences += list(vectors.differences(trace, outcomes))[:1]
+    return counts, differences
+
+
+def counted(trace: Json, outcomes: list[Outcome]) -> dict[str, int]:
+    """How much of each kind a trace has, and our coordinator did."""
+    return {
+        "traces": 1,
+        "requests": sum("api" in entry for entry in trace["steps"]),
+        "answered by a step": sum(len(outcome.by_step) for outcome in outcomes),
+        "answered by time": sum(len(outcome.by_time) for outcome in outcomes),
+        "waits": sum("wait_ms" in entry for entry in trace["steps"]),
+        "observations": sum(outcome.observed is not None for outcome in outcomes),
+        "member ids": sum(len(outcome.prefixes) for outcome in outcomes),
+    }
+
+
+def run_by_deadlines(coordinator: Coordinator, now: int) -> Iterator[Effects]:
+    """Lets the timers run one at a time, when the coordinator says that one is due."""
+    while (deadline := coordinator.next_deadline()) is not None and deadline <= now:
+        yield coordinator.expire(deadline)
+
+
+def run_deadlines_and_ask_again(coordinator: Coordinator, now: int) -> Iterator[Effects]:
+    """Asks at each deadline, and at each time just before and after one, where nothing may happen."""
+    while (deadline := coordinator.next_deadline()) is not None and deadline <= now:
+        early = coordinator.expire(deadline - 1)
+        assert (deadline, ()) == (early.next_deadline, early.answers)
+        yield coordinator.expire(deadline)
+        again = coordinator.expire(deadline)
+        assert () == again.answers
+    yield coordinator.expire(now)
+
+
+def test_coordinator_traces_are_answered_as_the_broker_answered_them() -> None:
+    counts, differences = compare_all(vector_files.folder())
+
+    assert [] == differences
+    assert counts["requests"] > 0
+    if vector_files.folder() == OWN_FOLDER:
+        assert OWN_COUNTS == counts
+
+
+@pytest.mark.parametrize("run_timers", [run_by_deadlines, run_deadlines_and_ask_again])
+def test_coordinator_traces_are_the_same_when_time_passes_from_deadline_to_deadline(run_timers: RunTimers) -> None:
+    counts, differences = compare_all(vector_files.folder(), run_timers)
+
+    assert [] == differences
+    assert counts["requests"] > 0
+
+
+def test_coordinator_traces_of_our_own_folder_have_every_api_and_version() -> None:
+    seen = {(entry["api"], entry["version"]) for trace in own() for entry in trace["steps"] if "api" in entry}
+
+    everything = {(api, version) for api, message in MESSAGES.items() for version in message.versions}
+    assert {("DeleteGroups", 0), ("DeleteGroups", 1)} == everything - seen
+    assert seen <= everything
+
+
+# ---- files and their form
+
+
+def stored(folder: Path, *traces: Json) -> Path:
+    """A folder with these traces."""
+    with gzip.open(folder / "coordinator_copy.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(trace) + "\n" for trace in traces)
+    return folder
+
+
+@functools.cache
+def own() -> list[Json]:
+    """The traces of our own folder."""
+    (path,) = vectors.files(OWN_FOLDER)
+    return list(read(path))
+
+
+def long_trace() -> Json:
+    """A copy of one of them in which much happens."""
+    return copy.deepcopy(max(own(), key=lambda trace: len(trace["ids"])))
+
+
+def first(trace: Json, api: str) -> Json:
+    """The first request of that kind; with an answer."""
+    entry: Json = next(entry for entry in trace["steps"] if entry.get("api") == api and entry["response"])
+    return entry
+
+
+def test_coordinator_an_unchanged_copy_passes(tmp_path: Path) -> None:
+    trace = long_trace()
+
+    counts, differences = compare_all(stored(tmp_path, trace))
+
+    assert (1, []) == (counts["traces"], differences)
+
+
+def test_coordinator_a_changed_copy_is_named(tmp_path: Path) -> None:
+    trace = long_trace()
+    step = first(trace, "SyncGroup")
+    step["response"]["error_code"] += 1
+
+    _, (difference,) = compare_all(stored(tmp_path, trace, long_trace()))
+
+    assert difference.startswith(f"{trace['name']}, step {step['released_by']['step']}, the answer to step {step['i']}")
+    assert ": error_code: expected" in difference
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(lambda trace: first(trace, "JoinGroup").update(api="Guess"), id="an unknown API"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").pop("api"), id="no API"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").update(version=10), id="an unknown version"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").update(surprise=1), id="an unknown field of a step"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").pop("released_by"), id="a missing field of a step"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").update(released_by={"luck": 1}), id="an unknown release"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").update(generates="$z"), id="an unknown alias made up"),
+        pytest.param(lambda trace: first(trace, "SyncGroup")["request"].update(member_id="$z"), id="an unknown alias"),
+        pytest.param(lambda trace: first(trace, "SyncGroup")["request"].update(surprise=1), id="an unknown field"),
+        pytest.param(lambda trace: first(trace, "SyncGroup")["request"].pop("member_id"), id="a missing field"),
+        pytest.param(lambda trace: trace["steps"][1].update(surprise=1), id="an unknown field of an observation"),
+        pytest.param(lambda trace: trace["steps"][1].pop("observe"), id="an entry of no kind"),
+        pytest.param(lambda trace: trace["broker"].update(surprise=1), id="an unknown setting"),
+        pytest.param(lambda trace: trace["broker"].pop("group_max_size"), id="a missing setting"),
+        pytest.param(lambda trace: trace["ids"].update({"$z": next(iter(trace["ids"].values()))}), id="an id twice"),
+        pytest.param(lambda trace: trace.update(surprise=1), id="an unknown field of a trace"),
+        pytest.param(lambda trace: trace.pop("broker"), id="no broker"),
+        pytest.param(lambda trace: trace["steps"].clear(), id="no steps"),
+        pytest.param(lambda trace: trace["steps"].reverse(), id="another order"),
+        pytest.param(lambda trace: trace["steps"][-1].update(at_ms=0), id="another time"),
+    ],
+)
+def test_coordinator_what_is_not_known_is_an_error(mutate: Callable[[Json], object], tmp_path: Path) -> None:
+    trace = long_trace()
+    mutate(trace)
+
+    with pytest.raises(ValueError, match=trace["name"]):
+        compare_all(stored(tmp_path, trace))
+
+
+@pytest.mark.parametrize(
+    ("api", "way"),
+    [
+        ("JoinGroup", ["protocols", 0]),
+        ("JoinGroup", ["protocols", 0, "metadata"]),
+        ("SyncGroup", ["assignments", 0]),
+        ("LeaveGroup", ["members", 0]),
+        ("OffsetCommit", ["topics", 0]),
+        ("OffsetCommit", ["topics", 0, "partitions", 0]),
+    ],
+)
+def test_coordinator_an_unknown_field_within_a_request_is_an_error(
+    api: str, way: list[str | int], tmp_path: Path
+) -> None:
+    for trace in own():
+        for entry in trace["steps"]:
+            if entry.get("api") == api and entry["request"].get(way[0]):
+                mutated = copy.deepcopy(trace)
+                request = mutated["steps"][entry["i"]]["request"]
+                functools.reduce(operator.getitem, way, request).update(surprise=1)
+                with pytest.raises(ValueError, match="surprise"):
+                    compare_all(stored(tmp_path, mutated))
+                return
+    raise AssertionError(f"no {api}")
+
+
+def test_coordinator_what_is_not_compared_may_be_anything(tmp_path: Path) -> None:
+    trace = long_trace() | dict.fromkeys(vectors.NOT_COMPARED, "anything")
+    for entry in trace["steps"]:
+        if "api" in entry:
+            entry |= dict.fromkeys(["sent_ms", "answered_at_ms", "answered_after_step"], "anything")
+
+    assert [] == compare_all(stored(tmp_path, trace))[1]
+
+
+def test_coordinator_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"coordinator_copy\.jsonl\.gz is empty"):
+        compare_all(stored(tmp_path))
+
+
+def test_coordinator_a_folder_without_the_kind_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "wire_visible.jsonl.gz").touch()
+
+    with pytest.raises(FileNotFoundError, match="no vectors of the kind coordinator"):
+        vectors.files(tmp_path)

@@ -1,0 +1,226 @@
+"""Every pattern that a dialect's own engine was asked about, asked of both engines: 100 % have to be equal.
+
+`pytest tests -m conformance -k patterns` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
+Which names match is compared, and of a failure that it is an `InvalidPatternError`. What the dialect accepts and we
+refuse for a reviewed reason is counted: of the visible vectors there is none.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor import match_topics
+from assignor.errors import InvalidPatternError, UnsupportedPatternError
+from tests.conformance import pattern_vectors
+from tests.conformance.pattern_vectors import Case
+from tests.support import vector_files
+from tests.support.vector_files import OWN_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assignor._engine import Engine
+
+pytestmark = pytest.mark.conformance
+
+File = dict[str, Any]
+
+TOO_LARGE = ("groups within each other", "parts in all", "a high count of", "so many repetitions")
+
+REVIEWED = {
+    "java": (
+        *TOO_LARGE,
+        "the name of a character outside of ASCII",
+        "a back-reference to a group that may have been taken on a way that failed",
+        "a look-behind that is longer than its maximum length in Java",
+        "a construct at which Java itself fails while it matches",
+    ),
+    "re2j": (*TOO_LARGE, "a letter from U+1C80 to U+1C88 without its case"),
+    "librdkafka": (
+        *TOO_LARGE,
+        "a repetition in which a place follows another one or not",
+        "a back-reference that glibc may get wrong",
+    ),
+    "python": (
+        *TOO_LARGE,
+        "a character name beyond ASCII",
+        "a group name beyond ASCII",
+        "a condition on a group within itself",
+        "a reference into a possessive repetition",
+    ),
+}
+"""The constructs that may be refused, by dialect: those of docs/matching.md, in words of their errors."""
+
+
+def answer(case: Case, engine: Engine) -> tuple[str, ...] | UnsupportedPatternError | None:
+    """The topics that match; None where the dialect refuses the pattern, an error where only we do."""
+    try:
+        found = match_topics(case.pattern, case.topics, dialect=case.dialect, include_internal=True, engine=engine)
+    except InvalidPatternError:
+        return None
+    except UnsupportedPatternError as error:
+        return error
+    return tuple(found)
+
+
+def compare_all(folder: Path, engine: Engine) -> tuple[int, list[str]]:
+    """Fails unless every answer is the dialect's; gives how many there are, and those that we refuse, for a reason."""
+    cases = [case for path in pattern_vectors.files(folder) for case in pattern_vectors.read(path)]
+    refused = []
+    for case in cases:
+        found = answer(case, engine)
+        if isinstance(found, UnsupportedPatternError):
+            reviewed = any(words in found.construct for words in REVIEWED[case.dialect])
+            assert reviewed, f"{case.name}: {found}"
+            refused.append(case.name)
+        else:
+            assert case.matches == found, case.name
+    return len(cases), refused
+
+
+def test_patterns_match_what_they_match_in_their_own_dialect(engine: Engine) -> None:
+    folder = vector_files.folder()
+
+    count, refused = compare_all(folder, engine)
+
+    assert count > 0
+    if folder == OWN_FOLDER:
+        assert Counter(java=24, python_match=1) == Counter(name.rpartition(", ")[2] for name in refused)
+
+
+def test_patterns_that_may_be_refused_are_told_in_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "matching.md").read_text(encoding="utf-8")
+
+    for dialect, constructs in REVIEWED.items():
+        assert len(constructs) - len(TOO_LARGE) + 1 <= 5, dialect
+        assert [] == [words for words in constructs if words not in page]
+
+
+# ---- that the comparison can fail
+
+
+def own_file() -> File:
+    """The visible vectors as they are."""
+    with gzip.open(OWN_FOLDER / "patterns_visible.json.gz", "rt", encoding="utf-8") as file:
+        found: File = json.load(file)
+    return found
+
+
+OWN_FILE = own_file()
+
+
+def first(field: str, *, fails: bool = False) -> dict[str, Any]:
+    """The first pattern with such an answer, alone in a file; one that matches does not match everything."""
+    for entry in OWN_FILE["patterns"]:
+        found = entry[field]
+        if ("error" in found) == fails and (fails or 0 < len(found["matches"]) < len(OWN_FILE["topics"])):
+            return {"topics": OWN_FILE["topics"], "patterns": [copy.deepcopy(entry)]}
+    raise LookupError((field, fails))
+
+
+def stored(folder: Path, file: File) -> Path:
+    """A folder with these vectors."""
+    with gzip.open(folder / "patterns_copy.json.gz", "wt", encoding="utf-8") as copied:
+        json.dump(file, copied)
+    return folder
+
+
+def loses_a_match(field: str) -> Callable[[dict[str, Any]], object]:
+    return lambda entry: entry[field]["matches"].pop()
+
+
+def gains_a_match(field: str) -> Callable[[dict[str, Any]], object]:
+    def change(entry: dict[str, Any]) -> None:
+        matches = entry[field]["matches"]
+        matches.append(next(topic for topic in OWN_FILE["topics"] if topic not in matches))
+
+    return change
+
+
+def fails(field: str) -> Callable[[dict[str, Any]], object]:
+    return lambda entry: entry.update({field: {"error": "refused", "exception": "PatternSyntaxException"}})
+
+
+def succeeds(field: str) -> Callable[[dict[str, Any]], object]:
+    return lambda entry: entry.update({field: {"matches": []}})
+
+
+MUTATIONS = [
+    *(
+        pytest.param(first(field), change(field), id=f"{field} {change.__name__}")
+        for field in ("java", "re2j", "python_match")
+        for change in (loses_a_match, gains_a_match, fails)
+    ),
+    *(
+        pytest.param(first(field, fails=True), succeeds(field), id=f"{field} succeeds")
+        for field in ("java", "re2j", "python_match")
+    ),
+    pytest.param(first("java"), lambda entry: entry.update(surprise=1), id="an unknown field"),
+    pytest.param(first("java"), lambda entry: entry["java"].update(surprise=1), id="an unknown field of an answer"),
+    pytest.param(first("java"), lambda entry: entry.pop("pattern"), id="a missing pattern"),
+    pytest.param(first("java"), lambda entry: entry["java"].pop("matches"), id="a missing answer"),
+    pytest.param(
+        first("java"), lambda entry: entry["java"]["matches"].append("no-such"), id="a match that is no topic"
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "mutate"), MUTATIONS)
+def test_patterns_a_mutated_copy_of_the_vectors_is_noticed(
+    file: File, mutate: Callable[[dict[str, Any]], object], engine: Engine, tmp_path: Path
+) -> None:
+    changed = copy.deepcopy(file)
+    mutate(changed["patterns"][0])
+
+    with pytest.raises((AssertionError, ValueError), match=r"v\d\d\d"):
+        compare_all(stored(tmp_path, changed), engine)
+
+
+def test_patterns_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_path: Path) -> None:
+    assert (3 * len(OWN_FILE["patterns"]), []) == compare_all(stored(tmp_path, OWN_FILE), engine)
+
+
+def test_patterns_of_our_own_folder_are_all_there() -> None:
+    counts = Counter(
+        (path.name.split(".")[0], case.dialect, case.matches is None)
+        for path in pattern_vectors.files(OWN_FOLDER)
+        for case in pattern_vectors.read(path)
+    )
+
+    assert {
+        ("patterns_java", "java", False): 668,
+        ("patterns_java", "java", True): 311,
+        ("patterns_librdkafka", "librdkafka", False): 516,
+        ("patterns_librdkafka", "librdkafka", True): 184,
+        ("patterns_python", "python", False): 465,
+        ("patterns_python", "python", True): 335,
+        ("patterns_re2j", "re2j", False): 488,
+        ("patterns_re2j", "re2j", True): 212,
+        ("patterns_visible", "java", False): 190,
+        ("patterns_visible", "java", True): 23,
+        ("patterns_visible", "python", False): 164,
+        ("patterns_visible", "python", True): 49,
+        ("patterns_visible", "re2j", False): 164,
+        ("patterns_visible", "re2j", True): 49,
+    } == counts
+
+
+def test_patterns_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    stored(tmp_path, {"topics": ["a"], "patterns": []})
+
+    with pytest.raises(ValueError, match=r"patterns_copy\.json\.gz is empty"):
+        pattern_vectors.read(pattern_vectors.files(tmp_path)[0])
+
+
+def test_patterns_a_folder_without_the_kind_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "other_visible.json.gz").touch()
+
+    with pytest.raises(FileNotFoundError, match="no vectors of the kind patterns"):
+        pattern_vectors.files(tmp_path)

@@ -1,0 +1,190 @@
+"""Every trace of Kafka's own SubscriptionState, replayed on ours: 100 % of outcomes and states have to be equal.
+
+`pytest tests -m conformance -k subscription_state` runs this, on `tests/vectors` or on the folder that
+`ASSIGNOR_VECTORS` names. After each operation everything that can be seen of the state is compared; of a failure, class
+and message.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance import subscription_state_vectors as vectors
+from tests.conformance.subscription_state_vectors import OPERATIONS, Json
+from tests.support import vector_files
+from tests.support.vector_files import OWN_FOLDER, read
+
+pytestmark = pytest.mark.conformance
+
+
+def compare_all(folder: Path) -> Counter[str]:
+    """Fails unless every outcome and every state is Kafka's; gives how many traces and steps there are."""
+    counts: Counter[str] = Counter()
+    for path in vectors.files(folder):
+        for trace in read(path):
+            counts["traces"] += 1
+            counts["steps"] += vectors.compare(trace)
+    return counts
+
+
+def test_subscription_state_traces_are_answered_as_kafka_answered_them() -> None:
+    counts = compare_all(vector_files.folder())
+
+    assert counts["steps"] > 0
+    if vector_files.folder() == OWN_FOLDER:
+        assert {"traces": 1000, "steps": 25175} == counts
+
+
+def test_subscription_state_traces_of_our_own_folder_have_every_operation() -> None:
+    (path,) = vectors.files(OWN_FOLDER)
+    seen = Counter(step["do"]["op"] for trace in read(path) for step in trace["steps"])
+
+    assert OPERATIONS.keys() == seen.keys()
+    assert min(seen.values()) >= 28
+
+
+# ---- that the comparison can fail
+
+
+def long_trace() -> Json:
+    """A trace of our own folder in which much happens."""
+    (path,) = vectors.files(OWN_FOLDER)
+    return max(read(path), key=lambda trace: len(trace["steps"][-1]["state"]["partitions"]))
+
+
+TRACE = long_trace()
+LAST = len(TRACE["steps"]) - 1
+VISIBLE = TRACE["steps"][LAST]["state"]
+PARTITION = next(iter(VISIBLE["partitions"]))
+
+
+def other(value: Any) -> Any:
+    """A value that is not this one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, list):
+        return [*value, "other"]
+    if isinstance(value, dict):
+        return {**value, "other": 1}
+    return "other"
+
+
+def stored(folder: Path, *traces: Json) -> Path:
+    """A folder with these traces."""
+    with gzip.open(folder / "subscription_state_copy.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(trace) + "\n" for trace in traces)
+    return folder
+
+
+def assert_noticed(folder: Path, mutate: Callable[[Json], object]) -> None:
+    """Fails unless a copy of the trace that was changed like this is refused, by its name."""
+    trace = copy.deepcopy(TRACE)
+    mutate(trace)
+    with pytest.raises((AssertionError, ValueError), match=TRACE["name"]):
+        compare_all(stored(folder, trace))
+
+
+def test_subscription_state_an_unchanged_copy_passes(tmp_path: Path) -> None:
+    assert {"traces": 1, "steps": LAST + 1} == compare_all(stored(tmp_path, TRACE))
+
+
+@pytest.mark.parametrize("step", ["start", 0, LAST])
+@pytest.mark.parametrize("field", VISIBLE)
+def test_subscription_state_every_visible_field_counts(field: str, step: str | int, tmp_path: Path) -> None:
+    def mutate(trace: Json) -> None:
+        state = trace["start"] if isinstance(step, str) else trace["steps"][step]["state"]
+        state[field] = other(state[field])
+
+    assert_noticed(tmp_path, mutate)
+
+
+@pytest.mark.parametrize("field", VISIBLE["partitions"][PARTITION])
+def test_subscription_state_every_field_of_a_partition_counts(field: str, tmp_path: Path) -> None:
+    def mutate(trace: Json) -> None:
+        partition = trace["steps"][LAST]["state"]["partitions"][PARTITION]
+        partition[field] = other(partition[field])
+
+    assert_noticed(tmp_path, mutate)
+
+
+def test_subscription_state_the_order_of_the_assignment_counts(tmp_path: Path) -> None:
+    assert len(VISIBLE["assigned"]) > 1
+
+    assert_noticed(tmp_path, lambda trace: trace["steps"][LAST]["state"]["assigned"].reverse())
+
+
+@pytest.mark.parametrize("outcome", ["returns", "raises"])
+def test_subscription_state_every_outcome_counts(outcome: str) -> None:
+    (path,) = vectors.files(OWN_FOLDER)
+    trace = next(each for each in read(path) if any(outcome in step for step in each["steps"]))
+    place = next(place for place, step in enumerate(trace["steps"]) if outcome in step)
+    assert vectors.compare(trace)
+
+    changes: list[Callable[[Json], Any]] = [lambda step: step.update({outcome: other(step[outcome])})]
+    if outcome == "raises":
+        changes += [
+            lambda step: step["raises"].__setitem__(0, "IllegalThreadStateException"),
+            lambda step: step["raises"].__setitem__(1, step["raises"][1] + "."),
+            lambda step: step.pop("raises") and step.update({"returns": None}),
+        ]
+    else:
+        changes.append(lambda step: step.pop("returns", None) or step.update({"raises": ["IllegalState", ""]}))
+    for change in changes:
+        mutated = copy.deepcopy(trace)
+        change(mutated["steps"][place])
+        with pytest.raises(AssertionError, match=trace["name"]):
+            vectors.compare(mutated)
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(lambda trace: trace["steps"][0]["do"].update(op="guess"), id="an unknown operation"),
+        pytest.param(lambda trace: trace["steps"][0]["do"].pop("op"), id="no operation"),
+        pytest.param(lambda trace: trace["steps"][0]["do"].update(surprise=1), id="an unknown field of an operation"),
+        pytest.param(lambda trace: trace["steps"][0].update(surprise=1), id="an unknown field of a step"),
+        pytest.param(lambda trace: trace["steps"][0]["state"].update(surprise=1), id="an unknown field of a state"),
+        pytest.param(lambda trace: trace["steps"][0]["state"].pop("paused"), id="a missing field of a state"),
+        pytest.param(lambda trace: trace.update(surprise=1), id="an unknown field of a trace"),
+        pytest.param(lambda trace: trace.pop("start"), id="no start"),
+        pytest.param(
+            lambda trace: trace["steps"].insert(0, trace["steps"][LAST]) or trace["steps"].pop(), id="another order"
+        ),
+    ],
+)
+def test_subscription_state_what_is_not_known_is_an_error(mutate: Callable[[Json], object], tmp_path: Path) -> None:
+    assert_noticed(tmp_path, mutate)
+
+
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if OPERATIONS[name].needs])
+def test_subscription_state_a_field_that_an_operation_needs_is_needed(operation: str) -> None:
+    for field in OPERATIONS[operation].needs:
+        do = {"op": operation} | dict.fromkeys(OPERATIONS[operation].needs - {field})
+        with pytest.raises(ValueError, match=f"odd: {operation}: fields unknown or missing"):
+            vectors.Replay("latest").outcome("odd", do)
+
+
+def test_subscription_state_what_is_not_compared_may_be_anything(tmp_path: Path) -> None:
+    assert compare_all(stored(tmp_path, TRACE | {"name": "anything", "api": "anything"}))
+
+
+def test_subscription_state_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"subscription_state_copy\.jsonl\.gz is empty"):
+        compare_all(stored(tmp_path))
+
+
+def test_subscription_state_a_folder_without_the_kind_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "wire_visible.jsonl.gz").touch()
+
+    with pytest.raises(FileNotFoundError, match="no vectors of the kind subscription_state"):
+        vectors.files(tmp_path)

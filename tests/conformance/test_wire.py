@@ -1,0 +1,285 @@
+"""Every message that Apache Kafka's own ConsumerProtocol wrote or read, asked of both engines: 100 % have to be equal.
+
+`pytest tests -m conformance -k wire` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
+Bytes are compared with bytes and values with values; of a failure, that it is a `WireError`.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor import Subscription, TopicPartition
+from assignor.errors import WireError
+from assignor.wire import (
+    AssignmentBytes,
+    SubscriptionBytes,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from tests.conformance import wire_vectors
+from tests.conformance.wire_vectors import Case
+from tests.support import vector_files
+from tests.support.vector_files import OWN_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assignor._engine import Engine
+
+pytestmark = pytest.mark.conformance
+
+Line = dict[str, Any]
+
+
+def hexed(data: bytes | None) -> str | None:
+    """User data as the vectors have it."""
+    return None if data is None else data.hex()
+
+
+def decoded(case: Case, data: bytes, engine: Engine) -> dict[str, Any] | None:
+    """What the bytes say, under the vectors' names; None where they are refused."""
+    try:
+        if case.kind == "assignment":
+            assignment = decode_assignment(data, engine=engine)
+            partitions = [list(partition) for partition in assignment.partitions]
+            return {"partitions": partitions, "user_data": hexed(assignment.user_data)}
+        read = decode_subscription(data, engine=engine)
+    except WireError:
+        return None
+    return {
+        "topics": list(read.topics),
+        "user_data": hexed(read.user_data),
+        "owned": [list(partition) for partition in read.owned_partitions],
+        "generation": read.generation,
+        "rack": read.rack,
+    }
+
+
+def written(case: Case, engine: Engine) -> list[bytes | None]:
+    """The bytes from each form in which the message can be handed over; None where it is refused."""
+    assert case.said is not None
+    said = case.said
+    user_data = None if said["user_data"] is None else bytes.fromhex(said["user_data"])
+    asked = () if case.version is None else (case.version,)
+    ways: list[Callable[[], bytes]] = []
+    if case.kind == "assignment":
+        partitions = tuple(TopicPartition(*partition) for partition in said["partitions"])
+        ways.append(lambda: encode_assignment(partitions, *asked, user_data=user_data, engine=engine))
+        ways.append(lambda: encode_assignment(AssignmentBytes(0, partitions, user_data), *asked, engine=engine))
+    else:
+        owned = tuple(TopicPartition(*partition) for partition in said["owned"])
+        rest = {"owned_partitions": owned, "generation": said["generation"], "user_data": user_data}
+        rest |= {"topics": tuple(said["topics"]), "rack": said["rack"]}
+        ways.append(lambda: encode_subscription(SubscriptionBytes(version=0, **rest), *asked, engine=engine))
+        if all(partition.partition >= 0 for partition in owned):  # what a member holds is never negative
+            ways.append(lambda: encode_subscription(Subscription(**rest), *asked, engine=engine))
+    found: list[bytes | None] = []
+    for way in ways:
+        try:
+            found.append(way())
+        except WireError:
+            found.append(None)
+    return found
+
+
+def compare(case: Case, engine: Engine) -> None:
+    """Fails unless the answer is Kafka's."""
+    if case.writes:
+        for answer in written(case, engine):
+            assert case.data == answer, f"{case.name}: the bytes"
+    if case.data is None:
+        return
+    assert case.decoded == decoded(case, case.data, engine), case.name
+    if case.decoded is not None:
+        # What is left over is what can be cut off without a difference, and not a byte more.
+        used = len(case.data) - case.left_over
+        assert case.decoded == decoded(case, case.data[:used], engine), f"{case.name}: left_over"
+        assert decoded(case, case.data[: used - 1], engine) is None, f"{case.name}: left_over"
+
+
+def compare_all(folder: Path, engine: Engine) -> int:
+    """Fails unless every answer is Kafka's; gives how many there are."""
+    cases = [case for path in wire_vectors.files(folder) for case in wire_vectors.read(path)]
+    for case in cases:
+        compare(case, engine)
+    return len(cases)
+
+
+def test_wire_vectors_are_answered_as_kafka_answered_them(engine: Engine) -> None:
+    assert compare_all(vector_files.folder(), engine) > 0
+
+
+def test_wire_vectors_of_our_own_folder_are_all_there() -> None:
+    (path,) = wire_vectors.files(OWN_FOLDER)
+    cases = wire_vectors.read(path)
+
+    counts = Counter((case.writes, case.kind, case.decoded is None) for case in cases)
+    assert {
+        (True, "subscription", False): 195,
+        (True, "subscription", True): 9,
+        (True, "assignment", False): 110,
+        (True, "assignment", True): 6,
+        (False, "subscription", False): 85,
+        (False, "subscription", True): 149,
+        (False, "assignment", False): 61,
+        (False, "assignment", True): 105,
+    } == counts
+
+
+# ---- that the comparison can fail
+
+
+def own_lines() -> list[Line]:
+    """The lines of our own file as they are."""
+    (path,) = wire_vectors.files(OWN_FOLDER)
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+OWN_LINES = own_lines()
+
+
+def first(do: str, kind: str, *, fails: bool = False) -> int:
+    """The place of the first line of that sort; one that succeeds has partitions and nothing left over."""
+    field = "partitions" if kind == "assignment" else "owned"
+    for place, line in enumerate(OWN_LINES):
+        if (line["do"], line["kind"], "fails" in line) == (do, kind, fails) and (
+            fails or (line["decoded"][field] and not line["left_over"])
+        ):
+            return place
+    raise LookupError((do, kind, fails))
+
+
+def changed(path: str, value: Any) -> Callable[[Line], None]:
+    """Sets a field, given by its dotted path."""
+
+    def change(line: Line) -> None:
+        *outer, last = path.split(".")
+        inner: Any = line
+        for step in outer:
+            inner = inner[int(step)] if isinstance(inner, list) else inner[step]
+        inner[int(last) if isinstance(inner, list) else last] = value
+
+    return change
+
+
+def byte_changed(at: int) -> Callable[[Line], None]:
+    """Changes one byte of the message, counted from its end if negative."""
+
+    def change(line: Line) -> None:
+        data = bytearray.fromhex(line["hex"])
+        data[at] ^= 1
+        line["hex"] = data.hex()
+
+    return change
+
+
+def fails(line: Line) -> None:
+    """Says that Kafka failed where it did not."""
+    del line["decoded"], line["left_over"]
+    if line["do"] == "encode":
+        del line["hex"]
+    line["fails"] = {"exception": "SchemaException", "message": None}
+
+
+def succeeds(line: Line) -> None:
+    """Says that Kafka had an answer where it failed."""
+    del line["fails"]
+    line |= {name: OWN_LINES[first("encode", line["kind"])][name] for name in ("decoded", "left_over")}
+    line.setdefault("hex", OWN_LINES[first("encode", line["kind"])]["hex"])
+
+
+MUTATIONS = [
+    pytest.param(
+        first("encode", "subscription"), byte_changed(-1), id="the last byte of a subscription that is written"
+    ),
+    pytest.param(first("encode", "assignment"), byte_changed(1), id="the version of an assignment that is written"),
+    pytest.param(first("decode", "subscription"), byte_changed(5), id="the number of topics in a subscription"),
+    pytest.param(first("decode", "assignment"), byte_changed(8), id="a byte of a topic in an assignment"),
+    pytest.param(first("decode", "subscription"), changed("decoded.topics", ["other"]), id="a topic"),
+    pytest.param(first("decode", "subscription"), changed("decoded.owned", []), id="owned partitions"),
+    pytest.param(first("decode", "subscription"), changed("decoded.generation", 77), id="the generation"),
+    pytest.param(first("decode", "subscription"), changed("decoded.rack", "other"), id="the rack"),
+    pytest.param(first("decode", "subscription"), changed("decoded.user_data", "77"), id="user data"),
+    pytest.param(first("decode", "assignment"), changed("decoded.partitions.0.1", 77), id="a partition id"),
+    pytest.param(first("encode", "assignment"), changed("decoded.partitions", []), id="what is read back"),
+    pytest.param(first("decode", "assignment"), changed("decoded.surprise", 1), id="an unknown field that is decoded"),
+    pytest.param(first("encode", "subscription"), changed("object.topics.0", "other"), id="a topic to write"),
+    pytest.param(first("encode", "subscription"), changed("object.rack", "other"), id="a rack to write"),
+    pytest.param(first("encode", "subscription"), changed("version", 0), id="the version to write"),
+    pytest.param(first("decode", "subscription"), changed("left_over", 1), id="what is left over"),
+    pytest.param(first("decode", "subscription"), fails, id="a failure to read that was none"),
+    pytest.param(first("encode", "assignment"), fails, id="a failure to write that was none"),
+    pytest.param(first("decode", "assignment", fails=True), succeeds, id="a failure to read that is gone"),
+    pytest.param(first("encode", "subscription", fails=True), succeeds, id="a failure to write that is gone"),
+    pytest.param(first("encode", "subscription"), changed("do", "guess"), id="an unknown operation"),
+    pytest.param(first("decode", "subscription"), changed("kind", "commit"), id="an unknown kind"),
+    pytest.param(first("decode", "subscription"), changed("surprise", 1), id="an unknown field"),
+    pytest.param(first("encode", "subscription"), changed("object.surprise", 1), id="an unknown field to write"),
+    pytest.param(first("decode", "assignment"), lambda line: line.pop("decoded"), id="a missing field"),
+]
+
+
+def stored(folder: Path, lines: list[Line]) -> Path:
+    """A folder with these vectors."""
+    with gzip.open(folder / "wire_copy.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    return folder
+
+
+@pytest.mark.parametrize(("place", "mutate"), MUTATIONS)
+def test_wire_a_mutated_copy_of_the_vectors_is_noticed(
+    place: int, mutate: Callable[[Line], object], engine: Engine, tmp_path: Path
+) -> None:
+    lines = copy.deepcopy(OWN_LINES[: place + 1])
+    mutate(lines[place])
+
+    with pytest.raises((AssertionError, ValueError), match=lines[place]["name"]):
+        compare_all(stored(tmp_path, lines), engine)
+
+
+def test_wire_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_path: Path) -> None:
+    assert len(OWN_LINES) == compare_all(stored(tmp_path, OWN_LINES), engine)
+
+
+@pytest.mark.parametrize("kind", ["subscription", "assignment"])
+def test_wire_every_byte_that_kafka_wrote_counts(kind: str, engine: Engine) -> None:
+    (path,) = wire_vectors.files(OWN_FOLDER)
+    case = wire_vectors.read(path)[first("encode", kind)]
+    assert case.data
+
+    for at in range(len(case.data)):
+        data = bytearray(case.data)
+        data[at] ^= 0x40
+        with pytest.raises(AssertionError, match=f"{case.name}: the bytes"):
+            compare(dataclasses.replace(case, data=bytes(data)), engine)
+
+
+def test_wire_what_is_not_compared_may_be_anything(engine: Engine, tmp_path: Path) -> None:
+    line = OWN_LINES[0] | dict.fromkeys(
+        ["id", "why", "seed", "tags", "category", "profile", "about", "in_3.7.0"], "anything"
+    )
+
+    assert 1 == compare_all(stored(tmp_path, [line]), engine)
+
+
+def test_wire_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"wire_copy\.jsonl\.gz is empty"):
+        wire_vectors.read(wire_vectors.files(stored(tmp_path, []))[0])
+
+
+def test_wire_a_folder_without_the_kind_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "other_visible.jsonl.gz").touch()
+
+    with pytest.raises(FileNotFoundError, match="no vectors of the kind wire"):
+        wire_vectors.files(tmp_path)

@@ -1,0 +1,173 @@
+"""Members in processes of their own, and what a test can have them do: commit, leave, fall silent, die.
+
+A member tells what it owns whenever that changes. Its process ends with the pipe to the test's process, so that none
+outlives a test run, however that one ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tests.coordinator.group_server.clients import CLIENTS, Offsets, Partitions, Settings
+from tests.coordinator.group_server.waiting import News
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from multiprocessing.connection import Connection
+
+__all__ = ["Member", "Report"]
+
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["__main__", "kafka", "aiokafka", "confluent_kafka"])
+
+
+class Report(NamedTuple):
+    """What a member says of itself.
+
+    Attributes:
+        member_id: Its id; "" before it has one.
+        generation: Its generation; None where its library does not tell.
+        assignment: What it owns, sorted.
+    """
+
+    member_id: str = ""
+    generation: int | None = None
+    assignment: Partitions = ()
+
+
+class Member:
+    """One member in a process of its own.
+
+    Args:
+        kind: Of which library.
+        settings: What it shall be.
+        news: Where it tells that something happened.
+
+    Attributes:
+        report: What it said last.
+        said: The last lines that its library logged.
+    """
+
+    def __init__(self, kind: str, settings: Settings, news: News) -> None:
+        self.kind, self.settings = kind, settings
+        self.report = Report()
+        self.said: deque[str] = deque(maxlen=30)
+        self._news = news
+        self._numbers = itertools.count()
+        self._results: dict[int, tuple[bool, Any]] = {}
+        self._gone = False
+        self._pipe, end = _PROCESSES.Pipe()
+        self._process = _PROCESSES.Process(target=_live, args=(kind, settings, end), name=settings.name, daemon=True)
+        self._process.start()
+        end.close()
+        threading.Thread(target=self._listen, name=f"listens to {settings.name}", daemon=True).start()
+
+    def __repr__(self) -> str:
+        return f"{self.settings.name} ({self.kind}): {self.report} " + "\n  ".join(("", *self.said))
+
+    def commit(self, offsets: Offsets) -> None:
+        """Commit offsets with metadata, by topic and partition."""
+        self._call("commit", offsets)
+
+    def committed(self, partitions: Partitions) -> Offsets:
+        """Ask the server what is committed."""
+        found: Offsets = self._call("committed", partitions)
+        return found
+
+    def close(self) -> None:
+        """Close the consumer, and wait until its process has ended."""
+        self._call("close")
+        self._process.join(10)
+
+    def kill(self) -> None:
+        """End its process as a crash would."""
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join(10)
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Have its process stand still, with its connections open, and go on at the end."""
+        assert self._process.pid
+        os.kill(self._process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            if self._process.is_alive():
+                os.kill(self._process.pid, signal.SIGCONT)
+
+    def _call(self, verb: str, *arguments: object) -> Any:
+        number = next(self._numbers)
+        self._pipe.send((number, verb, arguments))
+        self._news.until(lambda: number in self._results or self._gone, lambda: f"{verb} has no end: {self}")
+        worked, result = self._results.pop(number, (False, "its process has ended"))
+        if not worked:
+            raise RuntimeError(f"{verb}: {result}\n{self}")
+        return result
+
+    def _listen(self) -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                match self._pipe.recv():
+                    case Report() as report:
+                        self.report = report
+                    case str(line):
+                        self.said.append(line)
+                    case number, worked, result:
+                        self._results[number] = worked, result
+                self._news.tell()
+        self._gone = True
+        self._news.tell()
+
+
+class _Said(logging.Handler):
+    """Sends what is logged to the test's process."""
+
+    def __init__(self, pipe: Connection) -> None:
+        super().__init__(logging.WARNING)
+        self._pipe = pipe
+        self._one = threading.Lock()
+
+    def tell(self, news: object) -> None:
+        """Send something; a pipe takes one thing at a time."""
+        with self._one:
+            self._pipe.send(news)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(OSError):
+            self.tell(f"{record.created:.3f} {record.levelname} {record.name}: {record.getMessage()}")
+
+
+def _live(kind: str, settings: Settings, pipe: Connection) -> None:
+    """The life of a member's process."""
+    said = _Said(pipe)
+    logging.basicConfig(handlers=[said], level=logging.WARNING)
+    with contextlib.suppress(EOFError, OSError):
+        try:
+            client = CLIENTS[kind](settings)
+            told = Report()
+            while True:
+                client.poll()
+                now = Report(client.member_id(), client.generation(), client.assignment())
+                if now != told:
+                    told = now
+                    said.tell(told)
+                while pipe.poll():
+                    number, verb, arguments = pipe.recv()
+                    try:
+                        said.tell((number, True, getattr(client, verb)(*arguments)))
+                    except Exception:
+                        said.tell((number, False, traceback.format_exc()))
+                    if verb == "close":
+                        return
+        except Exception:
+            said.tell(traceback.format_exc())

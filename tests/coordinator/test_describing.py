@@ -1,0 +1,27 @@
+"""A group that Kafka cannot describe is described as an error, and goes on."""
+
+from __future__ import annotations
+
+from assignor.coordinator import ErrorCode, GroupState
+from tests.coordinator.driver import GROUP, GroupDriver
+
+BOTH = (("sticky", b""), ("range", b""))
+TWICE = (("range", b""), ("range", b""))
+
+
+def test_a_member_that_came_back_without_the_selected_protocol_cannot_be_shown() -> None:
+    """It is let in by a protocol that it names twice, and by which the group then cannot agree on any."""
+    group = GroupDriver.begin()
+    for name, instance_id in (("a", "one"), ("b", "two"), ("a", "one")):
+        group.join(name, group_instance_id=instance_id, protocols=BOTH, version=9)
+    group.sync("a", group_instance_id="one")
+    group.sync("b", group_instance_id="two")
+    assert "sticky" == group.coordinator.describe(GROUP).protocol
+    answer = group.join("b", member_id="", group_instance_id="two", protocols=TWICE, version=9)
+    assert answer is not None
+    assert ErrorCode.UNKNOWN_SERVER_ERROR is answer.error_code
+    described = group.coordinator.describe(GROUP)
+    assert ErrorCode.UNKNOWN_SERVER_ERROR is described.error_code
+    assert GroupState.STABLE is described.state
+    assert () == described.members
+    assert ErrorCode.NONE is group.beat("a", group_instance_id="one")

@@ -1,0 +1,227 @@
+"""The coordinator as the leader of its groups: one argument, and no member assigns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor import PartitionInfo, RangeAssignor, Subscription, TopicPartition, assign
+from assignor.coordinator import ErrorCode, JoinGroupResponse, RebalanceCause
+from assignor.wire import decode_assignment, encode_subscription
+from tests.coordinator.driver import GROUP, RANGE, GroupDriver
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+
+TOPICS = {"t0": 5, "t1": 3}
+
+
+def led(engine: Engine = "rust", **options: Any) -> GroupDriver:
+    """A coordinator that leads."""
+    return GroupDriver.begin(assignor=RangeAssignor(engine=engine), **{"partitions_per_topic": TOPICS, **options})
+
+
+def assigned(driver: GroupDriver) -> dict[str, list[TopicPartition]]:
+    """What each member has, by member id."""
+    members = driver.coordinator.describe(GROUP).members
+    return {member.member_id: list(decode_assignment(member.assignment).partitions) for member in members}
+
+
+def test_members_get_what_assign_says(engine: Engine) -> None:
+    driver = led(engine)
+    driver.settle("a", "b", "c")
+
+    expected = assign(TOPICS, {driver.ids[name]: ["t0"] for name in "abc"})
+    assert expected == assigned(driver)
+    assert "Stable" == driver.state()
+
+
+def test_racks_and_instance_ids_count(engine: Engine) -> None:
+    topics = {"t": [PartitionInfo(0, ("r1",)), PartitionInfo(1, ("r0",)), PartitionInfo(2, ("r1",))]}
+    driver = led(engine, partitions_per_topic=topics)
+    for name, rack in (("a", "r0"), ("b", "r1")):
+        metadata = encode_subscription(Subscription(("t",), rack=rack))
+        driver.join(name, protocols=(("range", metadata),), group_instance_id=f"i-{name}", version=5)
+    driver.join("a", protocols=(("range", encode_subscription(Subscription(("t",), rack="r0"))),), version=5)
+
+    subscriptions = {
+        driver.ids["a"]: Subscription(("t",), group_instance_id="i-a", rack="r0"),
+        driver.ids["b"]: Subscription(("t",), group_instance_id="i-b", rack="r1"),
+    }
+    assert assign(topics, subscriptions) == assigned(driver)
+
+
+def test_nobody_is_told_to_lead() -> None:
+    driver = led()
+    driver.settle("a", "b")
+
+    joined = [answer for answer in driver.answers.values() if isinstance(answer, JoinGroupResponse)]
+    assert [("", ()), ("", ())] == [(answer.leader, answer.members) for answer in joined]
+
+
+def test_a_member_that_joins_again_unchanged_is_told_its_generation_whoever_came_first() -> None:
+    driver = led()
+    driver.settle("a", "b")
+    before = list(driver.rebalances)
+
+    answers = [driver.join(name) for name in "ab"]
+
+    assert [2, 2] == [answer and answer.generation_id for answer in answers]
+    assert before == driver.rebalances
+
+
+def test_an_assignment_that_a_member_brings_is_not_looked_at() -> None:
+    driver = led()
+    driver.join("a")
+
+    answer = driver.sync("a", {"a": b"mine"})
+
+    assert answer is not None
+    assert b"mine" != answer.assignment
+    assert ErrorCode.NONE is answer.error_code
+
+
+def test_a_group_of_another_protocol_has_a_leader_of_its_own() -> None:
+    driver = led()
+    driver.join("a", protocols=(("roundrobin", RANGE[0][1]),))
+
+    answer = driver.sync("a", {"a": b"mine"})
+
+    assert answer is not None
+    assert b"mine" == answer.assignment
+
+
+def test_a_subscription_that_cannot_be_read_gets_nothing_and_is_told(engine: Engine) -> None:
+    driver = led(engine)
+    driver.join("a", protocols=(("range", b"\0"),))
+    driver.join("b")
+    driver.join("a", protocols=(("range", b"\0"),))
+    by_id = {member.member_id: member.assignment for member in driver.coordinator.describe(GROUP).members}
+
+    assert () == decode_assignment(by_id[driver.ids["a"]]).partitions
+    assert 5 == len(decode_assignment(by_id[driver.ids["b"]]).partitions)
+    assert "member 'a-1' gets no partitions, as its subscription cannot be read" in driver.problems[-1]
+
+
+def test_an_assignor_that_fails_leaves_everybody_what_they_had() -> None:
+    class Moody(RangeAssignor):
+        works = True
+
+        def assign(self, *arguments: Any) -> dict[str, list[TopicPartition]]:
+            if not self.works:
+                raise ZeroDivisionError("moody")
+            return super().assign(*arguments)
+
+    moody = Moody()
+    driver = GroupDriver.begin(assignor=moody, partitions_per_topic=TOPICS)
+    driver.settle("a", "b")
+    before = assigned(driver)
+    moody.works = False
+    driver.join("a", protocols=(("range", encode_subscription(Subscription(("t0", "t1")))),))
+    driver.join("b")
+
+    assert before == assigned(driver)
+    assert (
+        "the assignor 'range' failed, and everybody keeps what they had: ZeroDivisionError: moody"
+        in (driver.problems[-1])
+    )
+
+
+@pytest.mark.parametrize("rubbish", [None, 7, {"a-1": None}, {"a-1": [7]}, {"a-1": [("\ud800", 0)]}])
+def test_whoever_had_nothing_when_an_assignor_returns_rubbish_can_read_that(rubbish: Any) -> None:
+    class Rubbish(RangeAssignor):
+        def assign(self, *_: Any) -> Any:
+            return rubbish
+
+    driver = GroupDriver.begin(assignor=Rubbish(), partitions_per_topic=TOPICS)
+    driver.join("a")
+
+    assert {"a-1": []} == assigned(driver)
+    assert "the assignor 'range' failed, and everybody keeps what they had" in driver.problems[-1]
+    assert "Stable" == driver.state()
+
+
+def test_the_answer_is_in_the_version_of_the_oldest_member() -> None:
+    driver = led()
+    driver.join("a", protocols=(("range", encode_subscription(Subscription(("t0",)), version=1)),))
+
+    answer = driver.sync("a")
+
+    assert answer is not None
+    assert 1 == decode_assignment(answer.assignment).version
+
+
+def test_the_assignment_is_handed_out_once_it_is_written() -> None:
+    driver = led(confirm_writes=True)
+    driver.join("a")
+    assert driver.sync("a") is None
+    assert "CompletingRebalance" == driver.state()
+
+    driver.take(driver.coordinator.written(2, driver.now))
+
+    answer = driver.answers["a", "sync"]
+    assert ErrorCode.NONE is answer.error_code  # type: ignore[union-attr]  # that of a sync has one
+    assert "Stable" == driver.state()
+
+
+@pytest.mark.parametrize("topic", ["t0", "unknown"])
+def test_commits_are_taken_for_topics_that_exist(topic: str) -> None:
+    driver = led()
+    driver.settle("a")
+
+    code = driver.commit("a", 5, topic)
+
+    assert (ErrorCode.NONE if topic == "t0" else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) is code
+    assert (["t0"] if topic == "t0" else []) == [each for each, _ in driver.coordinator.committed(GROUP)]
+
+
+def test_a_group_that_is_loaded_is_led_on() -> None:
+    before = led()
+    before.settle("a", "b")
+    after = led()
+    after.take(after.coordinator.load(before.log, now=1))
+    after.ids, after.generations = before.ids, before.generations
+
+    assert assigned(before) == assigned(after)
+    after.take(after.coordinator.update_metadata({"t0": 9}, 2))
+    after.settle("a", "b")
+    assert assign({"t0": 9}, {after.ids[name]: ["t0"] for name in "ab"}) == assigned(after)
+
+
+@pytest.mark.parametrize(
+    ("topics", "cause"),
+    [
+        (TOPICS, None),
+        ({**TOPICS, "t1": 7}, None),
+        ({**TOPICS, "t0": 6}, RebalanceCause.PARTITIONS_INCREASED),
+        ({**TOPICS, "t0": 4}, RebalanceCause.TOPIC_CREATED),
+        ({"t1": 3}, RebalanceCause.TOPIC_DELETED),
+    ],
+)
+def test_a_group_whose_topics_changed_while_nobody_watched_rebalances_when_it_is_loaded(
+    topics: dict[str, int], cause: RebalanceCause | None
+) -> None:
+    before = led()
+    before.settle("a", "b")
+    after = led(partitions_per_topic=topics)
+    effects = after.coordinator.load(before.log, now=1)
+    after.take(effects)
+    after.ids, after.generations = before.ids, before.generations
+
+    assert ([] if cause is None else [cause]) == [rebalance.cause for rebalance in effects.rebalances]
+    if cause is not None:
+        after.settle("a", "b")
+    assert assign(topics, {after.ids[name]: ["t0"] for name in "ab"}) == assigned(after)
+
+
+def test_a_group_that_was_loaded_before_its_topic_was_there_gets_it_then() -> None:
+    before = led(partitions_per_topic={})
+    before.settle("a")
+    after = led(partitions_per_topic={})
+    assert () == after.coordinator.load(before.log, now=1).rebalances
+    after.ids, after.generations = before.ids, before.generations
+
+    effects = after.coordinator.update_metadata(TOPICS, 2)
+
+    assert [RebalanceCause.TOPIC_CREATED] == [rebalance.cause for rebalance in effects.rebalances]

@@ -1,0 +1,179 @@
+"""Committed offsets: who may commit, how long offsets are kept, and when a group comes to its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from assignor.coordinator import CoordinatorConfig, ErrorCode, JoinGroupRequest, OffsetCommitRequest, OffsetToCommit
+from assignor.coordinator.responses import DeleteGroupResponse
+from assignor.model import TopicPartition
+from tests.coordinator.driver import AT_ONCE, GROUP, RANGE, GroupDriver
+
+DAY = 24 * 60 * 60 * 1000
+CHECK = AT_ONCE.offsets_retention_check_interval_ms
+T0 = TopicPartition("t0", 0)
+
+
+def kept(driver: GroupDriver) -> list[TopicPartition]:
+    """The partitions with an offset."""
+    return list(driver.coordinator.committed(GROUP))
+
+
+def exists(driver: GroupDriver) -> bool:
+    """Whether the group is there."""
+    return GROUP in driver.coordinator.groups()
+
+
+def test_offsets_go_seven_days_after_the_group_became_empty_and_the_group_with_them() -> None:
+    driver = GroupDriver.begin()
+    driver.settle("a")
+    driver.commit("a", 5)
+    driver.now = 5_000
+    driver.leave("a")
+    driver.wait(7 * DAY - 1)
+    assert ([T0], True) == (kept(driver), exists(driver))
+
+    driver.wait(CHECK)
+
+    assert ([], False) == (kept(driver), exists(driver))
+    assert [None, None] == [value for _, value in driver.log[-2:]]
+
+
+def test_offsets_of_a_consumer_that_is_no_member_go_seven_days_after_their_commit() -> None:
+    driver = GroupDriver.begin()
+    driver.commit("", 5)
+    driver.now = 4 * DAY
+    driver.commit("", 6, partition=1)
+    driver.wait(3 * DAY + CHECK)
+    assert [TopicPartition("t0", 1)] == kept(driver)
+
+    driver.wait(4 * DAY)
+
+    assert not exists(driver)
+
+
+def test_offsets_of_topics_that_a_stable_group_subscribes_to_stay() -> None:
+    driver = GroupDriver.begin(CoordinatorConfig(initial_rebalance_delay_ms=0, max_session_timeout_ms=20 * DAY))
+    driver.join("a", session_timeout_ms=20 * DAY)
+    driver.sync("a")
+    driver.commit("a", 5)
+    driver.commit("a", 5, "other")
+
+    driver.wait(8 * DAY)
+
+    assert [T0] == kept(driver)
+    assert "Stable" == driver.state()
+
+
+def test_offsets_of_a_group_whose_subscriptions_cannot_be_read_stay() -> None:
+    driver = GroupDriver.begin(CoordinatorConfig(initial_rebalance_delay_ms=0, max_session_timeout_ms=20 * DAY))
+    driver.join("a", session_timeout_ms=20 * DAY, protocols=(("range", b""),))
+    driver.sync("a")
+    driver.commit("a", 5, "other")
+
+    driver.wait(8 * DAY)
+
+    assert [TopicPartition("other", 0)] == kept(driver)
+
+
+def test_offsets_of_a_group_that_is_no_group_of_consumers_stay_while_it_has_members() -> None:
+    driver = GroupDriver.begin(CoordinatorConfig(initial_rebalance_delay_ms=0, max_session_timeout_ms=20 * DAY))
+    driver.join("a", session_timeout_ms=20 * DAY, protocol_type="connect")
+    driver.sync("a")
+    driver.commit("a", 5, "other")
+
+    driver.wait(8 * DAY)
+
+    assert [TopicPartition("other", 0)] == kept(driver)
+
+
+def test_an_empty_group_without_offsets_goes_at_the_next_check() -> None:
+    driver = GroupDriver.begin()
+    driver.settle("a")
+    driver.leave("a")
+    assert exists(driver)
+
+    driver.wait(CHECK)
+
+    assert not exists(driver)
+    assert driver.coordinator.next_deadline() is None
+
+
+def test_an_offset_with_a_time_of_its_own_goes_then() -> None:
+    driver = GroupDriver.begin()
+    driver.commit("", 5, retention_time_ms=1_000, version=2)
+    driver.commit("", 5, partition=1)
+
+    driver.wait(CHECK)
+
+    assert [TopicPartition("t0", 1)] == kept(driver)
+
+
+@pytest.mark.parametrize(("version", "code"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)])
+def test_a_commit_of_a_generation_needs_the_group(version: int, code: ErrorCode) -> None:
+    driver = GroupDriver.begin()
+
+    assert code is driver.commit("a", 5, generation_id=1, member_id="a-1", version=version)
+    assert not exists(driver)
+
+
+def test_metadata_that_is_too_long_is_refused_for_its_partition_alone() -> None:
+    driver = GroupDriver.begin()
+    long = AT_ONCE.offset_metadata_max_size
+    offsets = [
+        OffsetToCommit("t0", 0, 1, "x" * (long + 1)),
+        OffsetToCommit("t0", 1, 1, "x" * long),
+        OffsetToCommit("t0", 2, 1, "\U0001f600" * (long // 2 + 1)),
+    ]
+
+    driver.commit("a", 0, offsets=offsets, member_id="", generation_id=-1)
+
+    codes = [each.error_code for each in driver.answers["a", "commit"].partitions]  # type: ignore[union-attr]  # a commit's
+    assert [ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE] == codes
+    assert [TopicPartition("t0", 1)] == kept(driver)
+
+
+def test_a_commit_of_nothing_asks_nobody() -> None:
+    driver = GroupDriver.begin()
+
+    driver.take(driver.coordinator.offset_commit(OffsetCommitRequest(GROUP), 0, ("a", "commit")))
+
+    assert () == driver.answers["a", "commit"].partitions  # type: ignore[union-attr]  # that of a commit has them
+    assert not exists(driver)
+
+
+def test_the_group_without_a_name_keeps_offsets() -> None:
+    driver = GroupDriver.begin()
+    effects = driver.coordinator.offset_commit(OffsetCommitRequest("", [OffsetToCommit("t0", 0, 5)]), 0)  # type: ignore[arg-type]  # any iterable is taken
+
+    assert ErrorCode.NONE is effects.answers[0].response.partitions[0].error_code  # type: ignore[union-attr]  # a commit's
+    assert [T0] == list(driver.coordinator.committed(""))
+
+
+def delete(driver: GroupDriver) -> ErrorCode:
+    """Delete the group; what that is answered."""
+    effects = driver.take(driver.coordinator.delete_group(GROUP, driver.now, ("admin", "delete")))
+    response = effects.answers[0].response
+    assert isinstance(response, DeleteGroupResponse)
+    return response.error_code
+
+
+def test_a_group_is_deleted_when_it_is_empty() -> None:
+    driver = GroupDriver.begin()
+    assert ErrorCode.GROUP_ID_NOT_FOUND is delete(driver)
+    driver.settle("a")
+    driver.commit("a", 5)
+    assert ErrorCode.NON_EMPTY_GROUP is delete(driver)
+    driver.leave("a")
+
+    assert ErrorCode.NONE is delete(driver)
+    assert not exists(driver)
+    assert [None, None] == [value for _, value in driver.log[-2:]]
+
+
+def test_a_member_id_that_was_given_out_goes_with_its_group() -> None:
+    driver = GroupDriver.begin()
+    driver.coordinator.join_group(JoinGroupRequest(GROUP, protocols=RANGE), 0)
+    assert ErrorCode.NONE is delete(driver)
+
+    assert driver.coordinator.next_deadline() is None

@@ -1,0 +1,71 @@
+"""Which partition of `__consumer_offsets` holds a group."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignor import errors
+from assignor.offsets import coordinator_partition
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+
+RECORDED = Path(__file__).parents[1] / "data" / "fleet_webshop" / "decoded.jsonl.gz"
+
+
+def test_a_group_lies_in_its_coordinator_partition(engine: Engine) -> None:
+    with gzip.open(RECORDED, "rt", encoding="utf-8") as lines:
+        answers = [json.loads(line) for line in lines]
+    located = {(answer["key"].get("group", answer["key"].get("groupId")), answer["partition"]) for answer in answers}
+    assert len(located) == 24
+    for group, partition in located:
+        assert coordinator_partition(group, 4, engine=engine) == partition
+
+
+@pytest.mark.parametrize(
+    ("group", "partitions", "partition"),
+    [("", 50, 0), ("a", 50, 47), ("polygenelubricants", 50, 0), ("équipe-données", 1, 0), ("😀", 2**31 - 1, 1_772_899)],
+)
+def test_coordinator_partition(engine: Engine, group: str, partitions: int, partition: int) -> None:
+    assert coordinator_partition(group, partitions, engine=engine) == partition
+
+
+@pytest.mark.parametrize("partitions", [0, -1, 2**31])
+def test_a_topic_has_at_least_one_partition(engine: Engine, partitions: int) -> None:
+    with pytest.raises(errors.IllegalArgumentError, match=str(partitions)):
+        coordinator_partition("g", partitions, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("group", "partitions"), [(b"g", 50), ("g", "50"), ("g", 1.0), ("g", True), ("g", np.array(5))]
+)
+def test_a_group_is_text_and_a_count_a_number(engine: Engine, group: Any, partitions: Any) -> None:
+    with pytest.raises(errors.WrongTypeError) as caught:
+        coordinator_partition(group, partitions, engine=engine)
+    assert type(caught.value) is errors.WrongTypeError
+
+
+@pytest.mark.parametrize(("group", "partitions", "what"), [(None, 50, "group"), ("g", None, "partitions")])
+def test_none_has_an_error_of_its_own(engine: Engine, group: Any, partitions: Any, what: str) -> None:
+    with pytest.raises(errors.NullArgumentError, match=f"{what} must be an? (str|int), not None"):
+        coordinator_partition(group, partitions, engine=engine)
+
+
+def test_a_count_of_numpy_is_a_number(engine: Engine) -> None:
+    assert coordinator_partition("a", np.int32(50), engine=engine) == 47  # type: ignore[arg-type]  # as columns have it
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(), st.integers(1, 2**31 - 1))
+def test_engines_agree_on_any_group(group: str, partitions: int) -> None:
+    rust = coordinator_partition(group, partitions)
+    assert rust == coordinator_partition(group, partitions, engine="reference")
+    assert 0 <= rust < partitions

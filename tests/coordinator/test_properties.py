@@ -1,0 +1,109 @@
+"""Whatever members ask, and whenever: a group's bookkeeping holds together, and nothing waits forever."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor.coordinator import CoordinatorConfig, GroupState
+from tests.coordinator.driver import AT_ONCE, GROUP, GroupDriver
+from tests.coordinator.programs import steps, take
+
+if TYPE_CHECKING:
+    from assignor.coordinator import Effects
+
+CONFIGS = st.sampled_from(
+    [
+        AT_ONCE,
+        CoordinatorConfig(),
+        CoordinatorConfig(initial_rebalance_delay_ms=0, group_max_size=2, offsets_retention_check_interval_ms=20_000),
+    ]
+)
+
+
+def wrong(driver: GroupDriver) -> list[str]:
+    """What does not hold together in the group, if it is there."""
+    group = driver.coordinator._groups.get(GROUP)
+    if group is None:
+        return []
+    members = {member.member_id: member for member in group.members}
+    facts = {
+        "joins that wait are counted": group.awaiting_join == sum(m.join is not None for m in members.values()),
+        "the leader is a member": group.leader is None if not members else group.leader in members,
+        "instance ids lead to members": all(
+            members[member_id].group_instance_id == instance_id
+            for instance_id, member_id in group.static_members.items()
+        ),
+        "static members have instance ids": {m.member_id for m in members.values() if m.group_instance_id is not None}
+        == set(group.static_members.values()),
+        "the longest rebalance timeout is known": group.rebalance_timeout_ms
+        == max((m.rebalance_timeout_ms for m in members.values()), default=0),
+        "a member id is given out or used": not set(group.pending_joins) & set(members),
+        "an empty group has no members": group.state is not GroupState.EMPTY or not members,
+        "a group with a generation has members": group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
+        or bool(members),
+        "syncs wait for the leader alone": group.state is GroupState.COMPLETING_REBALANCE
+        or all(m.sync is None for m in members.values()),
+        "joins wait for a rebalance alone": group.state is GroupState.PREPARING_REBALANCE or group.awaiting_join == 0,
+        "who waits for nothing has a session": all(
+            m.timer.deadline is not None for m in members.values() if m.join is None and m.sync is None
+        ),
+    }
+    return [fact for fact, holds in facts.items() if not holds]
+
+
+@given(CONFIGS, steps())
+def test_the_bookkeeping_holds_together_whatever_is_asked(
+    config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]
+) -> None:
+    driver = GroupDriver.begin(config)
+    for step in program:
+        take(driver, step)
+        assert [] == wrong(driver)
+
+
+@given(CONFIGS, steps())
+def test_nothing_waits_forever(config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]) -> None:
+    driver = GroupDriver.begin(config)
+    for step in program:
+        take(driver, step)
+
+    driver.wait(8 * 24 * 60 * 60 * 1000)
+
+    assert [] == list(driver.coordinator.groups())
+    assert driver.coordinator.next_deadline() is None
+
+
+@given(CONFIGS, steps(), st.lists(st.integers(1, 20_000), max_size=60))
+def test_it_makes_no_difference_how_often_time_is_told(
+    config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]], looks: list[int]
+) -> None:
+    seldom, often = GroupDriver.begin(config), GroupDriver.begin(config)
+    for step, look in zip(program, looks + [0] * len(program), strict=False):
+        take(seldom, step)
+        if step[0] == "wait":
+            milliseconds, end = step[1]["milliseconds"], often.now + step[1]["milliseconds"]
+            for part in range(min(look, milliseconds), milliseconds, max(look, milliseconds // 7 + 1)):
+                often.take(often.coordinator.expire(end - milliseconds + part))
+        take(often, step)
+        assert seldom.coordinator.describe(GROUP) == often.coordinator.describe(GROUP)
+
+    assert seldom.log == often.log
+    assert seldom.rebalances == often.rebalances
+    assert seldom.answers == often.answers
+
+
+@given(CONFIGS, steps())
+def test_the_next_deadline_is_when_something_happens(
+    config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]
+) -> None:
+    driver = GroupDriver.begin(config)
+    for step in program:
+        take(driver, step)
+        deadline = driver.coordinator.next_deadline()
+        if deadline is not None and deadline - 1 > driver.now:
+            effects: Effects = driver.coordinator.expire(deadline - 1)
+            assert ((), (), ()) == (effects.answers, effects.writes, effects.rebalances)
+            driver.now = deadline - 1

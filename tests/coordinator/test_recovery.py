@@ -1,0 +1,385 @@
+"""A coordinator that reads the log of another one knows all that anybody was told, and its members go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import event, example, given
+from hypothesis import strategies as st
+
+from assignor.coordinator import (
+    Answer,
+    ErrorCode,
+    GroupState,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    OffsetCommitResponse,
+    RebalanceCause,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from assignor.coordinator import coordinator as coordinator_module
+from assignor.coordinator.loading import read_groups
+from tests.coordinator.recovery import (
+    GROUP_METADATA,
+    OFFSET_COMMIT,
+    REBALANCE_MS,
+    SESSION_MS,
+    Actor,
+    World,
+    described,
+    has,
+    stored,
+    told,
+)
+from tests.support.record_bytes import subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assignor.coordinator import LogRecord
+    from assignor.coordinator.group import ClassicGroup
+    from tests.coordinator.recovery import Given, Stored
+
+Step = tuple[str, int, int, bool]
+"""What happens, to which member, how much, and whether the log confirms then what waits."""
+
+GROUPS = ("orders", "mail")
+
+WRITE_ERRORS = {
+    3: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    7: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    19: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    6: ErrorCode.NOT_COORDINATOR,
+    56: ErrorCode.NOT_COORDINATOR,
+    15: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    16: ErrorCode.NOT_COORDINATOR,
+    10: ErrorCode.UNKNOWN_SERVER_ERROR,
+    18: ErrorCode.UNKNOWN_SERVER_ERROR,
+    4: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""What the log says, by Kafka's number, and what whoever waits for it is answered."""
+
+EVERYTHING = ["again", "leave", "restart", "wait", "delete", "crash", "fail"]
+OFTEN = ["go", "round", "settle", "commit"]
+
+
+def actors() -> list[Actor]:
+    """Of two groups, some of them static."""
+    return [
+        Actor("a", "orders"),
+        Actor("b", "orders", version=3),
+        Actor("c", "orders", "inst-c"),
+        Actor("d", "orders", "inst-d"),
+        Actor("e", "mail"),
+        Actor("f", "mail", "inst-f"),
+    ]
+
+
+steps = st.tuples(
+    st.sampled_from(OFTEN * 3 + EVERYTHING),
+    st.integers(0, len(actors()) - 1),
+    st.integers(0, 9),
+    st.booleans(),
+)
+programs = st.lists(steps, max_size=40) | st.lists(steps, min_size=20, max_size=60)
+
+
+def do(world: World, step: Step) -> None:
+    """One step of a program."""
+    name, place, number, flag = step
+    actor = world.actors[place]
+    if name == "go":
+        world.go(actor)
+    elif name == "round":
+        for each in world.actors:
+            if each.group_id == actor.group_id:
+                world.go(each)
+    elif name == "settle":
+        settle(world, rounds=number)
+    elif name == "again":
+        actor.metadata = subscription("orders", rack=f"rack-{number}")
+        world.join(actor)
+    elif name == "leave":
+        if actor.member_id:
+            world.leave(actor)
+    elif name == "restart":
+        actor.forget()
+    elif name == "commit":
+        world.commit(actor, number % 2)
+    elif name == "wait":
+        world.wait([0, 1, 1_000, 3_000, REBALANCE_MS - 1, REBALANCE_MS, SESSION_MS, 60_000][number % 8])
+    elif name == "delete":
+        world.delete(actor.group_id)
+    elif name == "fail":
+        error, answered = list(WRITE_ERRORS.items())[number % len(WRITE_ERRORS)]
+        assert {answered} >= {error_of(answer) for answer in world.fail(error)}
+    else:
+        crash(world, kept=number, compacted=flag)
+    if world.confirm_writes and flag:
+        world.confirm_all()
+
+
+def error_of(answer: Answer) -> ErrorCode:
+    response = answer.response
+    return response.partitions[0].error_code if isinstance(response, OffsetCommitResponse) else response.error_code
+
+
+def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
+    """Fails unless the next coordinator knows what it has to know."""
+    before = {group_id: world.coordinator.describe(group_id) for group_id in GROUPS}
+    lagging = {write.group_id for write in world.pending} | world.behind
+    world.crash(kept=kept, compacted=compacted)
+    for group_id in GROUPS:
+        found = stored(world.log, group_id)
+        check_log(world, group_id, found)
+        check_description(world, group_id, found)
+        check_going_on(world, group_id, found)
+        world.crashes.append((before[group_id].state, bool(found.generations)))
+        # A rebalance under way never reaches the log, and neither does a group that nothing was stored for.
+        settled = before[group_id].state in (GroupState.STABLE, GroupState.EMPTY)
+        if settled and group_id not in lagging and (found.generations or found.offsets):
+            assert described(before[group_id]) == described(world.coordinator.describe(group_id))
+
+
+def check_log(world: World, group_id: str, found: Stored) -> None:
+    """Fails unless the log has all that was acknowledged."""
+    for each in world.given.get(group_id, ()):
+        assert any(has(generation, each) for generation in found.generations), f"{each} is lost"
+        assert each.generation <= found.generations[-1]["generation"]
+    for (committed_in, partition), offset in world.committed.items():
+        if committed_in == group_id:
+            assert partition in found.offsets, f"the offset of {partition} is lost"
+            assert offset <= found.offsets[partition]
+            assert world.confirm_writes or offset == found.offsets[partition]
+
+
+def check_description(world: World, group_id: str, found: Stored) -> None:
+    """Fails unless the coordinator has what the log has."""
+    offsets = {partition: each.offset for partition, each in world.coordinator.committed(group_id).items()}
+    assert found.offsets == offsets
+    description = described(world.coordinator.describe(group_id))
+    if found.generations:
+        assert told(found.generations[-1]) == description
+    else:
+        assert (GroupState.EMPTY if offsets else GroupState.DEAD, "", "", {}) == description
+
+
+def check_going_on(world: World, group_id: str, found: Stored) -> None:
+    """Fails unless the members of the last generation can go on, until their sessions end."""
+    members = found.generations[-1]["members"] if found.generations else []
+    if not members:
+        return
+    generation, leader = found.generations[-1]["generation"], found.generations[-1]["leader"]
+    protocol = ("consumer", "range")
+    probe, now = world.started(), world.now
+    for member in members:
+        who = member["memberId"], member["groupInstanceId"]
+        for number, error in {
+            generation: ErrorCode.NONE,
+            generation - 1: ErrorCode.ILLEGAL_GENERATION,
+            generation + 1: ErrorCode.ILLEGAL_GENERATION,
+        }.items():
+            (answer,) = probe.heartbeat(HeartbeatRequest(group_id, number, *who), now).answers
+            assert HeartbeatResponse(error) == answer.response
+        sync = SyncGroupRequest(group_id, generation, *who, *protocol)
+        (answer,) = probe.sync_group(sync, now).answers
+        assert SyncGroupResponse(ErrorCode.NONE, *protocol, member["assignment"]) == answer.response
+        if member["memberId"] != leader:
+            (answer,) = probe.join_group(joins_again(group_id, member), now).answers
+            assert JoinGroupResponse(ErrorCode.NONE, who[0], generation, *protocol, leader) == answer.response
+    assert () == probe.expire(now + SESSION_MS - 1).rebalances
+    assert GroupState.STABLE is probe.describe(group_id).state
+    (rebalance,) = (each for each in probe.expire(now + SESSION_MS).rebalances if each.group_id == group_id)
+    assert (generation, RebalanceCause.CONSUMER_DEAD) == (rebalance.generation, rebalance.cause)
+    leading = next(member for member in members if member["memberId"] == leader)
+    (rebalance,) = world.started().join_group(joins_again(group_id, leading), now).rebalances
+    assert RebalanceCause.LEADER_REJOINED is rebalance.cause
+
+
+def joins_again(group_id: str, member: dict[str, Any]) -> JoinGroupRequest:
+    """The join of a member that wants what it wanted."""
+    return JoinGroupRequest(
+        group_id,
+        member["memberId"],
+        protocols=(("range", member["subscription"]),),
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=REBALANCE_MS,
+        group_instance_id=member["groupInstanceId"],
+        client_id=member["clientId"],
+    )
+
+
+FIRST_RECORD_LOST = [("go", 1, 0, False), ("go", 1, 0, False), ("fail", 0, 0, False), ("go", 0, 0, True)]
+"""A new group's first record is not written, but that of its first generation is."""
+
+DELETED_WHILE_COMMITTING = [("go", 1, 0, False), ("wait", 0, 5, False), ("commit", 0, 0, False), ("delete", 0, 0, True)]
+"""A group is deleted while an offset of it is being written."""
+
+
+@example(FIRST_RECORD_LOST, True)
+@example(DELETED_WHILE_COMMITTING, True)
+@given(programs, st.booleans())
+def test_what_was_acknowledged_survives_any_crash(program: list[Step], confirm_writes: bool) -> None:
+    world = World(actors(), confirm_writes=confirm_writes)
+    for step in program:
+        do(world, step)
+    crash(world)
+    for state, has_generations in world.crashes:
+        event(f"crash while {state.value}, {'with' if has_generations else 'without'} generations")
+    assert [] == world.pending
+
+
+def settle(world: World, rounds: int = 30) -> None:
+    """Has members go on until all of them are in, or for so many rounds."""
+    for _ in range(rounds):
+        for actor in world.actors:
+            world.go(actor)
+            world.confirm_all()
+        world.wait(100)
+        world.confirm_all()
+        if all(actor.phase == "in" for actor in world.actors):
+            return
+
+
+def lived(world: World) -> World:
+    """The world after its members have come, committed, and one static member came back."""
+    settle(world)
+    for number, actor in enumerate(world.actors):
+        world.commit(actor, number % 2)
+    world.actors[2].forget()
+    settle(world)
+    assert ["in"] * len(world.actors) == [actor.phase for actor in world.actors]
+    return world
+
+
+@pytest.mark.parametrize("confirm_writes", [False, True])
+def test_members_go_on_after_a_crash_as_if_nothing_had_happened(confirm_writes: bool) -> None:
+    world = lived(World(actors(), confirm_writes=confirm_writes))
+    before = [(actor.member_id, actor.generation) for actor in world.actors]
+
+    crash(world)
+    records = len(world.log)
+    for _ in range(20):
+        world.wait(SESSION_MS - 1)
+        for actor in world.actors:
+            world.heartbeat(actor)
+
+    assert before == [(actor.member_id, actor.generation) for actor in world.actors]
+    assert ["in"] * len(before) == [actor.phase for actor in world.actors]
+    assert records == len(world.log)
+    assert {GroupState.STABLE} == {world.coordinator.describe(group_id).state for group_id in GROUPS}
+
+
+@pytest.mark.parametrize("error", WRITE_ERRORS)
+def test_whoever_waits_for_an_assignment_that_is_not_written_is_told_why(error: int) -> None:
+    world = lived(World(actors(), confirm_writes=True))
+    leader, followers, given = parked_syncs(world)
+
+    answers = world.fail(error)
+
+    failed = {SyncGroupResponse(WRITE_ERRORS[error])}
+    assert (1 + len(followers), failed) == (len(answers), {answer.response for answer in answers})
+    assert GroupState.PREPARING_REBALANCE is world.coordinator.describe("orders").state
+    assert given == world.given["orders"]
+    crash(world)
+    settle(world)
+    assert ["in"] * len(world.actors) == [actor.phase for actor in world.actors]
+    assert leader.generation == followers[0].generation
+
+
+def parked_syncs(world: World) -> tuple[Actor, list[Actor], list[Given]]:
+    """Has the group orders rebalance up to the write of its assignment; gives the leader, the others, what they had."""
+    members = [actor for actor in world.actors if actor.group_id == "orders"]
+    given = list(world.given["orders"])
+    members[0].metadata = subscription("orders", rack="elsewhere")
+    world.join(members[0])
+    for actor in members[1:]:
+        world.heartbeat(actor)
+        world.join(actor)
+    for actor in members:
+        world.sync(actor)
+    (leader,) = (actor for actor in members if actor.answer and actor.answer.leader == actor.member_id)
+    assert [1, ["syncing"] * 4] == [len(world.pending), [actor.phase for actor in members]]
+    return leader, [actor for actor in members if actor is not leader], given
+
+
+# ---- that it can fail
+
+
+def kind(record: LogRecord) -> int:
+    return int.from_bytes(record.key[:2], "big")
+
+
+@pytest.mark.parametrize("number", [GROUP_METADATA, OFFSET_COMMIT])
+@pytest.mark.parametrize("nth", [-1, -2])
+def test_a_log_that_lost_a_record_is_noticed(number: int, nth: int) -> None:
+    kept = lived(World(actors())).log
+    lost = [place for place, record in enumerate(kept) if kind(record) == number][nth]
+    seen = 0
+
+    def forgets(_: LogRecord) -> bool:
+        nonlocal seen
+        seen += 1
+        return seen == lost + 1
+
+    world = lived(World(actors(), forgets=forgets))
+    assert len(kept) - 1 == len(world.log)
+    with pytest.raises((AssertionError, IndexError)):
+        crash(world)
+
+
+def forget(**fields: Any) -> Callable[[ClassicGroup], None]:
+    """Changes a group that was loaded."""
+
+    def change(group: ClassicGroup) -> None:
+        for name, value in fields.items():
+            setattr(group, name, value)
+
+    return change
+
+
+def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
+    """Changes the first member of a group that was loaded."""
+
+    def change(group: ClassicGroup) -> None:
+        for name, value in fields.items():
+            setattr(next(iter(group.members)), name, value)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(forget(leader="somebody"), id="the leader"),
+        pytest.param(forget(generation=0), id="the generation"),
+        pytest.param(forget(protocol_type="other"), id="the type of protocol"),
+        pytest.param(forget(state=GroupState.COMPLETING_REBALANCE), id="the state"),
+        pytest.param(forget(offsets={}), id="the offsets"),
+        pytest.param(lambda group: group.static_members.clear(), id="the static members"),
+        pytest.param(lambda group: group.remove(next(iter(group.members)).member_id), id="a member"),
+        pytest.param(forget_of_member(assignment=b""), id="an assignment"),
+        pytest.param(forget_of_member(client_host=""), id="a client"),
+        pytest.param(forget_of_member(protocols=(("range", b""),)), id="a subscription"),
+        pytest.param(forget_of_member(session_timeout_ms=SESSION_MS - 2), id="a timeout"),
+    ],
+)
+def test_a_coordinator_that_forgets_something_is_noticed(
+    change: Callable[[ClassicGroup], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = lived(World(actors()))
+
+    def read_badly(*arguments: Any) -> Any:
+        groups, problems = read_groups(*arguments)
+        change(groups[0])
+        return groups, problems
+
+    crash(world)
+    assert [(GroupState.STABLE, True)] * 2 == world.crashes
+    monkeypatch.setattr(coordinator_module, "read_groups", read_badly)
+    with pytest.raises((AssertionError, ValueError)):
+        crash(world)

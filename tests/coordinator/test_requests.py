@@ -1,0 +1,266 @@
+"""Bad input: requests that cannot be meant are refused as they are made, and others get a defined answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assignor import RangeAssignor
+from assignor.coordinator import (
+    Coordinator,
+    CoordinatorConfig,
+    ErrorCode,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetToCommit,
+    SyncGroupRequest,
+)
+from assignor.coordinator.requests import VERSIONS
+from assignor.errors import AssignorError, IllegalArgumentError, IllegalStateError, NullArgumentError, WrongTypeError
+from tests.coordinator.driver import AT_ONCE, GROUP, RANGE, GroupDriver
+
+# As a type checker does not see them: what is tested is what it would refuse.
+Join: Any = JoinGroupRequest
+Sync: Any = SyncGroupRequest
+Beat: Any = HeartbeatRequest
+Leave: Any = LeaveGroupRequest
+Commit: Any = OffsetCommitRequest
+Offset: Any = OffsetToCommit
+Config: Any = CoordinatorConfig
+Driven: Any = Coordinator
+
+MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
+    (lambda: Join(None), NullArgumentError, r"JoinGroupRequest: group_id must be a str"),
+    (lambda: Join(b"g"), WrongTypeError, r"group_id must be a str, not bytes"),
+    (lambda: Join("g\ud800"), IllegalArgumentError, r"group_id has a lone surrogate"),
+    (lambda: Join("g", "m" * 40_000), IllegalArgumentError, r"member_id has 40000 bytes .* than 32767"),
+    (lambda: Join("g", client_id="é" * 20_000), IllegalArgumentError, r"client_id has 40000 bytes"),
+    (lambda: Join("g", group_instance_id=7), WrongTypeError, r"group_instance_id must be a str"),
+    (lambda: Join("g", session_timeout_ms=2**31), IllegalArgumentError, r"session_timeout_ms cannot be"),
+    (lambda: Join("g", rebalance_timeout_ms="9"), WrongTypeError, r"rebalance_timeout_ms must be an int"),
+    (lambda: Join("g", protocols="range"), WrongTypeError, r"protocols must be an iterable of \(name, met"),
+    (lambda: Join("g", protocols=["range"]), WrongTypeError, r"protocols must be .* tuples, not str"),
+    (lambda: Join("g", protocols=[("range", "")]), WrongTypeError, r"metadata of protocol 'range' must be"),
+    (lambda: Join("g", version=None), NullArgumentError, r"version must be an int"),
+    (lambda: Sync("g", 1.5, "m"), WrongTypeError, r"SyncGroupRequest: generation_id must be an int"),
+    (lambda: Sync("g", 1, "m", assignments=[("a", 3)]), WrongTypeError, r"the assignment of 'a' must"),
+    (lambda: Sync("g", 1, "m", assignments=None), NullArgumentError, r"assignments must be an iterable"),
+    (lambda: Beat("g", 2**31, "m"), IllegalArgumentError, r"generation_id cannot be over"),
+    (lambda: Beat("g", True, "m"), WrongTypeError, r"generation_id must be an int, not bool"),
+    (lambda: Leave("g", ["m"]), WrongTypeError, r"a member must be a LeavingMember, not str"),
+    (lambda: Leave("g", [], version=2), IllegalArgumentError, r"version 2 carries one member, not 0"),
+    (lambda: Commit("g", [("t", 0, 1)]), WrongTypeError, r"an offset must be an OffsetToCommit"),
+    (lambda: Commit("g", [Offset("t", 2**31, 1)]), IllegalArgumentError, r"partition id cannot"),
+    (lambda: Commit("g", [Offset("t", 0, 1, 5)]), WrongTypeError, r"metadata must be a str"),
+    (lambda: Commit("g", [Offset("t", 0, 1, "x" * 32_768)]), IllegalArgumentError, r"metadata has 32768 bytes"),
+    (lambda: Commit("g", [Offset("t", 0, 1, topic_id="t")]), IllegalArgumentError, r"topic_id is no uuid of 22 .*'t'"),
+    (lambda: Commit("g", [Offset("t", 0, 1, topic_id=7)]), WrongTypeError, r"topic_id must be a str"),
+    (lambda: Config(group_max_size=0), IllegalArgumentError, r"group_max_size must be at least 1, not 0"),
+    (lambda: Config(offsets_retention_ms="7d"), WrongTypeError, r"offsets_retention_ms must be an int"),
+    (lambda: Config(9, 8), IllegalArgumentError, r"min_session_timeout_ms \(9\) is above max_"),
+    (lambda: Driven({}), WrongTypeError, r"config must be a CoordinatorConfig, not dict"),
+    (lambda: Driven(confirm_writes=1), WrongTypeError, r"confirm_writes must be a bool"),
+    (lambda: Driven(member_ids="a-1"), WrongTypeError, r"member_ids must be a callable"),
+    (
+        lambda: Driven(assignor="range", partitions_per_topic={}),
+        WrongTypeError,
+        r"assignor must be a PartitionAssignor",
+    ),
+    (lambda: Driven(assignor=RangeAssignor()), IllegalStateError, r"an assignor needs partitions_per_topic"),
+    (lambda: Driven().heartbeat(None, 0), NullArgumentError, r"request must be a HeartbeatRequest"),
+    (lambda: Driven().expire(0.5), WrongTypeError, r"now must be an int, not float"),
+    (lambda: Driven().expire(2**63), IllegalArgumentError, r"now cannot be over"),
+    (lambda: Driven().written(3, 0), IllegalStateError, r"no write of number 3 waits"),
+    (lambda: Driven().delete_group(3, 0), WrongTypeError, r"group_id must be a str"),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "match"), MADE_WRONG)
+def test_what_cannot_be_meant_is_refused_by_name(make: Any, error: type[AssignorError], match: str) -> None:
+    with pytest.raises(error, match=match):
+        make()
+
+
+def test_any_iterable_and_any_bytes_are_taken() -> None:
+    request = JoinGroupRequest("g", protocols=iter([("range", bytearray(b"x"))]))  # type: ignore[arg-type]  # the test
+
+    assert (("range", b"x"),) == request.protocols
+
+
+@pytest.mark.parametrize("kind", VERSIONS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("version", [-1, -(2**15), 11, 2**15 - 1])
+def test_a_version_that_is_not_known_is_told_so_and_changes_nothing(kind: Any, version: int) -> None:
+    driver = GroupDriver.begin()
+    driver.settle("a")
+    before = driver.coordinator.describe(GROUP)
+    fields: dict[Any, tuple[Any, ...]] = {
+        JoinGroupRequest: (GROUP,),
+        SyncGroupRequest: (GROUP, 1, "a-1"),
+        HeartbeatRequest: (GROUP, 1, "a-1"),
+        LeaveGroupRequest: (GROUP, [LeavingMember("a-1")]),
+        OffsetCommitRequest: (GROUP, [OffsetToCommit("t0", 0, 5)]),
+    }
+    calls: dict[Any, Any] = {
+        JoinGroupRequest: driver.coordinator.join_group,
+        SyncGroupRequest: driver.coordinator.sync_group,
+        HeartbeatRequest: driver.coordinator.heartbeat,
+        LeaveGroupRequest: driver.coordinator.leave_group,
+        OffsetCommitRequest: driver.coordinator.offset_commit,
+    }
+
+    effects = calls[kind](kind(*fields[kind], version=version), 0, ("a", "any"))
+
+    response = effects.answers[0].response
+    errors = [response.error_code] if hasattr(response, "error_code") else [each[2] for each in response.partitions]
+    assert [ErrorCode.UNSUPPORTED_VERSION] == errors
+    assert before == driver.coordinator.describe(GROUP)
+    assert {} == driver.coordinator.committed(GROUP)
+
+
+def test_a_client_whose_requests_have_no_protocols_is_refused() -> None:
+    driver = GroupDriver.begin()
+
+    answer = driver.join("a", protocols=())
+
+    assert answer is not None
+    assert ErrorCode.INCONSISTENT_GROUP_PROTOCOL is answer.error_code
+    assert "Empty" == driver.state()
+
+
+def test_a_huge_batch_of_members_leaves_in_one_rebalance() -> None:
+    driver = GroupDriver.begin()
+    driver.settle("a", "b")
+    nobody = [LeavingMember(f"nobody-{number}") for number in range(10_000)]
+
+    answer = driver.leave("b", members=[*nobody, LeavingMember(driver.ids["b"])])
+
+    assert answer is not None
+    codes = [member.error_code for member in answer.members]  # type: ignore[union-attr]  # that of a goodbye has them
+    assert [ErrorCode.UNKNOWN_MEMBER_ID] * 10_000 + [ErrorCode.NONE] == codes
+    assert "PreparingRebalance" == driver.state()
+    assert 3 == len(driver.rebalances)
+
+
+def test_garbage_as_subscription_is_handed_to_the_leader_as_it_came() -> None:
+    driver = GroupDriver.begin()
+    driver.join("a", protocols=(("range", b"\x00"),))
+
+    answer = driver.answers["a", "join"]
+
+    assert b"\x00" == answer.members[0].metadata  # type: ignore[union-attr]  # the leader's has members
+
+
+def test_a_length_that_is_none_breaks_the_generation_as_in_kafka() -> None:
+    driver = GroupDriver.begin()
+
+    answer = driver.join("a", protocols=(("range", b"\0\0\xff\xff\xff\xff"),))
+
+    assert answer is None
+    assert "PreparingRebalance" == driver.state()
+    assert ["group 'orders': the subscription of member a-1 names -1 topics"] == driver.problems
+    driver.wait(AT_ONCE.new_member_join_timeout_ms)
+    assert ErrorCode.UNKNOWN_MEMBER_ID is driver.answers["a", "join"].error_code  # type: ignore[union-attr]  # a join's
+    assert "Empty" == driver.state()
+
+
+def test_a_protocol_that_is_offered_twice_breaks_the_generation_as_in_kafka() -> None:
+    driver = GroupDriver.begin()
+
+    answer = driver.join("a", protocols=(*RANGE, *RANGE))
+
+    assert answer is None
+    assert ["group 'orders': member a-1 does not support any of the candidate protocols"] == driver.problems
+
+
+def test_time_that_goes_backwards_stands_still() -> None:
+    driver = GroupDriver.begin()
+    driver.settle("a")
+    driver.now = 5_000
+    driver.beat("a")
+    driver.now = 20
+    driver.beat("a")
+
+    assert "Stable" == driver.state()
+    driver.now = 14_999
+    driver.wait(0)
+    assert "Stable" == driver.state()
+    driver.wait(1)
+    assert "Empty" == driver.state()
+
+
+def test_an_id_that_is_in_use_is_not_given_out_again() -> None:
+    alike = Coordinator(AT_ONCE, member_ids=lambda _: "same")
+    alike.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
+
+    with pytest.raises(IllegalStateError, match=r"gave 'same'; it must give an id that group 'g' never had"):
+        alike.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
+
+
+class Number:
+    """What is no int, but can stand for one."""
+
+    def __index__(self) -> int:
+        return 3
+
+
+def test_numbers_of_a_commit_are_ints_whatever_was_given() -> None:
+    number: Any = Number()
+
+    request = OffsetCommitRequest("g", [OffsetToCommit("t0", number, number, "", number)])  # type: ignore[arg-type]  # the test
+
+    assert (OffsetToCommit("t0", 3, 3, "", 3),) == request.offsets
+    assert [int] * 3 == [type(value) for value in request.offsets[0] if value == 3]
+
+
+@pytest.mark.parametrize(("now", "retention_ms", "expires_at"), [(5, 2**63 - 1, 4 - 2**63), (-5, -(2**63), 2**63 - 5)])
+def test_a_time_that_is_too_large_to_be_kept_becomes_what_kafka_makes_of_it(
+    now: int, retention_ms: int, expires_at: int
+) -> None:
+    driver = GroupDriver.begin()
+    driver.now = now
+
+    assert ErrorCode.NONE is driver.commit("", 7, retention_time_ms=retention_ms, version=2)
+    assert [expires_at] == [stored.expires_at for stored in driver.coordinator.committed(GROUP).values()]
+
+
+def fails(prefix: str) -> str:
+    """What cannot give ids."""
+    raise ZeroDivisionError(prefix)
+
+
+@pytest.mark.parametrize("version", [3, 9])
+@pytest.mark.parametrize(
+    ("member_ids", "error"),
+    [
+        (lambda _: "", IllegalStateError),
+        (lambda _: None, IllegalStateError),
+        (lambda _: "m" * 32_768, IllegalStateError),
+        (lambda _: "\ud800", IllegalStateError),
+        (fails, ZeroDivisionError),
+    ],
+)
+def test_a_group_that_no_member_id_could_be_made_for_is_not_there(
+    member_ids: Any, error: type[Exception], version: int
+) -> None:
+    coordinator = Coordinator(AT_ONCE, member_ids=member_ids)
+
+    with pytest.raises(error):
+        coordinator.join_group(JoinGroupRequest(GROUP, protocols=RANGE, version=version), 0)
+
+    assert () == coordinator.groups()
+    assert () == coordinator.expire(0).writes
+
+
+def test_a_member_id_that_was_given_out_and_is_not_used_yet_is_not_given_again() -> None:
+    coordinator = Coordinator(AT_ONCE, member_ids="{}-1".format)
+    join = JoinGroupRequest(GROUP, protocols=RANGE, client_id="a")
+    coordinator.join_group(join, 0)
+
+    with pytest.raises(IllegalStateError, match=r"gave 'a-1'; it must give an id that group 'orders' never had"):
+        coordinator.join_group(join, 0)
+
+    assert (GROUP,) == coordinator.groups()

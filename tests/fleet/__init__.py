@@ -1,0 +1,1 @@
+"""Tests of the batch verbs over fleets of groups."""

@@ -1,0 +1,146 @@
+"""Fleets for hypothesis to draw: clusters with racks, groups of every kind, what they have, and scenarios.
+
+Names are few, so that they meet: topics that some cluster has and another has not, members with equal instance ids,
+subscriptions that only differ in their order. Some of what is drawn cannot be meant.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from tests.fleet.columns import Row, cluster, group
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Draw = Any
+Step = tuple[Any, ...]
+Scenario = tuple[str, list[str] | None, list[Step]]
+
+NAMES = ("t", "u", "v", "tu", "__consumer_offsets", "é", "～", "😀", "")
+RACKS = ("r0", "r1", "r2", "")
+IDS = ("a", "b", "é", "～", "😀", "", "app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11", "app-8c9f0b1e-6f0e")
+PATTERNS = (".*", "t.*", "(t|u)", "^t", "[^t]+", "", "v")
+WRONG_PATTERNS = ("(", "*", r"(?<x>a)\k<x>", "[a")
+LARGEST = 2**31 - 1
+
+
+class Fleet(NamedTuple):
+    """Clusters, groups and scenarios."""
+
+    clusters: list[Row]
+    groups: list[Row]
+    scenarios: Sequence[Scenario] = ()
+
+
+def some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """What the strategy draws, or none."""
+    return st.none() | strategy
+
+
+def rarely(draw: Draw) -> bool:
+    """True one time in fifteen."""
+    return bool(draw(st.integers(0, 14)) == 9)
+
+
+@st.composite
+def clusters(draw: Draw, name: str) -> Row:
+    """A cluster with topics of few sizes, some with racks."""
+    sizes = draw(st.lists(st.integers(0, 7), min_size=1, max_size=2))
+    topics: dict[str, Any] = {}
+    for topic in draw(st.lists(st.sampled_from(NAMES), max_size=5, unique=True)):
+        count = draw(st.sampled_from(sizes))
+        on = st.lists(some(st.sampled_from(RACKS)), max_size=3)
+        has_racks = draw(st.booleans())
+        topics[topic] = draw(st.lists(some(on), min_size=count, max_size=count)) if has_racks else count
+    found = cluster(topics, name)
+    if rarely(draw) and found["topics"]:
+        found["topics"].append(draw(st.sampled_from(found["topics"])))
+    if rarely(draw):
+        found["topics"].append({"topic": draw(some(st.just("w"))), "partitions": draw(some(st.just(-1)))})
+    return found
+
+
+@st.composite
+def members(draw: Draw, id: str | None, wrong: bool, shared: list[int]) -> Row:
+    """A member that subscribes in one of the four ways, or not at all."""
+    row: Row = {"member_id": id, "rack": draw(some(st.sampled_from([*RACKS, "elsewhere"])))}
+    match draw(st.sampled_from(["topics", "topics", "pattern", "shared", "nothing", "both" if wrong else "topics"])):
+        case "topics":
+            row["topics"] = draw(st.lists(st.sampled_from(NAMES), max_size=4))
+        case "pattern":
+            row["topics"] = draw(st.sampled_from([None, []]))
+            row["pattern"] = draw(st.sampled_from(PATTERNS + WRONG_PATTERNS if wrong else PATTERNS))
+            row["dialect"] = draw(some(st.sampled_from(["java", "re2j", "librdkafka", "python"])))
+        case "shared" if shared:
+            row["subscription"] = draw(st.sampled_from([*shared, 99] if wrong else shared))
+        case "both":
+            row.update(topics=draw(st.sampled_from([["t"], [None], [""]])), pattern="t", dialect="perl")
+            del row[draw(st.sampled_from(["topics", "pattern"]))]
+    return row
+
+
+@st.composite
+def groups(draw: Draw, known: list[str], id: str) -> Row:
+    """A group of one of the clusters, or of none."""
+    wrong = rarely(draw)
+    shared = draw(st.lists(st.integers(-3, 3), max_size=3, unique=not wrong))
+    topics = st.lists(st.sampled_from(NAMES), max_size=4)
+    ids = draw(st.lists(st.sampled_from(IDS), max_size=6, unique=not wrong))
+    of_group = [draw(members(member_id, wrong, shared)) for member_id in ids]
+    for row in of_group if draw(st.booleans()) else []:
+        row["group_instance_id"] = draw(some(st.sampled_from(["x", "y", "a", ""])))
+    of_group += draw(st.sampled_from([[], [], [], [None], [draw(members(None, False, shared)), None]]))
+    runs = [draw(current(wrong)) for _ in range(draw(st.integers(0, 6)))]
+    return group(
+        *draw(st.permutations(of_group)),
+        id=draw(st.sampled_from([id] * 9 + [None])),
+        cluster=draw(st.sampled_from([*known * 3, "other", "", None])),
+        subscriptions=[{"subscription": number, "topics": draw(topics)} for number in shared],
+        current=runs,
+    )
+
+
+@st.composite
+def current(draw: Draw, wrong: bool) -> tuple[str | None, str | None, int | None, int | None]:
+    """A run of partitions: most within a topic, some far beyond."""
+    start, count = draw(st.integers(0, 9)), draw(st.integers(1, 9))
+    if draw(st.integers(0, 19)) == 0:
+        start, count = draw(st.sampled_from([(0, LARGEST), (LARGEST, 1), (1, LARGEST), (LARGEST - 3, 4), (7, 2**30)]))
+    if wrong and draw(st.booleans()):
+        start, count = draw(st.sampled_from([(-1, 2), (0, 0), (0, -1), (2, LARGEST), (None, 1), (1, None)]))
+    holder = draw(st.sampled_from([*IDS[:3], "gone", None] if rarely(draw) else [*IDS[:3], "gone"]))
+    return holder, draw(st.sampled_from(["t", "t", "u", "～", "😀", "beyond"])), start, count
+
+
+STEPS: dict[str, Callable[[Draw], Step]] = {
+    "add_members": lambda draw: (draw(st.integers(0, 3)),),
+    "remove_members": lambda draw: (draw(st.integers(0, 3)),),
+    "multiply_partitions": lambda draw: (draw(st.sampled_from([0, 1, 2, 2, 3, 2**31])),),
+    "grow_partitions": lambda draw: (draw(st.sampled_from(NAMES)), draw(st.integers(0, 12))),
+    "set_racks": lambda draw: (draw(st.lists(st.sampled_from(RACKS), max_size=3)),),
+    "add_topic": lambda draw: (draw(st.sampled_from([*NAMES, "new", "tnew"])), draw(st.integers(0, 7))),
+    "make_static": lambda _draw: (),
+    "rolling_restart": lambda draw: (draw(st.sampled_from([None, None, True, False])),),
+}
+
+
+@st.composite
+def scenarios(draw: Draw, number: int) -> Scenario:
+    """A few steps, for some groups or all."""
+    kinds = draw(st.lists(st.sampled_from(sorted(STEPS)), max_size=4))
+    about = draw(some(st.lists(st.sampled_from(["g0", "g1", ""]), max_size=2)))
+    return f"s{number}", about, [(kind, *STEPS[kind](draw)) for kind in kinds]
+
+
+@st.composite
+def fleets(draw: Draw) -> Fleet:
+    """A fleet."""
+    names = draw(st.lists(st.sampled_from(["c", "d", ""]), min_size=1, max_size=2, unique=True))
+    known = [draw(clusters(name)) for name in names]
+    if rarely(draw):
+        known.append(draw(clusters(draw(some(st.just(names[0]))))))
+    asked = [draw(groups(names, f"g{number}")) for number in range(draw(st.integers(0, 3)))]
+    return Fleet(known, asked, [draw(scenarios(number)) for number in range(draw(st.integers(0, 2)))])

@@ -1,0 +1,243 @@
+"""Drawn fleets: both engines say the same, and what they say is what groups asked about one by one come to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import event, given
+
+from assignor import Subscription, assign, match_topics
+from assignor.model import MemberInfo, PartitionInfo
+from assignor.ordering import java_order
+from assignor.reference.fleet import balance, cluster, moves, reading, roster, scenario
+from assignor.reference.fleet import clusters as verbs
+from tests.fleet.columns import Row, Said, clusters, groups, said
+from tests.fleet.columns import cluster as a_cluster
+from tests.fleet.columns import group as a_group
+from tests.fleet.columns import member as a_member
+from tests.fleet.strategies import Fleet, fleets
+
+VERBS = ("resolve", "assign", "balance", "moves", "what_if")
+
+
+def differences(fleet: Fleet) -> list[tuple[str, Said, Said]]:
+    """The verbs at which the engines do not say the same."""
+    found = []
+    known, asked = clusters(*fleet.clusters), groups(*fleet.groups)
+    for verb in VERBS:
+        arguments = (fleet.scenarios,) if verb == "what_if" else ()
+        rust, reference = (said(engine, verb, known, asked, *arguments) for engine in ("rust", "reference"))
+        if rust != reference:
+            found.append((verb, rust, reference))
+    return found
+
+
+@given(fleets())
+def test_both_engines_say_the_same(fleet: Fleet) -> None:
+    event("answered" if answered(fleet, "moves") else "refused, or nothing asked")
+
+    assert [] == differences(fleet)
+
+
+HALVES = [("d", "beyond", start, 2**30 - 1) for start in (0, 2**30 - 1)] + [("d", "beyond", 2**31 - 2, 2)]
+"""As many partitions as no count can say."""
+
+MUTANTS: dict[str, tuple[object, str, Any]] = {
+    "no breaks": (balance, "co_partition_breaks", lambda _plan: ()),
+    "no misses": (balance, "rack_misses", lambda _plan: 0),
+    "characters for bytes": (balance, "text", lambda value: 2 + len(value)),
+    "equal instance ids as given": (reading, "by_id", lambda members: members),
+    "one holder": (moves, "holders", lambda held, id, all_of=moves.holders: set(list(all_of(held, id))[:1])),
+    "code points": (moves, "java_order", lambda text: text),
+    "too long a run": (moves, "LARGEST", 2**30),
+    "members by id": (scenario, "kafka_order", roster.by_id),
+    "other ids": (scenario, "another_id", lambda _group, id, number: f"{id}{number}"),
+    "shrinking": (cluster.Cluster, "with_partitions", lambda self, topic, count: self._with({topic: count})),
+    "told of all topics": (scenario.Course, "_change_topics", lambda self, *_, **__: self._rebalance()),
+    "everything moves": (roster.Plan, "moved", lambda self, later: len(self.owners.keys() & later.owners.keys())),
+    "members as given": (verbs, "kafka_order", lambda members: members),
+    "code points in names": (verbs, "java_order", lambda name: name),
+}
+
+
+RICH = Fleet(
+    [a_cluster({"t": [["r0"], ["r1"], ["r0"], ["r1"]], "u": 4, "é": 4, "～": 1, "😀": 2})],
+    [
+        a_group(
+            a_member("d", "t", "u", "～", group_instance_id="x", rack="r1"),
+            a_member("c", "t", "😀", "y", "z", "w", group_instance_id="x", rack="elsewhere"),
+            a_member("b", "t", "u", "～", "😀", rack="r0"),
+            a_member("a", pattern=".*"),
+            current=[("a", "t", 0, 4), ("b", "t", 0, 2), ("b", "～", 0, 1), ("d", "😀", 0, 1), *HALVES],
+        )
+    ],
+    [
+        ("grow", None, [("grow_partitions", "t", 9), ("grow_partitions", "t", 1), ("grow_partitions", "none", 1)]),
+        ("more", None, [("add_members", 1), ("remove_members", 2), ("rolling_restart", False)]),
+    ],
+)
+"""A group in which every rule has a say."""
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_reference_that_is_wrong_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    agreed = differences(RICH)
+
+    monkeypatch.setattr(*MUTANTS[name])
+
+    assert [] == agreed
+    assert [] != differences(RICH)
+
+
+# ---- group by group
+
+
+def subscriptions(row: Row, existing: dict[str, Any]) -> dict[str, Subscription]:
+    """What `assign` takes: the members that have ids, by id."""
+    if row["cluster"] is None or row["group_id"] is None:
+        return {}
+    shared = {each["subscription"]: each["topics"] for each in row.get("subscriptions", ())}
+    found = {}
+    for member in sorted(filter(None, row["members"]), key=lambda member: java_order(member["member_id"] or "")):
+        pattern, number = member.get("pattern"), member.get("subscription")
+        names = (shared[number] if number is not None else member.get("topics")) or ()
+        if pattern is not None:
+            can_be_tried = [topic for topic in existing if topic.isascii()]
+            names = match_topics(pattern, can_be_tried, dialect=member.get("dialect") or "java")
+        if member["member_id"] is not None:
+            static, rack = member.get("group_instance_id"), member.get("rack")
+            found[member["member_id"]] = Subscription(names, group_instance_id=static, rack=rack)
+    return found
+
+
+def topics(known: list[Row], name: str | None) -> dict[str, Any]:
+    """The topics of a cluster as `assign` takes them."""
+    of_cluster: list[Row] = next((row["topics"] for row in known if row["cluster"] == name), [])
+    return {
+        row["topic"]: row["partitions"]
+        if row["racks"] is None
+        else [PartitionInfo(id, tuple(racks or ())) for id, racks in enumerate(row["racks"])]
+        for row in of_cluster
+    }
+
+
+def check_assignment(known: list[Row], row: Row, found: list[Row]) -> None:
+    """What `assign` says of a group alone is what it is assigned, in Kafka's order of members."""
+    existing = topics(known, row["cluster"])
+    members = subscriptions(row, existing)
+    expected = assign(existing, members)
+    order = sorted(members, key=lambda id: MemberInfo(id, members[id].group_instance_id))
+    given = [(span["member_id"], *partition) for span in found for partition in partitions(span)]
+    assert [(id, *partition) for id in order for partition in expected[id]] == given
+
+
+def check_moves(row: Row, found: list[Row], plan: list[Row]) -> None:
+    """Moves lead from what the members have to the plan."""
+    held: dict[tuple[str, int], set[str | None]] = {}
+    for run in row["current"] if None not in (row["cluster"], row["group_id"]) else ():
+        if None not in (run["member_id"], run["topic"]):
+            for partition in partitions(run):
+                held.setdefault(partition, set()).add(run["member_id"])
+    for move in found:
+        for partition in partitions(move):
+            holders = held.setdefault(partition, set())
+            if move["from_member"] is None:
+                assert not holders
+            else:
+                holders.remove(move["from_member"])
+    for move in found:
+        assert move["from_member"] != move["to_member"]
+        for partition in partitions(move):
+            held[partition] |= {move["to_member"]} - {None}
+    assert {p: {run["member_id"]} for run in plan for p in partitions(run)} == {
+        p: who for p, who in held.items() if who
+    }
+
+
+def partitions(run: Row) -> list[tuple[str, int]]:
+    return [(run["topic"], id) for id in range(run["start"], run["start"] + run["count"])]
+
+
+def answered(fleet: Fleet, verb: str) -> list[Any]:
+    """What the Rust core answers; nothing where it refuses."""
+    found = said("rust", verb, clusters(*fleet.clusters), groups(*fleet.groups))
+    return [] if found.type.endswith("Error") else found.answer
+
+
+@given(fleets())
+def test_assign_is_what_each_group_is_assigned_alone(fleet: Fleet) -> None:
+    found = answered(fleet, "assign")
+
+    for row, spans in zip(fleet.groups, found, strict=False):
+        check_assignment(fleet.clusters, row, spans)
+    assert len(found) in (0, len(fleet.groups))
+
+
+@given(fleets())
+def test_moves_lead_from_what_members_have_to_the_plan(fleet: Fleet) -> None:
+    found, plans = answered(fleet, "moves"), answered(fleet, "assign")
+
+    for row, runs, plan in zip(fleet.groups, found, plans, strict=False):
+        if all((run["count"] or 0) < 100 for run in row["current"]):
+            check_moves(row, runs, plan)
+    assert len(found) in (0, len(fleet.groups))
+
+
+@given(fleets())
+def test_every_row_of_a_member_is_counted(fleet: Fleet) -> None:
+    for row, found in zip(fleet.groups, answered(fleet, "balance"), strict=False):
+        assert len(row["members"]) == found["members"] + found["unnamed_members"]
+
+
+@given(fleets())
+def test_a_scenario_without_steps_ends_where_it_began(fleet: Fleet) -> None:
+    nothing: list[Any] = [("nothing", None, [])]
+    outcomes = said("rust", "what_if", clusters(*fleet.clusters), groups(*fleet.groups), nothing)
+    still = {"scenario": "nothing", "rebalances": 0, "moved": 0}
+
+    if not outcomes.type.endswith("Error"):
+        assert [[still | found] for found in answered(fleet, "balance")] == outcomes.answer
+
+
+KNOWN = [a_cluster({"t": 4, "u": 1})]
+GROUP = a_group(
+    a_member("a", "t"), a_member("b", "t", "u"), current=[("b", "t", 0, 3), ("a", "t", 3, 1), ("x", "u", 0, 2)]
+)
+
+
+def spoiled(rows: list[Row], how: str) -> list[Row]:
+    """An answer with something wrong in its first row."""
+    first, *rest = rows
+    match how:
+        case "missing":
+            return rest
+        case "twice":
+            return [first, *rows]
+        case "late":
+            return [*rest, first]
+        case "elsewhere":
+            return [{**first, "start": first["start"] + 1}, *rest]
+        case "shorter":
+            return [{**first, "count": first["count"] - 1}, *rest]
+    return [{**first, "member_id": "c", "to_member": "c"}, *rest]
+
+
+@pytest.mark.parametrize("how", ["missing", "twice", "late", "elsewhere", "shorter", "somebody else's"])
+def test_an_assignment_that_is_wrong_is_noticed(how: str) -> None:
+    [found] = answered(Fleet(KNOWN, [GROUP]), "assign")
+    check_assignment(KNOWN, GROUP, found)
+
+    with pytest.raises(AssertionError):
+        check_assignment(KNOWN, GROUP, spoiled(found, how))
+    assert 3 == len(found)
+
+
+@pytest.mark.parametrize("how", ["missing", "twice", "elsewhere", "shorter", "somebody else's"])
+def test_moves_that_are_wrong_are_noticed(how: str) -> None:
+    [found], [plan] = answered(Fleet(KNOWN, [GROUP]), "moves"), answered(Fleet(KNOWN, [GROUP]), "assign")
+    check_moves(GROUP, found, plan)
+
+    with pytest.raises((AssertionError, KeyError)):
+        check_moves(GROUP, spoiled(found, how), plan)
+    assert 4 == len(found)

@@ -1,0 +1,389 @@
+"""`Clusters.resolve` and `Clusters.assign`: who subscribes to what and gets which run, and columns of every shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from assignor import errors
+from tests.fleet.columns import (
+    CLUSTERS,
+    ENGINES,
+    GROUPS,
+    Row,
+    answer,
+    ask,
+    cluster,
+    clusters,
+    group,
+    groups,
+    member,
+    said,
+)
+from tests.support.engines import Engine
+
+TOPICS = cluster({"t": 5, "u": 2, "tu": 1, "__consumer_offsets": 3, "é": 1})
+
+
+def spans(engine: Engine, *asked: Row, known: Row = TOPICS) -> list[list[tuple[Any, ...]]]:
+    return [[tuple(span.values()) for span in found] for found in ask(engine, "assign", [known], asked)]
+
+
+def resolved(engine: Engine, asked: Row, known: Row = TOPICS) -> dict[str, tuple[list[str], list[str]]]:
+    [found] = ask(engine, "resolve", [known], [asked])
+    return {row["member_id"]: (row["topics"], row["unknown_topics"]) for row in found}
+
+
+def test_every_group_is_planned_among_the_topics_of_its_own_cluster(engine: Engine) -> None:
+    known = [cluster({"t": 3}, "c"), cluster({"t": 1, "u": 1}, "d")]
+    asked = [group(member("a", "t", "u"), member("b", "t"), id="g", cluster=name) for name in ("c", "d", "e")]
+
+    found = ask(engine, "assign", known, asked)
+
+    assert [
+        [("a", "t", 0, 2), ("b", "t", 2, 1)],
+        [("a", "t", 0, 1), ("a", "u", 0, 1)],
+        [],
+    ] == [[tuple(span.values()) for span in each] for each in found]
+
+
+def test_a_cluster_without_topics_has_none_that_are_known(engine: Engine) -> None:
+    assert {"a": ([], ["t", "u"])} == resolved(engine, group(member("a", "u", "t"), cluster="elsewhere"))
+    assert {"a": ([], [])} == resolved(engine, group(member("a", pattern=".*"), cluster="elsewhere"))
+
+
+def test_static_members_come_first_and_equal_instance_ids_go_by_member_id(engine: Engine) -> None:
+    members = [
+        member("a", "t"),
+        member("z", "t", group_instance_id="x"),
+        member("y", "t", group_instance_id="x"),
+        member("b", "t", group_instance_id=""),
+    ]
+
+    found = spans(engine, group(*members), group(*members[::-1]))
+
+    assert [("b", "t", 0, 2), ("y", "t", 2, 1), ("z", "t", 3, 1), ("a", "t", 4, 1)] == found[0]
+    assert found[0] == found[1]
+
+
+def test_partitions_go_to_members_on_their_racks(engine: Engine) -> None:
+    known = cluster({"t": [["x"], ["y"], ["x", None], ["y"]]})
+
+    [found] = spans(engine, group(member("a", "t", rack="y"), member("b", "t", rack="x")), known=known)
+
+    assert [("a", "t", 1, 1), ("a", "t", 3, 1), ("b", "t", 0, 1), ("b", "t", 2, 1)] == found
+
+
+@pytest.mark.parametrize(
+    ("dialect", "pattern", "expected"),
+    [
+        (None, "t.*", ["t", "tu"]),
+        ("java", ".*", ["t", "tu", "u"]),
+        ("re2j", ".*", ["__consumer_offsets", "t", "tu", "u"]),
+        ("librdkafka", "t", ["t"]),
+        ("librdkafka", "^t", ["t", "tu"]),
+        ("python", "t", ["t", "tu"]),
+    ],
+)
+def test_a_pattern_means_what_its_dialect_says(
+    engine: Engine, dialect: str | None, pattern: str, expected: list[str]
+) -> None:
+    asked = group(member("a", pattern=pattern, dialect=dialect), member("b", "t", "é"))
+
+    assert {"a": (expected, []), "b": (["t", "é"], [])} == resolved(engine, asked)
+
+
+def test_names_are_told_once_and_in_javas_order(engine: Engine) -> None:
+    known = cluster({"～": 1, "😀": 1, "t": 1})
+
+    asked = group(member("a", "z", "～", "t", "😀", "t", "y"), member("b", "y", "z"))
+
+    assert {"a": (["t", "😀", "～"], ["y", "z"]), "b": ([], ["y", "z"])} == resolved(engine, asked, known)
+
+
+def test_members_share_subscriptions_by_number(engine: Engine) -> None:
+    shared = [{"subscription": -(2**63), "topics": ["u", "gone"]}, {"subscription": 0, "topics": None}]
+    asked = group(
+        member("a", subscription=-(2**63)), member("b", subscription=0), member("c", "t"), subscriptions=shared
+    )
+
+    assert {"a": (["u"], ["gone"]), "b": ([], []), "c": (["t"], [])} == resolved(engine, asked)
+
+
+def test_what_a_member_is_besides_its_topics_is_told_as_given(engine: Engine) -> None:
+    [found] = ask(engine, "resolve", [TOPICS], [group(member("a", rack="", group_instance_id=""), member("b"))])
+
+    assert [("a", "", ""), ("b", None, None)] == [
+        (row["member_id"], row["group_instance_id"], row["rack"]) for row in found
+    ]
+
+
+def test_rows_that_lack_a_key_are_no_members(engine: Engine) -> None:
+    asked = [
+        group(member("a", "t"), member(None, "t"), None),
+        group(member("a", "t"), id=None),
+        group(member("a", "t"), cluster=None),
+        group(),
+        {"cluster": "c", "group_id": "g", "members": None},
+    ]
+
+    assert [[("a", "t", 0, 5)], [], [], [], []] == spans(engine, *asked)
+    assert [1, 0, 0, 0, 0] == list(map(len, ask(engine, "resolve", [TOPICS], asked)))
+
+
+# ---- columns of every shape
+
+ASKED = groups(
+    group(member("a", "t"), member("b", "u"), id="g0", current=[("a", "t", 0, 9)]),
+    None,
+    group(member("a", "gone"), id="g2"),
+    group(member("a", pattern="t.*"), member("b", "t", group_instance_id="x"), id="g3"),
+)
+SCENARIOS = [("more", None, [("add_members", 2)])]
+VERBS: dict[str, tuple[Any, ...]] = {
+    "resolve": (),
+    "assign": (),
+    "balance": (),
+    "moves": (),
+    "what_if": (SCENARIOS,),
+}
+
+
+def large(kind: pa.DataType) -> pa.DataType:
+    """The type with large lists and texts."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, large(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.large_list(large(kind.value_type))
+    return pa.large_string() if pa.types.is_string(kind) else kind
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_large_columns_are_read_as_others_are(engine: Engine, verb: str) -> None:
+    known, asked = (pa.array(column.to_pylist(), large(column.type)) for column in (clusters(TOPICS), ASKED))
+
+    found = answer(engine, verb, known, asked, *VERBS[verb])
+
+    assert answer(engine, verb, clusters(TOPICS), ASKED, *VERBS[verb]).equals(found)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_slice_is_read_as_what_it_shows(engine: Engine, verb: str) -> None:
+    known = pa.array([[cluster({"t": 1})], [TOPICS], [cluster({"u": 1})]], CLUSTERS).slice(1, 1)
+
+    found = answer(engine, verb, known, ASKED.slice(2, 2), *VERBS[verb])
+
+    assert answer(engine, verb, clusters(TOPICS), ASKED, *VERBS[verb]).slice(2).equals(found)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_many_columns_together_are_the_one(verb: str) -> None:
+    known = ENGINES["rust"](clusters(TOPICS))
+
+    columns = [pa.array(column) for column in getattr(known, verb)(ASKED, *VERBS[verb], enough=1)]
+
+    assert 4 == sum(map(len, columns))
+    assert len(columns) >= 2
+    assert answer("rust", verb, clusters(TOPICS), ASKED, *VERBS[verb]).equals(pa.concat_arrays(columns))
+
+
+def test_no_groups_give_no_column(engine: Engine) -> None:
+    assert [] == ENGINES[engine](clusters(TOPICS)).assign(groups())
+
+
+def test_columns_that_may_be_missing_are_as_good_as_null(engine: Engine) -> None:
+    least = pa.array([{"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["u"]}]}])
+    known = pa.array([[{"cluster": "c", "topics": [{"topic": "u", "partitions": 1}]}]])
+    known = known.cast(pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(TOPIC))])))
+
+    assert [[{"member_id": "a", "topic": "u", "start": 0, "count": 1}]] == answer(
+        engine, "assign", known, least
+    ).to_pylist()
+
+
+TOPIC = pa.struct([("topic", pa.string()), ("partitions", pa.int32())])
+
+
+def test_what_a_null_hides_is_not_read(engine: Engine) -> None:
+    fields = [pa.array(["c", "c"]), pa.array(["g", "h"]), ASKED.field("members").slice(0, 1).take([0, 0])]
+    hidden = pa.StructArray.from_arrays(fields, ["cluster", "group_id", "members"], mask=pa.array([True, False]))
+
+    found = answer(engine, "assign", clusters(TOPICS), hidden)
+
+    assert [0, 2] == [len(spans) for spans in found.to_pylist()]
+
+
+# ---- what cannot be meant
+
+
+def without(name: str) -> pa.DataType:
+    return pa.struct([field for field in GROUPS if field.name != name])
+
+
+def with_member(name: str, kind: pa.DataType) -> pa.DataType:
+    return pa.struct(
+        [
+            ("cluster", pa.string()),
+            ("group_id", pa.string()),
+            ("members", pa.list_(pa.struct([("member_id", pa.string()), (name, kind)][name == "member_id" :]))),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (pa.int64(), "groups must be structs"),
+        (without("cluster"), "groups must have a field cluster"),
+        (without("group_id"), "groups must have a field group_id"),
+        (without("members"), "groups must have a field members"),
+        (pa.struct([("members", pa.string())]), "members must be lists"),
+        (pa.struct([("members", TOPIC)]), "members must be lists"),
+        (pa.struct([("members", pa.list_(pa.string()))]), "members must be structs"),
+        (with_member("member_id", pa.int64()), "member_id must be text"),
+        (with_member("rack", pa.binary()), "rack must be text"),
+        (with_member("topics", pa.string()), "topics must be lists"),
+        (with_member("topics", pa.list_(pa.int32())), "topics must be text"),
+        (with_member("topics", pa.list_view(pa.string())), "topics must be lists"),
+        (with_member("pattern", pa.string_view()), "pattern must be text"),
+        (with_member("dialect", pa.dictionary(pa.int32(), pa.string())), "dialect must be text"),
+        (with_member("subscription", pa.int32()), "subscription must be bigint"),
+        (pa.struct([*without("current"), ("current", pa.list_(TOPIC))]), "current must have a field member_id"),
+        (pa.struct([*without("subscriptions"), ("subscriptions", TOPIC)]), "subscriptions must be lists"),
+    ],
+)
+def test_a_column_of_another_type_is_named(engine: Engine, kind: pa.DataType, message: str) -> None:
+    found = said(engine, "assign", clusters(TOPICS), pa.nulls(1, kind))
+
+    assert ("WrongTypeError", message) == found
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (pa.nulls(1, pa.string()), "clusters must be lists"),
+        (pa.array([["c"]]), "clusters must be structs"),
+        (pa.array([[{"topics": []}]]), "clusters must have a field cluster"),
+        (pa.array([[{"cluster": "c"}]]), "clusters must have a field topics"),
+        (pa.array([[{"cluster": 1, "topics": []}]]), "cluster must be text"),
+        (pa.array([[{"cluster": "c", "topics": 1}]]), "topics must be lists"),
+        (pa.array([[{"cluster": "c", "topics": [1]}]]), "topics must be structs"),
+        (pa.array([[{"cluster": "c", "topics": [{"partitions": 1}]}]]), "topics must have a field topic"),
+        (pa.array([[{"cluster": "c", "topics": [{"topic": "t"}]}]]), "topics must have a field partitions"),
+        (pa.array([[{"cluster": "c", "topics": [{"topic": "t", "partitions": 1}]}]]), "partitions must be int"),
+    ],
+)
+def test_clusters_of_another_type_are_named(engine: Engine, given: pa.Array, message: str) -> None:
+    assert ("WrongTypeError", message) == said(engine, "assign", given, ASKED)
+
+
+@pytest.mark.parametrize(
+    ("topics", "message"),
+    [
+        ([("t", -1, None)], "cluster 'c', topic 't': partitions must be 0 or more, not -1"),
+        ([("t", None, None)], "cluster 'c', topic 't': partitions must be 0 or more, not null"),
+        ([("t", 2, [["x"]])], "cluster 'c', topic 't': racks are given for 1 partitions, and it has 2"),
+        ([("t", 2, None), ("t", 2, None)], "cluster 'c', topic 't': it is given twice"),
+        ([(None, 2, None)], "cluster 'c': a topic has no name"),
+        ([None], "cluster 'c': a topic has no name"),
+    ],
+)
+def test_a_topic_that_cannot_be_meant_is_named(engine: Engine, topics: list[Any], message: str) -> None:
+    rows = [dict(zip(("topic", "partitions", "racks"), row, strict=True)) if row else None for row in topics]
+
+    found = said(engine, "assign", clusters({"cluster": "c", "topics": rows}), ASKED)
+
+    assert ("IllegalArgumentError", message) == found
+
+
+def distorted(column: str) -> tuple[pa.Array, pa.Array]:
+    """A cluster and a group with a member; one column holds a byte that is no UTF-8, which Spark's strings may hold."""
+
+    def texts(name: str) -> pa.Array:
+        return pa.array([b"\xff" if name == column else b"t", None]).view(pa.string()).slice(0, 1)
+
+    def lists(items: pa.Array) -> pa.Array:
+        return pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items)
+
+    topic = {"topic": texts("topic"), "partitions": pa.array([1], pa.int32()), "racks": lists(lists(texts("racks")))}
+    known = {"cluster": texts("cluster"), "topics": lists(structs(topic))}
+    by_name = {"member_id": texts("member_id"), "rack": texts("rack"), "topics": lists(texts("topics"))}
+    members = {**by_name, "topics": pa.nulls(1, pa.list_(pa.string())), "pattern": texts("pattern")}
+    members = members if column == "pattern" else by_name
+    asked = {"cluster": pa.array(["t"]), "group_id": texts("group_id"), "members": lists(structs(members))}
+    return lists(structs(known)), structs(asked)
+
+
+def structs(columns: dict[str, pa.Array]) -> pa.Array:
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+
+
+@pytest.mark.parametrize("verb", ["resolve", "assign"])
+@pytest.mark.parametrize(
+    "column", ["cluster", "topic", "racks", "group_id", "member_id", "rack", "topics", "pattern", None]
+)
+def test_text_that_is_not_utf_8_is_refused(engine: Engine, verb: str, column: str | None) -> None:
+    found = said(engine, verb, *distorted(column or "none"))
+
+    expected = "IllegalArgumentError" if column else str(found.type)
+    assert (expected, bool(column)) == (found.type, "text that is not UTF-8: '\ufffd'" in str(found.answer))
+
+
+def test_text_that_nobody_has_may_be_anything(engine: Engine) -> None:
+    known, asked = distorted("none")
+    members = pa.array([b"\xff", b"t"]).view(pa.string())
+    hidden = pa.Array.from_buffers(pa.string(), 2, [pa.array([False, True]).buffers()[1], *members.buffers()[1:]])
+    columns = {"member_id": hidden, "topics": pa.array([["t"], ["t"]])}
+    lists = pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), structs(columns))
+    asked = structs({"cluster": asked.field("cluster"), "group_id": asked.field("group_id"), "members": lists})
+
+    assert [[{"member_id": "t", "topic": "t", "start": 0, "count": 1}]] == answer(
+        engine, "assign", known, asked
+    ).to_pylist()
+
+
+def test_a_cluster_must_have_a_name_of_its_own(engine: Engine) -> None:
+    twice = said(engine, "assign", clusters(TOPICS, TOPICS), ASKED)
+    unnamed = said(engine, "assign", clusters({"cluster": None, "topics": []}), ASKED)
+
+    assert ("IllegalArgumentError", "cluster 'c' is given twice") == twice
+    assert ("IllegalArgumentError", "clusters: a cluster has no name") == unnamed
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (group(member("a", "t"), member("a", "u")), "member 'a' is given twice"),
+        (group(member("a", topics=["t"], pattern="t")), "give topics or a pattern, not both: the pattern is 't'"),
+        (group({"member_id": "a", "topics": ["t", None]}), "a topic that is subscribed to is null"),
+        (group({"member_id": "b", "topics": [""]}, {"member_id": "a", "topics": [None]}), "is null"),
+        (group(member("a", pattern="t", dialect="perl")), "dialect must be one of 'java', 're2j', 'librdkafka',"),
+        (group(member("a", subscription=7)), "its subscription is missing"),
+        (group(subscriptions=[{"subscription": 7, "topics": []}] * 2), "two subscriptions have the same hash"),
+        (group(subscriptions=[{"subscription": None, "topics": []}]), "members share has no number"),
+        (group(subscriptions=[{"subscription": 1, "topics": [None]}]), "a topic that is subscribed to is null"),
+    ],
+)
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_group_that_cannot_be_meant_is_named(engine: Engine, verb: str, asked: Row, message: str) -> None:
+    kind, found = said(engine, verb, clusters(TOPICS), groups(asked), *VERBS[verb])
+
+    assert "IllegalArgumentError" == kind
+    assert found.startswith("group 'g' of cluster 'c': ")
+    assert message in found
+    assert not asked["members"] or "member 'a': " in found or "member 'a' is" in found
+
+
+def test_a_pattern_that_cannot_be_used_says_whose_it_is(engine: Engine) -> None:
+    known = ENGINES[engine](clusters(TOPICS))
+
+    with pytest.raises(errors.InvalidPatternError) as caught:
+        known.assign(groups(group(member("b", "t"), member("a", pattern="("))))
+
+    assert ("group 'g' of cluster 'c': member 'a'", "(", "java") == (
+        caught.value.owner,
+        caught.value.pattern,
+        caught.value.dialect,
+    )

@@ -1,0 +1,170 @@
+"""`Clusters.balance`: every column, worked out by hand."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from assignor import Subscription, plan
+from tests.fleet.columns import TEXTS, Row, answer, ask, cluster, clusters, group, member
+from tests.support.engines import Engine
+
+
+def balance(engine: Engine, known: Row, asked: Row) -> Row:
+    [found] = ask(engine, "balance", [known], [asked])
+    return dict(found)
+
+
+@pytest.mark.parametrize(("told", "silent"), [(True, 0), (False, 1), (None, 1)])
+def test_topics_may_be_said_not_to_be_told(engine: Engine, told: bool | None, silent: int) -> None:
+    members = pa.list_(pa.struct([("member_id", pa.string()), ("topics", TEXTS), ("told", pa.bool_())]))
+    kind = pa.struct([("cluster", pa.string()), ("group_id", pa.string()), ("members", members)])
+    row = {"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["t"], "told": told}]}
+
+    [found] = answer(engine, "balance", clusters(cluster({"t": 2})), pa.array([row], kind)).to_pylist()
+
+    assert (silent, 2 - 2 * silent) == (found["unsubscribed_members"], found["partitions"])
+
+
+def test_every_column_of_a_group(engine: Engine) -> None:
+    known = cluster({"t": [["r0"], ["r1"], ["r0"], None], "u": 4, "other": 9})
+    members = [
+        member("a", "t", "u", rack="r1"),
+        member("b", "t", "gone", group_instance_id="x", rack="r0"),
+        member("c"),
+        member(None, "other"),
+    ]
+
+    # b, who is static, comes first and takes t0 and t2, which are on its rack; a has t1 and t3, and all of u.
+    expected = {
+        "members": 3,
+        "unnamed_members": 1,
+        "unsubscribed_members": 1,
+        "topics": 2,
+        "unknown_topics": 1,
+        "partitions": 8,
+        "idle_members": 1,
+        "least_loaded": 0,
+        "most_loaded": 6,
+        "co_partition_breaks": 2,
+        "rack_misses": 0,
+        "most_loaded_member": "a",
+        "mean_load": 8 / 3,
+    }
+    found = balance(engine, known, group(*members))
+    record_bytes = found.pop("record_bytes")
+
+    assert expected == found
+    assert list(expected) == list(found)
+    subscriptions = {
+        "a": Subscription(("t", "u"), rack="r1"),
+        "b": Subscription(("t", "gone"), rack="r0", group_instance_id="x"),
+        "c": Subscription(),
+    }
+    same = plan({"t": 4, "u": 4}, subscriptions)
+    assert same.group_metadata_size("g") == record_bytes
+
+
+def test_the_bytes_of_a_record_are_those_of_its_fields(engine: Engine) -> None:
+    key = 2 + (2 + 1)
+    head = 2 + (2 + 8) + 4 + (2 + 5) + 2 + 8 + 4
+    subscription = 2 + 4 + (2 + 2) + 4 + 4 + 4 + (2 + 2)
+    assignment = 2 + 4 + (2 + 2) + (4 + 4 * 3) + 4
+    a_member = (2 + 1) + (2 + 3) + 2 + 2 + 4 + 4 + 4 + subscription + 4 + assignment
+
+    found = balance(engine, cluster({"é": 3}), group(member("a", "é", rack="r1", group_instance_id="x-y")))
+
+    assert key + head + a_member == found["record_bytes"]
+
+
+def test_a_group_without_members_has_no_loads(engine: Engine) -> None:
+    found = balance(engine, cluster({"t": 4}), group(id=None))
+
+    assert 0 == found["members"] == found["partitions"] == found["idle_members"] == found["co_partition_breaks"]
+    assert (None, None, None, None) == tuple(
+        found[name] for name in ("least_loaded", "most_loaded", "most_loaded_member", "mean_load")
+    )
+    # The key, and a value without a protocol.
+    assert (2 + 2) + (2 + (2 + 8) + 4 + 2 + 2 + 8 + 4) == found["record_bytes"]
+
+
+def test_all_rows_of_a_group_without_a_name_are_unnamed(engine: Engine) -> None:
+    found = balance(engine, cluster({"t": 4}), group(member("a", "t"), member("a", "u"), member(None), id=None))
+
+    assert (0, 3, 0, 0, 0) == tuple(
+        found[name] for name in ("members", "unnamed_members", "unsubscribed_members", "topics", "unknown_topics")
+    )
+
+
+@pytest.mark.parametrize(("topics", "silent"), [(None, 1), ([], 0)])
+def test_only_who_says_nothing_is_unsubscribed(engine: Engine, topics: list[str] | None, silent: int) -> None:
+    asked = group(member("a", "t"), member("b", topics=topics), member("c", pattern="none"))
+
+    found = balance(engine, cluster({"t": 4}), asked)
+
+    assert (silent, 2) == (found["unsubscribed_members"], found["idle_members"])
+
+
+def test_among_equals_the_first_in_kafkas_order_is_most_loaded(engine: Engine) -> None:
+    asked = group(member("a", "t"), member("b", "t", group_instance_id="y"), member("c", "t", group_instance_id="x"))
+
+    assert "c" == balance(engine, cluster({"t": 3}), asked)["most_loaded_member"]
+    assert (
+        "a"
+        == balance(engine, cluster({"t": 3, "u": 1}), group(member("b", "t"), member("a", "t", "u")))[
+            "most_loaded_member"
+        ]
+    )
+
+
+def test_a_name_counts_once_however_many_subscribe_to_it(engine: Engine) -> None:
+    asked = group(member("a", "t", "x", "y", "x"), member("b", "t", "y"), member("c", "z"))
+
+    found = balance(engine, cluster({"t": 3}), asked)
+
+    assert (1, 3) == (found["topics"], found["unknown_topics"])
+
+
+def test_what_nobody_subscribes_to_is_not_counted(engine: Engine) -> None:
+    shared = [{"subscription": 1, "topics": ["t"]}, {"subscription": 2, "topics": ["u", "gone"]}]
+
+    found = balance(engine, cluster({"t": 3, "u": 3}), group(member("a", subscription=1), subscriptions=shared))
+
+    assert (1, 0, 0) == (found["topics"], found["unknown_topics"], found["unsubscribed_members"])
+
+
+def test_co_partitions_break_where_consumers_are_not_the_same(engine: Engine) -> None:
+    known = cluster({"t": 6, "u": 6, "v": 6, "w": 5})
+
+    # Of t a has 0 to 2 and b 3 to 5; of u and v a has 0 and 1, b 2 and 3, and c 4 and 5.
+    asked = group(member("a", "t", "u", "v", "w"), member("b", "t", "u", "v"), member("c", "u", "v"))
+
+    assert 3 == balance(engine, known, asked)["co_partition_breaks"]
+    assert 0 == balance(engine, known, group(member("a", "t", "u"), member("b", "t", "u")))["co_partition_breaks"]
+    assert 0 == balance(engine, known, group(member("a", "t"), member("b", "u")))["co_partition_breaks"]
+
+
+def test_a_break_counts_once_for_topics_of_as_many_partitions(engine: Engine) -> None:
+    known = cluster({"t": 2, "u": 2, "v": 2, "x": 1, "y": 1})
+
+    asked = group(member("b", "t", "u", "v", "x", "y"), member("a", "t", "x", group_instance_id=""))
+
+    # t0 and x0 are a's, and all else is b's: 0 is broken among topics of two partitions, and among those of one.
+    assert 1 + 1 == balance(engine, known, asked)["co_partition_breaks"]
+
+
+def test_a_miss_takes_a_member_and_a_replica_that_say_where_they_are(engine: Engine) -> None:
+    known = cluster({"t": [["r0"], ["r0", "r1"], [None], [], None, ["r2"], [""]]})
+
+    alone = [
+        balance(engine, known, group(member("a", "t", rack=rack)))["rack_misses"] for rack in ("r0", "far", "", None)
+    ]
+
+    assert [2, 4, 0, 0] == alone
+
+
+def test_a_cluster_without_racks_has_no_misses(engine: Engine) -> None:
+    assert (
+        0
+        == balance(engine, cluster({"t": [[None], []], "u": 2}), group(member("a", "t", "u", rack="r")))["rack_misses"]
+    )

@@ -1,0 +1,120 @@
+"""`Clusters.moves`: what changes hands against what the members have at present."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, said
+from tests.support.engines import Engine
+
+LARGEST = 2**31 - 1
+TOPICS = cluster({"t": 6, "u": 2})
+
+
+def moves(engine: Engine, *current: tuple[Any, ...], known: Row = TOPICS) -> list[tuple[Any, ...]]:
+    """Of a, who is to have t 0 to 2, and b, who is to have t 3 to 5."""
+    [found] = ask(engine, "moves", [known], [group(member("a", "t"), member("b", "t"), current=list(current))])
+    return [tuple(move.values()) for move in found]
+
+
+def test_what_stays_does_not_move(engine: Engine) -> None:
+    assert [] == moves(engine, ("b", "t", 3, 3), ("a", "t", 2, 1), ("a", "t", 0, 2), ("a", "t", 1, 1))
+
+
+def test_what_nobody_has_comes_from_nobody(engine: Engine) -> None:
+    assert [("t", 0, 3, None, "a"), ("t", 3, 3, None, "b")] == moves(engine)
+    assert [("t", 2, 1, None, "a"), ("t", 3, 1, None, "b")] == moves(engine, ("a", "t", 0, 2), ("b", "t", 4, 2))
+
+
+def test_runs_that_go_the_same_way_are_one(engine: Engine) -> None:
+    assert [("t", 0, 3, "b", "a"), ("t", 3, 3, "a", "b")] == moves(
+        engine, ("b", "t", 0, 1), ("a", "t", 3, 1), ("b", "t", 1, 2), ("a", "t", 4, 2)
+    )
+
+
+def test_of_several_owners_all_give_up_but_who_is_to_have_it(engine: Engine) -> None:
+    found = moves(engine, ("a", "t", 0, 6), ("b", "t", 2, 4), ("c", "t", 2, 2), ("c", "t", 2, 1))
+
+    assert [("t", 2, 1, "b", "a"), ("t", 2, 1, "c", "a"), ("t", 3, 3, "a", "b"), ("t", 3, 1, "c", "b")] == found
+
+
+def test_what_is_no_partition_goes_to_nobody(engine: Engine) -> None:
+    found = moves(
+        engine, ("a", "t", 0, 3), ("b", "t", 3, 5), ("a", "u", 0, 2), ("gone", "no topic", 7, 2), ("a", "s", 1, 1)
+    )
+
+    assert [
+        ("no topic", 7, 2, "gone", None),
+        ("s", 1, 1, "a", None),
+        ("t", 6, 2, "b", None),
+        ("u", 0, 2, "a", None),
+    ] == found
+
+
+def test_topics_come_in_javas_order(engine: Engine) -> None:
+    kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
+
+    found = moves(engine, *kept, *(("a", topic, 0, 1) for topic in ("～", "z", "😀", "", "A")))
+
+    assert ["", "A", "z", "😀", "～"] == [topic for topic, *_ in found]
+
+
+def test_a_group_gives_up_all_where_nobody_is_left(engine: Engine) -> None:
+    asked = group(current=[("a", "t", 0, 6), ("b", "t", 5, 1)])
+
+    [found] = ask(engine, "moves", [TOPICS], [asked])
+
+    assert [("t", 0, 6, "a", None), ("t", 5, 1, "b", None)] == [tuple(move.values()) for move in found]
+
+
+@pytest.mark.parametrize("key", [(None, "t", 0, 1), ("a", None, 0, 1), (None, None, -5, None)])
+def test_a_row_without_a_key_says_nothing(engine: Engine, key: tuple[Any, ...]) -> None:
+    assert [] == moves(engine, ("a", "t", 0, 3), ("b", "t", 3, 3), key)
+
+
+def test_a_group_without_a_key_has_nothing(engine: Engine) -> None:
+    asked = [group(current=[("a", "t", 0, 1)], **key) for key in ({"id": None}, {"cluster": None})]
+
+    assert [[], []] == ask(engine, "moves", [TOPICS], asked)
+
+
+def test_groups_without_current_have_nothing_at_present(engine: Engine) -> None:
+    asked = {**group(member("a", "t")), "current": None}
+
+    assert [[{"topic": "t", "start": 0, "count": 6, "from_member": None, "to_member": "a"}]] == ask(
+        engine, "moves", [TOPICS], [asked]
+    )
+
+
+def test_ids_reach_as_far_as_int32(engine: Engine) -> None:
+    kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
+
+    assert [("x", 1, LARGEST, "a", None)] == moves(engine, *kept, ("a", "x", 1, LARGEST))
+    assert [("x", LARGEST, 1, "a", None)] == moves(engine, *kept, ("a", "x", LARGEST, 1))
+    assert [("x", 0, LARGEST, "a", None), ("x", LARGEST, 1, "a", None)] == moves(
+        engine, *kept, ("a", "x", 0, LARGEST), ("a", "x", LARGEST, 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "count", "shown"),
+    [
+        (-1, 1, "start -1 and count 1"),
+        (0, 0, "start 0 and count 0"),
+        (0, -1, "start 0 and count -1"),
+        (2, LARGEST, f"start 2 and count {LARGEST}"),
+        (LARGEST, 2, f"start {LARGEST} and count 2"),
+        (LARGEST, -(2**31), f"start {LARGEST} and count {-(2**31)}"),
+        (None, 1, "start null and count 1"),
+        (1, None, "start 1 and count null"),
+    ],
+)
+def test_what_is_no_run_is_refused(engine: Engine, start: int | None, count: int | None, shown: str) -> None:
+    asked = group(member("a", "t"), current=[("b", "t", start, count)])
+
+    kind, message = said(engine, "moves", clusters(TOPICS), groups(asked))
+
+    assert "IllegalArgumentError" == kind
+    assert f"group 'g' of cluster 'c': member 'b': {shown} of topic 't' are no run of partition ids" == message

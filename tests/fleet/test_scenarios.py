@@ -1,0 +1,287 @@
+"""`Clusters.what_if`: what each step does to a group, and how many rebalances and moves it takes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, said
+from tests.support.engines import Engine
+
+TOPICS = cluster({"t": 6, "u": 2, "racks": [["r0"], ["r1"]]})
+PAIR = group(member("a", "t"), member("b", "t"))
+Step = tuple[Any, ...]
+
+
+def play(engine: Engine, asked: Row, *steps: Step) -> Row:
+    """What the steps lead to."""
+    [[found]] = ask(engine, "what_if", [TOPICS], [asked], [("s", None, list(steps))])
+    return dict(found)
+
+
+def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int]:
+    """Rebalances, partitions moved, and at the end members and partitions."""
+    found = play(engine, asked, *steps)
+    return found["rebalances"], found["moved"], found["members"], found["partitions"]
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (("add_members", 0), (0, 0, 2, 6)),
+        (("add_members", 1), (1, 3, 3, 6)),
+        (("remove_members", 0), (0, 0, 2, 6)),
+        (("remove_members", 1), (1, 3, 1, 6)),
+        (("remove_members", 2), (1, 0, 0, 0)),
+        (("remove_members", 2**32 - 1), (1, 0, 0, 0)),
+        (("multiply_partitions", 0), (0, 0, 2, 6)),
+        (("multiply_partitions", 1), (0, 0, 2, 6)),
+        (("multiply_partitions", 2), (1, 3, 2, 12)),
+        (("grow_partitions", "t", 8), (1, 1, 2, 8)),
+        (("grow_partitions", "t", 5), (0, 0, 2, 6)),
+        (("grow_partitions", "u", 8), (0, 0, 2, 6)),
+        (("grow_partitions", "none", 8), (0, 0, 2, 6)),
+        (("set_racks", []), (0, 0, 2, 6)),
+        (("set_racks", ["r"]), (1, 0, 2, 6)),
+        (("add_topic", "new", 3), (1, 0, 2, 9)),
+        (("add_topic", "new", 0), (1, 0, 2, 6)),
+        (("add_topic", "u", 99), (1, 0, 2, 8)),
+        (("add_topic", "t", 99), (0, 0, 2, 6)),
+        (("make_static",), (1, 0, 2, 6)),
+        (("rolling_restart", None), (4, 12, 2, 6)),
+        (("rolling_restart", False), (4, 12, 2, 6)),
+        (("rolling_restart", True), (0, 0, 2, 6)),
+    ],
+)
+def test_a_step(engine: Engine, step: Step, expected: tuple[int, ...]) -> None:
+    assert expected == course(engine, PAIR, step)
+
+
+def test_steps_follow_each_other(engine: Engine) -> None:
+    steps = [("add_members", 1), ("make_static",), ("make_static",), ("set_racks", ["r"])]
+
+    assert (3, 3, 3, 6) == course(engine, PAIR, *steps)
+
+
+@pytest.mark.parametrize(
+    ("steps", "partitions"),
+    [
+        ([("multiply_partitions", 2), ("multiply_partitions", 3)], 36),
+        ([("multiply_partitions", 2), ("multiply_partitions", 0)], 12),
+        ([("multiply_partitions", 2), ("grow_partitions", "t", 13)], 13),
+        ([("multiply_partitions", 2), ("grow_partitions", "t", 11)], 12),
+        ([("grow_partitions", "t", 7), ("multiply_partitions", 2)], 14),
+        ([("grow_partitions", "t", 10), ("grow_partitions", "t", 8)], 10),
+        ([("multiply_partitions", 2), ("add_topic", "new", 3)], 15),
+        ([("add_topic", "new", 3), ("multiply_partitions", 2)], 18),
+        ([("add_topic", "new", 3), ("grow_partitions", "new", 4)], 10),
+        ([("add_topic", "new", 3), ("add_topic", "new", 9)], 9),
+        ([("add_topic", "u", 3), ("multiply_partitions", 2)], 16),
+    ],
+)
+def test_partitions_are_counted_from_where_the_last_step_left_them(
+    engine: Engine, steps: list[Step], partitions: int
+) -> None:
+    assert partitions == play(engine, PAIR, *steps)["partitions"]
+
+
+def test_a_step_changes_nothing_in_a_group_without_members(engine: Engine) -> None:
+    assert (1, 0, 0, 0) == course(engine, PAIR, ("remove_members", 2), ("add_members", 5), ("add_topic", "new", 1))
+    assert (0, 0, 0, 0) == course(engine, group(), ("add_members", 5), ("multiply_partitions", 2**31))
+
+
+def test_those_who_come_are_like_the_last_of_most_members(engine: Engine) -> None:
+    asked = group(member("a", "t"), member("b", "t", rack="r"), member("c", "u"), member("d"))
+
+    found = play(engine, asked, ("add_members", 4))
+
+    # Six have t now, and each of them one of it.
+    assert (8, 1, 0) == (found["members"], found["idle_members"], found["least_loaded"])
+    assert ("c", 2) == (found["most_loaded_member"], found["most_loaded"])
+
+
+def test_equal_subscriptions_are_one_however_they_are_told(engine: Engine) -> None:
+    shared = [{"subscription": 1, "topics": ["u", "t"]}]
+    asked = group(
+        member("a", "t", "u"),
+        member("b", subscription=1),
+        member("c", "t"),
+        member("d", "t"),
+        member("e", "u", "t", "u"),
+        subscriptions=shared,
+    )
+
+    # a, b and e are three: whoever comes has both topics, and so has one of the four.
+    found = play(engine, asked, ("add_members", 1), ("grow_partitions", "u", 4))
+
+    assert (2, 6, 10, 2) == tuple(found[name] for name in ("rebalances", "members", "partitions", "most_loaded"))
+
+
+def test_those_who_come_to_static_members_are_static(engine: Engine) -> None:
+    asked = group(member("a", "t", group_instance_id="z"), member("b", "t", group_instance_id="y"))
+
+    # Like a, the last of them; its instance id is its member id, and so it comes before y and z.
+    found = play(engine, asked, ("add_members", 1), ("multiply_partitions", 1), ("remove_members", 2), ("make_static",))
+
+    assert (2, "a-") == (found["rebalances"], found["most_loaded_member"][:2])
+    assert (0, 1) == (found["idle_members"], found["members"])
+
+
+def test_who_leaves_takes_along_what_only_they_subscribed_to(engine: Engine) -> None:
+    asked = group(member("a", "t"), member("b", "u", "gone"))
+
+    found = play(engine, asked, ("remove_members", 1))
+
+    assert (1, 0, 6) == (found["topics"], found["unknown_topics"], found["partitions"])
+    assert (1, 0, 1, 6) == course(engine, asked, ("remove_members", 1), ("grow_partitions", "u", 9))
+
+
+def test_racks_go_round_in_kafkas_order(engine: Engine) -> None:
+    asked = group(member("a", "racks"), member("b", "racks", group_instance_id="x"))
+
+    # b is first: on r1 it has what a had, which is on r0 now.
+    assert (1, 2) == course(engine, asked, ("set_racks", ["r1", "r0"]))[:2]
+    assert (1, 0) == course(engine, asked, ("set_racks", ["r0", "r1", "r2"]))[:2]
+    assert 1 == play(engine, asked, ("set_racks", ["r0"]))["rack_misses"]
+
+
+def test_more_partitions_are_on_racks_as_the_others_are(engine: Engine) -> None:
+    asked = group(member("a", "racks", rack="r0"), member("b", "racks", rack="r1"))
+
+    found = play(engine, asked, ("multiply_partitions", 3))
+
+    # 0, 2 and 4 are on r0, the others on r1.
+    assert (1, 0, 6, 0) == (found["rebalances"], found["moved"], found["partitions"], found["rack_misses"])
+    # In ranges of three and two, 1 is a's; with racks a has 0, 2 and 4.
+    assert 0 == play(engine, asked, ("grow_partitions", "racks", 5))["rack_misses"]
+
+
+def test_a_new_topic_is_for_all_but_patterns_that_do_not_match_it(engine: Engine) -> None:
+    asked = group(member("a", pattern="t|new"), member("b", pattern="t"), member("c"))
+
+    found = play(engine, asked, ("add_topic", "new", 4))
+
+    assert (1, 10, 0) == (found["rebalances"], found["partitions"], found["idle_members"])
+    assert (0, 0, 2, 6) == course(
+        engine, group(*asked["members"][1:2], member("d", pattern="t")), ("add_topic", "new", 4)
+    )
+
+
+def test_a_topic_that_was_missing_is_found_once_it_is_there(engine: Engine) -> None:
+    asked = group(member("a", "new"), member("b", "new"))
+
+    found = play(engine, asked, ("add_topic", "new", 4))
+
+    assert (0, 1, 4, 1) == tuple(found[name] for name in ("unknown_topics", "topics", "partitions", "rebalances"))
+
+
+def test_who_subscribes_to_a_topic_that_others_had_brings_a_rebalance(engine: Engine) -> None:
+    asked = group(member("a", "t"), member("b", "t", "u"))
+
+    # Of u, b had both.
+    assert (1, 1, 2, 8) == course(engine, asked, ("add_topic", "u", 1))
+
+
+def test_static_members_are_ordered_anew_once_all_are_static(engine: Engine) -> None:
+    asked = group(member("a", "t"), member("b", "t", group_instance_id="x"))
+
+    assert (1, 6, 2, 6) == course(engine, asked, ("make_static",))
+    assert (1, 6, 2, 6) == course(engine, asked, ("make_static",), ("rolling_restart", None), ("make_static",))
+
+
+def test_only_dynamic_members_rebalance_when_they_restart(engine: Engine) -> None:
+    asked = group(member("a", "t"), member("b", "t", group_instance_id="x"))
+
+    # b has the first three; a leaves and comes back to the others.
+    assert (2, 6, 2, 6) == course(engine, asked, ("rolling_restart", None))
+    assert (4, 12, 2, 6) == course(engine, asked, ("rolling_restart", False))
+    assert (0, 0, 2, 6) == course(engine, asked, ("rolling_restart", True))
+
+
+def test_a_client_comes_back_under_another_id(engine: Engine) -> None:
+    uuid = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+    old = "app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11"
+
+    ids = [
+        play(engine, group(member(id, "t"), id=group_id), ("rolling_restart", None))["most_loaded_member"]
+        for id, group_id in ((old, "g"), (old, "g"), (old, "h"), ("app", "g"), ("", "g"))
+    ]
+
+    assert all(re.fullmatch(f"{'app-' if number < 4 else '-'}{uuid}", id) for number, id in enumerate(ids))
+    assert ids[0] == ids[1]
+    assert 4 == len(set(ids))
+    assert old not in ids
+
+
+def test_scenarios_are_for_the_groups_that_they_name(engine: Engine) -> None:
+    scenarios = [("all", None, []), ("none", [], []), ("one", ["h", "x"], [("add_members", 1)])]
+    asked = [group(member("a", "t"), id=id) for id in ("g", "h")]
+
+    found = ask(engine, "what_if", [TOPICS], asked, scenarios)
+
+    assert [["all"], ["all", "one"]] == [[row["scenario"] for row in rows] for rows in found]
+    assert [[], []] == ask(engine, "what_if", [TOPICS], asked, [])
+
+
+def test_a_group_without_an_id_is_not_the_group_with_an_empty_one(engine: Engine) -> None:
+    asked = [group(member("a", "t"), id=id) for id in ("", None)]
+
+    found = ask(engine, "what_if", [TOPICS], asked, [("all", None, []), ("one", [""], [])])
+
+    assert [["all", "one"], ["all"]] == [[row["scenario"] for row in rows] for rows in found]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([], (3, 2, 6)),
+        ([("remove_members", 1)], (2, 1, 6)),
+        ([("remove_members", 9)], (0, 0, 0)),
+        ([("add_members", 2)], (5, 4, 6)),
+        ([("add_topic", "new", 3)], (3, 0, 9)),
+        ([("add_topic", "new", 3), ("rolling_restart", None)], (3, 0, 9)),
+    ],
+)
+def test_who_is_unsubscribed_is_counted_at_the_end(
+    engine: Engine, steps: list[Step], expected: tuple[int, int, int]
+) -> None:
+    asked = group(member("a", "t"), member("b"), member("c"), member(None))
+
+    found = play(engine, asked, *steps)
+
+    assert expected == tuple(found[name] for name in ("members", "unsubscribed_members", "partitions"))
+    # Rows without an id are no members that could come or go.
+    assert 1 == found["unnamed_members"]
+
+
+# ---- what cannot be meant, and what is much
+
+
+@pytest.mark.parametrize(
+    ("step", "topic", "count"),
+    [
+        (("multiply_partitions", 2**32 - 1), "t", 6 * (2**32 - 1)),
+        (("grow_partitions", "t", 10_000_001), "t", 10_000_001),
+        (("add_topic", "new", 2**32 - 1), "new", 2**32 - 1),
+    ],
+)
+def test_more_partitions_than_can_be_planned_are_refused(engine: Engine, step: Step, topic: str, count: int) -> None:
+    found = said(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [step])])
+
+    reason = f"topic '{topic}' would have {count} partitions, and 10000000 can be planned"
+    assert ("IllegalArgumentError", f"group 'g' of cluster 'c': scenario 's': {reason}") == found
+
+
+def test_many_members_and_partitions_are_soon_planned(engine: Engine) -> None:
+    assert (1, 2002, 6) == tuple(
+        play(engine, PAIR, ("add_members", 2000))[name] for name in ("rebalances", "members", "partitions")
+    )
+    assert 6_000 == play(engine, PAIR, ("multiply_partitions", 1_000))["partitions"]
+
+
+def test_an_unknown_step_is_refused(engine: Engine) -> None:
+    found = said(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [("explode", 1)])])
+
+    assert ("IllegalArgumentError", "a scenario has no step 'explode'") == found

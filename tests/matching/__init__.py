@@ -1,0 +1,1 @@
+"""Tests of subscription patterns and topic names."""

@@ -1,0 +1,181 @@
+"""Both engines mean the same by any pattern of any dialect, and none crashes or hangs them.
+
+Patterns are drawn from a grammar of each dialect, with what it refuses, and from noise. What is compared is the whole
+answer: which topics, or which error in which words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignor import TopicMatcher, errors, match_topics, resolve
+from assignor.model import Subscription
+from assignor.validation import DIALECTS
+from tests.matching import grammar
+from tests.support.engines import ENGINES, Engine
+
+LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
+FUZZED = 200_000 if LONG else 10_000
+
+NAMES = st.lists(grammar.names(), min_size=1, max_size=8)
+
+
+def any_pattern(dialect: str) -> st.SearchStrategy[str]:
+    """A pattern of the dialect, right or wrong, or noise."""
+    valid, wrong = grammar.patterns(dialect), grammar.patterns(dialect, wrong=True)
+    return st.one_of(valid, wrong, grammar.noise(), grammar.mutations(valid))
+
+
+def answer(pattern: str, names: list[str], dialect: str, engine: Engine) -> list[str] | tuple[type[Exception], str]:
+    """The topics that match, or class and message of the error."""
+    try:
+        return match_topics(pattern, names, dialect=dialect, include_internal=True, engine=engine)
+    except errors.AssignorError as error:
+        return type(error), str(error)
+
+
+def answers(pattern: str, names: list[str], dialect: str) -> dict[str, object]:
+    """What each way of asking comes to: both engines, and all that the Rust one can be asked."""
+    rust, reference = (answer(pattern, names, dialect, engine) for engine in ENGINES)
+    if isinstance(reference, tuple) and "a search of over" in reference[1]:
+        reference = rust  # it has less patience, and says so
+    if isinstance(rust, tuple):
+        return {"rust": rust, "reference": reference}
+    # Many names are tried in order, few one by one, and a matcher asks names and patterns in turn.
+    padding = [f"pad-{number}" for number in range(40)]
+    group = {text: Subscription(pattern=text, dialect=dialect) for text in (pattern, "^p", "^q", "^r", "^s")}
+    together = resolve(group, [*padding, *names], include_internal=True)[pattern]
+    found: dict[str, object] = {
+        "rust": list(dict.fromkeys(rust)),
+        "reference": reference if isinstance(reference, tuple) else list(dict.fromkeys(reference)),
+        "resolve": [name for name in together if name not in padding],
+    }
+    for order, first in (("topics first", names), ("pattern first", [])):
+        matcher = TopicMatcher(dialect, include_internal=True)
+        matcher.add_topics(first)
+        matcher.add_pattern("k", pattern)
+        matcher.add_topics(names)
+        found[order] = matcher.matches("k")
+        matcher.add_topics([*names, *padding])
+        found[f"{order}, many"] = [name for name in matcher.matches("k") if name not in padding]
+    return found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(data=st.data())
+def test_both_engines_mean_the_same_by_any_pattern(dialect: str, data: st.DataObject) -> None:
+    found = answers(data.draw(any_pattern(dialect)), data.draw(NAMES), dialect)
+
+    assert dict.fromkeys(found, found["rust"]) == found
+
+
+TEXTS = st.sampled_from(["a", "b", "ab", "ba", "", "A", "[ab]", "(a|b)", "(ab|a|)", "a?", "b{2}", "a{1,2}", "[^a]"])
+OPENS = st.sampled_from(["", "", "^", ".*", ".+", ".", ".{2,}", "(?!ab)", "(?=.*b)", "(?i)", "(^|a)", ".*?", ".*+"])
+ENDS = st.sampled_from(
+    ["", "", "$", ".*", ".+", ".", ".{2,}", "(?<!ab)", "(?<=b)", "($|a)", ".*?", ".*+", "{249}", "{250}"]
+)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(
+    ways=st.lists(
+        st.tuples(OPENS, st.lists(TEXTS, max_size=4).map("".join), ENDS).map("".join), min_size=1, max_size=3
+    ),
+    names=st.lists(st.text("aabb-A", min_size=1, max_size=5), min_size=1, max_size=8),
+)
+def test_what_is_looked_up_is_what_would_be_found(dialect: str, ways: list[str], names: list[str]) -> None:
+    found = answers("|".join(ways), [*names, "a" * 248, "a" * 249, "b" * 249], dialect)
+
+    assert dict.fromkeys(found, found["rust"]) == found
+
+
+def test_that_the_engines_would_be_seen_to_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    from assignor.reference.matching import walk
+
+    monkeypatch.setattr(walk, "WORD", frozenset())
+
+    assert {"rust": ["a"], "reference": []}.items() <= answers(r"\ba", ["a"], "java").items()
+
+
+WORKER = """
+import json, sys, time
+from assignor import errors, match_topics
+names = json.loads(sys.stdin.readline())
+slowest = (0, "")
+counts = {"matched": 0, "InvalidPatternError": 0, "UnsupportedPatternError": 0}
+for line in sys.stdin:
+    dialect, pattern = json.loads(line)
+    start = time.monotonic()
+    try:
+        match_topics(pattern, names, dialect=dialect)
+        counts["matched"] += 1
+    except (errors.InvalidPatternError, errors.UnsupportedPatternError) as error:
+        counts[type(error).__name__] += 1
+    slowest = max(slowest, (time.monotonic() - start, pattern))
+print(json.dumps([counts, slowest]))
+"""
+
+PIECES = [*r"\[](){}?*+|^$.-&,:<>=!#abAB019 _", "(?", "(?:", "(?=", "(?!", "(?<", "(?<=", "(?P<n>", "(?i)", "(?x)"]
+PIECES += [
+    r"\Q",
+    r"\E",
+    r"\p{L}",
+    r"\p{",
+    r"\1",
+    r"\k<",
+    r"\x",
+    "[[:",
+    ":]",
+    "{2,",
+    "{9999",
+    "a*",
+    "(a+)+",
+    "(a|aa)*",
+    "é",
+    "\0",
+    "\n",
+]
+
+
+def drawn(rng: random.Random) -> str:
+    """Any text, long now and then, and now and then the same over and over."""
+    text = "".join(rng.choices(PIECES, k=rng.choice([1, 3, 8, 20])))
+    return text * rng.choice([50, 500]) if rng.random() < 0.02 else text
+
+
+@pytest.mark.timeout(3600 if LONG else 300)
+def test_no_pattern_crashes_or_hangs_the_matcher() -> None:
+    rng = random.Random(FUZZED)
+    asked: list[Any] = [["a" * 249, "ab" * 100, "b", "0", "a-b_c.d", "a" * 120 + "!"]]
+    asked += [[rng.choice(DIALECTS), drawn(rng)] for _ in range(FUZZED)]
+    lines = "".join(json.dumps(line) + "\n" for line in asked)
+
+    done = subprocess.run(
+        [sys.executable, "-c", WORKER],
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3000 if LONG else 240,
+    )
+
+    assert ("", 0) == (done.stderr, done.returncode)
+    counts, (seconds, pattern) = json.loads(done.stdout)
+    assert FUZZED == sum(counts.values())
+    assert min(counts["matched"], counts["InvalidPatternError"]) > FUZZED / 10
+    assert seconds < 10, pattern
+
+
+@settings(max_examples=30)
+@given(dialect=st.sampled_from(DIALECTS), pattern=st.text(max_size=30))
+def test_any_text_is_a_pattern_or_refused(dialect: str, pattern: str) -> None:
+    assert isinstance(answer(pattern, ["a"], dialect, "rust"), list | tuple)

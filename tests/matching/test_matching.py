@@ -1,0 +1,296 @@
+"""`match_topics`, `resolve` and `validate_topic`: what they answer and what they refuse, on both engines."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from assignor import Subscription, errors, match_topics, resolve, validate_topic
+from assignor.matching import TopicPattern
+from tests.support.engines import Engine
+
+TOPICS = ["orders", "orders-eu", "us-orders", "Orders", "mail", "__consumer_offsets", "__transaction_state"]
+
+DIALECTS = ["java", "re2j", "librdkafka", "python"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "pattern", "expected"),
+    [
+        ("java", "orders", ["orders"]),
+        ("re2j", "orders", ["orders"]),
+        ("python", "orders", ["orders", "orders-eu"]),
+        ("librdkafka", "orders", ["orders"]),
+        ("librdkafka", "^.*orders", ["orders", "orders-eu", "us-orders"]),
+        ("librdkafka", "ord.*", []),
+        ("java", "^orders", ["orders"]),
+        ("librdkafka", "^orders", ["orders", "orders-eu"]),
+        ("java", "(?!us).*orders.*", ["orders", "orders-eu"]),
+        ("java", "(?i)orders", ["orders", "Orders"]),
+        ("java", "[a-z&&[^o]].*", ["us-orders", "mail"]),
+        ("re2j", r"\Qus-\E.*", ["us-orders"]),
+    ],
+)
+def test_each_dialect_reads_a_pattern_in_its_own_way(
+    dialect: str, pattern: str, expected: list[str], engine: Engine
+) -> None:
+    assert expected == match_topics(pattern, TOPICS, dialect=dialect, engine=engine)
+
+
+def test_topics_come_in_the_order_given_and_as_often(engine: Engine) -> None:
+    assert ["b", "a", "b"] == match_topics("[ab]", ["b", "c", "a", "b"], engine=engine)
+
+
+def test_the_keys_of_a_mapping_are_names_too(engine: Engine) -> None:
+    assert ["a"] == match_topics("a", {"a": 3, "b": 1}, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "hidden"), [("java", True), ("python", True), ("librdkafka", True), ("re2j", False)]
+)
+def test_clients_leave_out_internal_topics_and_the_broker_does_not(dialect: str, hidden: bool, engine: Engine) -> None:
+    topics = ["__consumer_offsets", "__share_group_state", "__transaction_state", "__other"]
+
+    found = match_topics("^__.*", topics, dialect=dialect, engine=engine)
+
+    assert (["__other"] if hidden else topics) == found
+    assert topics == match_topics("^__.*", topics, dialect=dialect, include_internal=True, engine=engine)
+
+
+def test_a_plain_name_of_librdkafka_may_be_internal(engine: Engine) -> None:
+    found = match_topics("__consumer_offsets", TOPICS, dialect="librdkafka", engine=engine)
+
+    assert ["__consumer_offsets"] == found
+
+
+@pytest.mark.parametrize("dialect", ["java", "re2j", "python"])
+def test_an_invalid_pattern_says_where_and_why(dialect: str, engine: Engine) -> None:
+    with pytest.raises(errors.InvalidPatternError) as caught:
+        match_topics("ab(c", TOPICS, dialect=dialect, engine=engine)
+
+    error = caught.value
+    assert ("ab(c", dialect, None) == (error.pattern, error.dialect, error.owner)
+    assert 0 <= error.position <= 4
+    assert f"{dialect} pattern 'ab(c', position {error.position}: {error.reason}" == str(error)
+    assert str(error) == str(pickle.loads(pickle.dumps(error)))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_pattern_with_too_many_parts_is_refused_by_name(dialect: str, engine: Engine) -> None:
+    pattern = "^" + "(" * 6 + "a" + "|b){2,9}" * 6
+
+    with pytest.raises(errors.UnsupportedPatternError, match="repetitions with over 20000 parts in all") as caught:
+        match_topics(pattern, TOPICS, dialect=dialect, engine=engine)
+
+    assert caught.value.construct == caught.value.reason
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_groups_may_nest_deep_but_not_without_end(dialect: str, engine: Engine) -> None:
+    def nested(depth: int) -> str:
+        return "^" + "(" * depth + "mail" + ")" * depth
+
+    assert ["mail"] == match_topics(nested(100), TOPICS, dialect=dialect, engine=engine)
+    with pytest.raises(errors.UnsupportedPatternError, match="more than 100 groups within each other"):
+        match_topics(nested(100_000), TOPICS, dialect=dialect, engine=engine)
+
+
+SMALL_STACK = """
+import sys, threading
+from assignor import match_topics
+begin, end, dialect = sys.argv[1:]
+def search():
+    print(match_topics("^" + begin * 100 + "a" + end * 100, ["a" * 249, "b"], dialect=dialect))
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=search)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("begin", "end"), [("(", ")"), ("(a|", ")*"), ("(?=", ")"), ("(?:a|", ")*+"), ("[a", "]")])
+def test_deep_patterns_do_with_a_small_stack(begin: str, end: str, dialect: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SMALL_STACK, begin, end, dialect], capture_output=True, check=False)
+
+    assert 0 == done.returncode
+
+
+def test_a_catastrophic_pattern_is_no_catastrophe(engine: Engine) -> None:
+    name = "b" * 200
+
+    assert [] == match_topics("(b+)+c", [name], engine=engine)
+    assert [name] == match_topics("(?=(b|bb)*$)(b*)*", [name], engine=engine)
+
+
+def test_back_references_that_take_too_long_are_stopped_with_the_name_of_the_topic() -> None:
+    pattern = "(a*)" * 7 + "".join(rf"\{group}" for group in range(1, 8)) + "c"
+    name = "a" * 200
+
+    with pytest.raises(errors.UnsupportedPatternError, match=r"a search of over 1000000 steps on the topic 'aaa"):
+        match_topics(pattern, [name])
+
+
+@pytest.mark.parametrize("topic", ["größe", "a\n", "x" * 250, "a\0"])
+def test_a_name_that_kafka_could_not_have_is_refused(topic: str, engine: Engine) -> None:
+    with pytest.raises(errors.IllegalArgumentError) as caught:
+        match_topics(".*", ["fine", topic], engine=engine)
+
+    shown = repr(topic) if len(repr(topic)) <= 80 else repr(topic)[:79] + "…"
+    kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]"
+    assert f"no pattern can be tried on the topic {shown}: {kafka}" == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "topics", "options", "kind", "message"),
+    [
+        (None, [], {}, errors.NullArgumentError, "a pattern must be a str, not None"),
+        (b"a", [], {}, errors.WrongTypeError, "a pattern must be a str, not bytes"),
+        ("\ud800", [], {}, errors.IllegalArgumentError, "a pattern has a lone surrogate"),
+        ("a", "abc", {}, errors.WrongTypeError, "topics must be an iterable of topic names, not str"),
+        ("a", 7, {}, errors.WrongTypeError, "topics must be an iterable of topic names, not int"),
+        ("a", [7], {}, errors.WrongTypeError, "a topic must be a str, not int: 7"),
+        ("a", [], {"include_internal": "no"}, errors.WrongTypeError, "include_internal must be a bool, not str: 'no'"),
+        ("a", [], {"dialect": "perl"}, errors.IllegalArgumentError, "dialect must be one of 'java', 're2j', .* 'perl'"),
+        ("a", [], {"dialect": None}, errors.IllegalArgumentError, "dialect must be one of .*, not None"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_name(
+    pattern: object, topics: object, options: dict[str, object], kind: type[Exception], message: str, engine: Engine
+) -> None:
+    with pytest.raises(kind, match=message):
+        match_topics(pattern, topics, engine=engine, **options)  # type: ignore[arg-type]  # on purpose
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
+        match_topics("a", [], engine="java")  # type: ignore[arg-type]  # on purpose
+
+
+def test_a_group_is_resolved_to_topics_that_exist(engine: Engine) -> None:
+    group: dict[str, Subscription | list[str]] = {
+        "a": Subscription(pattern="orders.*"),
+        "b": ["mail", "gone", "mail", "orders"],
+        "c": Subscription(("mail",)),
+        "d": Subscription(pattern="orders", dialect="python"),
+        "e": Subscription(pattern="orders.*"),
+        "f": Subscription(pattern="nothing"),
+    }
+
+    found = resolve(group, TOPICS, engine=engine)
+
+    expected = {
+        "a": ["orders", "orders-eu"],
+        "b": ["mail", "orders"],
+        "c": ["mail"],
+        "d": ["orders", "orders-eu"],
+        "e": ["orders", "orders-eu"],
+        "f": [],
+    }
+    assert expected == found
+    assert list(group) == list(found)
+    assert found["a"] is found["e"]
+
+
+def test_a_topic_given_twice_is_resolved_once(engine: Engine) -> None:
+    assert {"a": ["t", "u"]} == resolve({"a": Subscription(pattern="[tu]")}, ["t", "u", "t"], engine=engine)
+
+
+def test_internal_topics_are_resolved_where_they_are_asked_for(engine: Engine) -> None:
+    group: dict[str, Subscription | list[str]] = {"a": Subscription(pattern="__c.*"), "b": ["__consumer_offsets"]}
+
+    assert {"a": [], "b": ["__consumer_offsets"]} == resolve(group, TOPICS, engine=engine)
+    asked = resolve(group, TOPICS, include_internal=True, engine=engine)
+    assert {"a": ["__consumer_offsets"], "b": ["__consumer_offsets"]} == asked
+
+
+def test_a_pattern_that_cannot_be_resolved_names_its_member(engine: Engine) -> None:
+    group: dict[str, Subscription | list[str]] = {"a": ["t"], "b": Subscription(pattern="t(")}
+
+    with pytest.raises(errors.InvalidPatternError, match=r"^member 'b': java pattern 't\(', position \d: ") as caught:
+        resolve(group, TOPICS, engine=engine)
+
+    assert "member 'b'" == caught.value.owner
+
+
+def test_what_is_no_group_is_not_resolved(engine: Engine) -> None:
+    with pytest.raises(errors.WrongTypeError, match="subscriptions must be a mapping"):
+        resolve(["a"], TOPICS, engine=engine)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(errors.WrongTypeError, match="member 'a': topics must be an iterable of topic names, not str"):
+        resolve({"a": "t"}, TOPICS, engine=engine)
+
+
+@pytest.mark.parametrize("name", ["a", "orders.v1", "_-.", "...", "x" * 249, "0"])
+def test_legal_names_are_valid(name: str) -> None:
+    assert validate_topic(name) is None  # type: ignore[func-returns-value]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "cannot be empty"),
+        (".", "topic name '.' cannot be used"),
+        ("..", "topic name '..' cannot be used"),
+        ("x" * 250, "has 250 characters; at most 249 are legal"),
+        ("orders/v1", "has '/' at position 6"),
+        ("größe", "has 'ö' at position 2"),
+        ("a ", "has ' ' at position 1"),
+        ("a\n", r"has '\\n' at position 1"),
+    ],
+)
+def test_illegal_names_are_refused_with_the_reason(name: str, message: str) -> None:
+    with pytest.raises(errors.IllegalArgumentError, match=message):
+        validate_topic(name)
+
+
+def test_a_name_that_is_no_text_is_of_the_wrong_type() -> None:
+    with pytest.raises(errors.NullArgumentError, match="a topic name must be a str, not None"):
+        validate_topic(None)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(errors.WrongTypeError, match="a topic name must be a str, not bytes"):
+        validate_topic(b"a")  # type: ignore[arg-type]  # on purpose
+
+
+def test_a_pattern_read_once_answers_name_by_name() -> None:
+    pattern = TopicPattern("orders-.*")
+
+    assert (True, False) == (pattern.matches("orders-eu"), pattern.matches("orders"))
+    assert ("orders-.*", "java") == (pattern.pattern, pattern.dialect)
+    assert "TopicPattern('orders-.*', 'java')" == repr(pattern)
+    assert pattern == pickle.loads(pickle.dumps(pattern))
+    assert pattern != TopicPattern("orders-.*", "re2j")
+    assert {pattern} == {TopicPattern("orders-.*")}
+    assert TopicPattern("__.*").matches("__consumer_offsets")
+    with pytest.raises(errors.IllegalArgumentError, match="no pattern can be tried on the topic 'größe'"):
+        pattern.matches("größe")
+
+
+PRESSED = """
+import sys
+from assignor import TopicMatcher, match_topics
+pattern = "(a*)" * 5 + r"\\1\\2\\3\\4c"
+names = [f"{'a' * length}{number}" for number in range(2000) for length in range(20, 60)]
+matcher = TopicMatcher()
+matcher.add_topics(names)
+print("ready", flush=True)
+match_topics(pattern, names) if sys.argv[1] == "match_topics" else matcher.add_pattern("k", pattern)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal is sent as POSIX has it")
+@pytest.mark.parametrize("call", ["match_topics", "add_pattern"])
+def test_control_c_ends_a_long_search(call: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PRESSED, call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert "ready\n" == process.stdout.readline()
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, talk = process.communicate(timeout=30)
+
+    assert "KeyboardInterrupt" == talk.splitlines()[-1]

@@ -1,0 +1,153 @@
+"""Members and coordinators with a mistake each, to see that a simulation finds it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from assignor.member import Member, MemberState, effects, events
+from tests.member.simulation.coordinator import ModelCoordinator
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+    from uuid import UUID
+
+    from assignor.member import HeartbeatRequest, HeartbeatResponse
+    from assignor.model import TopicPartition
+    from tests.member.simulation.consumer_group import ConsumerGroup
+
+__all__ = ["COORDINATORS", "MEMBERS"]
+
+_FENCING = (25, 110)
+
+
+class AcknowledgesAtOnce(Member):
+    """Says that it owns what it was given, before it has given up what it had."""
+
+    _given: Mapping[UUID, Any] | None = None
+
+    def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
+        if isinstance(event, events.ResponseReceived) and event.response.assignment is not None:
+            self._given = event.response.assignment
+        return tuple(self._lied(effect) for effect in super().handle(event, now))
+
+    def _lied(self, effect: effects.Effect) -> effects.Effect:
+        if isinstance(effect, effects.SendHeartbeat) and effect.request.member_epoch > 0 and self._given is not None:
+            request = dataclasses.replace(effect.request, topic_partitions=self._given)
+            return effects.SendHeartbeat(effect.number, request)
+        return effect
+
+
+class KeepsWhatItLost(Member):
+    """Goes on owning what it had when it was fenced."""
+
+    _kept: frozenset[TopicPartition] = frozenset()
+
+    def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
+        had = self.assignment
+        found = super().handle(event, now)
+        if self.state is MemberState.JOINING and any(isinstance(each, effects.ReleaseAssignment) for each in found):
+            self._kept |= frozenset(had)
+        return found
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        return tuple(sorted({*super().assignment, *self._kept}))
+
+
+class KeepsWhatIsRevoked(Member):
+    """Goes on owning what it was asked to give up."""
+
+    _kept: frozenset[TopicPartition] = frozenset()
+
+    def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
+        found = super().handle(event, now)
+        for effect in found:
+            if isinstance(effect, effects.CallPartitionsRevoked):
+                self._kept |= frozenset(effect.partitions)
+        return found
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        return tuple(sorted({*super().assignment, *self._kept}))
+
+
+class GuessesItsEpoch(Member):
+    """Counts an epoch further than it was told."""
+
+    def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
+        if isinstance(event, events.ResponseReceived) and event.response.member_epoch > 0:
+            response = dataclasses.replace(event.response, member_epoch=event.response.member_epoch + 1)
+            event = events.ResponseReceived(event.number, response)
+        return super().handle(event, now)
+
+
+class OverhearsFencing(Member):
+    """Takes being fenced for a connection that broke."""
+
+    def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
+        if isinstance(event, events.ResponseReceived) and event.response.error_code in _FENCING:
+            event = events.TransportFailed(event.number, retriable=True)
+        return super().handle(event, now)
+
+
+class ClaimsTooLittle(Member):
+    """Says that it owns what it has reconciled, and not what it may take before the answer comes."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        membership: Any = self._membership
+        membership.claimed = lambda: membership.holdings.current.partitions
+
+
+class NeverSaysItLeft(Member):
+    """Leaves, and does not tell the application."""
+
+    def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
+        return tuple(each for each in super().handle(event, now) if not isinstance(each, effects.LeaveCompleted))
+
+
+class Sleepless(Member):
+    """Wants to be woken at once, always."""
+
+    def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
+        return *super().handle(event, now), effects.WakeAt(now)
+
+
+class GivesBeforeReleased(ModelCoordinator):
+    """Gives a partition to its next owner while the one before still has it."""
+
+    def held(self, group: ConsumerGroup) -> Container[tuple[UUID, int]]:  # noqa: ARG002 - the model's signature
+        return ()
+
+
+class KeepsAssignmentsToItself(ModelCoordinator):
+    """Tells members their epochs only."""
+
+    def heartbeat(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
+        response = super().heartbeat(request, now)
+        return response if request.member_epoch == 0 else dataclasses.replace(response, assignment=None)
+
+
+class ForgetsAnEpoch(ModelCoordinator):
+    """Takes every member back by an epoch when another broker takes over."""
+
+    def fail_over(self, now: int) -> None:
+        super().fail_over(now)
+        for group in self.groups.values():
+            for member in list(group.members.values()):
+                if member.epoch > 1:
+                    group.put(dataclasses.replace(member, epoch=member.epoch - 1))
+
+
+MEMBERS = (
+    AcknowledgesAtOnce,
+    KeepsWhatItLost,
+    KeepsWhatIsRevoked,
+    GuessesItsEpoch,
+    OverhearsFencing,
+    ClaimsTooLittle,
+    NeverSaysItLeft,
+    Sleepless,
+)
+COORDINATORS = (GivesBeforeReleased, KeepsAssignmentsToItself, ForgetsAnEpoch)

@@ -1,0 +1,152 @@
+"""Plays what a real broker was asked, and what it answered, through the model of its coordinator.
+
+What a recording holds is told in `broker/recording.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from assignor.member.messages import HeartbeatRequest
+from tests.member.simulation.consumer_group import Resolution
+from tests.member.simulation.coordinator import ModelCoordinator
+from tests.member.simulation.coordinator_settings import CoordinatorSettings
+from tests.member.simulation.server_assignors import Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assignor.member.messages import HeartbeatResponse
+    from tests.member.simulation.group_member import Partitions
+
+__all__ = ["Difference", "differences"]
+
+Story = dict[str, Any]
+
+SLOW_LOOK_UP_MS = 25
+"""Longer than between the heartbeats of two members, shorter than between two of one."""
+
+
+class Difference(NamedTuple):
+    """Where the model says something else than the broker did."""
+
+    story: str
+    event: int
+    broker: object
+    model: object
+
+
+def differences(story: Story) -> list[Difference]:
+    """Every answer and every description that the model does not give as the broker did; texts of errors left out.
+
+    How long the broker took to look up what patterns mean is in no recording, and a heartbeat right after it shows
+    whether it was done. Where the model is too fast, a look-up is tried that is slow.
+    """
+    slow: frozenset[int] = frozenset()
+    best, count = _differences(story, slow)
+    for look_up in range(count):
+        if best:
+            found, _ = _differences(story, slow | {look_up})
+            if len(found) < len(best):
+                best, slow = found, slow | {look_up}
+    return best
+
+
+def _differences(story: Story, slow: frozenset[int]) -> tuple[list[Difference], int]:
+    """The differences where these look-ups of patterns are slow, by their numbers, and how many look-ups there are."""
+    settings = story["settings"]
+    coordinator = ModelCoordinator(
+        CoordinatorSettings(
+            heartbeat_interval_ms=int(settings["group.consumer.heartbeat.interval.ms"]),
+            session_timeout_ms=int(settings["group.consumer.session.timeout.ms"]),
+            max_size=int(settings.get("group.consumer.max.size", 2**31 - 1)),
+            assignment_interval_ms=int(settings["group.consumer.assignment.interval.ms"]),
+            regex_refresh_interval_ms=int(settings["group.consumer.regex.refresh.interval.ms"]),
+            regex_resolution_ms=0,
+        )
+    )
+    found, look_ups, last = [], 0, None
+    for index, event in enumerate(story["events"]):
+        broker, model = _both(coordinator, story["group"], event)
+        if broker != model:
+            found.append(Difference(story["story"], index, broker, model))
+        group = coordinator.groups.get(story["group"])
+        if group and group.resolution and group.resolution is not last:
+            if look_ups in slow:
+                group.resolution = Resolution(group.resolution.at + SLOW_LOOK_UP_MS, group.resolution.found)
+            last = group.resolution
+            look_ups += 1
+    return found, look_ups
+
+
+def _both(coordinator: ModelCoordinator, group: str, event: Mapping[str, Any]) -> tuple[object, object]:
+    """What the broker said to an event, and what the model says."""
+    if "topics" in event:
+        topics = dict(coordinator.topics)
+        for name, topic in event["topics"].items():
+            topics.pop(name, None)
+            if topic["partitions"]:
+                topics[name] = Topic(UUID(topic["id"]), topic["partitions"])
+        coordinator.change_topics(topics)
+        return None, None
+    if "described" in event:
+        coordinator.expire(event["at"])
+        return event["described"], _described(coordinator, group)
+    return _told(event["response"]), _answered(coordinator.heartbeat(_request(event["request"]), event["at"]))
+
+
+def _request(given: Mapping[str, Any]) -> HeartbeatRequest:
+    names, owned = given["subscribed_topic_names"], given["topic_partitions"]
+    return HeartbeatRequest(
+        **{
+            **given,
+            "subscribed_topic_names": None if names is None else tuple(names),
+            "topic_partitions": None if owned is None else {UUID(id): tuple(each) for id, each in owned.items()},
+        }
+    )
+
+
+def _told(response: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts of the broker's answer."""
+    return {name: value for name, value in response.items() if name != "error_message"}
+
+
+def _answered(response: HeartbeatResponse) -> dict[str, Any]:
+    assignment = response.assignment
+    return {
+        "error_code": int(response.error_code),
+        "member_id": response.member_id,
+        "member_epoch": response.member_epoch,
+        "heartbeat_interval_ms": response.heartbeat_interval_ms,
+        "assignment": None if assignment is None else {str(id): list(each) for id, each in sorted(assignment.items())},
+    }
+
+
+def _described(coordinator: ModelCoordinator, group: str) -> dict[str, Any] | None:
+    described = coordinator.describe(group)
+    if described is None:
+        return None
+    names = {topic.id: name for name, topic in coordinator.topics.items()}
+    return {
+        "state": described.state,
+        "epoch": described.epoch,
+        "assignor": described.assignor,
+        "members": {
+            member_id: {
+                "epoch": member.epoch,
+                "instance_id": member.instance_id,
+                "assigned": _by_name(member.held, names),
+                "target": _by_name(described.targets[member_id], names),
+            }
+            for member_id, member in described.members.items()
+        },
+    }
+
+
+def _by_name(partitions: Partitions, names: Mapping[UUID, str]) -> dict[str, list[int]]:
+    """Partitions by the names of topics that exist."""
+    found: dict[str, list[int]] = {}
+    for name, number in sorted((names[id], number) for id, number in partitions if id in names):
+        found.setdefault(name, []).append(number)
+    return found

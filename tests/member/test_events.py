@@ -1,0 +1,202 @@
+"""Every event in every state, and every error that a heartbeat can be answered with: what follows, if anything does."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import pytest
+
+from assignor.errors import IllegalStateError
+from assignor.member import MemberState, events
+from assignor.member.effects import RaiseError, SendHeartbeat
+from assignor.member.error_codes import ERRORS, GROUP_ID_NOT_FOUND, Reaction, heartbeat_error
+from assignor.member.messages import HeartbeatResponse
+from tests.member.driver import CLICKS, IN_STATE, INTERVAL, ORDERS, Driver
+
+UNSUBSCRIBED, JOINING, RECONCILING, ACKNOWLEDGING, STABLE, FENCED, PREPARE_LEAVING, LEAVING, FATAL, STALE = MemberState
+After = dict[MemberState, MemberState | None]
+
+IN_GROUP = {JOINING, RECONCILING, ACKNOWLEDGING, STABLE}
+SAME: After = {state: state for state in MemberState}
+REFUSED = None
+NOWHERE: After = dict.fromkeys(MemberState, REFUSED)
+
+# What follows once a heartbeat that was sent before is answered with such an error.
+AFTER_FENCING = SAME | dict.fromkeys(IN_GROUP, FENCED) | {PREPARE_LEAVING: UNSUBSCRIBED, LEAVING: UNSUBSCRIBED}
+AFTER_FENCING[JOINING] = JOINING  # by way of FENCED, where there is nothing to release
+AFTER_FAILURE = SAME | dict.fromkeys([*IN_GROUP, UNSUBSCRIBED, PREPARE_LEAVING, LEAVING], FATAL)
+AFTER = {
+    Reaction.RETRY: SAME,
+    Reaction.FIND_COORDINATOR: SAME,
+    Reaction.RAISE: SAME,
+    Reaction.REJOIN: AFTER_FENCING,
+    Reaction.FAIL: AFTER_FAILURE,
+}
+
+# Where a heartbeat given up is that of a member that was leaving, or about to be told that it had to.
+AFTER_LOSS = {LEAVING: {UNSUBSCRIBED}, ACKNOWLEDGING: {STABLE}}
+
+EVENTS: dict[str, tuple[events.Event, After]] = {
+    "Subscribe": (events.Subscribe(["orders"]), SAME | {FATAL: REFUSED}),
+    "Leave": (
+        events.Leave(),
+        SAME | {JOINING: LEAVING, FENCED: UNSUBSCRIBED} | dict.fromkeys(IN_GROUP - {JOINING}, PREPARE_LEAVING),
+    ),
+    "Poll": (events.Poll(), SAME),
+    "Tick": (events.Tick(), SAME),
+    "CoordinatorFound": (events.CoordinatorFound(), SAME),
+    "CoordinatorLost": (events.CoordinatorLost(), SAME),
+    "MetadataArrived": (events.MetadataArrived({CLICKS: "clicks"}), SAME),
+    "HeartbeatSent": (events.HeartbeatSent(99), NOWHERE),
+    "ResponseReceived": (events.ResponseReceived(99, HeartbeatResponse()), NOWHERE),
+    "TransportFailed": (events.TransportFailed(99, retriable=True), NOWHERE),
+    "CommitDone": (events.CommitDone(99), NOWHERE),
+    "CommitFailed": (events.CommitFailed(99), NOWHERE),
+    "CallbackDone": (events.CallbackDone(99), NOWHERE),
+    "CallbackFailed": (events.CallbackFailed(99), NOWHERE),
+}
+"""An event that nothing asked for, and the state that follows, by the state before."""
+
+
+def fields_of(thing: object) -> list[str]:
+    return [*getattr(thing, "__dict__", ()), *getattr(thing, "__slots__", ())]
+
+
+def inside(thing: object) -> Any:
+    """All that an object is made of, down to plain values."""
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        return [inside(each) for each in (sorted(thing, key=repr) if isinstance(thing, (set, frozenset)) else thing)]
+    if isinstance(thing, dict):
+        return [(inside(key), inside(value)) for key, value in thing.items()]
+    if type(thing).__module__.startswith("assignor.member") and not isinstance(thing, enum.Enum):
+        return type(thing).__name__, [(name, inside(getattr(thing, name))) for name in fields_of(thing)]
+    return repr(thing)
+
+
+def test_every_kind_of_event_is_there() -> None:
+    assert set(EVENTS) == set(events.__all__) - {"Event"}
+
+
+@pytest.mark.parametrize("state", MemberState)
+@pytest.mark.parametrize("name", EVENTS)
+def test_every_event_in_every_state_leads_where_it_should_or_changes_nothing(name: str, state: MemberState) -> None:
+    event, after = EVENTS[name]
+    driver = IN_STATE[state]()
+    before = inside(driver.member)
+
+    wanted = after[state]
+    if wanted is REFUSED:
+        with pytest.raises(IllegalStateError, match=rf"a member in {state.name} does not allow {name}\b"):
+            driver.hand(event)
+        assert before == inside(driver.member)
+    else:
+        driver.hand(event)
+    assert (wanted or state) is driver.member.state
+
+
+def one_under_way(state: MemberState) -> tuple[Driver, int]:
+    """A member in a state with a heartbeat of the same life under way, and its number."""
+    if state is UNSUBSCRIBED:
+        driver = IN_STATE[LEAVING]()
+        driver.send()
+        return driver, driver.last(SendHeartbeat).number
+    if state is JOINING:
+        driver = IN_STATE[JOINING]()
+        return driver, driver.last(SendHeartbeat).number
+    if state is FENCED:
+        driver = IN_STATE[FENCED](heartbeat_while_fenced=True)
+        driver.send()
+        return driver, driver.last(SendHeartbeat).number
+    driver = IN_STATE[RECONCILING if state in (RECONCILING, ACKNOWLEDGING) else STABLE](rebalance_timeout_ms=20_000)
+    driver.wait(INTERVAL)
+    driver.send()
+    number = driver.last(SendHeartbeat).number
+    if state is ACKNOWLEDGING:
+        driver.call_back()
+    elif state is PREPARE_LEAVING:
+        driver.hand(events.Leave())
+    elif state in (LEAVING, FATAL):
+        driver.hand(events.Leave())
+        driver.call_back()
+    elif state is STALE:
+        driver.wait(15_000)
+        driver.send()
+    if state is FATAL:
+        driver.hand(events.ResponseReceived(number, HeartbeatResponse(error_code=42)))
+        number = driver.last(SendHeartbeat).number
+    return driver, number
+
+
+@pytest.mark.parametrize("state", MemberState)
+@pytest.mark.parametrize("code", [*ERRORS, -1, 3, 999, -32768])
+def test_every_error_in_every_state_leads_where_it_should(code: int, state: MemberState) -> None:
+    driver, number = one_under_way(state)
+    assert state is driver.member.state
+    errors = driver.count(RaiseError)
+    answer = events.ResponseReceived(number, HeartbeatResponse(error_code=code, error_message="so it is"))
+
+    driver.hand(answer)
+
+    reaction = heartbeat_error(code).reaction
+    if code == GROUP_ID_NOT_FOUND and state is UNSUBSCRIBED:  # there is no group left to leave
+        reaction = Reaction.RETRY
+    assert AFTER[reaction][state] is driver.member.state
+    told = reaction in (Reaction.RAISE, Reaction.FAIL) and state is not FATAL
+    assert errors + told == driver.count(RaiseError)
+    if told:
+        assert (code, heartbeat_error(code).name) == (driver.last(RaiseError).code, driver.last(RaiseError).name)
+
+
+@pytest.mark.parametrize("state", MemberState)
+def test_an_answer_that_comes_twice_changes_nothing(state: MemberState) -> None:
+    driver, number = one_under_way(state)
+    driver.hand(events.ResponseReceived(number, HeartbeatResponse(error_code=14)))
+    before = inside(driver.member)
+
+    for response in (HeartbeatResponse(error_code=25), HeartbeatResponse(member_epoch=9, assignment={ORDERS: [5]})):
+        assert [] == driver.hand(events.ResponseReceived(number, response))
+        assert [] == driver.hand(events.TransportFailed(number, retriable=False))
+        assert [] == driver.hand(events.HeartbeatSent(number))
+
+    assert before == inside(driver.member)
+
+
+@pytest.mark.parametrize("state", MemberState)
+@pytest.mark.parametrize("retriable", [True, False])
+def test_a_heartbeat_without_an_answer_leads_where_it_should(state: MemberState, retriable: bool) -> None:
+    driver, number = one_under_way(state)
+
+    driver.hand(events.TransportFailed(number, retriable=retriable, message="connection reset"))
+
+    if retriable:
+        assert state is driver.member.state
+    else:
+        assert AFTER_FAILURE[state] is driver.member.state
+    told = not retriable and state is not FATAL
+    if told:
+        assert "connection reset" == driver.last(RaiseError).message
+        assert "UNKNOWN_SERVER_ERROR" == driver.last(RaiseError).name
+
+
+@pytest.mark.parametrize("state", MemberState)
+def test_without_an_answer_for_too_long_nothing_waits_any_more(state: MemberState) -> None:
+    driver, _ = one_under_way(state)
+
+    driver.wait(30_000)
+
+    assert driver.member.state in {SAME[state], *AFTER_LOSS.get(state, ())}
+    assert driver.now < (driver.member.next_deadline() or driver.now + 1)
+
+
+@pytest.mark.parametrize("state", MemberState)
+def test_the_next_deadline_is_never_past(state: MemberState) -> None:
+    driver = IN_STATE[state]()
+    for _ in range(20):
+        deadline = driver.member.next_deadline()
+        if deadline is None:
+            break
+        assert driver.now < deadline
+        driver.wait(deadline - driver.now)
+
+    assert driver.now < (driver.member.next_deadline() or driver.now + 1)

@@ -1,0 +1,130 @@
+"""Which fields a member's heartbeats carry."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from assignor.member.events import (
+    Subscribe,
+)
+from assignor.member.messages import HeartbeatRequest
+from tests.member.driver import (
+    INTERVAL,
+    ORDERS,
+    Driver,
+    acknowledging,
+    changed,
+    joining,
+    stable,
+)
+
+
+def next_request(driver: Driver) -> HeartbeatRequest:
+    """The heartbeat that goes out once the interval is over."""
+    driver.wait(INTERVAL)
+    driver.send()
+    return driver.request
+
+
+def test_the_first_heartbeat_says_everything() -> None:
+    driver = joining(instance_id="i", rack_id="r", server_assignor="range", rebalance_timeout_ms=60_000)
+
+    assert {
+        "group_id": "g",
+        "member_id": "m-1",
+        "member_epoch": 0,
+        "instance_id": "i",
+        "rack_id": "r",
+        "rebalance_timeout_ms": 60_000,
+        "subscribed_topic_names": ("clicks", "orders"),
+        "subscribed_topic_regex": "",
+        "server_assignor": "range",
+        "topic_partitions": {},
+    } == asdict(driver.request)
+
+
+def test_a_member_that_joins_without_a_pattern_says_so_only_if_there_may_have_been_one() -> None:
+    assert joining().request.subscribed_topic_regex is None
+    # Whoever had the instance id before may have subscribed by pattern, which the coordinator hands on.
+    assert "" == joining(instance_id="i").request.subscribed_topic_regex
+
+
+def test_later_ones_say_only_what_changed_and_the_instance_id() -> None:
+    driver = stable(instance_id="i", rack_id="r", server_assignor="range")
+
+    assert {"instance_id": "i"} == changed(next_request(driver))
+    assert 1 == driver.request.member_epoch
+
+
+def test_an_acknowledgement_says_what_is_owned() -> None:
+    driver = acknowledging()
+
+    assert {"topic_partitions": {ORDERS: (0, 1)}} == changed(driver.request)
+
+
+def test_the_same_partitions_acknowledged_anew_are_said_again() -> None:
+    driver = stable()
+    for assignment in ({}, {ORDERS: [0, 1]}):
+        driver.wait(INTERVAL)
+        driver.send()
+        driver.respond(1, assignment)
+
+    assert {"topic_partitions": {ORDERS: (0, 1)}} == changed(driver.request)
+
+
+def test_another_subscription_is_said_in_the_next_heartbeat_and_once() -> None:
+    driver = stable()
+    driver.hand(Subscribe(["orders"]))
+
+    assert {"subscribed_topic_names": ("orders",)} == changed(next_request(driver))
+    driver.respond(1)
+    assert {} == changed(next_request(driver))
+
+
+def test_a_pattern_is_said_and_taken_back_with_an_empty_one() -> None:
+    driver = stable()
+    driver.hand(Subscribe(pattern="ord.*"))
+
+    assert {"subscribed_topic_names": (), "subscribed_topic_regex": "ord.*"} == changed(next_request(driver))
+    driver.respond(1)
+    driver.hand(Subscribe(["orders"]))
+    assert {"subscribed_topic_names": ("orders",), "subscribed_topic_regex": ""} == changed(next_request(driver))
+
+
+def test_that_a_pattern_is_gone_is_said_again_after_a_failure() -> None:
+    driver = stable()
+    driver.hand(Subscribe(pattern="ord.*"))
+    next_request(driver)
+    driver.respond(1)
+    driver.hand(Subscribe(["orders"]))
+    next_request(driver)
+    driver.respond(error=14)
+    driver.wait(100)
+
+    assert "" == driver.request.subscribed_topic_regex
+
+
+def test_that_a_pattern_is_gone_is_said_by_a_member_that_joins_again() -> None:
+    driver = stable()
+    driver.hand(Subscribe(pattern="ord.*"))
+    next_request(driver)
+    driver.respond(1)
+    driver.hand(Subscribe(["orders"]))
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    driver.call_back()
+
+    assert (0, "") == (driver.request.member_epoch, driver.request.subscribed_topic_regex)
+
+
+def test_after_a_failure_everything_is_said_again() -> None:
+    driver = stable(server_assignor="range", rack_id="r")
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=14)
+    driver.wait(100)
+
+    said = changed(driver.request)
+    assert {"rebalance_timeout_ms", "subscribed_topic_names", "server_assignor", "topic_partitions"} == set(said)
+    assert {ORDERS: (0, 1)} == said["topic_partitions"]

@@ -1,0 +1,327 @@
+"""How a member leaves: because it wants to, or because it must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from assignor.errors import IllegalStateError
+from assignor.member import MemberState
+from assignor.member.effects import (
+    CallPartitionsLost,
+    CallPartitionsRevoked,
+    LeaveCompleted,
+    PauseFetching,
+    RaiseError,
+    ReleaseAssignment,
+    SendHeartbeat,
+)
+from assignor.member.events import (
+    CallbackDone,
+    CallbackFailed,
+    CoordinatorLost,
+    Leave,
+    Poll,
+    ResponseReceived,
+    Subscribe,
+    TransportFailed,
+)
+from assignor.member.messages import CommitIdentity, HeartbeatResponse
+from tests.member.driver import (
+    CLICKS,
+    IN_STATE,
+    INTERVAL,
+    ORDERS,
+    Driver,
+    fatal,
+    fenced,
+    joining,
+    leaving,
+    outside,
+    partitions,
+    preparing_to_leave,
+    stable,
+    stale,
+)
+
+
+def kinds(effects: Sequence[object]) -> list[str]:
+    return [type(effect).__name__ for effect in effects]
+
+
+# ---- because it wants to
+
+
+def test_partitions_are_released_before_the_goodbye() -> None:
+    driver = stable()
+    mine = partitions("orders", 0, 1)
+
+    assert [PauseFetching(mine), CallPartitionsRevoked(2, mine)] == driver.hand(Leave())
+    released, goodbye = driver.call_back()
+    assert ReleaseAssignment() == released
+    assert isinstance(goodbye, SendHeartbeat)
+    assert (-1, {}) == (goodbye.request.member_epoch, goodbye.request.topic_partitions)
+    assert () == driver.member.assignment
+    driver.send()
+    assert "UNSUBSCRIBED" == driver.state
+    assert [LeaveCompleted()] == driver.respond(-1)
+
+
+def test_a_static_member_says_that_it_may_come_back() -> None:
+    driver = leaving(instance_id="i")
+
+    assert (-2, "i") == (driver.request.member_epoch, driver.request.instance_id)
+
+
+def test_one_that_owns_nothing_says_goodbye_at_once() -> None:
+    driver = joining()
+    (goodbye,) = driver.hand(Leave())
+
+    assert isinstance(goodbye, SendHeartbeat)
+    assert ("m-1", -1) == (goodbye.request.member_id, goodbye.request.member_epoch)
+
+
+def test_leaving_before_the_first_answer_ends_well_whether_the_coordinator_knows_the_member_or_not() -> None:
+    for error in (0, 25, 69):
+        driver = joining()
+        join = driver.heartbeat.number
+        driver.hand(Leave())
+        driver.send()
+        driver.hand(ResponseReceived(join, HeartbeatResponse(member_epoch=1, assignment={ORDERS: [0]})))
+        driver.respond(-1, error=error)
+
+        assert "UNSUBSCRIBED" == driver.state
+        assert 1 == driver.count(LeaveCompleted)
+        assert () == driver.member.assignment
+
+
+def test_the_goodbye_is_said_once_and_without_an_answer_it_is_over_all_the_same() -> None:
+    for lost in ("refused", "timed out"):
+        driver = leaving()
+        driver.send()
+        sent = driver.count(SendHeartbeat)
+        if lost == "refused":
+            driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+        else:
+            driver.wait(30_000)
+
+        assert LeaveCompleted() == driver.last(LeaveCompleted)
+        driver.wait(60_000)
+        assert sent == driver.count(SendHeartbeat)
+
+
+def test_without_a_coordinator_nothing_is_said_and_the_leave_is_over() -> None:
+    driver = preparing_to_leave()
+    driver.hand(CoordinatorLost())
+
+    assert ["ReleaseAssignment", "LeaveCompleted"] == kinds(driver.call_back())
+    assert "UNSUBSCRIBED" == driver.state
+
+
+def test_a_second_leave_waits_for_the_first() -> None:
+    driver = preparing_to_leave()
+    assert [] == driver.hand(Leave())
+    driver.call_back()
+    assert [] == driver.hand(Leave())
+    driver.send()
+    driver.respond(-1)
+
+    assert 1 == driver.count(LeaveCompleted)
+
+
+@pytest.mark.parametrize("state", [MemberState.UNSUBSCRIBED, MemberState.FATAL, MemberState.STALE])
+def test_where_there_is_nothing_to_leave_it_is_over_at_once(state: MemberState) -> None:
+    driver = IN_STATE[state]()
+    given_up = [ReleaseAssignment()] if driver.member.assignment else []
+
+    assert [*given_up, LeaveCompleted()] == driver.hand(Leave())
+    assert state is driver.member.state
+    assert () == driver.member.assignment
+
+
+def test_leaving_while_fenced_forgets_the_partitions_and_stays_outside() -> None:
+    driver = fenced()
+    assert [ReleaseAssignment(), LeaveCompleted()] == driver.hand(Leave())
+    assert "UNSUBSCRIBED" == driver.state
+    driver.call_back()
+    driver.hand(Poll())
+
+    assert "UNSUBSCRIBED" == driver.state
+
+
+def test_leaving_before_the_first_poll_joins_nothing() -> None:
+    driver = outside()
+    driver.hand(Subscribe(["orders"]), Leave(), Poll())
+
+    assert "UNSUBSCRIBED" == driver.state
+
+
+def test_a_failed_callback_does_not_keep_a_member_from_leaving() -> None:
+    driver = preparing_to_leave()
+    driver.hand(CallbackFailed(driver.last(CallPartitionsRevoked).number, "boom"))
+
+    assert "LEAVING" == driver.state
+
+
+def test_a_subscription_made_while_leaving_is_kept_for_afterwards() -> None:
+    driver = preparing_to_leave(heartbeat_while_preparing_to_leave=True)
+    driver.hand(Subscribe(["clicks"]), Poll())
+    driver.wait(INTERVAL)
+    assert driver.request.subscribed_topic_names is None  # what is being left is still what was subscribed
+    driver.hand(CallbackDone(driver.last(CallPartitionsRevoked).number))
+    driver.send()
+    driver.respond(-1)
+    assert "UNSUBSCRIBED" == driver.state
+
+    driver.hand(Poll())
+    assert "JOINING" == driver.state
+    assert ("clicks",) == driver.request.subscribed_topic_names
+
+
+def test_joining_again_waits_for_the_answer_to_the_goodbye() -> None:
+    driver = leaving()
+    driver.send()
+    driver.hand(Subscribe(["clicks"]), Poll())
+    assert ("JOINING", -1) == (driver.state, driver.request.member_epoch)
+
+    goodbye = driver.heartbeat.number
+    assert [LeaveCompleted()] == driver.hand(ResponseReceived(goodbye, HeartbeatResponse(error_code=25)))
+    driver.wait(100)
+    assert ("JOINING", 0) == (driver.state, driver.request.member_epoch)
+
+
+def test_fenced_while_preparing_to_leave_says_no_goodbye_and_joins_no_more() -> None:
+    driver = stable()
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.hand(Leave())
+    assert [LeaveCompleted()] == driver.respond(error=110)
+    assert ("UNSUBSCRIBED", partitions("orders", 0, 1)) == (driver.state, driver.member.assignment)
+
+    driver.hand(Subscribe(["orders"]), Poll())
+    assert "UNSUBSCRIBED" == driver.state  # the callback is still at work
+    assert [ReleaseAssignment()] == driver.call_back()
+    driver.hand(Poll())
+    assert "JOINING" == driver.state
+
+
+def test_fatal_while_leaving_completes_the_leave() -> None:
+    driver = stable()
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.hand(Leave())
+
+    assert ["RaiseError", "LeaveCompleted"] == kinds(driver.respond(error=30))
+    assert [ReleaseAssignment()] == driver.call_back()
+    assert "FATAL" == driver.state
+
+
+# ---- because it must
+
+
+def test_fenced_loses_everything_and_joins_as_a_new_member_with_the_same_id() -> None:
+    driver = fenced()
+    mine = partitions("orders", 0, 1)
+    assert CallPartitionsLost(2, mine) == driver.last(CallPartitionsLost)
+    driver.call_back()
+
+    assert (0, "m-1", {}) == (driver.request.member_epoch, driver.request.member_id, driver.request.topic_partitions)
+    assert ("clicks", "orders") == driver.request.subscribed_topic_names
+
+
+def test_fenced_again_and_again_waits_longer_and_longer() -> None:
+    driver = joining()
+    waits = []
+    for _ in range(4):
+        driver.respond(error=110)
+        waits.append((driver.member.next_deadline() or 0) - driver.now)
+        driver.wait(waits[-1])
+
+    assert [100, 200, 400, 800] == waits
+
+
+def test_fenced_soon_after_it_was_let_in_waits_as_well() -> None:
+    driver = joining()
+    lives = []
+    for epoch in range(1, 4):
+        driver.respond(epoch, {})
+        driver.call_back()
+        driver.send()
+        driver.respond(error=110)
+        lives.append((driver.state, (driver.member.next_deadline() or 0) - driver.now))
+        driver.wait(100)
+
+    assert [("JOINING", 100)] * 3 == lives
+
+
+def test_fenced_after_a_while_it_joins_without_a_wait() -> None:
+    driver = stable(retry_backoff_max_ms=1000)
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    sent = driver.count(SendHeartbeat)
+    driver.call_back()
+
+    assert sent + 1 == driver.count(SendHeartbeat)
+
+
+def test_an_answer_of_an_earlier_life_means_nothing() -> None:
+    driver = stale()
+    driver.call_back()
+    driver.hand(Poll())
+    assert "JOINING" == driver.state
+    for number in range(1, driver.heartbeat.number):
+        driver.hand(ResponseReceived(number, HeartbeatResponse(member_epoch=7, assignment={CLICKS: [0]})))
+
+    assert ("JOINING", 0) == (driver.state, driver.member.epoch)
+
+
+def test_an_older_epoch_means_nothing() -> None:
+    driver = stable()
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(5)
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(4, {CLICKS: [0]})
+
+    assert ("STABLE", 5) == (driver.state, driver.member.epoch)
+
+
+def test_an_error_that_cannot_be_mended_is_told_and_everything_is_lost() -> None:
+    driver = stable()
+    driver.wait(INTERVAL)
+    driver.send()
+
+    error, paused, lost = driver.respond(error=112)
+    assert RaiseError(112, "UNSUPPORTED_ASSIGNOR", "as the coordinator says") == error
+    assert ["PauseFetching", "CallPartitionsLost"] == kinds([paused, lost])
+    assert [ReleaseAssignment()] == driver.call_back()
+    assert driver.member.next_deadline() is None
+
+
+def test_errors_that_speak_for_themselves_are_told_in_our_words() -> None:
+    for error, words in ((30, "may not be a member of the group 'g'"), (35, "use group.protocol=classic")):
+        driver = joining()
+        driver.respond(error=error)
+
+        assert words in driver.last(RaiseError).message
+
+
+# ---- committing
+
+
+def test_a_member_commits_as_itself_and_outside_as_nobody() -> None:
+    assert CommitIdentity("m-1", 1, "i") == stable(instance_id="i").member.commit_identity()
+    assert CommitIdentity("m-1", 1, None) == preparing_to_leave().member.commit_identity()
+    assert CommitIdentity("", -1, None) == outside(instance_id="i").member.commit_identity()
+
+
+@pytest.mark.parametrize("make", [joining, fenced, leaving, fatal, stale])
+def test_partitions_that_are_not_its_own_are_not_committed(make: Callable[[], Driver]) -> None:
+    member = make().member
+
+    with pytest.raises(IllegalStateError, match=rf"a member in {member.state.name} with epoch -?\d cannot commit"):
+        member.commit_identity()
+    assert make().member.epoch == member.epoch

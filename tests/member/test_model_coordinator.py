@@ -1,0 +1,224 @@
+"""The model of the coordinator: it answers as a real broker did, and its timers and limits are Kafka's."""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+from kio.schema.errors import ErrorCode
+
+from assignor.member.messages import HeartbeatRequest
+from tests.broker import at_random, recording
+from tests.member.simulation.coordinator import ModelCoordinator, Removal
+from tests.member.simulation.coordinator_settings import CoordinatorSettings
+from tests.member.simulation.exchange_replay import differences
+from tests.member.simulation.group_member import ReconciliationState
+from tests.member.simulation.hash_tables import TimelineTable, hash_map_order, string_hash, uuid_hash
+from tests.member.simulation.server_assignors import Topic
+from tests.support import vector_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assignor.member.messages import HeartbeatResponse
+
+STORIES = {story["story"]: story for story in recording.read(vector_files.OWN_FOLDER / recording.FILE)}
+AT_RANDOM = {story["story"]: story for story in recording.read(vector_files.OWN_FOLDER / at_random.FILE)}
+ORDERS, MAIL = UUID(int=1), UUID(int=2)
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_model_answers_as_the_broker_did(name: str) -> None:
+    assert [] == differences(STORIES[name])
+
+
+@pytest.mark.parametrize("name", AT_RANDOM)
+def test_the_model_answers_as_the_broker_did_to_heartbeats_at_random(name: str) -> None:
+    assert [] == differences(AT_RANDOM[name])
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_any_other_answer_is_noticed_where_it_is(name: str) -> None:
+    rng = random.Random(name)
+    answers = [index for index, event in enumerate(STORIES[name]["events"]) if "response" in event]
+    for index in rng.sample(answers, min(len(answers), 8)):
+        for altered in _altered(STORIES[name]["events"][index]["response"], rng):
+            story = copy.deepcopy(STORIES[name])
+            story["events"][index]["response"] = altered
+            assert [index] == [difference.event for difference in differences(story)]
+
+
+@pytest.mark.parametrize("name", ["hand-over", "three-by-hand", "wrong-epochs"])
+def test_an_exchange_left_out_is_noticed(name: str) -> None:
+    story = copy.deepcopy(STORIES[name])
+    del story["events"][next(index for index, event in enumerate(story["events"]) if "response" in event)]
+    assert differences(story)
+
+
+def _altered(response: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
+    yield response | {"error_code": response["error_code"] + 1}
+    yield response | {"member_epoch": response["member_epoch"] + rng.choice([-1, 1])}
+    yield response | {"heartbeat_interval_ms": response["heartbeat_interval_ms"] + 1}
+    if response["assignment"] is None:
+        yield response | {"assignment": {}}
+    else:
+        yield response | {"assignment": None}
+        yield response | {"assignment": {**response["assignment"], str(UUID(int=7)): [0]}}
+
+
+class Group:
+    """A coordinator and the clock, and requests by what matters about them."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.coordinator = ModelCoordinator(CoordinatorSettings(**({"assignment_interval_ms": 0} | settings)))
+        self.coordinator.change_topics({"orders": Topic(ORDERS, 4)})
+        self.now = 0
+
+    def join(self, member: str, *topics: str, **fields: Any) -> HeartbeatResponse:
+        names = topics or ("orders",)
+        given = {"rebalance_timeout_ms": 20_000, "subscribed_topic_names": names, "topic_partitions": {}} | fields
+        return self.beat(member, 0, **given)
+
+    def beat(self, member: str, epoch: int, **fields: Any) -> HeartbeatResponse:
+        return self.coordinator.heartbeat(HeartbeatRequest("group", member, epoch, **fields), self.now)
+
+
+def test_a_member_gets_nothing_that_another_has_not_given_up() -> None:
+    group = Group()
+    first = group.join("a")
+    second = group.join("b")
+    assert {ORDERS: (0, 1, 2, 3)} == first.assignment
+    assert {} == second.assignment
+    asked = group.beat("a", first.member_epoch)
+    assert asked.assignment is not None
+    kept = tuple(asked.assignment[ORDERS])
+    assert 2 == len(kept)
+    assert group.beat("b", second.member_epoch).assignment is None
+    assert second.member_epoch == group.beat("a", first.member_epoch, topic_partitions={ORDERS: kept}).member_epoch
+    assert {ORDERS: tuple(sorted({0, 1, 2, 3} - set(kept)))} == group.beat("b", second.member_epoch).assignment
+
+
+def test_a_member_that_is_silent_is_removed_when_its_session_ends() -> None:
+    group = Group()
+    epoch = group.join("a").member_epoch
+    assert 45_000 == group.coordinator.next_deadline()
+    group.now = 44_999
+    assert ErrorCode.none == group.beat("a", epoch).error_code
+    group.now += 45_000
+    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
+    assert [Removal(89_999, "group", "a", "session")] == group.coordinator.removals
+
+
+def test_a_member_that_does_not_revoke_in_time_is_removed() -> None:
+    group = Group()
+    epoch = group.join("a").member_epoch
+    group.join("b")
+    group.beat("a", epoch)
+    group.now = 19_999
+    assert ErrorCode.none == group.beat("a", epoch).error_code
+    group.now = 20_000
+    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
+    assert ["rebalance"] == [removal.reason for removal in group.coordinator.removals]
+
+
+def test_timers_start_anew_when_another_broker_takes_over() -> None:
+    group = Group()
+    epoch = group.join("a").member_epoch
+    group.join("b")
+    group.beat("a", epoch)
+    group.now = 19_000
+    group.coordinator.fail_over(group.now)
+    assert 39_000 == group.coordinator.next_deadline()
+    group.now = 38_999
+    assert ErrorCode.none == group.beat("a", epoch).error_code
+    group.now = 39_000
+    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
+
+
+def test_a_new_target_waits_until_the_interval_between_two_has_passed() -> None:
+    group = Group(assignment_interval_ms=1000)
+    first = group.join("a")
+    group.now = 500
+    second = group.join("b")
+    assert (first.member_epoch, {}) == (second.member_epoch, second.assignment)
+    group.now = 999
+    assert first.member_epoch == group.beat("b", second.member_epoch).member_epoch
+    group.now = 1000
+    assert first.member_epoch + 1 == group.beat("b", second.member_epoch).member_epoch
+
+
+def test_a_pattern_is_resolved_a_little_later_and_a_new_topic_joins_in_after_ten_seconds() -> None:
+    group = Group(regex_resolution_ms=5)
+    first = group.join("a", subscribed_topic_names=None, subscribed_topic_regex="o.*|mail")
+    assert {} == first.assignment
+    group.now = 5
+    resolved = group.beat("a", first.member_epoch)
+    assert {ORDERS: (0, 1, 2, 3)} == resolved.assignment
+    group.coordinator.change_topics(
+        {"orders": Topic(ORDERS, 4), "mail": Topic(MAIL, 1), "inbox": Topic(UUID(int=3), 1)}
+    )
+    group.now = 10_000
+    assert group.beat("a", resolved.member_epoch).assignment is None
+    group.now = 10_001
+    assert group.beat("a", resolved.member_epoch).assignment is None
+    group.now = 10_006
+    assert {ORDERS: (0, 1, 2, 3), MAIL: (0,)} == group.beat("a", resolved.member_epoch).assignment
+
+
+def test_an_unknown_pattern_and_a_group_that_is_full_are_refused() -> None:
+    group = Group(max_size=1)
+    refused = group.join("a", subscribed_topic_regex="(")
+    assert ErrorCode.invalid_regular_expression == refused.error_code
+    assert group.coordinator.describe("group") is None
+    assert ErrorCode.none == group.join("a").error_code
+    assert ErrorCode.group_max_size_reached == group.join("b").error_code
+
+
+def test_a_static_member_finds_its_partitions_again_and_keeps_others_out() -> None:
+    group = Group()
+    first = group.join("a", instance_id="one")
+    assert ErrorCode.unreleased_instance_id == group.join("b", instance_id="one").error_code
+    assert -2 == group.beat("a", -2, instance_id="one").member_epoch
+    assert (first.member_epoch, first.assignment) == (
+        (back := group.join("b", instance_id="one")).member_epoch,
+        back.assignment,
+    )
+    assert ErrorCode.fenced_instance_id == group.beat("a", first.member_epoch, instance_id="one").error_code
+    assert [Removal(0, "group", "a", "replaced")] == group.coordinator.removals
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_target_gives_each_partition_to_one_subscriber(assignor: str, seed: int) -> None:
+    rng = random.Random(seed)
+    names = ["t0", "t1", "t2", "t3"]
+    group = Group()
+    group.coordinator.change_topics({name: Topic(UUID(int=rng.getrandbits(128)), rng.randint(1, 9)) for name in names})
+    for _ in range(12):
+        group.join(f"m{rng.randrange(6)}", *rng.sample(names, rng.randint(1, 4)), server_assignor=assignor)
+        described = group.coordinator.describe("group")
+        assert described is not None
+        given = [partition for target in described.targets.values() for partition in target]
+        wanted = {name for member in described.members.values() for name in member.topic_names}
+        topics = {topic.id: name for name, topic in group.coordinator.topics.items()}
+        assert sum(group.coordinator.topics[name].partitions for name in wanted) == len(given) == len(set(given))
+        for member_id, target in described.targets.items():
+            assert {topics[id] for id, _ in target} <= described.members[member_id].topic_names
+
+
+def test_states_have_the_numbers_of_kafka() -> None:
+    assert [0, 1, 2] == [state.value for state in ReconciliationState]
+
+
+def test_hash_tables_have_the_orders_of_java() -> None:
+    table = TimelineTable()
+    for name in ["range", "uniform", "a", "b"]:
+        table.add(name)
+    table.remove("a")
+    assert {"range", "uniform", "b"} == set(table)
+    assert ["a", "q", "b", "c"] == hash_map_order(["c", "a", "b", "q"], string_hash)
+    assert ["q", "a"] == hash_map_order(["q", "a"], string_hash)
+    assert 1 == uuid_hash(UUID(int=1))

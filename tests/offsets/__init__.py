@@ -1,0 +1,1 @@
+"""Tests of `__consumer_offsets` records."""

@@ -1,0 +1,66 @@
+"""Kafka's own reader and writer of `__consumer_offsets` records, in a process that answers each record."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, NamedTuple
+
+from assignor.offsets import Record
+from tests.support.kafka_program import KafkaProgram
+
+Written = tuple[bytes, bytes | None]
+
+
+class Kafka(NamedTuple):
+    """What Kafka makes of a record.
+
+    `made` are key and value that it writes itself, `versions` the same value at each version; `read` is the JSON of key
+    and value of the bytes that somebody else wrote, and `rewritten` what Kafka writes of these.
+    """
+
+    made: Written
+    versions: list[bytes]
+    read: tuple[Any, Any]
+    rewritten: Written
+
+
+class RecordOracle(KafkaProgram):
+    """Kafka's own GroupCoordinatorRecordSerde and JSON converters.
+
+    Raises:
+        OracleMissingError: There is no Java, no compiler or no jars of Kafka.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("org.apache.kafka.coordinator.group.RecordOracle")
+
+    def judge(self, record: Record, written: Written) -> Kafka:
+        """Has Kafka write the record on its own, and read what somebody wrote for it."""
+        question = {
+            "type": record.type,
+            "version": record.version,
+            "key": as_json(record.key),
+            "value": as_json(record.value),
+            "bytes": [None if data is None else data.hex() for data in written],
+        }
+        answer = self.ask(question)
+        made, rewritten = (_written(answer[name]) for name in ("made", "rewritten"))
+        key, value = answer["read"]
+        return Kafka(made, [bytes.fromhex(data) for data in answer["versions"]], (key, value), rewritten)
+
+
+def as_json(value: Any) -> Any:
+    """A value as Kafka's JSON has it."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {name: as_json(content) for name, content in value.items()}
+    if isinstance(value, list):
+        return [as_json(content) for content in value]
+    return value
+
+
+def _written(answer: list[str | None]) -> Written:
+    key, value = answer
+    assert key is not None
+    return bytes.fromhex(key), None if value is None else bytes.fromhex(value)

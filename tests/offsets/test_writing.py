@@ -1,0 +1,172 @@
+"""What is written as records of `__consumer_offsets`: the recorded ones again, every type and version, and by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignor.offsets import Record, decode_record, encode_record
+from assignor.reference.offsets import encode
+from tests.offsets.samples import COMMIT, CURRENT, GROUP, MEMBER, METADATA, changed, said
+from tests.offsets.strategies import VERSIONS, records
+from tests.offsets.test_offsets import EVERY_VERSION, RECORDED
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+    from tests.offsets.oracle import Written
+
+LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
+EPOCHS = ("value", "assignedPartitions", 0, "assignmentEpochs")
+
+
+def test_every_recorded_record_is_the_same_bytes_again(engine: Engine) -> None:
+    tombstones = 0
+    for key, value in RECORDED:
+        record = decode_record(key, value)
+        assert record.status == "decoded"  # none of them is of an unknown type or bad
+        assert (key, value) == encode_record(record, engine=engine)
+        tombstones += value is None
+    assert (16_729, 60) == (len(RECORDED), tombstones)
+
+
+def test_records_of_every_version_mean_the_same_again(engine: Engine) -> None:
+    # Some of these hold unknown tagged fields, text that is no UTF-8, or bytes after the end, which are lost.
+    same = 0
+    readable = [(key, value) for key, value, answer in EVERY_VERSION if "error" not in answer]
+    for key, value in readable:
+        record = decode_record(key, value)
+        written = encode_record(record, engine=engine)
+        assert said(record) == said(decode_record(*written))
+        same += written == (key, value)
+    assert 0.5 < same / len(readable) < 1
+
+
+@settings(max_examples=1000 if LONG else 30)
+@given(data=st.data())
+@pytest.mark.parametrize(("number", "version"), VERSIONS)
+def test_what_is_written_is_read_again_and_engines_agree(number: int, version: int, data: st.DataObject) -> None:
+    record = data.draw(records(number, version))
+
+    written = encode_record(record)
+
+    assert written == encode_record(record, engine="reference")
+    assert said(record) == said(decode_record(*written))
+
+
+def test_every_type_and_version_is_written() -> None:
+    assert 30 == len(VERSIONS)
+
+
+@pytest.mark.parametrize(
+    ("record", "key", "value"),
+    [
+        (COMMIT, "0001 000167 000174 00000003", "0003 0000000000000005 ffffffff 00016d 0000000000000007"),
+        (
+            changed(dataclasses.replace(COMMIT, version=4), ("value", "topicId"), "_____________________w"),
+            "0001 000167 000174 00000003",
+            "0004 0000000000000005 ffffffff 026d 0000000000000007 01 00 10 " + "ff" * 16,
+        ),
+        (
+            GROUP,
+            "0002 000167",
+            "0003 0008636f6e73756d6572 00000001 000572616e6765 00016d 0000000000000009 00000001"
+            "00016d ffff 000163 000a2f3132372e302e302e31 0000ea60 0000afc8 0000000173 00000000",
+        ),
+        (
+            changed(GROUP, ("value", "members"), ()),
+            "0002 000167",
+            "0003 0008636f6e73756d6572 00000001 000572616e6765 00016d 0000000000000009 00000000",
+        ),
+        (
+            changed(CURRENT, ("value", "assignedPartitions", 0, "assignmentEpochs"), None),
+            "0008 000167 00016d",
+            "0000 00000002 00000001 00 02 00000000000000000000000000000001 03 00000000 00000002 01 00 01 00 01 00",
+        ),
+        (dataclasses.replace(GROUP, value=None), "0002 000167", None),
+        (Record(16, None, {"groupId": "", "regularExpression": "a.*"}), "0010 0000 0003612e2a", None),
+    ],
+    ids=["commit", "commit with topic id", "group", "empty group", "null epochs", "tombstone", "no value"],
+)
+def test_a_record_is_written_as_kafka_writes_it(record: Record, key: str, value: str | None, engine: Engine) -> None:
+    expected = bytes.fromhex(key), None if value is None else bytes.fromhex(value)
+
+    assert expected == encode_record(record, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("record", "path", "default"),
+    [
+        (dataclasses.replace(COMMIT, version=4), ("topicId",), "A" * 22),
+        (CURRENT, ("assignedPartitions", 0, "assignmentEpochs"), []),
+        (METADATA, ("classicMemberMetadata",), {"sessionTimeoutMs": 0, "supportedProtocols": []}),
+    ],
+    ids=["uuid", "array", "structure"],
+)
+def test_a_tagged_field_at_its_default_is_left_out(
+    record: Record, path: tuple[str, ...], default: Any, engine: Engine
+) -> None:
+    given = changed(record, ("value", *path), default)
+
+    assert encode_record(record, engine=engine) == encode_record(given, engine=engine)
+
+
+def test_null_is_not_the_default_of_what_may_be_null(engine: Engine) -> None:
+    written = encode_record(changed(METADATA, ("value", "classicMemberMetadata"), None), engine=engine)
+
+    assert encode_record(METADATA, engine=engine) != written
+    read = decode_record(*written).value
+    assert read is not None
+    assert read["classicMemberMetadata"] is None
+
+
+def test_a_field_that_the_version_lacks_is_left_out(engine: Engine) -> None:
+    sizes = [len(encode_record(dataclasses.replace(GROUP, version=v), engine=engine)[1] or b"") for v in range(4)]
+
+    assert [sizes[0], sizes[0] + 4, sizes[1] + 8, sizes[2] + 2] == sizes
+
+
+@pytest.mark.parametrize(
+    ("record", "kind"),
+    [
+        (changed(COMMIT, ("value", "offset"), np.int64(5)), "an integer of numpy"),
+        (changed(GROUP, ("value", "members", 0, "subscription"), bytearray(b"s")), "a bytearray"),
+        (changed(GROUP, ("value", "members", 0, "subscription"), memoryview(b"-s-")[1:2]), "a memoryview"),
+        (changed(GROUP, ("value", "members"), (MEMBER,)), "a tuple"),
+        (dataclasses.replace(GROUP, name=None, consumer_protocol=({},)), "what is not written"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_other_types_mean_the_same(record: Record, kind: str, engine: Engine) -> None:
+    plain = {1: COMMIT, 2: GROUP}[record.type]
+
+    assert encode_record(plain, engine=engine) == encode_record(record, engine=engine), kind
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("write_varint", lambda _: b"\0"),
+        ("is_default", lambda *_: False),
+        ("PRESENT", b"\0"),
+        ("ABSENT", b"\0"),
+        ("UNSET_UUID", b"\xff" * 16),
+        ("write_bytes", lambda data, *_, **__: data),
+    ],
+)
+def test_a_reference_with_one_wrong_rule_is_noticed(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [decode_record(key, value) for key, value, answer in EVERY_VERSION if "error" not in answer]
+    given = [GROUP, CURRENT, dataclasses.replace(COMMIT, version=4), changed(CURRENT, EPOCHS, []), *samples]
+    given.append(changed(given[2], ("value", "topicId"), "A" * 22))
+
+    def written(engine: Engine) -> list[Written]:
+        return [encode_record(record, engine=engine) for record in given]
+
+    assert written("rust") == written("reference")
+    monkeypatch.setattr(encode, name, wrong)
+    assert written("rust") != written("reference")

@@ -1,0 +1,363 @@
+"""Records of `__consumer_offsets` that cannot be meant or that interfere, refused with one class and one message."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from assignor import errors
+from assignor.offsets import Record, decode_record, encode_record
+from assignor.reference.offsets.schema import TYPES
+from assignor.validation import shown
+from tests.offsets.samples import COMMIT, CURRENT, ENDPOINT, GROUP, MEMBER, METADATA, Path, changed
+from tests.offsets.strategies import VERSIONS
+from tests.offsets.test_offsets import EVERY_VERSION
+from tests.support.refusals import LONE, Unreadable
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+
+WIRE, TYPE, NULL = errors.WireError, errors.WrongTypeError, errors.NullArgumentError
+
+LONGEST = "é" * 16_383 + "x"
+TOO_LONG = LONGEST + "x"
+MANY = "'" + "é" * 20 + "…' has 32768 bytes of UTF-8, and 32767 can be written"
+LOOP: list[Any] = []
+LOOP.append(LOOP)
+STATUS = "the fields of a record are not known whose status is"
+UUID = "is no uuid as Kafka shows it, 22 characters of URL-safe base64"
+TOPIC_ID = ("value", "assignedPartitions", 0, "topicId")
+EPOCHS = ("value", "assignedPartitions", 0, "assignmentEpochs")
+SUBSCRIPTION = ("value", "members", 0, "subscription")
+
+
+class Ordinal:
+    """An integer of a user's own, that is out of range."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+    def __repr__(self) -> str:
+        return f"<{self.number}>"
+
+
+REFUSED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
+    (COMMIT, ("value", "offset"), 2**63, WIRE, f"{2**63} is not between {-(2**63)} and {2**63 - 1}", "value.offset"),
+    (COMMIT, ("value", "offset"), 10**30, WIRE, f"{10**30} is not between {-(2**63)} and {2**63 - 1}", "value.offset"),
+    (COMMIT, ("key", "partition"), 2**31, WIRE, f"{2**31} is not between {-(2**31)} and {2**31 - 1}", "key.partition"),
+    (COMMIT, ("key", "partition"), np.int64(2**31), WIRE,
+     f"np.int64({2**31}) is not between {-(2**31)} and {2**31 - 1}", "key.partition"),
+    (COMMIT, ("key", "partition"), Ordinal(2**70), WIRE, f"<{2**70}> is not between {-(2**31)} and {2**31 - 1}",
+     "key.partition"),
+    (CURRENT, ("value", "state"), 128, WIRE, "128 is not between -128 and 127", "value.state"),
+    (ENDPOINT, ("value", "userEndpoint", "port"), -1, WIRE, "-1 is not between 0 and 65535", "value.userEndpoint.port"),
+    (GROUP, ("key", "group"), TOO_LONG, WIRE, MANY, "key.group"),
+    (GROUP, ("value", "members", 0, "memberId"), TOO_LONG, WIRE, MANY, "value.members[0].memberId"),
+    (METADATA, ("value", "clientHost"), TOO_LONG, WIRE, MANY, "value.clientHost"),
+    (GROUP, ("value", "leader"), LONE, WIRE, "'\\ud800' has a lone surrogate, which UTF-8 cannot carry",
+     "value.leader"),
+    (CURRENT, TOPIC_ID, "", WIRE, f"'' {UUID}", "value.assignedPartitions[0].topicId"),
+    (CURRENT, TOPIC_ID, "A" * 21, WIRE, f"'{'A' * 21}' {UUID}", "value.assignedPartitions[0].topicId"),
+    (CURRENT, TOPIC_ID, "A" * 22 + "==", WIRE, f"'{'A' * 22}==' {UUID}", "value.assignedPartitions[0].topicId"),
+    (CURRENT, TOPIC_ID, "A" * 21 + "B", WIRE, f"'{'A' * 21}B' {UUID}", "value.assignedPartitions[0].topicId"),
+    (CURRENT, TOPIC_ID, "+" + "A" * 21, WIRE, f"'+{'A' * 21}' {UUID}", "value.assignedPartitions[0].topicId"),
+    (CURRENT, TOPIC_ID, "é" * 11, WIRE, f"'{'é' * 11}' {UUID}", "value.assignedPartitions[0].topicId"),
+    (CURRENT, TOPIC_ID, " " + "A" * 22, WIRE, f"' {'A' * 22}' {UUID}", "value.assignedPartitions[0].topicId"),
+    (METADATA, ("value", "classicMemberMetadata"), {}, WIRE, "version 0 has this field, and it is missing",
+     "value.classicMemberMetadata.sessionTimeoutMs"),
+    (COMMIT, ("value", "x"), 1, WIRE, "there is no field 'x'", "value"),
+    (COMMIT, ("value", "Offset"), 1, WIRE, "there is no field 'Offset'", "value"),
+    (COMMIT, ("value", LONE), 1, WIRE, "there is no field '\\ud800'", "value"),
+    (GROUP, ("value", "members", 0, "name"), "", WIRE, "there is no field 'name'", "value.members[0]"),
+    (COMMIT, ("value", "metadata"), b"m", TYPE, "value.metadata must be a str, not bytes: b'm'", ""),
+    (COMMIT, ("value", "metadata"), None, NULL, "value.metadata must be a str, not None", ""),
+    (COMMIT, ("value", "expireTimestamp"), "1", TYPE, "value.expireTimestamp must be an int, not str: '1'", ""),
+    (COMMIT, ("value", "offset"), True, TYPE, "value.offset must be an int, not bool: True", ""),
+    (COMMIT, ("value", "offset"), 5.0, TYPE, "value.offset must be an int, not float: 5.0", ""),
+    (COMMIT, ("value", "offset"), None, NULL, "value.offset must be an int, not None", ""),
+    (COMMIT, ("value", "offset"), Unreadable(), TYPE, "value.offset must be an int, not Unreadable: <Unreadable>", ""),
+    (COMMIT, ("value", 7), 1, TYPE, "value: a field's name must be a str, not int: 7", ""),
+    (COMMIT, ("value",), [], TYPE, "value must be a dict, not list: []", ""),
+    (COMMIT, ("value",), MappingProxyType({}), TYPE, "value must be a dict, not mappingproxy: mappingproxy({})", ""),
+    (COMMIT, ("key",), None, NULL, "key must be a dict, not None", ""),
+    (GROUP, SUBSCRIPTION, "s", TYPE, "value.members[0].subscription must be bytes, not str: 's'", ""),
+    (GROUP, SUBSCRIPTION, None, NULL, "value.members[0].subscription must be bytes, not None", ""),
+    (GROUP, ("value", "members"), None, NULL, "value.members must be a list, not None", ""),
+    (GROUP, ("value", "members"), "m", TYPE, "value.members must be a list, not str: 'm'", ""),
+    (GROUP, ("value", "members"), {}, TYPE, "value.members must be a list, not dict: {}", ""),
+    (GROUP, ("value", "members"), LOOP, TYPE, "value.members[0] must be a dict, not list: [[...]]", ""),
+    (GROUP, ("value", "members"), [MEMBER, None], NULL, "value.members[1] must be a dict, not None", ""),
+    (CURRENT, EPOCHS, [1, None], NULL, "value.assignedPartitions[0].assignmentEpochs[1] must be an int, not None", ""),
+    (ENDPOINT, ("value", "userEndpoint"), 1, TYPE, "value.userEndpoint must be a dict, not int: 1", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("record", "path", "value", "error", "reason", "field"), REFUSED, ids=lambda value: shown(value)[:30]
+)
+def test_what_cannot_be_written_is_refused(
+    record: Record,
+    path: Path,
+    value: Any,
+    error: type[Exception],
+    reason: str,
+    field: str,
+    engine: Engine,
+) -> None:
+    assert encode_record(record, engine=engine)
+    assert_refused(changed(record, path, value), error, reason, field, engine)
+    assert field == "" or error is WIRE
+
+
+def assert_refused(record: Any, error: type[Exception], reason: str, field: str, engine: Engine) -> None:
+    with pytest.raises(errors.AssignorError) as caught:
+        encode_record(record, engine=engine)
+    assert error is type(caught.value)
+    if isinstance(caught.value, errors.WireError):
+        assert (reason, None, field) == (caught.value.reason, caught.value.offset, caught.value.field)
+        assert f"{reason} while writing {field}" == str(caught.value)
+    else:
+        assert reason == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "reason", "field"),
+    [
+        ({"type": 9}, WIRE, "the layout of type 9 (SHARE_GROUP_PARTITION_METADATA) is not known", "key.type"),
+        ({"type": 25}, WIRE, "the layout of type 25 is not known", "key.type"),
+        ({"type": -1}, WIRE, "the layout of type -1 is not known", "key.type"),
+        ({"type": 2**15}, WIRE, "32768 is not between -32768 and 32767", "key.type"),
+        ({"type": "2"}, TYPE, "key.type must be an int, not str: '2'", ""),
+        ({"type": None}, NULL, "key.type must be an int, not None", ""),
+        ({"status": "unknown_type"}, WIRE, f"{STATUS} 'unknown_type'", "key"),
+        ({"status": None}, WIRE, f"{STATUS} None", "key"),
+        ({"version": -1}, WIRE, "version -1 is negative", "value.version"),
+        ({"version": 5}, WIRE, "version 5 is newer than 4, the newest known", "value.version"),
+        ({"version": 2**15}, WIRE, "32768 is not between -32768 and 32767", "value.version"),
+        ({"version": None}, NULL, "value.version must be an int, not None", ""),
+        ({"version": True}, TYPE, "value.version must be an int, not bool: True", ""),
+    ],
+    ids=lambda value: repr(value)[:40],
+)  # fmt: skip
+def test_a_record_that_cannot_be_meant_is_refused(
+    change: dict[str, Any], error: type[Exception], reason: str, field: str, engine: Engine
+) -> None:
+    assert_refused(dataclasses.replace(GROUP, **change), error, reason, field, engine)
+    assert encode_record(GROUP, engine=engine)
+
+
+def test_what_was_read_of_an_unknown_type_cannot_be_written(engine: Engine) -> None:
+    for number in (9, 18, 24, 25, -1):
+        record = decode_record(struct.pack(">h", number) + b"\0\1g", b"\0\0")
+
+        with pytest.raises(WIRE, match=r"not known whose status is 'unknown_type' while writing key$"):
+            encode_record(record, engine=engine)
+
+
+def test_every_field_but_a_tagged_one_must_be_there(engine: Engine) -> None:
+    samples = {(a["type"], a["valueVersion"]): (key, value) for key, value, a in EVERY_VERSION if a.get("value")}
+    refused = 0
+    for number, version in VERSIONS:
+        layout = TYPES[number].layout
+        assert layout
+        record = decode_record(*samples[number, version])
+        assert record.value is not None
+        for part, fields, content in (("key", layout.key, record.key), ("value", layout.value, record.value)):
+            at = 0 if part == "key" else version
+            for field in fields:
+                if field.tag is None and field.is_in(at):
+                    left = {name: given for name, given in content.items() if name != field.name}
+                    reason = f"version {at} has this field, and it is missing"
+                    given = changed(record, (part,), left)
+                    assert_refused(given, WIRE, reason, f"{part}.{field.name}", engine)
+                    refused += 1
+    assert 162 == refused
+
+
+@pytest.mark.parametrize("record", [None, b"", {}, ("a", 1), Record], ids=repr)
+def test_what_is_no_record_is_refused(record: Any, engine: Engine) -> None:
+    with pytest.raises(TYPE, match=r"^record must be a Record, not "):
+        encode_record(record, engine=engine)
+
+
+def test_an_unknown_engine_writes_nothing() -> None:
+    with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
+        encode_record(GROUP, engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+
+
+def test_a_text_of_32767_bytes_is_the_longest(engine: Engine) -> None:
+    for record, name in ((GROUP, "leader"), (METADATA, "clientId")):
+        written = encode_record(changed(record, ("value", name), LONGEST), engine=engine)
+
+        read = decode_record(*written).value
+        assert read is not None
+        assert LONGEST == read[name]
+
+
+class Str(str):
+    """A `str` that says something else about itself."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "wrong"
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return 7
+
+    def encode(self, *_: object) -> bytes:
+        return b"wrong"
+
+
+class Int(int):
+    """An `int` that says something else about itself."""
+
+    def __index__(self) -> int:
+        return 99
+
+    def __lt__(self, other: object) -> bool:
+        return True
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+
+class Bytes(bytes):
+    """A byte array that says something else about itself."""
+
+    def __bytes__(self) -> bytes:
+        return b"wrong"
+
+    def __len__(self) -> int:
+        return 99
+
+
+class Dict(dict[Any, Any]):
+    """A dict that says something else about itself."""
+
+    def items(self) -> Any:
+        return [("wrong", 1)]
+
+    def keys(self) -> Any:
+        return ["wrong"]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(["wrong"])
+
+    def __getitem__(self, key: object) -> Any:
+        return "wrong"
+
+    def __len__(self) -> int:
+        return 99
+
+
+class List(list[Any]):
+    """A list that says something else about itself."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(["wrong"])
+
+    def __len__(self) -> int:
+        return 99
+
+
+class Tuple(tuple[Any, ...]):
+    """A tuple that says something else about itself."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(["wrong"])
+
+    def __len__(self) -> int:
+        return 99
+
+
+def disguised(value: Any, list_type: Callable[[Any], Any]) -> Any:
+    """The same value in subclasses."""
+    if isinstance(value, dict):
+        return Dict({Str(name): disguised(content, list_type) for name, content in value.items()})
+    if isinstance(value, list):
+        return list_type([disguised(content, list_type) for content in value])
+    kinds: Mapping[type, Callable[[Any], Any]] = {str: Str, int: Int, bytes: Bytes}
+    return value if value is None else kinds[type(value)](value)
+
+
+@pytest.mark.parametrize("list_type", [List, Tuple])
+@pytest.mark.parametrize("record", [COMMIT, GROUP, CURRENT, ENDPOINT, METADATA], ids=lambda record: record.name)
+def test_of_subclasses_the_content_counts(record: Record, list_type: Callable[[Any], Any], engine: Engine) -> None:
+    in_subclasses = dataclasses.replace(
+        record,
+        type=Int(record.type),
+        key=disguised(record.key, list_type),
+        version=Int(record.version or 0),
+        value=disguised(record.value, list_type),
+    )
+
+    assert encode_record(record, engine=engine) == encode_record(in_subclasses, engine=engine)
+
+
+def test_a_field_that_is_there_twice_is_refused(engine: Engine) -> None:
+    twice = changed(GROUP, ("key",), {"group": "g", Str("group"): "h"})
+
+    assert 2 == len(twice.key)
+    assert_refused(twice, WIRE, "the field 'group' is there twice", "key", engine)
+
+
+class Interfering:
+    """An integer that does something else whenever it is read."""
+
+    def __init__(self, number: int, interfere: Callable[[], object]) -> None:
+        self.number = number
+        self.interfere = interfere
+
+    def __index__(self) -> int:
+        self.interfere()
+        return self.number
+
+
+def test_what_changes_while_it_is_read_was_read_before(engine: Engine) -> None:
+    value: dict[Any, Any] = dict(COMMIT.value or {})
+    value["offset"] = Interfering(5, lambda: value.update({number: number for number in range(1000)}))
+    partitions: list[Any] = [Interfering(0, lambda: partitions.clear()), 2]
+    current = changed(CURRENT, ("value", "assignedPartitions", 0, "partitions"), partitions)
+
+    assert encode_record(COMMIT, engine=engine) == encode_record(
+        dataclasses.replace(COMMIT, value=value), engine=engine
+    )
+    assert encode_record(CURRENT, engine=engine) == encode_record(current, engine=engine)
+    assert 1000 < len(value)
+    assert [] == partitions
+
+
+def test_an_error_while_a_value_is_read_is_handed_on(engine: Engine) -> None:
+    def fail() -> None:
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        encode_record(changed(COMMIT, ("value", "offset"), Interfering(5, fail)), engine=engine)
+
+
+def test_what_is_deep_or_large_is_refused_or_written(engine: Engine) -> None:
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    many = list(range(300_000 if engine == "rust" else 30_000))
+
+    assert_refused(changed(GROUP, ("value", "members"), deep), TYPE,
+                   "value.members[0] must be a dict, not list: <list>", "", engine)  # fmt: skip
+    written = encode_record(changed(CURRENT, ("value", "assignedPartitions", 0, "partitions"), many), engine=engine)
+    read = decode_record(*written).value
+    assert read is not None
+    assert many == read["assignedPartitions"][0]["partitions"]

@@ -1,0 +1,97 @@
+"""The examples in docstrings and in the README are run, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import operator
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import assignor
+from docs import generate
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(
+    found.name
+    for found in pkgutil.walk_packages(assignor.__path__, "assignor.")
+    if not found.name.endswith(("._core", ".__main__"))
+)
+
+
+def test_examples_of_all_modules_hold() -> None:
+    results = {
+        name: doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+        for name in ["assignor", *MODULES]
+    }
+
+    assert [] == [name for name, result in results.items() if result.failed]
+    with_examples = {name.removeprefix("assignor.") for name, result in results.items() if result.attempted}
+    assert {"findings", "model", "offsets", "partition_assignor", "reference.assign", "wire"} <= with_examples
+
+
+@pytest.mark.parametrize("name", ["assign", "plan", "Plan", "Plan.from_json", "Group", "Topics"])
+def test_examples_of_the_core_hold(name: str) -> None:
+    given = {each: getattr(assignor, each) for each in ("assign", "plan", "Plan", "Group", "Topics")}
+    examples = doctest.DocTestFinder().find(operator.attrgetter(name)(assignor), name, globs=given)
+    runner = doctest.DocTestRunner()
+    for example in examples:
+        runner.run(example)
+
+    assert runner.tries > 0
+    assert 0 == runner.failures
+
+
+def test_examples_of_the_readme_hold() -> None:
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+
+    assert results.attempted >= 7
+    assert 0 == results.failed
+
+
+@pytest.mark.parametrize("page", ["member.md", "coordinator.md"])
+def test_the_examples_of_a_page_hold(page: str) -> None:
+    results = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
+
+    assert results.attempted >= 10
+    assert 0 == results.failed
+
+
+def test_the_generated_parts_of_the_pages_are_fresh() -> None:
+    assert [] == generate.renew(ROOT / "docs", write=False)
+
+
+def test_a_stale_page_is_noticed_and_written_anew(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "member.md").read_text(encoding="utf-8")
+    copy = tmp_path / "member.md"
+    copy.write_text(page.replace("LEAVING --> STALE", "LEAVING --> STABLE"), encoding="utf-8")
+
+    assert ["member.md"] == generate.renew(tmp_path, write=False)
+    assert ["member.md"] == generate.renew(tmp_path, write=True)
+    assert page == copy.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "data/README.md",
+        "examples/pipeline/README.md",
+        *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
+    ],
+)
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
+
+    assert [] == [link for link in links if not (path.parent / link).exists()]
+
+
+def test_the_readme_names_the_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert "$ make demo\n" in text
+    assert "$ make test\n" in text

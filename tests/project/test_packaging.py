@@ -1,0 +1,107 @@
+"""What is installed: the version, the typing, what it needs, and the names that are promised."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assignor
+from assignor import errors
+
+ROOT = Path(__file__).parents[2]
+
+
+def project(file: str) -> dict[str, Any]:
+    """A project file as data."""
+    return tomllib.loads((ROOT / file).read_text(encoding="utf-8"))
+
+
+def test_the_version_is_that_of_the_crate() -> None:
+    from assignor import _core
+
+    version = project("Cargo.toml")["package"]["version"]
+
+    assert version == assignor.__version__
+    assert version == _core.__version__
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(assignor.__file__).parent / "py.typed").exists()
+    assert (Path(assignor.__file__).parent / "_core.pyi").exists()
+
+
+def test_numpy_is_all_that_it_needs() -> None:
+    required = importlib.metadata.requires("assignor") or []
+
+    assert ["numpy>=1.26"] == project("pyproject.toml")["project"]["dependencies"]
+    assert ["numpy>=1.26"] == [requirement for requirement in required if "extra ==" not in requirement]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Balance",
+        "Diff",
+        "Group",
+        "MemberInfo",
+        "PartitionAssignor",
+        "PartitionInfo",
+        "Plan",
+        "RangeAssignor",
+        "RebalanceProtocol",
+        "Subscription",
+        "TopicPartition",
+        "Topics",
+        "assign",
+        "check",
+        "errors",
+        "plan",
+    ],
+)
+def test_a_promised_name_is_there(name: str) -> None:
+    assert name in assignor.__all__
+    assert name in dir(assignor)
+    assert getattr(assignor, name) is not None
+
+
+def test_all_names_are_there_in_order_and_once() -> None:
+    assert sorted(set(assignor.__all__)) == assignor.__all__
+    assert [] == [name for name in assignor.__all__ if not hasattr(assignor, name)]
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match="module 'assignor' has no attribute 'asign'"):
+        assignor.asign  # noqa: B018 - looking is the test
+
+
+def test_every_error_has_the_one_root() -> None:
+    classes = [getattr(errors, name) for name in errors.__all__]
+
+    assert all(issubclass(error, errors.AssignorError) for error in classes)
+    assert sorted(errors.__all__) == sorted(name for name in dir(errors) if inspect.isclass(getattr(errors, name)))
+
+
+def test_public_verbs_and_nouns_are_documented() -> None:
+    undocumented = [name for name in assignor.__all__ if not inspect.getdoc(getattr(assignor, name))]
+
+    assert [] == undocumented
+
+
+def test_importing_the_package_does_not_load_the_core() -> None:
+    code = "import assignor, sys; print('assignor._core' in sys.modules)"
+
+    answer = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(Path(assignor.__file__).parents[1])!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "False\n" == answer.stdout

@@ -1,0 +1,1 @@
+"""Tests of replayed logs, group history, recordings and reports."""

@@ -1,0 +1,215 @@
+"""Logs of groups made by hand, in the words of the protocols, and both engines' answers to them.
+
+A log is a list of events; `at` gives one a time, and without it events are a second apart, from 0 on.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from assignor import _core
+from assignor.reference.history import Metadata, replay_group
+from assignor.reference.replay import LogRecord
+from tests.support.record_bytes import assignment, subscription, write_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Row = dict[str, Any]
+
+RECORD = pa.struct([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
+TOPICS = pa.schema(
+    [
+        ("t", pa.int64()),
+        ("topic", pa.string()),
+        ("topic_id", pa.string()),
+        ("partition", pa.int32()),
+        ("racks", pa.list_(pa.string())),
+    ]
+)
+
+
+# ---- what happens in a group
+
+
+@dataclass(frozen=True)
+class Event:
+    """A record, and when it was written, if that matters."""
+
+    key: bytes | None
+    value: bytes | None
+    time: int | None = None
+
+    def at(self, time: int) -> Event:
+        """The same, written at that time."""
+        return replace(self, time=time)
+
+
+def event(number: int, key: Mapping[str, Any], value: Mapping[str, Any] | None, version: int | None = None) -> Event:
+    return Event(*write_record(number, key, value, version))
+
+
+def commit(topic: str, partition: int, *, offset: int | None = 7) -> Event:
+    """A committed offset; without offset, its tombstone."""
+    value = None if offset is None else {"offset": offset}
+    return event(1, {"group": "g", "topic": topic, "partition": partition}, value)
+
+
+def classic(
+    generation: int,
+    *members: Mapping[str, Any],
+    protocol: str | None = "range",
+    protocol_type: str = "consumer",
+) -> Event:
+    """A classic group's generation; one without members has no protocol."""
+    leader = members[0]["memberId"] if members else None
+    value = {"protocolType": protocol_type, "generation": generation, "leader": leader, "members": members}
+    return event(2, {"group": "g"}, {**value, "protocol": protocol if members else None}, version=3)
+
+
+def classic_gone() -> Event:
+    return event(2, {"group": "g"}, None)
+
+
+def member(
+    member_id: str,
+    wants: bytes | Sequence[str] = (),
+    gets: bytes | Mapping[str, Sequence[int]] | None = None,
+    *,
+    instance: str | None = None,
+    rack: str | None = None,
+) -> Row:
+    """A member of a classic group: the topics it wants and the partitions it gets, or the bytes that say so."""
+    return {
+        "memberId": member_id,
+        "groupInstanceId": instance,
+        "clientId": f"client-{member_id}",
+        "clientHost": "/10.0.0.1",
+        "subscription": wants if isinstance(wants, bytes) else subscription(*wants, rack=rack),
+        "assignment": gets if isinstance(gets, bytes) else assignment(*(gets or {}).items()),
+    }
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The words of a new protocol, by the numbers of its record types."""
+
+    group: int
+    member: int
+    target: int
+    current: int
+    topology: int = -1
+
+    def epoch(self, epoch: int | None, **fields: Any) -> Event:
+        """The group record; without epoch, its tombstone."""
+        return event(self.group, {"groupId": "g"}, None if epoch is None else {"epoch": epoch, **fields})
+
+    def joins(self, member_id: str, **fields: Any) -> Event:
+        """A member with fields of its record, or a change of them."""
+        return event(self.member, self._key(member_id), {"clientId": "c", "clientHost": "/h", **fields})
+
+    def leaves(self, member_id: str) -> tuple[Event, Event]:
+        """The tombstones of a member."""
+        return event(self.current, self._key(member_id), None), event(self.member, self._key(member_id), None)
+
+    def target_epoch(self, epoch: int | None) -> Event:
+        """The epoch that the target assignment is for; without it, the tombstone."""
+        return event(self.target, {"groupId": "g"}, None if epoch is None else {"assignmentEpoch": epoch})
+
+    def has(
+        self, member_id: str, epoch: int, state: int, has: Mapping[str, Sequence[int]], **revoking: Sequence[int]
+    ) -> Event:
+        """What a member has at the moment, and what it still has to give up."""
+        names = ("activeTasks", "activeTasksPendingRevocation")
+        if self is not STREAMS:
+            names = ("assignedPartitions", "partitionsPendingRevocation")
+        value: Row = {"memberEpoch": epoch, "state": state, names[0]: [self._owned(*pair) for pair in has.items()]}
+        if revoking:
+            value[names[1]] = [self._owned(*pair) for pair in revoking.items()]
+        return event(self.current, self._key(member_id), value)
+
+    def reads(self, epoch: int, subtopologies: Mapping[str, Sequence[str]]) -> Event:
+        """A streams topology: per subtopology its source topics; one that begins with = is a repartition topic."""
+        entries = []
+        for name, topics in subtopologies.items():
+            internal = [{"name": topic[1:]} for topic in topics if topic.startswith("=")]
+            sources = [topic for topic in topics if not topic.startswith("=")]
+            entries.append({"subtopologyId": name, "sourceTopics": sources, "repartitionSourceTopics": internal})
+        return event(self.topology, {"groupId": "g"}, {"epoch": epoch, "subtopologies": entries})
+
+    def _key(self, member_id: str) -> Row:
+        return {"groupId": "g", "memberId": member_id}
+
+    def _owned(self, name: str, ids: Sequence[int]) -> Row:
+        if self is STREAMS:
+            return {"subtopologyId": name, "partitions": ids}
+        return {"topicId": topic_id(name), "partitions": ids}
+
+
+CONSUMER = Protocol(group=3, member=5, target=6, current=8)
+SHARE = Protocol(group=11, member=10, target=12, current=14)
+STREAMS = Protocol(group=17, member=19, target=20, current=22, topology=23)
+
+
+def topic_id(topic: str) -> str:
+    """An id made of the name."""
+    return base64.urlsafe_b64encode(topic.encode().ljust(16, b"\0")).decode().rstrip("=")
+
+
+def metadata(moments: Mapping[int, Mapping[str, int | Sequence[Sequence[str]]]]) -> list[Row]:
+    """Topic metadata: per moment and topic how many partitions there are, or the racks of each."""
+    return [
+        {"t": time, "topic": topic, "topic_id": topic_id(topic), "partition": partition, "racks": list(racks)}
+        for time, topics in moments.items()
+        for topic, partitions in topics.items()
+        for partition, racks in enumerate([()] * partitions if isinstance(partitions, int) else partitions)
+    ]
+
+
+def log(events: Iterable[Event]) -> list[LogRecord]:
+    """The records of a log, at offsets from 100 on."""
+    return [
+        LogRecord(100 + place, 1_000 * place if event.time is None else event.time, event.key, event.value)
+        for place, event in enumerate(events)
+    ]
+
+
+# ---- both engines
+
+
+def replay_all(engine: str, logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
+    """The history of each log, as the columns of `assignor.spark.schemas.HISTORY`."""
+    if engine == "reference":
+        known = Metadata.read(topics)
+        return [replay_group(records, known) for records in logs]
+    assert engine == "rust"
+    column = pa.array([[record._asdict() for record in records] for records in logs], pa.list_(RECORD))
+    answer = pa.array(_core.replay_groups(column, pa.RecordBatch.from_pylist(list(topics), schema=TOPICS)))
+    answer.validate(full=True)
+    return list(answer.to_pylist())
+
+
+def replayed(engine: str, *events: Event, topics: Sequence[Row] = ()) -> Row:
+    """The history of one log made by hand."""
+    (history,) = replay_all(engine, [log(events)], topics)
+    return history
+
+
+def verdicts(history: Row) -> list[tuple[str | None, list[str]]]:
+    """What was found about each generation."""
+    return [(generation["range"], generation["remarks"]) for generation in history["generations"]]
+
+
+def assigned(history: Row) -> dict[str, dict[str, list[int]]]:
+    """Partitions by topic, by member; members whose bytes cannot be read are not in it."""
+    found: dict[str, dict[str, list[int]]] = {
+        member["member_id"]: {} for member in history["members"] if member["partitions"] is not None
+    }
+    for span in history["assignment"]:
+        ids = found[span["member_id"]].setdefault(span["topic"], [])
+        ids.extend(range(span["start"], span["start"] + span["count"]))
+    return found

@@ -1,0 +1,226 @@
+"""The recorded fleet, replayed: against what the cluster said of its groups, and engine against engine."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor.reference.replay import LogRecord
+from tests.replay.logs import assigned, replay_all, verdicts
+from tests.support.mutation import mutated
+from tests.support.recorded_fleet import logs, snapshots, topics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Row = dict[str, Any]
+
+STORM = "inventory-sync"
+"""A group with 12,474 generations; the reference replays their beginning."""
+
+SUBTOPOLOGY_READS = {"0": "user-profile"}
+"""The one streams group's one subtopology."""
+
+
+def cut_storm(length: int = 1_500) -> dict[str, list[LogRecord]]:
+    return {group: records[:length] if group == STORM else records for group, records in logs().items()}
+
+
+def assert_engines_agree(cases: Sequence[Sequence[LogRecord]]) -> list[Row]:
+    rust = replay_all("rust", cases, topics())
+    for ours, specified in zip(rust, replay_all("reference", cases, topics()), strict=True):
+        assert ours == specified
+    return rust
+
+
+REMARKS = [
+    ("shipping.eta", 1, "different", "assigned before the metadata of shipment_events, shipments had arrived"),
+    (
+        "legacy-bridge",
+        2,
+        "different",
+        "Kafka's own reader refuses the subscription of sarama-838a8505-1f7f-43fd-99a7-38ebf915b943:"
+        " 4 bytes are needed and 0 remain at offset 25 while reading owned_partitions",
+    ),
+    (
+        "legacy-bridge",
+        2,
+        "different",
+        "not the range rules: 2 of 2 members have other partitions, though every partition is handed out once",
+    ),
+]
+"""All that there is to say about range generations."""
+
+# ---- what the cluster said
+
+
+def told_members(snapshot: Row) -> dict[str, tuple[str, str | None, object]]:
+    """Client, instance and partitions of each member, as the Admin client had them; partitions None if not told."""
+    found = {}
+    for member in snapshot["members"]:
+        partitions = member.get("assignment")
+        if snapshot["type"] == "Streams":
+            tasks = member["assignment"]["active"]
+            partitions = {SUBTOPOLOGY_READS[name]: ids for name, ids in tasks.items() if ids}
+        found[member["member_id"]] = (member["client_id"], member.get("instance_id"), partitions)
+    return found
+
+
+def replayed_members(history: Row) -> dict[str, tuple[str, str | None, object]]:
+    partitions = assigned(history)
+    return {
+        member["member_id"]: (member["client_id"], member["group_instance_id"], partitions.get(member["member_id"]))
+        for member in history["members"]
+    }
+
+
+def compare(snapshot: Row, history: Row) -> list[str]:
+    """The names of what differs."""
+    kind = history["kind"]
+    told: Row = {
+        "kind": "offsets" if snapshot["simple"] else snapshot["type"].lower(),
+        "state": snapshot["state"],
+        "members": told_members(snapshot),
+    }
+    ours: Row = {"kind": kind, "state": history["state"], "members": replayed_members(history)}
+    if kind in ("classic", "consumer", "offsets"):
+        told["assignor"], ours["assignor"] = snapshot["assignor"] or None, history["protocol"]
+    if kind in ("consumer", "share", "streams"):
+        told["epoch"], ours["epoch"] = snapshot["group_epoch"], history["generation"]
+    if kind != "share":  # their positions are not in this topic
+        told["offsets"], ours["offsets"] = len(snapshot["offsets"]), history["committed_offsets"]
+    return [name for name in told if told[name] != ours[name]]
+
+
+@pytest.mark.parametrize("label", ["s1", "s2", "s3", "s4", "final"])
+def test_the_log_up_to_a_snapshot_gives_the_snapshot(label: str) -> None:
+    told = {snapshot["group"]: snapshot for snapshot in snapshots()[label]}
+    ends = next(iter(told.values()))["log_end_before"]
+    found = logs(ends)
+    histories = dict(zip(found, replay_all("rust", list(found.values()), topics()), strict=True))
+
+    differ = {(group, name) for group in told for name in compare(told[group], histories[group])}
+
+    # A rebalance under way never reaches the log; while it lasts the Admin client tells no assignor.
+    assert differ == ({(STORM, "state"), (STORM, "assignor")} if label == "s3" else set())
+    assert {group for group in histories if histories[group]["state"] == "gone"} == histories.keys() - told.keys()
+
+
+def test_the_one_rebalance_under_way() -> None:
+    states = {(each["label"], each["group"]): each["state"] for told in snapshots().values() for each in told}
+    assert [where for where, state in states.items() if state == "PreparingRebalance"] == [("s3", STORM)]
+    assert Counter(states.values()) == {"Stable": 85, "Empty": 22, "PreparingRebalance": 1}
+
+
+def test_the_comparison_with_a_snapshot_sees_every_part() -> None:
+    snapshot = next(each for each in snapshots()["s1"] if each["group"] == "payments-audit")
+    (history,) = replay_all("rust", [logs(snapshot["log_end_before"])["payments-audit"]], topics())
+    assert compare(snapshot, history) == []
+    for name, change in {
+        "state": "Empty",
+        "assignor": "range",
+        "group_epoch": 1,
+        "offsets": [],
+        "type": "Share",
+    }.items():
+        assert compare({**snapshot, name: change}, history), name
+    for name, change in {"member_id": "x", "client_id": "x", "instance_id": "x", "assignment": {}}.items():
+        changed = copy.deepcopy(snapshot)
+        changed["members"][0][name] = change
+        assert compare(changed, history) == ["members"], name
+
+
+def test_rebalances_of_the_fleet() -> None:
+    groups = [STORM, "billing", "warehouse-static"]
+    histories = replay_all("rust", [logs()[group] for group in groups])
+    assert [history["rebalances"] for history in histories] == [12_474, 7, 4]
+
+
+def test_range_generations_of_the_fleet() -> None:
+    found = logs()
+    outcomes = Counter[str | None]()
+    remarks = []
+    for group, history in zip(found, replay_all("rust", list(found.values()), topics()), strict=True):
+        for place, (outcome, said) in enumerate(verdicts(history)):
+            outcomes[outcome] += 1
+            remarks += [(group, history["generations"][place]["generation"], outcome, remark) for remark in said]
+    del outcomes[None]
+    assert outcomes == {"equal": 30, "different": 2}
+    assert remarks == REMARKS
+
+
+# ---- engine against engine
+
+
+def test_engines_agree_on_the_whole_fleet() -> None:
+    cut = cut_storm()
+    histories = dict(zip(cut, assert_engines_agree(list(cut.values())), strict=True))
+    assert len(histories) == 24
+    assert histories[STORM]["rebalances"] > 1_000
+
+
+@pytest.mark.long
+def test_engines_agree_on_the_whole_storm() -> None:
+    (history,) = assert_engines_agree([logs()[STORM]])
+    assert (history["generation"], history["unowned"]) == (12_474, 14)
+
+
+def test_engines_agree_on_cuts_of_the_log() -> None:
+    rng = random.Random(11)
+    fleet = list(cut_storm(300).values())
+    cases = []
+    for _ in range(150):
+        records = rng.choice(fleet)
+        cases.append(records[: rng.randrange(len(records) + 1)])
+    assert len({history["state"] for history in assert_engines_agree(cases)}) > 3
+
+
+def test_engines_agree_on_cuts_in_which_records_are_missing_or_damaged() -> None:
+    rng = random.Random(12)
+    fleet = list(cut_storm(150).values())
+    cases = []
+    for _ in range(200):
+        records = rng.choice(fleet)
+        cut = records[: rng.randrange(len(records) + 1)]
+        damage = rng.choice([0.02, 0.2])
+        cases.append(
+            [damaged(rng, record) if rng.random() < damage else record for record in cut if rng.random() > 0.1]
+        )
+    histories = assert_engines_agree(cases)
+    assert sum(history["bad_records"] for history in histories) > 100
+    assert {outcome for history in histories for outcome, _ in verdicts(history)} >= {"equal", "different", "unknown"}
+
+
+def damaged(rng: random.Random, record: LogRecord) -> LogRecord:
+    if rng.random() < 0.1:
+        return record._replace(key=mutated(rng, record.key or b""))
+    if rng.random() < 0.1:
+        return record._replace(value=None)
+    if not record.value or rng.random() < 0.5:
+        return record._replace(value=mutated(rng, record.value or b""))
+    # Most of a classic group's record are its members' blobs: a changed byte is likely to be in one.
+    at = rng.randrange(len(record.value))
+    return record._replace(value=record.value[:at] + b"\x7f" + record.value[at + 1 :])
+
+
+def test_the_agreement_sees_two_members_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = logs()["billing"]
+    assert_engines_agree([case])
+    answer = replay_all
+
+    def swapped(engine: str, cases: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
+        histories = answer(engine, cases, topics)
+        if engine == "reference":
+            ids = [member["member_id"] for member in histories[0]["members"]][:2]
+            for span in histories[0]["assignment"]:
+                if span["member_id"] in ids:
+                    span["member_id"] = ids[1 - ids.index(span["member_id"])]
+        return histories
+
+    monkeypatch.setitem(globals(), "replay_all", swapped)
+    with pytest.raises(AssertionError):
+        assert_engines_agree([case])

@@ -1,0 +1,84 @@
+"""What is said of folders that are no recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from assignor.errors import IllegalArgumentError
+from assignor.recording import COLUMNS, Recording
+
+FLEET = Path(__file__).parents[2] / "data" / "fleet_webshop"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files of a recording, all without a row."""
+    for name in COLUMNS:
+        pq.write_table(pq.read_schema(FLEET / name).empty_table(), tmp_path / name)
+    return tmp_path
+
+
+def refusal(folder: Path) -> str:
+    """What is said of the folder."""
+    with pytest.raises(IllegalArgumentError) as caught:
+        Recording.open(folder).topics()
+    return str(caught.value)
+
+
+def test_the_bundled_fleet_is_one() -> None:
+    recording = Recording.open(FLEET)
+
+    assert FLEET / "records.parquet" == recording.records
+    assert 16 == len(recording.aborted)
+    assert 2671 == recording.topics().num_rows
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    assert f"{tmp_path / 'nowhere'} is no folder" in refusal(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+
+    assert f"{folder / name} is missing" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"no parquet at all"])
+def test_a_file_that_is_no_parquet_is_named(folder: Path, name: str, damage: bytes) -> None:
+    (folder / name).write_bytes(damage)
+
+    assert f"{folder / name} cannot be read as Parquet" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
+    whole = (FLEET / name).read_bytes()
+    (folder / name).write_bytes(whole[: len(whole) // 2])
+
+    assert f"{folder / name} cannot be read as Parquet" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [(name, column) for name, columns in COLUMNS.items() for column in columns]
+)
+def test_a_missing_column_is_named(folder: Path, name: str, column: str) -> None:
+    table = pq.read_table(folder / name)
+    pq.write_table(table.drop_columns([column]), folder / name)
+
+    assert f"{folder / name} must have a column {column}; it has " in refusal(folder)
+
+
+def test_without_the_list_of_aborted_records_there_are_none(folder: Path) -> None:
+    assert () == Recording.open(folder).aborted
+
+
+@pytest.mark.parametrize("text", ["{", "[1, 2]", '[["a", 1]]', "[[0, 1, 2]]", "[[true, 1]]", "7"])
+def test_a_list_of_aborted_records_that_is_none_is_named(folder: Path, text: str) -> None:
+    (folder / "aborted.json").write_text(text)
+
+    assert f"{folder / 'aborted.json'} must be a JSON list of [partition, offset]" in refusal(folder)

@@ -1,0 +1,407 @@
+"""What a group's log tells: its kind and state, its members, its generations; on hand-made logs and both engines."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+import pytest
+
+from assignor import _core, errors
+from tests.replay.logs import (
+    CONSUMER,
+    RECORD,
+    SHARE,
+    STREAMS,
+    TOPICS,
+    Event,
+    Row,
+    assigned,
+    classic,
+    classic_gone,
+    commit,
+    event,
+    log,
+    member,
+    metadata,
+    replay_all,
+    replayed,
+)
+from tests.support.mutation import mutated
+from tests.support.record_bytes import assignment, subscription
+
+TWO = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
+TOPIC = metadata({0: {"t": 3}})
+
+
+def shown(history: Row) -> tuple[object, ...]:
+    """What a report says first about a group."""
+    return tuple(history[name] for name in ("kind", "state", "protocol", "generation"))
+
+
+def generations(history: Row) -> list[tuple[str, int]]:
+    return [(generation["kind"], generation["generation"]) for generation in history["generations"]]
+
+
+# ---- kinds and states
+
+
+def test_an_empty_log_is_a_name_without_group(engine: str) -> None:
+    history = replayed(engine)
+    assert shown(history) == ("offsets", "Empty", None, None)
+    assert (history["members"], history["generations"], history["assignment"]) == ([], [], [])
+    assert (history["least_loaded"], history["most_loaded"], history["unowned"]) == (None, None, None)
+
+
+def test_a_classic_group_with_members_is_stable(engine: str) -> None:
+    history = replayed(engine, classic(0, protocol_type=""), classic(1, *TWO))
+    assert shown(history) == ("classic", "Stable", "range", 1)
+    assert assigned(history) == {"a": {"t": [0, 1]}, "b": {"t": [2]}}
+    assert (history["topics"], history["partitions"]) == (1, 3)
+    first, second = history["generations"]
+    assert (first["protocol_type"], first["protocol"], first["leader"], first["members"]) == ("", None, None, 0)
+    assert (second["protocol_type"], second["protocol"], second["leader"]) == ("consumer", "range", "a")
+    assert (second["offset"], second["timestamp"], second["members"], second["partitions"]) == (101, 1_000, 2, 3)
+
+
+def test_a_classic_group_without_members_is_empty(engine: str) -> None:
+    history = replayed(engine, classic(1, *TWO), commit("t", 0), classic(2))
+    assert shown(history) == ("classic", "Empty", None, 2)
+    assert (history["members"], history["committed_offsets"]) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "events"),
+    [
+        ("Empty", [CONSUMER.epoch(2)]),
+        ("Assigning", [CONSUMER.joins("a"), CONSUMER.epoch(2)]),
+        ("Assigning", [CONSUMER.joins("a"), CONSUMER.epoch(3), CONSUMER.target_epoch(2)]),
+        ("Reconciling", [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2)]),
+        (
+            "Reconciling",
+            [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", 2, 1, {})],
+        ),
+        (
+            "Reconciling",
+            [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", 2, 2, {})],
+        ),
+        (
+            "Reconciling",
+            [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", 1, 0, {})],
+        ),
+        (  # a static member that is away for a while
+            "Reconciling",
+            [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", -2, 0, {})],
+        ),
+        ("Stable", [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", 2, 0, {})]),
+    ],
+)
+def test_states_of_a_consumer_group(engine: str, state: str, events: list[Event]) -> None:
+    history = replayed(engine, *events)
+    assert shown(history) == ("consumer", state, "uniform", history["generations"][-1]["generation"])
+
+
+def test_one_member_that_lags_behind_keeps_a_consumer_group_reconciling(engine: str) -> None:
+    before = [CONSUMER.joins("a"), CONSUMER.joins("b"), CONSUMER.epoch(3), CONSUMER.target_epoch(3)]
+    assert replayed(engine, *before, CONSUMER.has("a", 3, 0, {}))["state"] == "Reconciling"
+    assert replayed(engine, *before, CONSUMER.has("a", 3, 0, {}), *CONSUMER.leaves("b"))["state"] == "Stable"
+
+
+def test_states_of_a_share_group(engine: str) -> None:
+    joined = [SHARE.joins("a", subscribedTopicNames=["t"]), SHARE.epoch(2), SHARE.has("a", 2, 0, {"t": [0, 2]})]
+    history = replayed(engine, *joined, topics=TOPIC)
+    assert shown(history) == ("share", "Stable", None, 2)
+    assert assigned(history) == {"a": {"t": [0, 2]}}
+    assert history["unowned"] is None
+    assert shown(replayed(engine, *joined, *SHARE.leaves("a"), SHARE.epoch(3))) == ("share", "Empty", None, 3)
+
+
+READY = [STREAMS.joins("a"), STREAMS.reads(1, {"0": ["t"]}), STREAMS.epoch(2, validatedTopologyEpoch=1)]
+
+
+@pytest.mark.parametrize(
+    ("state", "events"),
+    [
+        ("Empty", [STREAMS.epoch(2)]),
+        ("NotReady", [STREAMS.joins("a"), STREAMS.epoch(2)]),
+        ("NotReady", [STREAMS.joins("a"), STREAMS.reads(0, {"0": ["t"]}), STREAMS.epoch(2)]),
+        ("NotReady", [STREAMS.joins("a"), STREAMS.reads(1, {"0": ["t"]}), STREAMS.epoch(2)]),
+        ("NotReady", [*READY, STREAMS.reads(2, {"0": ["t"]})]),
+        ("Assigning", READY),
+        ("Reconciling", [*READY, STREAMS.target_epoch(2)]),
+        ("Reconciling", [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 2, {})]),
+        ("Reconciling", [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 3, {})]),
+        ("Reconciling", [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 1, 1, {})]),
+        ("Stable", [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 1, {})]),
+    ],
+)
+def test_states_of_a_streams_group(engine: str, state: str, events: list[Event]) -> None:
+    assert shown(replayed(engine, *events)) == ("streams", state, None, 2)
+
+
+def test_offsets_alone_make_no_group(engine: str) -> None:
+    history = replayed(engine, commit("t", 0), commit("t", 1), commit("t", 1), commit("u", 0))
+    assert shown(history) == ("offsets", "Empty", None, None)
+    assert history["committed_offsets"] == 3
+
+
+def test_an_offset_of_the_oldest_type_counts_too(engine: str) -> None:
+    key = {"group": "g", "topic": "t", "partition": 0}
+    assert replayed(engine, event(0, key, {}, version=0))["committed_offsets"] == 1
+    for tombstone in (event(0, key, None), commit("t", 0, offset=None)):
+        assert replayed(engine, event(0, key, {}, version=0), tombstone)["committed_offsets"] == 0
+
+
+# ---- coming and going
+
+
+def test_a_deleted_group_is_gone_and_keeps_its_last_kind(engine: str) -> None:
+    history = replayed(
+        engine, classic(1, *TWO), commit("t", 0), classic(2), commit("t", 0, offset=None), classic_gone()
+    )
+    assert shown(history) == ("classic", "gone", None, 2)
+    assert (history["members"], history["rebalances"], history["topics"]) == ([], 2, 0)
+    for protocol, kind in ((CONSUMER, "consumer"), (SHARE, "share"), (STREAMS, "streams")):
+        history = replayed(engine, protocol.epoch(2), protocol.epoch(3), protocol.epoch(None))
+        assert shown(history) == (kind, "gone", None, 3)
+
+
+def test_a_name_that_never_was_a_group_is_gone_by_its_tombstone(engine: str) -> None:
+    history = replayed(engine, commit("t", 0), commit("t", 0, offset=None), classic_gone())
+    assert shown(history) == ("offsets", "gone", None, None)
+
+
+def test_offsets_that_outlive_the_group_keep_the_name(engine: str) -> None:
+    history = replayed(engine, classic(1, *TWO), commit("t", 0), classic(2), classic_gone())
+    assert shown(history) == ("offsets", "Empty", None, None)
+    assert (history["committed_offsets"], history["rebalances"]) == (1, 2)
+
+
+def test_a_deleted_topic_can_leave_a_name_with_nothing(engine: str) -> None:
+    history = replayed(engine, commit("t", 0), commit("t", 1), commit("t", 0, offset=None), commit("t", 1, offset=None))
+    assert shown(history) == ("offsets", "Empty", None, None)
+    assert history["committed_offsets"] == 0
+
+
+def test_an_upgrade_makes_a_classic_group_a_consumer_group(engine: str) -> None:
+    history = replayed(
+        engine,
+        classic(6, *TWO),
+        classic_gone(),
+        CONSUMER.epoch(7),
+        CONSUMER.joins("a", subscribedTopicNames=["t"], classicMemberMetadata={"sessionTimeoutMs": 1}),
+        CONSUMER.target_epoch(7),
+        CONSUMER.has("a", 7, 0, {"t": [0, 1, 2]}),
+        topics=TOPIC,
+    )
+    assert shown(history) == ("consumer", "Stable", "uniform", 7)
+    assert generations(history) == [("classic", 6), ("consumer", 7)]
+    assert assigned(history) == {"a": {"t": [0, 1, 2]}}
+    epoch = history["generations"][1]
+    assert (epoch["protocol_type"], epoch["protocol"], epoch["leader"], epoch["range"]) == (None, None, None, None)
+
+
+def test_a_downgrade_makes_a_consumer_group_a_classic_group(engine: str) -> None:
+    up = [CONSUMER.joins("a"), CONSUMER.epoch(8), CONSUMER.target_epoch(8), CONSUMER.has("a", 8, 0, {"t": [0]})]
+    down = [*CONSUMER.leaves("a"), CONSUMER.target_epoch(None), CONSUMER.epoch(None), classic(9, *TWO)]
+    history = replayed(engine, *up, *down)
+    assert shown(history) == ("classic", "Stable", "range", 9)
+    assert generations(history) == [("consumer", 8), ("classic", 9)]
+    assert [member["member_id"] for member in history["members"]] == ["a", "b"]
+    assert shown(replayed(engine, *up, *down, classic_gone())) == ("classic", "gone", None, 9)
+
+
+def test_a_name_used_again_begins_anew(engine: str) -> None:
+    history = replayed(engine, classic(5, *TWO), classic(6), classic_gone(), classic(0), classic(1, *TWO))
+    assert shown(history) == ("classic", "Stable", "range", 1)
+    assert generations(history) == [("classic", number) for number in (5, 6, 0, 1)]
+
+
+def test_of_two_group_records_that_stand_the_last_counts(engine: str) -> None:
+    assert shown(replayed(engine, CONSUMER.epoch(9), classic(1, *TWO))) == ("classic", "Stable", "range", 1)
+    assert shown(replayed(engine, classic(1, *TWO), CONSUMER.epoch(9))) == ("consumer", "Empty", "uniform", 9)
+
+
+# ---- members
+
+
+def test_a_static_restart_writes_the_generation_again(engine: str) -> None:
+    restarted = (member("a2", ["t"], {"t": [0, 1]}, instance="one"), TWO[1])
+    history = replayed(
+        engine,
+        classic(3, member("a1", ["t"], {"t": [0, 1]}, instance="one"), TWO[1]),
+        classic(3, *restarted),
+        topics=TOPIC,
+    )
+    assert generations(history) == [("classic", 3), ("classic", 3)]
+    assert (history["rebalances"], history["range_equal"]) == (1, 2)
+    assert [(member["member_id"], member["group_instance_id"]) for member in history["members"]] == [
+        ("a2", "one"),
+        ("b", None),
+    ]
+    assert [generation["same_members"] for generation in history["generations"]] == [False, False]
+
+
+def test_members_carry_their_clients_in_the_order_of_the_record(engine: str) -> None:
+    history = replayed(engine, classic(1, TWO[1], TWO[0]))
+    assert [(member["client_id"], member["client_host"]) for member in history["members"]] == [
+        ("client-b", "/10.0.0.1"),
+        ("client-a", "/10.0.0.1"),
+    ]
+
+
+def test_a_topic_listed_twice_in_an_assignment_merges(engine: str) -> None:
+    gets = assignment(("u", [4]), ("t", [3, 1]), ("empty", []), ("t", [2, 3]))
+    history = replayed(engine, classic(1, member("a", ["t", "u"], gets), protocol="cooperative-sticky"))
+    assert assigned(history) == {"a": {"t": [1, 2, 3], "u": [4]}}
+    assert history["assignment"] == [
+        {"member_id": "a", "topic": "t", "start": 1, "count": 3},
+        {"member_id": "a", "topic": "u", "start": 4, "count": 1},
+    ]
+    assert (history["topics"], history["partitions"], history["most_loaded"]) == (2, 4, 4)
+
+
+def test_what_connect_workers_tell_each_other_is_not_read(engine: str) -> None:
+    worker = member("w", subscription("t"), assignment(("t", [0])))
+    history = replayed(engine, classic(1, worker, protocol="sessioned", protocol_type="connect"), topics=TOPIC)
+    assert shown(history) == ("classic", "Stable", "sessioned", 1)
+    assert history["members"][0]["partitions"] is None
+    assert (history["topics"], history["partitions"], history["idle_members"], history["unowned"]) == (0, 0, 0, None)
+
+
+def test_members_of_a_consumer_group_keep_what_they_have_yet_to_give_up(engine: str) -> None:
+    history = replayed(
+        engine,
+        CONSUMER.epoch(2),
+        CONSUMER.joins("b", instanceId="i"),
+        CONSUMER.joins("a"),
+        CONSUMER.has("b", 2, 1, {"t": [0]}, t=[2, 1], u=[5]),
+        topics=TOPIC,
+    )
+    assert assigned(history) == {"a": {}, "b": {"t": [0, 1, 2], "dQAAAAAAAAAAAAAAAAAAAA": [5]}}
+    assert [member["group_instance_id"] for member in history["members"]] == [None, "i"]
+
+
+def test_streams_tasks_are_partitions_of_the_topics_they_read(engine: str) -> None:
+    has = STREAMS.has("a", 2, 1, {"0": [0, 1], "1": [1]})
+    topology = STREAMS.reads(1, {"0": ["t", "u"], "1": ["=r", "t"]})
+    assert assigned(replayed(engine, STREAMS.joins("a"), STREAMS.epoch(2), has)) == {"a": {"0": [0, 1], "1": [1]}}
+    history = replayed(engine, STREAMS.joins("a"), topology, STREAMS.epoch(2), has)
+    assert assigned(history) == {"a": {"r": [1], "t": [0, 1], "u": [0, 1]}}
+    giving_up = STREAMS.has("a", 2, 2, {"0": [0]}, **{"1": [3]})
+    history = replayed(engine, STREAMS.joins("a"), topology, STREAMS.epoch(2), has, giving_up)
+    assert assigned(history) == {"a": {"r": [3], "t": [0, 3], "u": [0]}}
+
+
+@pytest.mark.parametrize(
+    ("votes", "assignor"),
+    [
+        ([None, None], "uniform"),
+        ([None, "range", None], "range"),
+        (["range", "uniform", "range"], "range"),
+        (["range", "uniform"], "uniform"),
+        (["range", "custom"], "custom"),
+        (["range", "custom", "custom", "uniform", "uniform"], "uniform"),
+    ],
+)
+def test_members_of_a_consumer_group_vote_for_its_assignor(engine: str, votes: list[str | None], assignor: str) -> None:
+    joins = [CONSUMER.joins(f"m{place}", serverAssignor=vote) for place, vote in enumerate(votes)]
+    assert replayed(engine, *joins, CONSUMER.epoch(2))["protocol"] == assignor
+
+
+# ---- what changes nothing
+
+STORY = [classic(0, protocol_type=""), classic(1, *TWO), commit("t", 0), classic(2, TWO[0])]
+
+
+def test_bad_records_are_counted_and_change_nothing(engine: str) -> None:
+    bad = [Event(None, b""), Event(b"", None), Event(b"\0\2\0\5g", None), Event(b"\0\2\0\1g", b"\0\x63")]
+    told = replayed(engine, *STORY, *bad)
+    assert told.pop("bad_records") == 4
+    untold = replayed(engine, *STORY)
+    assert untold.pop("bad_records") == 0
+    assert told == untold
+
+
+def test_records_that_say_nothing_about_the_group_change_nothing(engine: str) -> None:
+    key = {"groupId": "g"}
+    others = [
+        Event(b"\0\x19\0\1g", b"?"),
+        Event(b"\0\x12\0\1g", None),
+        event(4, key, None),
+        event(7, {**key, "memberId": "x"}, {}),
+        event(13, {**key, "memberId": "x"}, {}),
+        event(15, key, {}),
+        event(16, {**key, "regularExpression": "t.*"}, {"topics": ["t"]}),
+        event(21, {**key, "memberId": "x"}, {}),
+    ]
+    assert replayed(engine, *STORY, *others) == replayed(engine, *STORY)
+
+
+def test_a_slice_of_a_column_is_replayed_alone() -> None:
+    logs = [log(STORY[:length]) for length in range(5)]
+    histories = replay_all("rust", logs)
+    rows = [[record._asdict() for record in records] for records in logs]
+    column = pa.array(rows, pa.list_(RECORD))
+    nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
+    assert pa.array(_core.replay_groups(column[2:4], nothing)).to_pylist() == histories[2:4]
+    assert len(pa.array(_core.replay_groups(column[:0], nothing))) == 0
+
+
+def test_columns_of_another_type_are_refused() -> None:
+    nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
+    with pytest.raises(errors.WrongTypeError, match="records must be a list of structs of offset int64"):
+        _core.replay_groups(pa.array([1]), nothing)
+    with pytest.raises(errors.WrongTypeError, match="column racks of the topic metadata must be a list of Utf8"):
+        _core.replay_groups(pa.array([], pa.list_(pa.struct([]))), nothing.drop_columns(["racks"]))
+
+
+def test_more_text_than_a_column_takes_is_refused_and_says_where() -> None:
+    gets = {"t": range(0, 60, 2), "": range(0, 60, 2)}
+    column = pa.array(
+        [[record._asdict() for record in log([classic(1, TWO[0]), classic(2, member("member", ["t"], gets))])]]
+    )
+    nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
+    column = pa.concat_arrays([pa.array([[]], pa.list_(RECORD)), column.cast(pa.list_(RECORD))])
+
+    def refusal(limit: int) -> str:
+        with pytest.raises(errors.IllegalArgumentError) as caught:
+            _core.replay_groups(column, nothing, limit=limit)
+        return str(caught.value)
+
+    where = "at group 2 of 2: hand over fewer groups per call"
+    assert refusal(7) == f"the text column kind passes 7 bytes {where}"
+    assert refusal(359) == f"the text column assignment.member_id passes 359 bytes {where}"
+    assert refusal(40) == f"the text column assignment.member_id passes 40 bytes {where}"
+    nobody = pa.array([[record._asdict() for record in log([classic(1, member("", ["t"], {"": gets["t"]}))])]])
+    with pytest.raises(errors.IllegalArgumentError, match="the list column assignment passes 29 rows at group 1 of 1"):
+        _core.replay_groups(nobody.cast(pa.list_(RECORD)), nothing, limit=29)
+    assert len(pa.array(_core.replay_groups(column, nothing, limit=360))) == 2
+
+
+# ---- engine against engine
+
+STORIES = [
+    STORY,
+    [classic(6, *TWO), classic_gone(), CONSUMER.epoch(7), CONSUMER.joins("a", subscribedTopicNames=["t"])],
+    [CONSUMER.joins("a", serverAssignor="range"), CONSUMER.epoch(2), CONSUMER.has("a", 2, 1, {"t": [0]}, u=[1])],
+    [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 1, {"0": [1]}), *STREAMS.leaves("a"), STREAMS.epoch(None)],
+    [SHARE.joins("a", subscribedTopicNames=["t"]), SHARE.epoch(2), SHARE.has("a", 2, 0, {"t": [0]}), commit("t", 1)],
+]
+
+
+def test_engines_agree_on_shuffled_and_mutated_logs() -> None:
+    rng = random.Random(5)
+    logs = []
+    for _ in range(3_000):
+        events = [event for story in rng.sample(STORIES, 2) for event in story]
+        for _ in range(rng.randrange(4)):
+            place = rng.randrange(len(events))
+            key, value = events[place].key or b"", events[place].value
+            events[place] = rng.choice([Event(key, None), Event(key, mutated(rng, value or b""))])
+        if rng.random() < 0.5:
+            rng.shuffle(events)
+        logs.append(log(event.at(rng.randrange(200_000)) for event in events))
+    rust = replay_all("rust", logs, TOPIC)
+    assert rust == replay_all("reference", logs, TOPIC)
+    assert len({shown(history)[:2] for history in rust}) > 12

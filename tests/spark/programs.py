@@ -1,0 +1,71 @@
+"""Runs programs that start a Spark of their own, on this machine only, and sees that none of it stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assignor.errors import MissingDependencyError
+from assignor.spark.java import bundled_java, cache_folder, find_java
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = Path(__file__).parents[2]
+RECORDING = ROOT / "data" / "fleet_webshop"
+PIPELINE = ROOT / "examples" / "pipeline"
+_SECONDS = 280
+
+
+def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder until it ends, or, with all that it started, is killed.
+
+    Args:
+        command: The program and its arguments.
+        folder: Where it runs.
+        **variables: What its environment has beside what every Spark needs.
+
+    Returns:
+        What it ended with; its output as text.
+    """
+    with subprocess.Popen(
+        list(map(str, command)),
+        cwd=folder,
+        env={**_environment(folder), **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=_SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _environment(folder: Path) -> Mapping[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    try:
+        java = find_java(
+            os.environ, which=shutil.which, bundled=bundled_java, caches=[cache_folder(os.environ), folder]
+        )
+    except MissingDependencyError as error:
+        pytest.skip(str(error))
+    if java.home:
+        kept["JAVA_HOME"] = str(java.home)
+    settings = {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_TESTING": "1",  # a Connect server takes any free port then
+    }
+    return {**kept, **settings}

@@ -1,0 +1,110 @@
+"""`Fleet` over Spark Connect answers as in Classic Spark, and where no query may be analysed while it is written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor.spark import schemas
+from tests.spark import connect_program, programs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from assignor.spark import Fleet
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What one program with a Connect session of its own found."""
+    folder = tmp_path_factory.mktemp("connect")
+    answers = folder / "answers.json"
+    command: list[str | Path] = [sys.executable, connect_program.__file__, programs.RECORDING, answers]
+    ended = programs.run(command, folder, SPARK_CONF_DIR=str(programs.PIPELINE / "conf"))
+    assert 0 == ended.returncode, ended.stderr[-3000:]
+    found: dict[str, Any] = json.loads(answers.read_text(encoding="utf-8"))
+    assert found["session"].startswith("pyspark.sql.connect")
+    return found
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: SparkSession) -> Fleet:
+    """The recorded fleet in Classic Spark, its tables read once."""
+    from assignor.spark import Fleet
+
+    tables = [frame.toArrow() for frame in connect_program.tables(Fleet.from_recording(programs.RECORDING))]
+    return Fleet(*map(spark.createDataFrame, tables))
+
+
+def test_a_recording_is_decoded_and_replayed_the_same(connect: dict[str, Any], recorded: Fleet) -> None:
+    assert [connect_program.in_order(frame) for frame in connect_program.tables(recorded)] == connect["tables"]
+    assert all(connect["tables"])
+
+
+def test_a_recorded_fleet_gets_the_same_answers(connect: dict[str, Any], recorded: Fleet) -> None:
+    assert connect_program.asked(recorded) == connect["recorded"]
+    assert [] == [name for name, rows in connect["recorded"].items() if not rows and name != "problems"]
+
+
+def test_200_groups_get_the_same_answers(connect: dict[str, Any], spark: SparkSession) -> None:
+    assert connect_program.asked(connect_program.made_up(spark)) == connect["made up"]
+    assert 200 == len(connect["made up"]["balance"])
+
+
+def test_rows_that_lack_keys_are_told_the_same(connect: dict[str, Any], spark: SparkSession) -> None:
+    assert connect_program.asked(connect_program.small(spark, connect_program.LACKING)) == connect["lacking"]
+    assert 3 == len(connect["lacking"]["problems"])
+
+
+def test_progress_is_drawn(connect: dict[str, Any]) -> None:
+    assert "sleeping" in connect["progress"]
+    assert "/4 tasks" in connect["progress"]
+
+
+def test_a_column_of_another_type_is_refused_before_anything_runs(connect: dict[str, Any]) -> None:
+    expected = {"message": "topics: column partitions must be of type int, not bigint", "operations": 0}
+
+    assert expected == connect["refused"]
+
+
+def test_an_error_of_a_worker_names_the_group_and_the_cause(connect: dict[str, Any]) -> None:
+    assert connect["failed"].startswith("PythonException")
+    assert "group 'g' of cluster 'c': member 'a' is given twice" in connect["failed"]
+
+
+# ---- columns that nobody knows yet, as in functions of Declarative Pipelines
+
+
+def test_columns_that_lack_are_null_where_they_are_not_known_yet(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(1, "t", "c")], "other int, topic string, cluster string")
+    frame = frame.selectExpr("*", "3 partitions")
+
+    found = schemas.late_columns(frame, schemas.TOPICS, "topics", {"racks"})
+
+    assert schemas.TOPICS.simpleString() == found.schema.simpleString()
+    assert [("c", "t", 3, None)] == [tuple(row) for row in found.collect()]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("'c' cluster, 't' topic, 3L partitions", "topics: column partitions must be of type int, not bigint"),
+        ("'c' cluster, 't' topic, 3 partitions, array('r') racks", "INCOMPATIBLE_COLUMN_TYPE"),
+        ("'c' cluster, 't' topic", "A column, variable, or function parameter with name `partitions`"),
+    ],
+)
+def test_a_table_of_another_shape_ends_the_job_where_it_is_not_known_yet(
+    spark: SparkSession, given: str, message: str
+) -> None:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException) as raised:
+        schemas.late_columns(spark.sql(f"select {given}"), schemas.TOPICS, "topics", {"racks"}).collect()
+    assert message in str(raised.value)

@@ -1,0 +1,252 @@
+"""The examples run as their pages say, in copies, and what they give is what `Fleet` and `assign` say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from assignor.spark import Scenario
+from tests.spark import fleet_rows, programs
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from pyspark.sql import SparkSession
+
+    from assignor.spark import Fleet
+    from tests.spark.fleet_rows import Row
+
+pytestmark = pytest.mark.spark
+
+NOTEBOOK = programs.ROOT / "examples" / "fleet_notebook.py"
+SCENARIOS = (
+    Scenario("two more members").add_members(2),
+    Scenario("twice the partitions").multiply_partitions(2),
+    Scenario("rolling restart").rolling_restart(),
+    Scenario("rolling restart with instance ids").rolling_restart(instance_ids=True),
+)
+"""Those of the pipeline."""
+
+
+# ---- the pipeline
+
+
+def run_pipeline(folder: Path) -> subprocess.CompletedProcess[str]:
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    (arguments,) = re.findall(r"^SPARK_CONF_DIR=conf .*?spark-pipelines (.*)$", page, re.MULTILINE)
+    program = Path(sys.executable).parent / "spark-pipelines"
+    return programs.run([program, *arguments.replace("'", "").split()], folder, SPARK_CONF_DIR="conf")
+
+
+def materialized(folder: Path, name: str) -> list[Row]:
+    files = (folder / "spark-warehouse" / name).glob("*.parquet")
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+@pytest.fixture(scope="module")
+def pipeline(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the pipeline that has run once."""
+    folder = tmp_path_factory.mktemp("pipeline") / "copy"
+    shutil.copytree(programs.PIPELINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    spec = importlib.util.spec_from_file_location("prepare", folder / "prepare.py")
+    assert spec
+    assert spec.loader
+    assert spark.version  # what `prepare` finds
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.prepare(programs.RECORDING)
+    ended = run_pipeline(folder)
+    assert 0 == ended.returncode, (ended.stdout + ended.stderr)[-3000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def given(spark: SparkSession, pipeline: Path) -> Fleet:
+    """The tables that the pipeline read, in Classic Spark."""
+    from assignor.spark import Fleet
+
+    return Fleet(*(spark.read.parquet(str(pipeline / "input" / name)) for name in ("topics", "members", "current")))
+
+
+def test_the_pipeline_gives_each_group_what_assign_gives(pipeline: Path) -> None:
+    topics, members = (materialized(pipeline, name) for name in ("topics", "members"))
+
+    assert fleet_rows.assigned(topics, members) == fleet_rows.owned(materialized(pipeline, "assignments"))
+    assert 35 == len(topics)
+    assert 39 == len(members)
+
+
+def test_the_pipeline_gives_what_classic_spark_gives(pipeline: Path, given: Fleet) -> None:
+    answers = {
+        "resolved": given.resolve(),
+        "assignments": given.assign(),
+        "balance": given.balance(),
+        "moves": given.moves(),
+        "what_if": given.what_if(SCENARIOS),
+        "problems": given.problems(),
+    }
+    expected = {name: sorted(map(repr, frame.toArrow().to_pylist())) for name, frame in answers.items()}
+
+    assert expected == {name: sorted(map(repr, materialized(pipeline, name))) for name in answers}
+    assert [] == [name for name, rows in expected.items() if not rows and name != "problems"]
+
+
+@pytest.mark.long
+def test_the_pipeline_can_run_again(pipeline: Path) -> None:
+    before = sorted(map(repr, materialized(pipeline, "balance")))
+
+    ended = run_pipeline(pipeline)
+
+    assert 0 == ended.returncode, (ended.stdout + ended.stderr)[-3000:]
+    assert "Run is COMPLETED" in ended.stdout + ended.stderr
+    assert before == sorted(map(repr, materialized(pipeline, "balance")))
+
+
+# ---- the pages
+
+
+def test_the_examples_of_the_page_hold(spark: SparkSession) -> None:
+    results = doctest.testfile(str(programs.ROOT / "docs" / "fleet.md"), module_relative=False, globs={"spark": spark})
+
+    assert results.attempted >= 12
+    assert 0 == results.failed
+
+
+def test_the_example_of_the_readme_prints_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (programs.ROOT / "README.md").read_text(encoding="utf-8")
+    section = page.partition("### Plan a fleet\n")[2].partition("\n### ")[0]
+    (code,), (output,) = (re.findall(f"```{kind}\n(.*?)```", section, re.DOTALL) for kind in ("python", "text"))
+
+    exec(code, {"spark": spark})
+
+    assert output.strip() == capsys.readouterr().out.strip()
+
+
+# ---- the notebook
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The notebook, run as a script in a folder that has the recording."""
+    folder = tmp_path_factory.mktemp("notebook")
+    (folder / "data").symlink_to(programs.ROOT / "data")
+    ended = programs.run([sys.executable, NOTEBOOK], folder)
+    assert 0 == ended.returncode, ended.stderr[-3000:]
+    assert ["data"] == [path.name for path in folder.iterdir()]
+    return ended
+
+
+def printed(text: str, title: str) -> list[dict[str, str]]:
+    """The table below the line that begins so."""
+    lines = iter(text.splitlines())
+    next(line for line in lines if line.startswith(title))
+    names = next(lines).split()
+    return [dict(zip(names, row.split(), strict=True)) for row in iter(lambda: next(lines, ""), "")]
+
+
+def texts(rows: list[Row], *names: str) -> list[dict[str, str]]:
+    return [{name: str(row[name]) for name in names} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def made_up(spark: SparkSession) -> Fleet:
+    """The fleet that the notebook makes up."""
+    from assignor.spark import Fleet, synthetic_fleet
+
+    fleet = synthetic_fleet(spark, groups=400, seed=3)
+    return Fleet(fleet.topics, fleet.members)
+
+
+@pytest.fixture(scope="module")
+def loads(made_up: Fleet) -> dict[str, list[int]]:
+    """By group how many partitions each member has, as `assign` says."""
+    topics, members = (frame.toArrow().to_pylist() for frame in (made_up.topics, made_up.members))
+    owned = fleet_rows.assigned(topics, members)
+    found: dict[str, list[int]] = {}
+    for row in members:
+        of_group: dict[str, Any] = owned.get((row["cluster"], row["group_id"]), {})
+        found.setdefault(row["group_id"], []).append(len(of_group.get(row["member_id"], ())))
+    return found
+
+
+def test_the_notebook_says_which_groups_have_idle_members(
+    notebook: subprocess.CompletedProcess[str], loads: dict[str, list[int]]
+) -> None:
+    idle = {group: each.count(0) for group, each in loads.items() if 0 in each}
+    rows = [
+        {"group_id": group, "members": len(loads[group]), "idle_members": idle[group], "partitions": sum(loads[group])}
+        for group in sorted(idle, key=lambda group: (-idle[group], group))
+    ]
+    total = sum(map(len, loads.values()))
+
+    assert f"made up: 400 groups with {total} members, {len(idle)} groups with idle members" in notebook.stdout
+    assert "recorded: 14 groups with 39 members, 0 groups with idle members" in notebook.stdout
+    found = [{name: row[name] for name in rows[0]} for row in printed(notebook.stdout, "made up:")]
+    assert texts(rows[:10], *rows[0]) == found
+
+
+def test_the_notebook_says_what_two_members_more_bring(
+    notebook: subprocess.CompletedProcess[str], loads: dict[str, list[int]], made_up: Fleet
+) -> None:
+    slowest = sorted(loads, key=lambda group: (-max(loads[group]), group))[:10]
+    scenario = Scenario("two more", frozenset(slowest)).add_members(2)
+    then = {row["group_id"]: row for row in made_up.what_if(scenario).toArrow().to_pylist()}
+    rows = [
+        {
+            "group_id": group,
+            "members": len(loads[group]),
+            "most_loaded": max(loads[group]),
+            "most_loaded_then": then[group]["most_loaded"],
+            "idle_members_then": then[group]["idle_members"],
+            "moved": then[group]["moved"],
+        }
+        for group in slowest
+    ]
+
+    assert texts(rows, *rows[0]) == printed(notebook.stdout, "two members more")
+    assert all(row["most_loaded_then"] <= row["most_loaded"] for row in rows)
+
+
+def test_the_notebook_says_what_a_rolling_restart_moves(
+    notebook: subprocess.CompletedProcess[str], made_up: Fleet
+) -> None:
+    scenarios = {
+        "all_have_instance_ids": Scenario("all_have_instance_ids").rolling_restart(instance_ids=True),
+        "as_it_is": Scenario("as_it_is").rolling_restart(),
+        "nobody_has_an_instance_id": Scenario("nobody_has_an_instance_id").rolling_restart(instance_ids=False),
+    }
+    outcomes = made_up.what_if(scenarios.values()).toArrow().to_pylist()
+    sums = [
+        {
+            "scenario": name,
+            **{what: sum(row[what] for row in outcomes if row["scenario"] == name) for what in ("rebalances", "moved")},
+        }
+        for name in scenarios
+    ]
+    most = sorted(
+        (row for row in outcomes if row["scenario"] == "as_it_is"), key=lambda row: (-row["moved"], row["group_id"])
+    )
+
+    assert texts(sums, "scenario", "rebalances", "moved") == printed(notebook.stdout, "a rolling restart")
+    found = printed(notebook.stdout, "where it moves the most")
+    assert texts(most[:5], "group_id", "members", "partitions", "rebalances", "moved") == found
+    assert 0 == sums[0]["rebalances"]
+
+
+def test_the_notebook_says_how_far_it_is(notebook: subprocess.CompletedProcess[str]) -> None:
+    steps = re.findall(r"^([a-z ]+): \d+\.\d s$", notebook.stderr, re.MULTILINE)
+
+    assert [
+        "making up groups and assigning them",
+        "replaying the recording and assigning its groups",
+        "adding members",
+        "restarting everybody",
+    ] == steps

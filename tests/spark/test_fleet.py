@@ -1,0 +1,376 @@
+"""`Fleet` on a real Spark session: the same answers as `assign` group by group, whatever Spark does on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from assignor.errors import IllegalArgumentError, NullArgumentError, WrongTypeError
+from assignor.spark import Scenario
+from tests.spark import fleet_rows
+from tests.spark.fleet_rows import ASSIGNMENTS, MEMBERS, TOPICS, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from assignor.spark import Fleet
+
+pytestmark = pytest.mark.spark
+
+RECORDED = Path(__file__).parents[2] / "data" / "fleet_webshop"
+SCENARIOS = [
+    Scenario("as it is"),
+    Scenario("two more").add_members(2),
+    Scenario("one less").remove_members(1),
+    Scenario("larger").multiply_partitions(2).grow_partitions({"orders-0": 60}),
+    Scenario("on racks").set_racks(["r0", "r1"]),
+    Scenario("a topic more", frozenset({"group-1", "group-2"})).add_topic("orders-new", 9),
+    Scenario("restart").rolling_restart(),
+    Scenario("static restart").make_static().rolling_restart(),
+]
+
+
+def table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=schema)
+
+
+def fleet(
+    spark: SparkSession,
+    topics: Sequence[Row],
+    members: Sequence[Row],
+    current: Sequence[Row] | None = None,
+    **options: Any,
+) -> Fleet:
+    from assignor.spark import Fleet
+
+    frame = spark.createDataFrame
+    held = None if current is None else frame(table(current, ASSIGNMENTS))
+    return Fleet(frame(table(topics, TOPICS)), frame(table(members, MEMBERS)), held, **options)
+
+
+def rows(frame: DataFrame) -> list[Row]:
+    found: list[Row] = frame.toArrow().to_pylist()
+    return found
+
+
+def in_order(frame: DataFrame) -> list[str]:
+    return sorted(map(repr, rows(frame)))
+
+
+def small(*members: Row, cluster: str = "c") -> tuple[list[Row], list[Row]]:
+    """Two topics of a cluster, and these members of its group `g`."""
+    topics = [
+        {"cluster": cluster, "topic": "t", "partitions": 3, "racks": None},
+        {"cluster": cluster, "topic": "u", "partitions": 2, "racks": None},
+    ]
+    named = {"cluster": cluster, "group_id": "g", "topics": ["t"]}
+    return topics, [{**named, **member} for member in members]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[list[Row], list[Row]]:
+    """2,000 groups."""
+    return fleet_rows.draw(2000, seed=8)
+
+
+@pytest.fixture(scope="module")
+def few() -> tuple[list[Row], list[Row]]:
+    """Groups for what takes longer."""
+    return fleet_rows.draw(60, seed=9)
+
+
+def test_2000_drawn_groups_get_what_assign_gives_each(spark: SparkSession, drawn: tuple[list[Row], list[Row]]) -> None:
+    expected = fleet_rows.assigned(*drawn)
+
+    spans = rows(fleet(spark, *drawn).assign())
+
+    assert expected == fleet_rows.owned(spans)
+    assert len(expected) > 1000
+    # A comparison that cannot fail shows nothing: one partition less is noticed.
+    spans[7]["count"] -= 1
+    assert expected != fleet_rows.owned(spans)
+
+
+def test_the_recorded_fleet_gets_what_assign_gives_each_group(spark: SparkSession) -> None:
+    from assignor.spark import Fleet
+
+    recorded = Fleet.from_recording(RECORDED, spark=spark)
+    recorded.members.persist()  # to read the log once
+
+    expected = fleet_rows.assigned(rows(recorded.topics), rows(recorded.members))
+    found = fleet_rows.owned(rows(recorded.assign()))
+
+    assert expected == found
+    assert {("", "billing"), ("", "orders-next"), ("", "crm-cdc-sink")} < set(found)
+
+
+def test_the_reference_answers_the_same(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
+    topics, members = few
+    current = [
+        {**row, "member_id": "x" if number % 5 == 0 else row["member_id"]}
+        for number, row in enumerate(rows(fleet(spark, *few).assign()))
+    ]
+    rust, reference = (fleet(spark, topics, members, current, engine=engine) for engine in ("rust", "reference"))
+
+    asks: list[Callable[[Fleet], DataFrame]] = [
+        lambda found: found.assign(),
+        lambda found: found.resolve(),
+        lambda found: found.balance(),
+        lambda found: found.moves(),
+        lambda found: found.what_if(SCENARIOS),
+    ]
+    for ask in asks:
+        assert in_order(ask(reference)) == in_order(ask(rust))
+    assert rows(rust.moves())
+
+
+def test_batches_and_partitions_of_any_size_change_nothing(
+    spark: SparkSession, drawn: tuple[list[Row], list[Row]]
+) -> None:
+    expected = in_order(fleet(spark, *drawn).assign())
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
+    try:
+        found = in_order(fleet(spark, *drawn).assign())
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+    assert expected == found
+
+
+def test_nothing_runs_until_it_is_asked_for_and_the_engine_is_asked_once(
+    spark: SparkSession, few: tuple[list[Row], list[Row]]
+) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    spark.sparkContext.setJobGroup("lazy", "writing queries")
+    try:
+        asked = fleet(spark, *few, [])
+        queries = [asked.assign(), asked.balance(), asked.moves(), asked.resolve(), asked.what_if(SCENARIOS)]
+        assert [] == list(tracker.getJobIdsForGroup("lazy"))
+    finally:
+        spark.sparkContext.cancelJobGroup("lazy")
+    plans = [query.where("cluster = 'eu'")._jdf.queryExecution().executedPlan().toString() for query in queries]
+    assert [1] * len(queries) == [plan.count("ArrowEvalPython") for plan in plans]
+
+
+def test_a_filter_on_the_answer_does_not_reach_below_the_engine(
+    spark: SparkSession, few: tuple[list[Row], list[Row]]
+) -> None:
+    asked = fleet(spark, *few)
+    every = rows(asked.assign())
+    last = every[-1]["group_id"]
+
+    filtered = rows(asked.assign().where(f"group_id = '{last}'"))
+
+    assert sorted(repr(row) for row in every if row["group_id"] == last) == sorted(map(repr, filtered))
+    assert 3 == asked.assign().limit(3).count()
+
+
+BAD = {
+    "another type": (
+        "cluster string, group_id string, member_id string, topics string",
+        r"^members: column topics must be of type array<string>, not string$",
+    ),
+    "missing": (
+        "cluster string, member_id string, topics array<string>",
+        r"^members must have a column group_id of type string; it has cluster, member_id, topics$",
+    ),
+    "neither": (
+        "cluster string, group_id string, member_id string",
+        r"^members must have a column topics of type array<string>, or pattern; it has cluster, group_id, member_id$",
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "message"), BAD.values(), ids=BAD)
+def test_a_table_of_another_shape_is_refused_before_any_job(spark: SparkSession, schema: str, message: str) -> None:
+    from assignor.spark import Fleet
+
+    topics = spark.createDataFrame([], "cluster string, topic string, partitions int")
+
+    with pytest.raises(WrongTypeError, match=message):
+        Fleet(topics, spark.createDataFrame([], schema))
+    with pytest.raises(WrongTypeError, match=r"^topics: column partitions must be of type int, not bigint$"):
+        Fleet(topics.selectExpr("cluster", "topic", "bigint(partitions) partitions"), topics)
+    with pytest.raises(NullArgumentError, match=r"^topics must be a Spark DataFrame, not None$"):
+        Fleet(None, topics)  # type: ignore[arg-type]  # what is wrong is the point
+    with pytest.raises(WrongTypeError, match=r"^topics must have one column topic; it has cluster, "):
+        Fleet(topics.select("*", "topic"), topics)
+    members = spark.readStream.format("rate").load()
+    members = members.selectExpr("'c' cluster", "'g' group_id", "'a' member_id", "'.' pattern")
+    with pytest.raises(WrongTypeError, match=r"^members must not be a streaming DataFrame; in foreachBatch each "):
+        Fleet(topics, members)
+
+
+def test_columns_that_may_be_missing_may_be_missing(spark: SparkSession) -> None:
+    from assignor.spark import Fleet
+
+    topics = spark.createDataFrame([("c", "t", 3)], "cluster string, topic string, partitions int")
+    named = spark.createDataFrame(
+        [("c", "g", "a", ["t"], 1)],
+        "cluster string, group_id string, member_id string, topics array<string>, other int",
+    )
+    by_pattern = spark.createDataFrame(
+        [("c", "g", "a", "t.*")], "cluster string, group_id string, member_id string, pattern string"
+    )
+
+    expected = [{"cluster": "c", "group_id": "g", "member_id": "a", "topic": "t", "start": 0, "count": 3}]
+    assert expected == rows(Fleet(topics, named).assign())
+    assert expected == rows(Fleet(topics, by_pattern).assign())
+
+
+def test_what_resolve_gives_is_a_fleet_again(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
+    from assignor.spark import Fleet
+
+    asked = fleet(spark, *few)
+
+    assert in_order(asked.assign()) == in_order(Fleet(asked.topics, asked.resolve()).assign())
+
+
+def test_rows_that_say_nothing_are_counted_and_none_is_lost(spark: SparkSession) -> None:
+    topics, members = small(
+        {"member_id": "a", "topics": ["t", "gone", "also gone"]},
+        {"member_id": "b", "topics": None},
+        {"member_id": None},
+        {"member_id": None, "group_id": "empty"},
+        {"member_id": None, "topics": [None] * 20},
+        {"member_id": "c", "group_id": None},
+        {"member_id": "d", "cluster": None},
+        {"member_id": "e", "cluster": "elsewhere"},
+    )
+    topics += [{"cluster": None, "topic": "t", "partitions": 1}, {"cluster": "c", "topic": None, "partitions": 1}]
+    current: list[Row] = [
+        {"cluster": "c", "group_id": "left", "member_id": "z", "topic": "t", "start": 0, "count": 1},
+        {"cluster": "c", "group_id": "g", "member_id": None, "topic": "t", "start": 0, "count": 1},
+    ]
+    asked = fleet(spark, topics, members, current)
+
+    counted = ("members", "unnamed_members", "unsubscribed_members", "topics", "unknown_topics", "partitions")
+    found = {(row["cluster"], row["group_id"]): tuple(row[name] for name in counted) for row in rows(asked.balance())}
+
+    assert {
+        ("c", "g"): (2, 2, 1, 1, 2, 3),
+        ("c", "empty"): (0, 1, 0, 0, 0, 0),
+        ("c", "left"): (0, 0, 0, 0, 0, 0),
+        ("c", None): (0, 1, 0, 0, 0, 0),
+        (None, "g"): (0, 1, 0, 0, 0, 0),
+        ("elsewhere", "g"): (1, 0, 0, 0, 1, 0),
+    } == found
+    assert len(members) == sum(row[0] + row[1] for row in found.values())
+    assert {
+        ("topics", None, "t", "no cluster", 1),
+        ("topics", "c", None, "no topic", 1),
+        ("members", "c", "g", "no member_id", 2),
+        ("members", "c", "empty", "no member_id", 1),
+        ("members", "c", None, "no group_id", 1),
+        ("members", None, "g", "no cluster", 1),
+        ("current", "c", "g", "no member_id", 1),
+    } == {tuple(row.values()) for row in rows(asked.problems())}
+    assert ("left", "t", 0, 1, "z", None) in {tuple(row.values())[1:] for row in rows(asked.moves())}
+
+
+ERRORS: dict[str, tuple[list[Row], str]] = {
+    "a member twice": ([{"member_id": "a"}, {"member_id": "a"}], "group 'g' of cluster 'c': member 'a' is given twice"),
+    "topics and a pattern": (
+        [{"member_id": "a", "pattern": "t"}],
+        "group 'g' of cluster 'c': member 'a': give topics or a pattern, not both: the pattern is 't'",
+    ),
+    "many topics and a pattern": (
+        [{"member_id": "a", "pattern": "t", "topics": [f"t{number}" for number in range(20)]}],
+        "group 'g' of cluster 'c': member 'a': give topics or a pattern, not both: the pattern is 't'",
+    ),
+    "a bad pattern": ([{"member_id": "a", "topics": None, "pattern": "("}], "group 'g' of cluster 'c': member 'a'"),
+    "an unknown dialect": (
+        [{"member_id": "a", "topics": None, "pattern": "t", "dialect": "perl"}],
+        "group 'g' of cluster 'c': member 'a': dialect must be one of",
+    ),
+    "a null topic": ([{"member_id": "a", "topics": [None]}], "group 'g' of cluster 'c': member 'a': a topic"),
+}
+
+
+@pytest.mark.parametrize(("members", "message"), ERRORS.values(), ids=ERRORS)
+def test_an_error_of_a_worker_names_the_group_and_the_cause(
+    spark: SparkSession, members: list[Row], message: str
+) -> None:
+    from pyspark.errors import PythonException
+
+    with pytest.raises(PythonException) as raised:
+        fleet(spark, *small(*members)).assign().collect()
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [
+        ({"partitions": -1}, "cluster 'c', topic 'v': partitions must be 0 or more, not -1"),
+        ({"partitions": None}, "cluster 'c', topic 'v': partitions must be 0 or more, not null"),
+        ({"partitions": 2, "racks": [["r"]]}, "cluster 'c', topic 'v': racks are given for 1 partitions, and it has 2"),
+        ({"topic": "t", "partitions": 2}, "cluster 'c', topic 't': it is given twice"),
+    ],
+)
+def test_an_error_of_a_worker_names_the_topic_and_the_cause(spark: SparkSession, topic: Row, message: str) -> None:
+    from pyspark.errors import PythonException
+
+    topics, members = small({"member_id": "a"})
+    with pytest.raises(PythonException) as raised:
+        fleet(spark, [*topics, {"cluster": "c", "topic": "v", **topic}], members).assign().collect()
+    assert message in str(raised.value)
+
+
+def test_what_is_asked_wrongly_is_refused_at_once(spark: SparkSession) -> None:
+    asked = fleet(spark, *small({"member_id": "a"}))
+
+    with pytest.raises(IllegalArgumentError, match=r"^moves needs what the members have at present: Fleet\(topics, "):
+        asked.moves()
+    with pytest.raises(IllegalArgumentError, match=r"^engine must be 'rust' or 'reference', not 'java'$"):
+        fleet(spark, *small(), engine="java")
+    with pytest.raises(IllegalArgumentError, match=r"^scenarios must hold a Scenario$"):
+        asked.what_if([])
+    with pytest.raises(IllegalArgumentError, match=r"^two scenarios have the name 'x'$"):
+        asked.what_if([Scenario("x"), Scenario("x")])
+    with pytest.raises(WrongTypeError, match=r"^a scenario must be a Scenario, not str: 'x'$"):
+        asked.what_if(["x"])  # type: ignore[list-item]  # what is wrong is the point
+    with pytest.raises(WrongTypeError, match=r"^max_message_bytes must be an int, not float: 1.5$"):
+        asked.balance(max_message_bytes=1.5)  # type: ignore[arg-type]  # what is wrong is the point
+    for limit in (-1, 2**63):
+        with pytest.raises(IllegalArgumentError, match=rf"^max_message_bytes must be from 0 to \d+, not {limit}$"):
+            asked.what_if(SCENARIOS, max_message_bytes=limit)
+
+
+def test_scenarios_can_be_in_a_set() -> None:
+    scenarios = {Scenario("x").set_racks(["r0", "r1"]).add_topic("t", 1).grow_partitions({"t": 2}) for _ in range(2)}
+
+    assert 1 == len(scenarios)
+
+
+def test_a_record_fits_up_to_the_brokers_limit(spark: SparkSession) -> None:
+    asked = fleet(spark, *small({"member_id": "a"}))
+    (found,) = rows(asked.balance())
+    limits = [found["record_bytes"] + 80, found["record_bytes"] + 79]
+
+    fits = [row["record_fits"] for limit in limits for row in rows(asked.balance(max_message_bytes=limit))]
+
+    assert [True, False] == fits
+    assert (True, 1.0) == (found["record_fits"], found["skew"])
+
+
+def test_a_subscription_of_many_topics_is_told_once(spark: SparkSession) -> None:
+    from assignor.spark.group_rows import LONG, group_rows
+
+    names = [f"t{number}" for number in range(LONG + 1)]
+    topics = [{"cluster": "c", "topic": name, "partitions": 5, "racks": None} for name in names]
+    _, members = small(
+        *({"member_id": f"m{number}", "topics": names} for number in range(3)),
+        {"member_id": "n", "topics": names[:LONG]},
+    )
+    asked = fleet(spark, topics, members)
+
+    (row,) = rows(group_rows(asked.members, MEMBERS.names))
+
+    assert [names] == [each["topics"] for each in row["groups"]["subscriptions"]]
+    assert [names[:LONG]] == [each["topics"] for each in row["groups"]["members"] if each["topics"]]
+    assert fleet_rows.assigned(topics, members) == fleet_rows.owned(rows(asked.assign()))

@@ -1,0 +1,329 @@
+"""The pipeline through a real Spark session: the bundled fleet against what was recorded of it, and broken records."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assignor.cli import main
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.recording import Recording
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from assignor.recording.report import Report
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
+FLEET = ROOT / "data" / "fleet_webshop"
+TRUTH = ROOT / "tests" / "data" / "fleet_webshop"
+
+GONE = {
+    "connect-cluster-eu": "classic",
+    "console-consumer-84113": "classic",
+    "nightly-export": "offsets",
+    "settlement-eos": "classic",
+}
+"""Groups that the recorded script deleted, with what they last were."""
+
+
+def lines(name: str) -> Iterator[dict[str, Any]]:
+    """The objects of a recorded file."""
+    with gzip.open(TRUTH / name, "rt", encoding="utf-8") as text:
+        for line in text:
+            yield json.loads(line)
+
+
+def rebalances(generations: pa.Table) -> int:
+    """How many generations are rebalances: not 0, and not the one before in its group once more."""
+    ordered = generations.sort_by([("group_id", "ascending"), ("offset", "ascending")])
+    found = ordered.select(["group_id", "kind", "generation"]).to_pylist()
+    return sum(now["generation"] > 0 and now != before for now, before in zip(found, [None, *found], strict=False))
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the fleet's output goes."""
+    return tmp_path_factory.mktemp("report") / "fleet"
+
+
+@pytest.fixture(scope="module")
+def fleet(spark: SparkSession, out: Path) -> Report:
+    """The report on the bundled fleet."""
+    from assignor.spark.report import report
+
+    return report(spark, Recording.open(FLEET), out, quiet=True)
+
+
+def test_every_record_is_counted_under_its_type(fleet: Report) -> None:
+    values = Counter(record["type"] for record in lines("decoded.jsonl.gz") if record["value"] is not None)
+    tombstones = Counter(record["type"] for record in lines("decoded.jsonl.gz") if record["value"] is None)
+
+    expected = {number: (values[number], tombstones[number]) for number in values | tombstones}
+    assert expected == fleet.records_by_type
+    assert 16729 == fleet.records
+    assert 0 == fleet.bad_records
+
+
+def test_every_group_stands_as_the_cluster_described_it(fleet: Report) -> None:
+    described = {}
+    for found in lines("snapshots.jsonl.gz"):
+        if found["label"] == "final":
+            kind = "offsets" if found["simple"] else found["type"].lower()
+            described[found["group"]] = (kind, found["state"], found.get("assignor") or None, len(found["members"]))
+
+    told = {group.group: (group.kind, group.state, group.protocol, group.members) for group in fleet.groups}
+    gone = {name: (kind, "gone", None, 0) for name, kind in GONE.items()}
+    assert {**described, **gone} == told
+    assert sorted(told) == [group.group for group in fleet.groups]
+
+
+def test_epochs_and_assignments_are_as_the_cluster_described_them(fleet: Report) -> None:
+    told = {group.group: group for group in fleet.groups}
+    assigned = Counter[str]()
+    for member in fleet.members:
+        assigned[member.group] += sum(count for _, _, count in member.spans)
+    compared = 0
+    for found in lines("snapshots.jsonl.gz"):
+        if found["label"] != "final" or found["type"] not in {"Classic", "Consumer"}:
+            continue
+        owned = {
+            (topic, id) for member in found["members"] for topic, ids in member["assignment"].items() for id in ids
+        }
+        group = told[found["group"]]
+        assert len(owned) == group.partitions == assigned[group.group], group
+        assert len({topic for topic, _ in owned}) == group.topics, group
+        if found.get("group_epoch") is not None:
+            assert found["group_epoch"] == group.generation
+        compared += 1
+    assert 18 == compared
+
+
+def test_thirty_of_thirty_two_range_generations_are_equal_to_kafkas_rules(fleet: Report) -> None:
+    ranges = [group.range_generations for group in fleet.groups]
+
+    assert 32 == sum(found.checked for found in ranges)
+    assert 30 == sum(found.equal for found in ranges)
+    assert 0 == sum(found.unknown for found in ranges)
+    assert {("shipping.eta", 1), ("legacy-bridge", 2)} == {(found.group, found.generation) for found in fleet.remarks}
+    texts = " ".join(found.text for found in fleet.remarks)
+    assert "assigned before the metadata of shipment_events, shipments had arrived" in texts
+    assert "Kafka's own reader refuses the subscription of sarama-" in texts
+
+
+def test_the_recorded_storm_stands_out_and_nothing_else_does(fleet: Report) -> None:
+    assert ["inventory-sync"] == [group.group for group in fleet.groups if group.stormy]
+    storm = next(group for group in fleet.groups if group.stormy)
+    assert 12474 == storm.generation
+    assert 14 == storm.unowned
+
+
+def test_the_output_can_be_read_back_and_nothing_is_lost(fleet: Report, out: Path) -> None:
+    rows = {name: pq.read_table(out / name) for name in ("records", "groups", "generations", "members", "assignments")}
+
+    recorded = pq.read_table(FLEET / "records.parquet")
+    key = ["partition", "offset"]
+    written = rows["records"].sort_by([(name, "ascending") for name in key])
+    assert recorded.equals(written.select(recorded.column_names).cast(recorded.schema))
+    assert 16 == sum(rows["records"]["aborted"].to_pylist())
+    assert len(fleet.groups) == rows["groups"].num_rows
+    assert sum(group.rebalances for group in fleet.groups) == rebalances(rows["generations"])
+    assert len(fleet.members) == rows["members"].num_rows
+    assert sum(group.partitions for group in fleet.groups) == sum(rows["assignments"]["count"].to_pylist())
+    assert fleet.to_json() == json.loads((out / "report.json").read_text(encoding="utf-8"))
+
+
+def test_the_readme_shows_what_the_demo_prints(fleet: Report) -> None:
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").split("$ make demo\n")[1].split("```")[0]
+
+    printed = iter(fleet.to_text().splitlines())
+    checked = 0
+    for line in shown.splitlines():
+        if line.strip() in {"", "…"} or line.startswith("Parquet output:"):
+            continue
+        assert line in printed, f"the README shows, out of order or in vain: {line}"
+        checked += 1
+    assert checked > 20
+
+
+def test_the_command_prints_json_alone(
+    spark: SparkSession, fleet: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert spark.version
+
+    code = main(["report", str(FLEET), "--json", "--out", str(tmp_path / "out")])
+
+    told = capsys.readouterr()
+    assert 0 == code
+    assert fleet.to_json() == json.loads(told.out)
+    assert ["starting Spark", "decoding records", "replaying groups", "adding up"] == [
+        line.split(":")[0] for line in told.err.splitlines()
+    ]
+
+
+def recording(folder: Path, rows: list[dict[str, Any]], topics: pa.Table | None = None) -> Recording:
+    """A recording of these records, with the fleet's topics."""
+    folder.mkdir()
+    schema = pq.read_schema(FLEET / "records.parquet")
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "records.parquet")
+    pq.write_table(topics or pq.read_table(FLEET / "topics.parquet"), folder / "topics.parquet")
+    return Recording.open(folder)
+
+
+def test_truncated_records_and_unknown_types_are_rows_that_say_so(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark.report import report
+
+    whole = [
+        row for row in pq.read_table(FLEET / "records.parquet").to_pylist() if b"billing" in row["key"] and row["value"]
+    ]
+    cut = [{**row, "offset": row["offset"] + 10**6, "value": row["value"][:-3]} for row in whole[:20]]
+    odd: list[dict[str, Any]] = [
+        {"partition": 9, "offset": 0, "timestamp": 1, "key": b"\x00\x63\x00\x01x", "value": b"later"},
+        {"partition": 9, "offset": 1, "timestamp": 1, "key": b"\x00\x09\x00\x01x", "value": None},
+        {"partition": 9, "offset": 2, "timestamp": 1, "key": b"\x00", "value": b""},
+        {"partition": 9, "offset": 3, "timestamp": 1, "key": b"\x00\x02\x00\x09bil", "value": b""},
+        {"partition": 9, "offset": 4, "timestamp": 1, "key": None, "value": b"\x00\x01"},
+    ]
+
+    found = report(spark, recording(tmp_path / "broken", [*whole, *cut, *odd]), tmp_path / "out", quiet=True)
+
+    rows = pq.read_table(tmp_path / "out" / "records").to_pylist()
+    assert len(whole) + len(cut) + len(odd) == found.records == len(rows)
+    assert len(cut) + 3 == found.bad_records
+    assert (1, 0) == found.records_by_type[99]
+    assert (0, 1) == found.records_by_type[9]
+    status = {row["offset"]: (row["status"], row["type"]) for row in rows if row["partition"] == 9}
+    expected = {0: ("unknown_type", 99), 1: ("unknown_type", 9), 2: ("bad", None), 3: ("bad", 2), 4: ("bad", None)}
+    assert expected == status
+    assert all(row["error"] for row in rows if row["status"] == "bad")
+    (billing,) = found.groups
+    assert ("billing", "Stable", 7, 4, 20) == (
+        billing.group,
+        billing.state,
+        billing.generation,
+        billing.members,
+        billing.bad_records,
+    )
+    assert 7 == billing.range_generations.equal
+
+
+def test_an_empty_recording_is_legal(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark.report import report
+
+    found = report(spark, recording(tmp_path / "empty", []), tmp_path / "out", quiet=True)
+
+    assert {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": []} == found.to_json()
+    assert "0 groups" in found.to_text()
+
+
+def test_a_column_of_another_type_is_named_before_any_job_starts(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark.report import report
+
+    given = recording(tmp_path / "given", [])
+    schema = pq.read_schema(given.records)
+    position = schema.get_field_index("offset")
+    pq.write_table(schema.set(position, schema.field("offset").with_type(pa.string())).empty_table(), given.records)
+
+    with pytest.raises(WrongTypeError, match=r"records\.parquet: column offset must be of type bigint, not string"):
+        report(spark, given, tmp_path / "out", quiet=True)
+    assert not (tmp_path / "out").exists()
+    assert ["given"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark.report import report
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+
+    with pytest.raises(IllegalArgumentError, match="holds something that is no report"):
+        report(spark, Recording.open(FLEET), tmp_path / "mine", quiet=True)
+    assert "dear" == (tmp_path / "mine" / "letter.txt").read_text()
+
+
+def test_an_earlier_report_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark.report import report
+
+    given = recording(tmp_path / "given", [])
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.json").write_text('{"records": 1, "records_by_type": {}, "bad_records": 0, "groups": []}')
+
+    found = report(spark, given, out, quiet=True)
+
+    assert found.to_json() == json.loads((out / "report.json").read_text())
+    assert (out / "groups").is_dir()
+
+
+@pytest.mark.parametrize("name", [" é注文 two words a%20b a#b:c", "x{a,b} g[1] q?* b\\s"])
+def test_any_name_of_a_folder_will_do(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    from assignor.spark.report import report
+
+    rows = pq.read_table(FLEET / "records.parquet").slice(0, 50).to_pylist()
+
+    found = report(spark, recording(tmp_path / name, rows), tmp_path / f"out {name}", quiet=True)
+
+    assert 50 == found.records == pq.read_table(tmp_path / f"out {name}" / "records").num_rows
+
+
+def test_columns_of_somebody_elses_do_no_harm(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark.report import report
+
+    given = recording(tmp_path / "given", [])
+    records = pq.read_table(FLEET / "records.parquet").slice(0, 50)
+    for name in ("type", "group_id", "Status", "aborted", "a.b"):
+        records = records.append_column(name, pa.nulls(50, pa.string()))
+    pq.write_table(records, given.records)
+
+    assert 50 == report(spark, given, tmp_path / "out", quiet=True).records
+
+
+def test_decode_refuses_columns_that_it_needs_for_itself(spark: SparkSession) -> None:
+    from assignor.spark import decode
+
+    records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 5))
+
+    with pytest.raises(WrongTypeError, match="column Type has a name that decode needs"):
+        decode(records.selectExpr("*", "1 AS Type"))
+    assert 5 == decode(records.selectExpr("*", "1 AS `a.b`")).select("`a.b`", "type").count()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"partition": -1}, "column partition of the topic metadata must not be negative: -1"),
+        ({"topic": None}, "column topic of the topic metadata must have no nulls"),
+        ({}, "topic 'audit.log': partition 0 is given twice"),
+    ],
+)
+def test_metadata_that_cannot_be_meant_is_refused_before_any_job(
+    spark: SparkSession, change: dict[str, Any], told: str
+) -> None:
+    from assignor.spark import decode, replay
+
+    topics = pq.read_table(FLEET / "topics.parquet")
+    row = next(row for row in topics.to_pylist() if row["topic"] == "audit.log" and row["partition"] == 0)
+    wrong = pa.concat_tables([topics, pa.Table.from_pylist([row | change], schema=topics.schema)])
+    records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 5))
+
+    with pytest.raises(IllegalArgumentError, match=re.escape(told)):
+        replay(decode(records), wrong)
+
+
+def test_the_verbs_are_verbs_whatever_was_imported_before() -> None:
+    import assignor.spark
+    import assignor.spark.report
+
+    assert callable(assignor.spark.decode)
+    assert callable(assignor.spark.replay)

@@ -1,0 +1,1 @@
+"""Tests of the consumer's subscription state."""

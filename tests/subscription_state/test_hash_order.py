@@ -1,0 +1,72 @@
+"""The order of a Java hash table, against orders that Java was seen to give."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assignor import SubscriptionState, TopicPartition
+from assignor.ordering import hash_order, string_hash
+from tests.conformance.subscription_state_vectors import read_tp, tp_name
+
+# By OpenJDK 17 and kafka-clients 4.4.0: partitions put into a HashMap, how it lists them, and what prettyString says.
+with gzip.open(Path(__file__).parents[1] / "data" / "java_hash_orders.jsonl.gz", "rt", encoding="utf-8") as file:
+    RECORDED = [json.loads(line) for line in file]
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{len(case['put'])} partitions")
+def test_the_order_is_the_one_that_java_was_seen_to_give(case: dict[str, Any]) -> None:
+    put = [read_tp(name) for name in case["put"]]
+
+    assert case["listed"] == [tp_name(tp) for tp in hash_order(put)]
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{len(case['put'])} partitions")
+def test_what_the_user_assigned_is_in_that_order_topic_after_topic(case: dict[str, Any]) -> None:
+    state = SubscriptionState("none")
+    state.assign_from_user(map(read_tp, case["put"]))
+
+    by_topic: dict[str, list[TopicPartition]] = {}
+    for tp in map(read_tp, case["listed"]):
+        by_topic.setdefault(tp.topic, []).append(tp)
+    assert [tp for each in by_topic.values() for tp in each] == state.assigned_partitions_list()
+    if case["put"]:
+        assert case["pretty"] == state.pretty_string()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("Aa", 2112),
+        ("BB", 2112),
+        ("orders", 3286196965),
+        ("日本", 835047),
+        ("😀", 1772899),  # two code units
+        ("polygenelubricants", 0x80000000),
+    ],
+)
+def test_the_hash_code_of_a_text_is_that_of_its_code_units(text: str, code: int) -> None:
+    assert code == string_hash(text)
+
+
+def test_a_ninth_key_in_a_bucket_doubles_a_small_table() -> None:
+    put = [TopicPartition("b", 16 * number) for number in range(9)]  # one bucket of 16, two of 32
+
+    assert put[:8] == hash_order(put[:8])
+    assert [0, 32, 64, 96, 128, 16, 48, 80, 112] == [partition for _, partition in hash_order(put)]
+
+
+def test_partitions_of_one_hash_code_stay_as_they_came() -> None:
+    twins = [TopicPartition(topic, 0) for topic in ("BB", "Aa")]  # "Aa" and "BB" have one hash code
+    turned = twins[::-1]
+
+    assert twins == hash_order(twins)
+    assert turned == hash_order(turned)
+    assert {1} == set(Counter(hash_order(twins)).values())

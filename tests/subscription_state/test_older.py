@@ -1,0 +1,142 @@
+"""The view of Kafka 0.9 and 0.10 on the subscription state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assignor import SubscriptionState
+from assignor.errors import (
+    IllegalStateError,
+    WrongTypeError,
+)
+from assignor.matching import TopicPattern
+from assignor.subscription_state import (
+    OffsetAndMetadata,
+)
+from tests.subscription_state.starts import T0, U0, assigned
+
+
+def test_older_an_assignment_is_needed_from_a_change_of_topics_until_it_is_made() -> None:
+    state = SubscriptionState("latest")
+    assert not state.needs_partition_assignment
+
+    state.subscribe(["t"])
+    assert state.needs_partition_assignment
+    state.assign_from_subscribed([T0])
+    assert not state.needs_partition_assignment
+    state.subscribe(["t"])
+    assert not state.needs_partition_assignment  # no change
+    state.subscribe(["t", "u"])
+    assert state.needs_partition_assignment
+    state.assign_from_subscribed_awaiting_callback([T0], [T0])
+    assert not state.needs_partition_assignment
+    state.need_reassignment()
+    assert state.needs_partition_assignment
+
+
+def test_older_unsubscribing_needs_an_assignment_and_the_user_makes_one() -> None:
+    state = assigned(T0)
+
+    state.unsubscribe()
+    assert state.needs_partition_assignment
+    state.assign_from_user([T0])
+    assert not state.needs_partition_assignment
+    state.need_reassignment()
+    state.assign_from_user([T0])  # even one without a change
+    assert not state.needs_partition_assignment
+
+
+def test_older_what_fails_needs_no_assignment_and_makes_none() -> None:
+    state = assigned(T0)
+    with pytest.raises(IllegalStateError):
+        state.subscribe_to_share_group(["u"])
+    assert not state.needs_partition_assignment
+
+    state.need_reassignment()
+    with pytest.raises(IllegalStateError):
+        state.assign_from_user([T0])
+    assert state.needs_partition_assignment
+
+
+def test_older_the_group_grows_by_the_leaders_topics_and_shrinks_to_ones_own() -> None:
+    state = SubscriptionState("latest")
+    state.subscribe(["t"])
+    assert {"t"} == state.group_subscription
+
+    state.group_subscribe(["t", "u"])
+    assert {"t", "u"} == state.group_subscription
+    state.need_reassignment()
+    assert {"t"} == state.group_subscription == state.metadata_topics()
+
+
+def test_older_the_assignment_of_the_user_is_told_apart() -> None:
+    state = assigned(T0)
+    assert frozenset() == state.user_assignment
+
+    state.unsubscribe()
+    state.assign_from_user([T0, U0])
+    assert {T0, U0} == state.user_assignment
+
+
+def test_older_metadata_change_what_a_pattern_subscribes_to() -> None:
+    state = SubscriptionState("latest")
+    assert not state.update_from_metadata(["t"])
+    state.subscribe(TopicPattern("t.?"))
+
+    assert state.update_from_metadata(["t", "t1", "other"])
+    assert {"t", "t1"} == state.subscription()
+    assert state.needs_partition_assignment
+    state.assign_from_subscribed([T0])
+    assert not state.update_from_metadata(["another", "t1", "t"])
+    assert not state.needs_partition_assignment
+    assert state.update_from_metadata([])
+    assert frozenset() == state.subscription()
+
+
+def test_older_a_committed_offset_does_not_outlive_the_assignment() -> None:
+    state = assigned(T0, U0)
+    state.set_committed(T0, OffsetAndMetadata(5))
+    state.assign_from_subscribed([U0])
+    state.assign_from_subscribed([T0, U0])
+    state.set_committed(U0, OffsetAndMetadata(5))
+
+    assert state.committed(T0) is None
+    assert state.needs_fetch_committed_offsets
+
+
+def test_older_internal_topics_are_matched_where_they_are_asked_for() -> None:
+    state = SubscriptionState("latest")
+    state.subscribe(TopicPattern(".*"))
+
+    assert state.update_from_metadata(["t", "__consumer_offsets"])
+    assert {"t"} == state.subscription()
+    assert state.update_from_metadata(["t", "__consumer_offsets"], include_internal=True)
+    assert {"t", "__consumer_offsets"} == state.subscription()
+
+
+def test_an_equal_partition_of_other_kinds_does_not_get_in() -> None:
+    state = assigned(T0, U0)
+
+    state.move_partition_to_end(("t", np.int64(0)))  # type: ignore[arg-type]  # on purpose
+    assert [U0, T0] == state.assigned_partitions_list()
+    assert {int} == {type(tp.partition) for tp in state.assigned_partitions_list()}
+
+
+def test_older_committed_offsets_are_fetched_at_first_and_when_they_are_asked_for() -> None:
+    state = assigned(T0, U0)
+    assert state.needs_fetch_committed_offsets
+
+    state.set_committed(T0, OffsetAndMetadata(5, 1, "note"))
+    assert OffsetAndMetadata(5, 1, "note") == state.committed(T0)
+    assert state.needs_fetch_committed_offsets  # the other one's has not arrived
+    state.set_committed(U0, None)
+    assert not state.needs_fetch_committed_offsets
+    state.need_refresh_commits()
+    state.set_committed(T0, None)
+    assert state.needs_fetch_committed_offsets
+    state.commits_refreshed()
+    assert not state.needs_fetch_committed_offsets
+    assert state.position(T0) is None  # a committed offset is no position
+    with pytest.raises(WrongTypeError, match="a committed offset must be an OffsetAndMetadata, not int: 5"):
+        state.set_committed(T0, 5)

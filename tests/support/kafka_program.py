@@ -1,0 +1,92 @@
+"""Programs in `tests/java` that run Kafka's own classes: a process that answers lines of JSON.
+
+javac compiles them against the jars of a Kafka broker, which Maven fetches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Self
+
+from tests.broker.cluster import JARS, BrokerMissingError, install_jars
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "tests/java/src/main/java"
+OPTIONS = ("-Dlog4j2.level=OFF", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
+
+
+class OracleMissingError(Exception):
+    """Kafka's classes cannot be run here, and why."""
+
+
+class KafkaProgram:
+    """One of the programs; `with` ends it.
+
+    Args:
+        name: Its class, which is compiled with all others of its package.
+
+    Raises:
+        OracleMissingError: There is no Java, no compiler or no jars of Kafka.
+    """
+
+    def __init__(self, name: str) -> None:
+        java = shutil.which("java")
+        if java is None:
+            raise OracleMissingError("java was not found")
+        try:
+            install_jars()
+        except BrokerMissingError as error:
+            raise OracleMissingError(str(error)) from None
+        built = _compile(name)
+        self._process = subprocess.Popen(
+            [java, *OPTIONS, "-cp", os.pathsep.join([str(built), str(JARS / "*")]), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def ask(self, question: object) -> Any:
+        """The answer to one line of JSON."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"Kafka's side ended with {self._process.wait()} at {question}")
+        return json.loads(answer)
+
+
+def _compile(name: str) -> Path:
+    """The folder of classes, made anew where a source is younger."""
+    package, _, program = name.rpartition(".")
+    built = ROOT / "target" / "java" / program
+    made = built / f"{name.replace('.', '/')}.class"
+    folder = SOURCES / package.replace(".", "/")
+    sources = sorted(folder.glob("*.java"))
+    if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources):
+        return built
+    javac = shutil.which("javac")
+    if javac is None:
+        raise OracleMissingError("javac was not found")
+    built.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [javac, "-d", str(built), "-cp", str(JARS / "*"), *map(str, sources)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"javac could not compile {folder}: {done.stdout.strip()}")
+    return built

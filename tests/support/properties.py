@@ -1,0 +1,129 @@
+"""What every answer of a range assignor has to satisfy, written once and asserted wherever there is an answer.
+
+Each property is a function that fails with an `AssertionError`. None of them asks the code under test about the input:
+they read it themselves, in the simplest way there is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from assignor import PartitionInfo, Subscription
+from tests.support.engines import Assign
+from tests.support.strategies import Group
+
+Answer: TypeAlias = Mapping[str, Iterable[tuple[str, int]]]
+
+
+def ids_of(partitions: Any) -> list[int]:
+    """The ids of a topic, ascending."""
+    if isinstance(partitions, int):
+        return list(range(partitions))
+    return sorted(entry.partition if isinstance(entry, PartitionInfo) else entry for entry in partitions)
+
+
+def topics_of(subscription: Any) -> set[str]:
+    """The topics a member subscribes to."""
+    return set(subscription.topics if isinstance(subscription, Subscription) else subscription)
+
+
+def instance_id_of(subscription: Any) -> str | None:
+    """The instance id of a static member."""
+    return subscription.group_instance_id if isinstance(subscription, Subscription) else None
+
+
+def consumers(group: Group, topic: str) -> list[str]:
+    """The consumers of a topic in Kafka's order."""
+
+    def order(member: str) -> tuple[bool, bytes]:
+        instance_id = instance_id_of(group.members[member])
+        return instance_id is None, (member if instance_id is None else instance_id).encode("utf-16-be")
+
+    return sorted((member for member in group.members if topic in topics_of(group.members[member])), key=order)
+
+
+def per_topic(answer: Answer) -> dict[str, dict[str, list[int]]]:
+    """Topic to member to ids, as listed."""
+    found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for member, partitions in answer.items():
+        for topic, id in partitions:
+            found[topic][member].append(id)
+    return found
+
+
+def every_member_has_an_entry(group: Group, answer: Answer) -> None:
+    """In the order of the subscriptions."""
+    assert list(group.members) == list(answer)
+
+
+def lists_are_ordered(answer: Answer) -> None:
+    """By topic in UTF-16 order, then by id."""
+    for member, partitions in answer.items():
+        found = list(partitions)
+        assert sorted(found, key=lambda entry: (entry[0].encode("utf-16-be"), entry[1])) == found, member
+
+
+def each_partition_exactly_once(group: Group, answer: Answer) -> None:
+    """Every partition of a topic that somebody wants, and nothing else."""
+    wanted = {topic for subscription in group.members.values() for topic in topics_of(subscription)}
+    expected = Counter((topic, id) for topic, found in group.topics.items() if topic in wanted for id in ids_of(found))
+    assert expected == Counter(entry for partitions in answer.values() for entry in partitions)
+
+
+def only_to_subscribers(group: Group, answer: Answer) -> None:
+    """Nobody gets what it did not ask for."""
+    for member, partitions in answer.items():
+        assert {topic for topic, _ in partitions} <= topics_of(group.members[member]), member
+
+
+def counts_are_quota_or_one_more(group: Group, answer: Answer) -> None:
+    """Of each topic everybody gets the quota, and exactly `extra` consumers one more."""
+    found = per_topic(answer)
+    for topic, partitions in group.topics.items():
+        members = consumers(group, topic)
+        if members:
+            quota, extra = divmod(len(ids_of(partitions)), len(members))
+            counts = sorted(len(found[topic][member]) for member in members)
+            assert [quota] * (len(members) - extra) + [quota + 1] * extra == counts, topic
+
+
+def ranges_follow_the_order_of_members(group: Group, answer: Answer) -> None:
+    """Without racks: laid end to end in the order of members, the ranges are the topic; the first get one more."""
+    found = per_topic(answer)
+    for topic, partitions in group.topics.items():
+        members = consumers(group, topic)
+        if members:
+            assert ids_of(partitions) == [id for member in members for id in found[topic][member]], topic
+            counts = [len(found[topic][member]) for member in members]
+            assert sorted(counts, reverse=True) == counts, topic
+
+
+def holds(group: Group, answer: Answer, *, plain: bool) -> None:
+    """All of the above."""
+    every_member_has_an_entry(group, answer)
+    lists_are_ordered(answer)
+    each_partition_exactly_once(group, answer)
+    only_to_subscribers(group, answer)
+    counts_are_quota_or_one_more(group, answer)
+    if plain:
+        ranges_follow_the_order_of_members(group, answer)
+
+
+def the_order_of_the_input_does_not_matter(assign: Assign, group: Group, reordered: Group) -> None:
+    """Not for who gets what; the order of members is that of the subscriptions."""
+    first = assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware)
+    second = assign(reordered.topics, reordered.members, prefer_rack_aware=group.prefer_rack_aware)
+    assert dict(first) == dict(second)
+
+
+def static_members_keep_their_partitions(assign: Assign, group: Group, renamed: Mapping[str, str]) -> None:
+    """When member ids change, while instance ids and subscriptions stay."""
+    later = {renamed[member]: subscription for member, subscription in group.members.items()}
+    assert len(later) == len(group.members)
+    before = assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware)
+    after = assign(group.topics, later, prefer_rack_aware=group.prefer_rack_aware)
+    for member, subscription in group.members.items():
+        if instance_id_of(subscription) is not None:
+            assert before[member] == after[renamed[member]], member

@@ -1,0 +1,68 @@
+"""The recorded fleet in data/fleet_webshop as logs of its groups, and what the cluster itself said of them."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assignor.offsets import decode_batch
+from assignor.reference.replay import LogRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Logs = dict[str, list[LogRecord]]
+Row = dict[str, Any]
+
+ROOT = Path(__file__).parents[2]
+RECORDING = ROOT / "data" / "fleet_webshop"
+TRUTH = ROOT / "tests" / "data" / "fleet_webshop"
+
+
+@functools.cache
+def _records() -> list[tuple[int, str, LogRecord]]:
+    """Partition, group and record of every record that a read_committed reader gets, in the order of the log."""
+    table = pq.read_table(RECORDING / "records.parquet")
+    keys, values = (table[name].combine_chunks() for name in ("key", "value"))
+    groups = pa.record_batch(decode_batch(keys, values))["group_id"].to_pylist()
+    aborted = {tuple(entry) for entry in json.loads((RECORDING / "aborted.json").read_text(encoding="utf-8"))}
+    found = []
+    for group, row in zip(groups, table.to_pylist(), strict=True):
+        partition = row.pop("partition")
+        if (partition, row["offset"]) not in aborted:
+            found.append((partition, group, LogRecord(**row)))
+    return found
+
+
+def logs(ends: Mapping[str, int] | None = None) -> Logs:
+    """The log of each group; with `ends` as it was when the partitions ended there."""
+    found: Logs = {}
+    for partition, group, record in _records():
+        if ends is None or record.offset < ends[str(partition)]:
+            found.setdefault(group, []).append(record)
+    return found
+
+
+@functools.cache
+def topics() -> list[Row]:
+    """The topic metadata of all moments."""
+    columns = ["t", "topic", "topic_id", "partition", "racks"]
+    rows: list[Row] = pq.read_table(RECORDING / "topics.parquet", columns=columns).to_pylist()
+    return rows
+
+
+@functools.cache
+def snapshots() -> dict[str, list[Row]]:
+    """What the Java Admin client said of every group, by the label of the moment."""
+    found: dict[str, list[Row]] = {}
+    with gzip.open(TRUTH / "snapshots.jsonl.gz", "rt", encoding="utf-8") as file:
+        for line in file:
+            snapshot = json.loads(line)
+            found.setdefault(snapshot["label"], []).append(snapshot)
+    return found

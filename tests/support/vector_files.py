@@ -1,0 +1,38 @@
+"""Where the vectors are: `tests/vectors`, or any other folder that `ASSIGNOR_VECTORS` names."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OWN_FOLDER = Path(__file__).parents[1] / "vectors"
+
+
+def folder() -> Path:
+    """Where the vectors are."""
+    return Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)
+
+
+def of_kind(kind: str, place: Path, suffix: str = "") -> list[Path]:
+    """The files of a kind; none at all is an error."""
+    found = sorted(place.glob(f"{kind}_*{suffix}"))
+    if not found:
+        raise FileNotFoundError(f"no vectors of the kind {kind} in {place}")
+    return found
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The traces of a file; none at all is an error."""
+    empty = True
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            empty = False
+            yield json.loads(line)
+    if empty:
+        raise ValueError(f"{path.name} is empty")

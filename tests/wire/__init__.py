@@ -1,0 +1,1 @@
+"""Tests of ConsumerProtocol messages, and fuzzing of all decoders and encoders."""

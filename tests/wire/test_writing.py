@@ -1,0 +1,241 @@
+"""What is written as ConsumerProtocol bytes, and what is refused instead, with one class and one message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from assignor import Subscription, TopicPartition, assign, errors
+from assignor.wire import (
+    AssignmentBytes,
+    SubscriptionBytes,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, refused_once
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+
+FULL = Subscription(
+    ("foo", "bar"),
+    owned_partitions=(TopicPartition("foo", 1), TopicPartition("bar", 0), TopicPartition("foo", 0)),
+    generation=5,
+    rack="r1",
+)
+TOPICS = "00000002 0003626172 0003666f6f"
+OWNED = "00000002 0003626172 00000001 00000000 0003666f6f 00000002 00000000 00000001"
+
+
+@pytest.mark.parametrize(
+    ("subscription", "version", "expected"),
+    [
+        (FULL, 0, f"0000 {TOPICS} ffffffff"),
+        (Subscription(("bar", "foo"), user_data=b""), 0, f"0000 {TOPICS} 00000000"),
+        (FULL, 1, f"0001 {TOPICS} ffffffff {OWNED}"),
+        (FULL, 2, f"0002 {TOPICS} ffffffff {OWNED} 00000005"),
+        (FULL, 3, f"0003 {TOPICS} ffffffff {OWNED} 00000005 00027231"),
+        (FULL, 99, f"0003 {TOPICS} ffffffff {OWNED} 00000005 00027231"),
+        (Subscription(("foo", "bar")), 3, f"0003 {TOPICS} ffffffff 00000000 ffffffff ffff"),
+        (Subscription(("t", "t"), generation=-7), 2, "0002 00000002 000174 000174 ffffffff 00000000 ffffffff"),
+        (Subscription(rack=""), 3, "0003 00000000 ffffffff 00000000 ffffffff 0000"),
+        (Subscription(("\uff5e", "\U0001f600")), 0, "0000 00000002 0004f09f9880 0003efbd9e ffffffff"),
+    ],
+)  # fmt: skip
+def test_a_subscription_is_written_as_kafka_writes_it(
+    subscription: Subscription, version: int, expected: str, engine: Engine
+) -> None:
+    assert bytes.fromhex(expected) == encode_subscription(subscription, version, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("partitions", "user_data", "expected"),
+    [
+        ([], None, "00000000 ffffffff"),
+        (
+            [("foo", 0), ("bar", 2), ("foo", 1), ("foo", 1)],
+            b"",
+            "00000002 0003666f6f 00000003 00000000 00000001 00000001 0003626172 00000001 00000002 00000000",
+        ),
+        ([TopicPartition("", -1)], bytearray(b"u"), "00000001 0000 00000001 ffffffff 00000001 75"),
+    ],
+)
+def test_an_assignment_is_written_as_kafka_writes_it(
+    partitions: Any, user_data: Any, expected: str, engine: Engine
+) -> None:
+    for version, written in [(0, 0), (3, 3), (32_767, 3)]:
+        data = encode_assignment(iter(partitions), version, user_data=user_data, engine=engine)
+        assert written.to_bytes(2, "big") + bytes.fromhex(expected) == data
+
+
+def test_the_version_written_unless_asked_otherwise_is_3(engine: Engine) -> None:
+    assert encode_subscription(FULL, 3, engine=engine) == encode_subscription(FULL, engine=engine)
+    assert encode_assignment([], 3, engine=engine) == encode_assignment([], engine=engine)
+
+
+def test_what_assign_answers_can_be_written(engine: Engine) -> None:
+    answer = assign({"t": 3, "u": 3}, {"a": ["t", "u"], "b": ["t", "u"]})
+
+    read = decode_assignment(encode_assignment(answer["a"], engine=engine), engine=engine)
+
+    assert AssignmentBytes(3, tuple(answer["a"])) == read
+
+
+LONGEST = "é" * 16_383 + "x"
+TOO_LONG = LONGEST + "x"
+MANY = "'" + "é" * 20 + "…' has 32768 bytes of UTF-8, and 32767 can be written"
+
+
+def test_a_topic_of_32767_bytes_can_be_written(engine: Engine) -> None:
+    data = encode_subscription(Subscription((LONGEST,)), engine=engine)
+
+    assert (LONGEST,) == decode_subscription(data, engine=engine).topics
+
+
+@pytest.mark.parametrize(
+    ("subscription", "version", "message", "field"),
+    [
+        (FULL, -1, "version -1 is negative", "version"),
+        (Subscription((TOO_LONG, "a")), 0, MANY, "topics[1]"),
+        (
+            Subscription(owned_partitions=(TopicPartition(TOO_LONG, 0), TopicPartition("t", 0))),
+            1,
+            MANY,
+            "owned_partitions[1].topic",
+        ),
+        (Subscription(rack=TOO_LONG), 3, MANY, "rack"),
+    ],
+    ids=["version", "topic", "owned partition", "rack"],
+)
+def test_a_subscription_that_cannot_be_written_says_why(
+    subscription: Subscription, version: int, message: str, field: str, engine: Engine
+) -> None:
+    with pytest.raises(errors.WireError) as caught:
+        encode_subscription(subscription, version, engine=engine)
+    assert (message, None, field) == (caught.value.reason, caught.value.offset, caught.value.field)
+    assert f"{message} while writing {field}" == str(caught.value)
+    if version > 0:  # an older version leaves the field out
+        assert encode_subscription(subscription, version - 1, engine=engine)
+
+
+def test_an_assignment_that_cannot_be_written_says_why(engine: Engine) -> None:
+    with pytest.raises(errors.WireError, match=r"32768 bytes .* while writing partitions\[1\]\.topic"):
+        encode_assignment([("t", 0), (TOO_LONG, 0)], engine=engine)
+    with pytest.raises(errors.WireError, match="version -32768 is negative while writing version"):
+        encode_assignment([], -(2**15), engine=engine)
+
+
+WANTED = "must be an iterable of (topic, partition), not"
+TUPLE = "must be a (topic, partition) tuple, not"
+PARTITIONS = [
+    (7, TYPE, f"{{}} {WANTED} int: 7"),
+    ("ab", TYPE, f"{{}} {WANTED} str: 'ab'"),
+    (b"ab", TYPE, f"{{}} {WANTED} bytes: b'ab'"),
+    (None, NULL, f"{{}} {WANTED} None"),
+    ([7], TYPE, f"a partition {TUPLE} int: 7"),
+    ([["t", 0]], TYPE, f"a partition {TUPLE} list: ['t', 0]"),
+    ([("t",)], TYPE, f"a partition {TUPLE} tuple: ('t',)"),
+    ([None], NULL, f"a partition {TUPLE} None"),
+    ([("t", 0), (b"t", 0)], TYPE, "a topic must be a str, not bytes: b't'"),
+    ([(None, 0)], NULL, "a topic must be a str, not None"),
+    ([(LONE, 0)], ARGUMENT, "a topic has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    ([("t", 0), ("t", True)], TYPE, "a partition id must be an int, not bool: True"),
+    ([("t", 1.0)], TYPE, "a partition id must be an int, not float: 1.0"),
+    ([("t", None)], NULL, "a partition id must be an int, not None"),
+    ([("t", 2**31)], ARGUMENT, "a partition id cannot be over 2147483647: 2147483648"),
+    ([("t", -(2**31) - 1)], ARGUMENT, "a partition id cannot be under -2147483648: -2147483649"),
+    ([("t", np.int64(2**40))], ARGUMENT, "a partition id cannot be over 2147483647: np.int64(1099511627776)"),
+]
+
+
+@pytest.mark.parametrize(("partitions", "error", "message"), PARTITIONS, ids=lambda value: repr(value)[:30])
+def test_partitions_that_cannot_be_meant_are_refused(
+    partitions: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
+    owned = SubscriptionBytes(3, (), owned_partitions=partitions)
+
+    assert (error, "assignment: " + message.format("partitions")) == refused_once(
+        lambda: encode_assignment(partitions, engine=engine)
+    )
+    assert (error, "subscription: " + message.format("owned_partitions")) == refused_once(
+        lambda: encode_subscription(owned, engine=engine)
+    )
+
+
+def test_every_integer_of_32_bits_is_an_id(engine: Engine) -> None:
+    ids: list[Any] = [-(2**31), -1, np.int16(7), 2**31 - 1]
+
+    data = encode_assignment([("t", id) for id in ids], engine=engine)
+
+    assert [("t", id) for id in ids] == list(decode_assignment(data, engine=engine).partitions)
+
+
+Raw: Any = SubscriptionBytes  # also of what it is not meant for
+SUBSCRIPTIONS = [
+    (["t"], TYPE, "subscription must be a Subscription or SubscriptionBytes, not list: ['t']"),
+    (None, NULL, "subscription must be a Subscription or SubscriptionBytes, not None"),
+    (Raw(3, "t"), TYPE, "subscription: topics must be an iterable of topic names, not str: 't'"),
+    (Raw(3, 7), TYPE, "subscription: topics must be an iterable of topic names, not int: 7"),
+    (Raw(3, ["t", 7]), TYPE, "subscription: a topic must be a str, not int: 7"),
+    (Raw(3, [LONE]), ARGUMENT, "subscription: a topic has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    (Raw(3, (), "u"), TYPE, "subscription: user_data must be bytes, not str: 'u'"),
+    (Raw(3, (), rack=7), TYPE, "subscription: rack must be a str, not int: 7"),
+    (Raw(3, (), rack=LONE), ARGUMENT, "subscription: rack has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    (Raw(3, (), generation="5"), TYPE, "subscription: generation must be an int, not str: '5'"),
+    (Subscription(generation=2**31), ARGUMENT, "subscription: generation cannot be over 2147483647: 2147483648"),
+]
+
+
+@pytest.mark.parametrize(("subscription", "error", "message"), SUBSCRIPTIONS, ids=lambda value: repr(value)[:40])
+def test_a_subscription_that_cannot_be_meant_is_refused(
+    subscription: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
+    assert (error, message) == refused_once(lambda: encode_subscription(subscription, engine=engine))
+
+
+@pytest.mark.parametrize(
+    ("version", "error", "message"),
+    [
+        ("3", TYPE, "version must be an int, not str: '3'"),
+        (True, TYPE, "version must be an int, not bool: True"),
+        (None, NULL, "version must be an int, not None"),
+        (2**15, ARGUMENT, "version cannot be over 32767: 32768"),
+        (-(2**15) - 1, ARGUMENT, "version cannot be under -32768: -32769"),
+    ],
+)
+def test_a_version_that_no_header_carries_is_refused(
+    version: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
+    assert (error, message) == refused_once(lambda: encode_subscription(FULL, version, engine=engine))
+    assert (error, message) == refused_once(lambda: encode_assignment([], version, engine=engine))
+
+
+def test_user_data_of_an_assignment_is_given_once(engine: Engine) -> None:
+    read = AssignmentBytes(3, (TopicPartition("t", 0),), b"u")
+
+    with pytest.raises(ARGUMENT, match="user_data: what decode_assignment returned brings its own"):
+        encode_assignment(read, user_data=b"u", engine=engine)
+    with pytest.raises(TYPE, match="assignment: user_data must be bytes, not str: 'u'"):
+        encode_assignment([], user_data="u", engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
+    assert read == decode_assignment(encode_assignment(read, engine=engine), engine=engine)
+
+
+def test_an_unknown_engine_writes_nothing() -> None:
+    with pytest.raises(ARGUMENT, match="not 'java'"):
+        encode_subscription(FULL, engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+    with pytest.raises(ARGUMENT, match="not 'java'"):
+        encode_assignment([], engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+
+
+def test_an_error_while_partitions_are_made_is_handed_on(engine: Engine) -> None:
+    def failing() -> Iterator[tuple[str, int]]:
+        yield "t", 0
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        encode_assignment(failing(), engine=engine)
