@@ -5,7 +5,7 @@ to members in the order of a `java.util.HashMap`, and that is filled from a tabl
 decides where two members share a bucket. Both are told here for the small tables of a group.
 
 Source: org.apache.kafka.timeline.BaseHashTable and SnapshottableHashTable, kafka-server-common 4.3.1; java.util.HashMap
-as in `assignor.hash_order`.
+as in `assignor.ordering`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from assignor import hash_order
+from assignor import ordering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ _INT = 0xFFFFFFFF
 _LONG = 0xFFFFFFFFFFFFFFFF
 _FIBONACCI = -7046029254386353131
 
-string_hash: Callable[[str], int] = lru_cache(maxsize=4096)(hash_order.string_hash)
+string_hash: Callable[[str], int] = lru_cache(maxsize=4096)(ordering.string_hash)
 
 
 @lru_cache(maxsize=4096)
