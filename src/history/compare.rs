@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::metadata::{Metadata, MetadataSnapshot};
-use crate::assign::{Options, assign};
+use crate::assign::{Assignor, Options, assign};
 use crate::group::{Group, Topics};
 use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription};
 
@@ -38,29 +38,29 @@ impl ComparisonOutcome {
 /// Result of the comparison of a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
+    /// Assignor whose answer was compared.
+    pub assignor: Assignor,
     /// Whether the assignments are equal.
     pub outcome: ComparisonOutcome,
     /// Reasons why the generation is not equal, and blobs that Kafka refuses; in sentences.
     pub remarks: Vec<String>,
 }
 
-/// Compare the assignment of a generation with the answer of its assignor. None if all members can be read and there is no
+/// Compare the assignment of a generation with the answer of an assignor. None if all members can be read and there is no
 /// topic metadata.
 #[must_use]
-pub fn compare(parsed: &[ParsedMember], time: i64, metadata: &Metadata) -> Option<Comparison> {
+pub fn compare(assignor: Assignor, parsed: &[ParsedMember], time: i64, metadata: &Metadata) -> Option<Comparison> {
     let mut remarks = Vec::new();
     let mut members = Vec::with_capacity(parsed.len());
-    let mut unreadable = false;
     for member in parsed {
         match (&member.subscription, &member.assignment) {
-            (Ok(read), Ok(owned)) => {
-                if let Some(reason) = &read.refused {
+            (Ok(subscription), Ok(owned)) => {
+                if let Some(reason) = &subscription.refused {
                     remarks.push(format!("Kafka's own reader refuses the subscription of {}: {reason}", member.id));
                 }
-                members.push((member, read, owned));
+                members.push((member, subscription, owned));
             }
             (subscription, assignment) => {
-                unreadable = true;
                 for (what, error) in
                     [("subscription", subscription.as_ref().err()), ("assignment", assignment.as_ref().err())]
                 {
@@ -69,91 +69,86 @@ pub fn compare(parsed: &[ParsedMember], time: i64, metadata: &Metadata) -> Optio
             }
         }
     }
-    if unreadable {
-        return Some(Comparison { outcome: ComparisonOutcome::Unknown, remarks });
+    if members.len() < parsed.len() {
+        return Some(Comparison { assignor, outcome: ComparisonOutcome::Unknown, remarks });
     }
     let snapshots: Vec<&MetadataSnapshot> = metadata.around(time).collect();
     let first = *snapshots.first()?;
-    let recorded: Vec<&OwnedPartitions> = members.iter().map(|(_, _, owned)| *owned).collect();
-    if snapshots.iter().any(|snapshot| same(&answer(&members, snapshot, metadata, |_| true), &recorded)) {
-        return Some(Comparison { outcome: ComparisonOutcome::Equal, remarks });
+    let generation = ReadableGeneration { assignor, members, metadata };
+    if snapshots.iter().any(|snapshot| generation.is_explained_by(snapshot, |_| true)) {
+        return Some(Comparison { assignor, outcome: ComparisonOutcome::Equal, remarks });
     }
-    let reason = missing_metadata(&members, &recorded, &snapshots, metadata);
-    remarks.push(reason.unwrap_or_else(|| difference(&members, &recorded, first, metadata)));
-    Some(Comparison { outcome: ComparisonOutcome::Different, remarks })
+    let missing = generation.missing_metadata(&snapshots);
+    remarks.push(missing.unwrap_or_else(|| generation.difference(first)));
+    Some(Comparison { assignor, outcome: ComparisonOutcome::Different, remarks })
 }
 
-type ReadableMember<'a> = (&'a ParsedMember, &'a ParsedSubscription, &'a OwnedPartitions);
+/// Generation whose subscriptions and assignments can all be read.
+struct ReadableGeneration<'a> {
+    assignor: Assignor,
+    members: Vec<(&'a ParsedMember, &'a ParsedSubscription, &'a OwnedPartitions)>,
+    metadata: &'a Metadata,
+}
 
-/// Return the partitions that the assignor gives each member, with the topics of a snapshot that `known` selects.
-fn answer(
-    members: &[ReadableMember<'_>],
-    snapshot: &MetadataSnapshot,
-    metadata: &Metadata,
-    known: impl Fn(&str) -> bool,
-) -> Vec<OwnedPartitions> {
-    let wanted: BTreeSet<&str> =
-        members.iter().flat_map(|(_, subscription, _)| &subscription.topics).map(String::as_str).collect();
-    let known = wanted.into_iter().filter(|topic| known(topic));
-    let topics = known.filter_map(|topic| Some((topic, snapshot.topics.get(topic)?.clone())));
-    let mut group = Group::new(Arc::new(Topics::new(topics, metadata.racks.clone())), members.len());
-    for (member, subscription, _) in members {
-        let mut wanted = subscription.topics.iter().map(|topic| group.topic_number(topic)).collect();
-        let class = group.intern_subscription(&mut wanted);
-        group.push(&member.id, class, member.instance_id.as_deref(), subscription.rack.as_deref());
+impl<'a> ReadableGeneration<'a> {
+    /// Return the recorded assignment.
+    fn recorded(&self) -> impl Iterator<Item = &'a OwnedPartitions> {
+        self.members.iter().map(|(_, _, owned)| *owned)
     }
-    let plan = assign(&Arc::new(group), Options::default());
-    (0..members.len())
-        .map(|member| {
+
+    /// Return the names of the subscribed topics.
+    fn subscribed_topics(&self) -> BTreeSet<&'a str> {
+        self.members.iter().flat_map(|(_, subscription, _)| &subscription.topics).map(String::as_str).collect()
+    }
+
+    /// Return the partitions that the assignor gives each member, with the topics of a snapshot that `is_known` selects.
+    fn answer(&self, snapshot: &MetadataSnapshot, is_known: impl Fn(&str) -> bool) -> Vec<OwnedPartitions> {
+        let known = self.subscribed_topics().into_iter().filter(|topic| is_known(topic));
+        let topics = known.filter_map(|topic| Some((topic, snapshot.topics.get(topic)?.clone())));
+        let mut group = Group::new(Arc::new(Topics::new(topics, self.metadata.racks.clone())), self.members.len());
+        for (member, subscription, _) in &self.members {
+            let mut topics = subscription.topics.iter().map(|topic| group.topic_number(topic)).collect();
+            let number = group.intern_subscription(&mut topics);
+            group.push(&member.id, number, member.instance_id.as_deref(), subscription.rack.as_deref());
+        }
+        let plan = assign(&Arc::new(group), Options { assignor: self.assignor, ..Options::default() });
+        let partitions_of = |member| {
             let mut partitions = OwnedPartitions::new();
             for span in plan.spans_of(member) {
                 let ids = partitions.entry(plan.topics().get(span.topic as usize).to_owned()).or_default();
                 ids.extend(span.ids());
             }
             partitions
-        })
-        .collect()
-}
+        };
+        (0..self.members.len()).map(partitions_of).collect()
+    }
 
-/// Name the topics whose metadata the leader did not have yet, if that explains the recorded assignment.
-fn missing_metadata(
-    members: &[ReadableMember<'_>],
-    recorded: &[&OwnedPartitions],
-    snapshots: &[&MetadataSnapshot],
-    metadata: &Metadata,
-) -> Option<String> {
-    let assigned: BTreeSet<&str> = recorded.iter().flat_map(|owned| owned.keys()).map(String::as_str).collect();
-    let known = |topic: &str| assigned.contains(topic);
-    let snapshot = snapshots.iter().find(|snapshot| same(&answer(members, snapshot, metadata, known), recorded))?;
-    let missing: BTreeSet<&str> = members
-        .iter()
-        .flat_map(|(_, subscription, _)| &subscription.topics)
-        .map(String::as_str)
-        .filter(|topic| snapshot.topics.contains_key(*topic) && !known(topic))
-        .collect();
-    let missing: Vec<&str> = missing.into_iter().collect();
-    Some(format!("assigned before the metadata of {} had arrived", missing.join(", ")))
-}
+    fn is_explained_by(&self, snapshot: &MetadataSnapshot, is_known: impl Fn(&str) -> bool) -> bool {
+        self.answer(snapshot, is_known).iter().eq(self.recorded())
+    }
 
-/// Describe how an assignment differs from the answer of the assignor.
-fn difference(
-    members: &[ReadableMember<'_>],
-    recorded: &[&OwnedPartitions],
-    snapshot: &MetadataSnapshot,
-    metadata: &Metadata,
-) -> String {
-    let expected = answer(members, snapshot, metadata, |_| true);
-    let differing = recorded.iter().zip(&expected).filter(|(recorded, expected)| **recorded != *expected).count();
-    let same_partitions = sorted(recorded.iter().copied()) == sorted(&expected);
-    format!(
-        "not the range rules: {differing} of {} members have other partitions{}",
-        members.len(),
-        if same_partitions { ", though every partition is handed out once" } else { "" }
-    )
-}
+    /// Name the topics whose metadata the leader did not have yet, if that explains the recorded assignment.
+    fn missing_metadata(&self, snapshots: &[&MetadataSnapshot]) -> Option<String> {
+        let assigned: BTreeSet<&str> = self.recorded().flat_map(|owned| owned.keys()).map(String::as_str).collect();
+        let is_known = |topic: &str| assigned.contains(topic);
+        let snapshot = snapshots.iter().find(|snapshot| self.is_explained_by(snapshot, is_known))?;
+        let is_missing = |topic: &&str| snapshot.topics.contains_key(*topic) && !is_known(topic);
+        let missing: Vec<&str> = self.subscribed_topics().into_iter().filter(is_missing).collect();
+        Some(format!("assigned before the metadata of {} had arrived", missing.join(", ")))
+    }
 
-fn same(expected: &[OwnedPartitions], recorded: &[&OwnedPartitions]) -> bool {
-    expected.iter().eq(recorded.iter().copied())
+    /// Describe how the recorded assignment differs from the answer of the assignor.
+    fn difference(&self, snapshot: &MetadataSnapshot) -> String {
+        let expected = self.answer(snapshot, |_| true);
+        let differing = self.recorded().zip(&expected).filter(|(recorded, expected)| recorded != expected).count();
+        let same_partitions = sorted(self.recorded()) == sorted(&expected);
+        format!(
+            "not the {} rules: {differing} of {} members have other partitions{}",
+            self.assignor.name(),
+            self.members.len(),
+            if same_partitions { ", though every partition is handed out once" } else { "" }
+        )
+    }
 }
 
 /// Return all assigned partitions in order.
@@ -195,7 +190,8 @@ mod tests {
         let members = [parsed("a", &["t"], &[("t", &[0, 1])]), parsed("b", &["t"], &[("t", &[2])])];
         let known = metadata(&[(10, &[("t", 2)]), (20, &[("t", 3)]), (30, &[("t", 4)])]);
 
-        let outcomes = [5, 10, 15, 20, 25, 30, 99].map(|time| compare(&members, time, &known).unwrap().outcome);
+        let outcomes =
+            [5, 10, 15, 20, 25, 30, 99].map(|time| compare(Assignor::Range, &members, time, &known).unwrap().outcome);
 
         let (equal, different) = (ComparisonOutcome::Equal, ComparisonOutcome::Different);
         assert_eq!([different, equal, equal, equal, equal, different, different], outcomes);
@@ -205,7 +201,7 @@ mod tests {
     fn a_topic_that_the_leader_did_not_know_yet_is_named() {
         let members = [parsed("a", &["t", "u"], &[("t", &[0])]), parsed("b", &["t", "u"], &[("t", &[1])])];
 
-        let comparison = compare(&members, 15, &metadata(&[(10, &[("t", 2), ("u", 2)])])).unwrap();
+        let comparison = compare(Assignor::Range, &members, 15, &metadata(&[(10, &[("t", 2), ("u", 2)])])).unwrap();
 
         assert_eq!(vec!["assigned before the metadata of u had arrived"], comparison.remarks);
         assert_eq!(ComparisonOutcome::Different, comparison.outcome);
@@ -215,7 +211,7 @@ mod tests {
     fn another_assignor_under_the_name_of_range_is_noticed() {
         let members = [parsed("a", &["t"], &[("t", &[0, 2])]), parsed("b", &["t"], &[("t", &[1])])];
 
-        let comparison = compare(&members, 15, &metadata(&[(10, &[("t", 3)])])).unwrap();
+        let comparison = compare(Assignor::Range, &members, 15, &metadata(&[(10, &[("t", 3)])])).unwrap();
 
         let said =
             "not the range rules: 2 of 2 members have other partitions, though every partition is handed out once";
@@ -224,7 +220,7 @@ mod tests {
 
     #[test]
     fn without_metadata_there_is_nothing_to_compare_with() {
-        assert_eq!(None, compare(&[parsed("a", &["t"], &[("t", &[0])])], 15, &metadata(&[])));
+        assert_eq!(None, compare(Assignor::Range, &[parsed("a", &["t"], &[("t", &[0])])], 15, &metadata(&[])));
     }
 
     #[test]
@@ -232,7 +228,7 @@ mod tests {
         let mut member = parsed("a", &["t"], &[]);
         member.subscription = Err("2 bytes are needed".into());
 
-        let comparison = compare(&[member], 15, &metadata(&[])).unwrap();
+        let comparison = compare(Assignor::Range, &[member], 15, &metadata(&[])).unwrap();
 
         assert_eq!(ComparisonOutcome::Unknown, comparison.outcome);
         assert_eq!(vec!["the subscription of a cannot be read: 2 bytes are needed"], comparison.remarks);

@@ -5,6 +5,7 @@ use std::iter;
 
 use rustc_hash::FxHashSet;
 
+use crate::assign::Assignor;
 use crate::group::Partitions;
 use crate::replay::{Generation, GroupKind, History, RecordedMember, owned};
 
@@ -38,10 +39,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Count the generations with an outcome.
+    /// Count the generations under an assignor with an outcome.
     #[must_use]
-    pub fn count(&self, outcome: ComparisonOutcome) -> usize {
-        self.comparisons.iter().flatten().filter(|comparison| comparison.outcome == outcome).count()
+    pub fn count(&self, assignor: Assignor, outcome: ComparisonOutcome) -> usize {
+        let found = self.comparisons.iter().flatten();
+        found.filter(|comparison| comparison.assignor == assignor && comparison.outcome == outcome).count()
     }
 }
 
@@ -63,8 +65,9 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
     let topics: FxHashSet<&str> = owned.iter().map(|(topic, _)| *topic).collect();
     let loads: Vec<usize> = history.members.iter().filter_map(load).collect();
     let comparison = |generation: &Generation| {
+        let assignor = Assignor::named(generation.protocol.as_ref()?)?;
         let members = generation.parsed_members.as_ref()?;
-        compare(members, generation.timestamp, metadata)
+        compare(assignor, members, generation.timestamp, metadata)
     };
     Summary {
         topics: topics.len(),

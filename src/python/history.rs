@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, StructArray};
 
 use super::spans::Spans;
 use super::text::{Full, Rows, Text, columns};
+use crate::assign::Assignor;
 use crate::history::{Comparison, ComparisonOutcome, Metadata, Summary, load, owned_spans, summarize};
 use crate::replay::{Generation, History, RecordedMember};
 
@@ -42,9 +43,9 @@ fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()]
         number(history.bad_records),
         number(summary.rebalances),
         number(summary.busiest_minute),
-        number(summary.count(ComparisonOutcome::Equal)),
-        number(summary.count(ComparisonOutcome::Different)),
-        number(summary.count(ComparisonOutcome::Unknown)),
+        number(summary.count(Assignor::Range, ComparisonOutcome::Equal)),
+        number(summary.count(Assignor::Range, ComparisonOutcome::Different)),
+        number(summary.count(Assignor::Range, ComparisonOutcome::Unknown)),
     ]
 }
 
@@ -160,7 +161,8 @@ impl Generations {
         self.members.append_value(generation.members as i32);
         self.partitions.append_value(generation.partitions as i32);
         self.same_members.append_value(generation.same_members);
-        self.range.push(comparison.map(|comparison| comparison.outcome.as_str()))?;
+        let range = comparison.filter(|comparison| comparison.assignor == Assignor::Range);
+        self.range.push(range.map(|comparison| comparison.outcome.as_str()))?;
         for remark in comparison.iter().flat_map(|comparison| &comparison.remarks) {
             self.remark_lists.push()?;
             self.remarks.push(Some(remark))?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::assign::Assignor;
 use crate::offsets::Value;
 use crate::offsets::protocol::{self, CONSUMER};
 
@@ -96,7 +97,8 @@ impl ClassicGroup {
 
     /// Parse the members; None if there are none or the engine does not have the assignor of the group.
     pub(super) fn parsed_members(&self) -> Option<Vec<ParsedMember>> {
-        if self.protocol.as_deref() != Some("range") || self.members.is_empty() {
+        Assignor::named(self.protocol.as_ref()?)?;
+        if self.members.is_empty() {
             return None;
         }
         let parsed = |member: &Value| ParsedMember {

@@ -237,7 +237,7 @@ def test_where_neither_moment_explains_the_one_before_is_compared(engine: str) -
 
 def test_the_reference_does_not_judge_where_no_moment_is_known() -> None:
     wanted = ParsedMember("a", None, ParsedSubscription(["t"], None, None), {"t": [0]})
-    assert compare([wanted], 0, Metadata()) is None
+    assert compare("range", [wanted], 0, Metadata()) is None
 
 
 # ---- engine against engine

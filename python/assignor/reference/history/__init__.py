@@ -23,6 +23,9 @@ __all__ = ["Metadata", "MetadataSnapshot", "busiest_minute", "replay_group"]
 
 MINUTE = 60_000
 
+RANGE = "range"
+"""The assignor whose comparisons the columns range, range_equal, range_different and range_unknown hold."""
+
 
 def replay_group(records: Iterable[LogRecord], metadata: Metadata) -> dict[str, Any]:
     """Replay one group and summarize its history."""
@@ -34,10 +37,12 @@ def summarize(history: History, metadata: Metadata) -> dict[str, Any]:
     partitions = owned(history.members)
     loads = [count for count in map(load, history.members) if count is not None]
     comparisons = [
-        compare(generation.parsed_members, generation.timestamp, metadata) if generation.parsed_members else None
+        compare(generation.protocol, generation.parsed_members, generation.timestamp, metadata)
+        if generation.protocol and generation.parsed_members
+        else None
         for generation in history.generations
     ]
-    outcomes = [comparison.outcome for comparison in comparisons if comparison]
+    outcomes = [comparison.outcome for comparison in comparisons if comparison and comparison.assignor == RANGE]
     return {
         "kind": history.kind,
         "state": history.state,
@@ -78,7 +83,7 @@ def generation_row(generation: Generation, comparison: Comparison | None) -> dic
         "members": generation.members,
         "partitions": generation.partitions,
         "same_members": generation.same_members,
-        "range": comparison.outcome if comparison else None,
+        "range": comparison.outcome if comparison and comparison.assignor == RANGE else None,
         "remarks": comparison.remarks if comparison else [],
     }
 

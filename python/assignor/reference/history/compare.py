@@ -25,10 +25,11 @@ __all__ = ["Comparison", "compare"]
 class Comparison(NamedTuple):
     """Result of the comparison of a generation.
 
-    `outcome` is `equal`, `different` or `unknown`; `remarks` are sentences: reasons why the generation is not equal,
-    and blobs that Kafka refuses.
+    `assignor` is the one whose answer was compared; `outcome` is `equal`, `different` or `unknown`; `remarks` are
+    sentences: reasons why the generation is not equal, and blobs that Kafka refuses.
     """
 
+    assignor: str
     outcome: str
     remarks: list[str]
 
@@ -41,8 +42,8 @@ class ReadableMember(NamedTuple):
     owned: OwnedPartitions
 
 
-def compare(parsed: list[ParsedMember], time: int, metadata: Metadata) -> Comparison | None:
-    """Compare the assignment of a generation with the answer of its assignor.
+def compare(assignor: str, parsed: list[ParsedMember], time: int, metadata: Metadata) -> Comparison | None:
+    """Compare the assignment of a generation with the answer of an assignor.
 
     None if all members can be read and there is no topic metadata.
     """
@@ -59,39 +60,41 @@ def compare(parsed: list[ParsedMember], time: int, metadata: Metadata) -> Compar
         if isinstance(member.assignment, WireError):
             remarks.append(f"the assignment of {member.id} cannot be read: {member.assignment}")
     if len(members) < len(parsed):
-        return Comparison("unknown", remarks)
+        return Comparison(assignor, "unknown", remarks)
     snapshots = metadata.around(time)
     if not snapshots:
         return None
     recorded = [member.owned for member in members]
-    if any(answer(members, snapshot.topics) == recorded for snapshot in snapshots):
-        return Comparison("equal", remarks)
-    return Comparison("different", [*remarks, explain(members, snapshots)])
+    if any(answer(assignor, members, snapshot.topics) == recorded for snapshot in snapshots):
+        return Comparison(assignor, "equal", remarks)
+    return Comparison(assignor, "different", [*remarks, explain(assignor, members, snapshots)])
 
 
-def answer(members: list[ReadableMember], topics: dict[str, list[PartitionInfo]]) -> list[OwnedPartitions]:
+def answer(
+    assignor: str, members: list[ReadableMember], topics: dict[str, list[PartitionInfo]]
+) -> list[OwnedPartitions]:
     """Return the partitions that the assignor gives each member."""
     subscriptions = {
         member.id: Subscription(tuple(subscription.topics), member.instance_id, subscription.rack)
         for member, subscription, _ in members
     }
-    assignment = assign(topics, subscriptions)
+    assignment = assign(topics, subscriptions, assignor=assignor)
     return [merged((topic, [id]) for topic, id in assignment[member.id]) for member, _, _ in members]
 
 
-def explain(members: list[ReadableMember], snapshots: list[MetadataSnapshot]) -> str:
+def explain(assignor: str, members: list[ReadableMember], snapshots: list[MetadataSnapshot]) -> str:
     """Explain why an assignment is not the answer of the assignor, as far as the log shows it."""
     recorded = [member.owned for member in members]
     assigned = {topic for owned in recorded for topic in owned}
     wanted = {topic for member in members for topic in member.subscription.topics}
     for snapshot in snapshots:
         known = {topic: partitions for topic, partitions in snapshot.topics.items() if topic in assigned}
-        if answer(members, known) == recorded:
+        if answer(assignor, members, known) == recorded:
             missing = sorted(wanted & snapshot.topics.keys() - assigned)
             return f"assigned before the metadata of {', '.join(missing)} had arrived"
-    expected = answer(members, snapshots[0].topics)
+    expected = answer(assignor, members, snapshots[0].topics)
     differing = sum(has != should for has, should in zip(recorded, expected, strict=True))
-    difference = f"not the range rules: {differing} of {len(members)} members have other partitions"
+    difference = f"not the {assignor} rules: {differing} of {len(members)} members have other partitions"
     return difference + (", though every partition is handed out once" if flat(recorded) == flat(expected) else "")
 
 

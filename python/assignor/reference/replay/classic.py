@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assignor.errors import WireError
+from assignor.reference.assign import ASSIGNORS
 from assignor.reference.offsets import protocol
 from assignor.reference.offsets.protocol import CONSUMER
 from assignor.reference.replay.member import OwnedPartitions, RecordedMember, merged
@@ -72,7 +73,7 @@ class ClassicGroup:
 
     def parsed_members(self) -> list[ParsedMember] | None:
         """Parse the members; None if there are none or the engine does not have the assignor of the group."""
-        if self.protocol != "range" or not self.records:
+        if self.protocol not in ASSIGNORS or not self.records:
             return None
         return [
             ParsedMember(
