@@ -6,6 +6,7 @@
 
 mod rack;
 mod range;
+mod runs;
 
 use std::sync::Arc;
 

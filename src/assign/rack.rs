@@ -11,8 +11,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::range::Share;
+use super::runs::Runs;
 use crate::group::{ConsumerSets, Group, Lists, MemberRack, Partitions, Racks, Sets};
-use crate::plan::{Runs, Share};
 
 /// Marks a position without an owner, and a rack or set without a number.
 const NO_OWNER: u32 = u32::MAX;

@@ -5,11 +5,13 @@
 //!
 //! Source: kafka-clients 4.4.0, `RangeAssignor` and `AbstractPartitionAssignor` (unchanged in effect since 3.5.0).
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
 
+use super::runs::Runs;
 use super::{Options, rack};
-use crate::group::{ConsumerSets, Group};
-use crate::plan::{Compact, Plan, Share};
+use crate::group::{ConsumerSets, Group, Ids};
+use crate::plan::{Layout, Plan, Span};
 
 /// Assign every topic in ranges.
 pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
@@ -25,5 +27,212 @@ pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
         })
         .collect();
     let solutions = rack::solve(group, &sets, &mut shares, options.prefer_rack_aware);
-    Plan::compact(Arc::clone(group), Compact::new(sets, shares, solutions))
+    Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, solutions))
+}
+
+/// The share of each consumer rank in a topic.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Share {
+    /// No consumer has any.
+    Nothing,
+    /// Ranges end to end: `quota` for each rank, one more for ranks below `extra`.
+    Ranges { quota: u32, extra: u32 },
+    /// The runs of the solution of that number.
+    Solved(u32),
+}
+
+/// Compact layout of a range assignment: the share of each consumer rank in each topic. O(members + topics) memory, whatever the
+/// number of partitions.
+#[derive(Debug)]
+struct RangeLayout {
+    sets: ConsumerSets,
+    /// Per topic.
+    shares: Vec<Share>,
+    solutions: Vec<Runs>,
+    /// Per consumer set its topics with their limits, the highest first; made when a single member is asked for.
+    by_limit: OnceLock<Vec<Vec<(u32, u32)>>>,
+}
+
+/// A topic of a subscription: its consumer set, as index into the subscription's, and the first rank without a partition of it.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    topic: u32,
+    set: u32,
+    limit: u32,
+}
+
+impl RangeLayout {
+    fn new(sets: ConsumerSets, shares: Vec<Share>, solutions: Vec<Runs>) -> Self {
+        Self { sets, shares, solutions, by_limit: OnceLock::new() }
+    }
+
+    /// The topics of a subscription, ascending, without those that have no consumer.
+    fn entries(&self, group: &Group, subscription: u32) -> Vec<Entry> {
+        let sets = self.sets.of_subscription(subscription);
+        let entry = |topic: u32| {
+            let set = self.sets.of_topic(topic as usize)?;
+            let limit = self.limit(topic);
+            let set = if sets.len() == 1 { 0 } else { sets.binary_search(&set).ok()? as u32 };
+            Some(Entry { topic, set, limit })
+        };
+        match sets {
+            [only] => self.sets.topics(*only).iter().filter_map(|topic| entry(*topic)).collect(),
+            _ => group.topics_of(subscription).iter().filter_map(|topic| entry(*topic)).collect(),
+        }
+    }
+
+    /// From which rank on nobody has anything of a topic.
+    fn limit(&self, topic: u32) -> u32 {
+        match self.shares[topic as usize] {
+            Share::Nothing => 0,
+            Share::Ranges { quota: 0, extra } => extra,
+            Share::Ranges { .. } => u32::MAX,
+            Share::Solved(solution) => self.solutions[solution as usize].limit(),
+        }
+    }
+
+    fn by_limit(&self) -> &[Vec<(u32, u32)>] {
+        self.by_limit.get_or_init(|| {
+            let of_set = |set| {
+                let topics = self.sets.topics(set).iter();
+                let mut limits: Vec<(u32, u32)> = topics.map(|topic| (self.limit(*topic), *topic)).collect();
+                limits.sort_by_key(|(limit, _)| std::cmp::Reverse(*limit));
+                limits
+            };
+            (0..self.sets.len() as u32).map(of_set).collect()
+        })
+    }
+
+    /// Adds what a rank gets of a topic.
+    #[inline]
+    fn push(&self, group: &Group, topic: u32, rank: u32, spans: &mut Vec<Span>) {
+        let ids = &group.topics().partitions()[topic as usize].ids;
+        match self.shares[topic as usize] {
+            Share::Nothing => (),
+            Share::Ranges { quota, extra } => {
+                let start = quota * rank + rank.min(extra);
+                push_run(spans, topic, ids, start, start + quota + u32::from(rank < extra));
+            }
+            Share::Solved(solution) => {
+                for (start, end) in self.solutions[solution as usize].of_rank(rank) {
+                    push_run(spans, topic, ids, *start, *end);
+                }
+            }
+        }
+    }
+
+    fn total(&self, set: u32) -> Total {
+        let mut total = Total::default();
+        for topic in self.sets.topics(set) {
+            match self.shares[*topic as usize] {
+                Share::Nothing => (),
+                Share::Ranges { quota, extra } => {
+                    total.quota += i64::from(quota);
+                    total.extras.push(extra);
+                }
+                Share::Solved(solution) => total.solved.push(solution),
+            }
+        }
+        total.extras.sort_unstable();
+        total
+    }
+}
+
+impl Layout for RangeLayout {
+    fn spans_of(&self, group: &Group, member: usize) -> Vec<Span> {
+        let ranks = self.sets.ranks(group, member);
+        let mut topics: Vec<(u32, u32)> = Vec::new();
+        for (set, rank) in self.sets.of_subscription(group.subscription_of(member)).iter().zip(ranks) {
+            let within = self.by_limit()[*set as usize].iter().take_while(|(limit, _)| rank < limit);
+            topics.extend(within.map(|(_, topic)| (*topic, *rank)));
+        }
+        topics.sort_unstable();
+        let mut spans = Vec::new();
+        for (topic, rank) in topics {
+            self.push(group, topic, rank, &mut spans);
+        }
+        spans
+    }
+
+    /// Ranks only grow in this order: a topic of which a member gets nothing is dropped for all later members of the same
+    /// subscription, so that the cost is that of the spans, however many pairs of member and topic there are.
+    fn each_member(&self, group: &Group, read: &mut dyn FnMut(u32, &[Span]) -> ControlFlow<()>) {
+        let mut active: Vec<Option<Vec<Entry>>> = vec![None; group.subscriptions().len()];
+        let mut spans = Vec::new();
+        for member in group.order() {
+            let subscription = group.subscription_of(*member as usize);
+            let ranks = self.sets.ranks(group, *member as usize);
+            let entries = active[subscription as usize].get_or_insert_with(|| self.entries(group, subscription));
+            spans.clear();
+            entries.retain(|entry| {
+                let rank = ranks[entry.set as usize];
+                if rank < entry.limit {
+                    self.push(group, entry.topic, rank, &mut spans);
+                }
+                rank < entry.limit
+            });
+            if read(*member, &spans).is_break() {
+                return;
+            }
+        }
+    }
+
+    fn counts(&self, group: &Group) -> Vec<i64> {
+        let totals: Vec<Total> = (0..self.sets.len() as u32).map(|set| self.total(set)).collect();
+        let count = |member| {
+            let sets = self.sets.of_subscription(group.subscription_of(member));
+            let ranks = self.sets.ranks(group, member);
+            sets.iter().zip(ranks).map(|(set, rank)| totals[*set as usize].of_rank(*rank, self)).sum()
+        };
+        (0..group.members().len()).map(count).collect()
+    }
+}
+
+/// What the consumers of a consumer set have of all its topics together.
+#[derive(Default)]
+struct Total {
+    quota: i64,
+    /// The extras of topics that are shared as ranges, ascending.
+    extras: Vec<u32>,
+    solved: Vec<u32>,
+}
+
+impl Total {
+    fn of_rank(&self, rank: u32, layout: &RangeLayout) -> i64 {
+        let without = self.extras.partition_point(|extra| *extra <= rank);
+        let solved = self.solved.iter().map(|solution| layout.solutions[*solution as usize].counts[rank as usize]);
+        self.quota + (self.extras.len() - without) as i64 + solved.map(i64::from).sum::<i64>()
+    }
+}
+
+/// Adds the positions `first..end` of a topic's ids, as one span per run of ids without holes.
+#[inline]
+fn push_run(spans: &mut Vec<Span>, topic: u32, ids: &Ids, first: u32, end: u32) {
+    match ids {
+        Ids::Count(_) => spans.push(Span { topic, start: first as i32, count: (end - first) as i32 }),
+        Ids::Listed(_) => {
+            let (mut first, end) = (first as usize, end as usize);
+            while first < end {
+                let stop = ids.end_of_run(first, end);
+                spans.push(Span { topic, start: ids.at(first), count: (stop - first) as i32 });
+                first = stop;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hole_in_the_ids_ends_a_span() {
+        let mut spans = Vec::new();
+
+        push_run(&mut spans, 0, &Ids::Listed(vec![1, 2, 5, 7, 8]), 0, 5);
+        push_run(&mut spans, 1, &Ids::Count(9), 2, 4);
+
+        let found: Vec<_> = spans.iter().map(|span| (span.topic, span.start, span.count)).collect();
+        assert_eq!(vec![(0, 1, 2), (0, 5, 1), (0, 7, 2), (1, 2, 2)], found);
+    }
 }

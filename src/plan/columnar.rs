@@ -1,8 +1,10 @@
 //! Spans as columns, which is how they are handed out and how they come in.
 
+use std::ops::ControlFlow;
+
 use crate::error::PlanError;
 use crate::group::Group;
-use crate::plan::{Compact, Span};
+use crate::plan::{Layout, Span};
 
 /// Spans as four columns of one length: by member, then by topic, then by id.
 #[derive(Debug, Default)]
@@ -20,10 +22,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The spans that rules give: counted first, and then put where they belong.
-    pub(crate) fn of(group: &Group, compact: &Compact) -> Self {
+    /// The spans of another layout: counted first, then put in place.
+    pub(crate) fn of(group: &Group, layout: &dyn Layout) -> Self {
         let mut ends = vec![0; group.members().len()];
-        compact.each_member(group, |member, spans| ends[member as usize] = spans.len());
+        layout.each_member(group, &mut |member, spans| {
+            ends[member as usize] = spans.len();
+            ControlFlow::Continue(())
+        });
         let mut total = 0;
         for end in &mut ends {
             total += *end;
@@ -31,7 +36,7 @@ impl Columns {
         }
         let column = || vec![0; total];
         let mut found = Self { member: column(), topic: column(), start: column(), count: column(), ends };
-        compact.each_member(group, |member, spans| {
+        layout.each_member(group, &mut |member, spans| {
             let end = found.ends[member as usize];
             for (row, span) in (end - spans.len()..end).zip(spans) {
                 found.member[row] = member as i32;
@@ -39,6 +44,7 @@ impl Columns {
                 found.start[row] = span.start;
                 found.count[row] = span.count;
             }
+            ControlFlow::Continue(())
         });
         found
     }
@@ -126,6 +132,28 @@ impl Columns {
             start: self.start[row],
             count: self.count[row],
         })
+    }
+}
+
+impl Layout for Columns {
+    fn spans_of(&self, _group: &Group, member: usize) -> Vec<Span> {
+        Self::spans_of(self, member).collect()
+    }
+
+    fn each_member(&self, _group: &Group, read: &mut dyn FnMut(u32, &[Span]) -> ControlFlow<()>) {
+        let mut spans = Vec::new();
+        for member in 0..self.ends.len() {
+            spans.clear();
+            spans.extend(Self::spans_of(self, member));
+            if read(member as u32, &spans).is_break() {
+                return;
+            }
+        }
+    }
+
+    fn counts(&self, _group: &Group) -> Vec<i64> {
+        let count = |member| Self::spans_of(self, member).map(|span| i64::from(span.count)).sum();
+        (0..self.ends.len()).map(count).collect()
     }
 }
 

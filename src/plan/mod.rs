@@ -1,21 +1,22 @@
 //! The answer of an assignor: which member gets which run of partitions of which topic.
 //!
-//! What an assignor finds is kept as small as it is known: a rank for each member in each of its consumer sets, and for each
-//! topic what a rank gets. Spans, counts and bytes are views of that, made when they are asked for.
+//! A plan reads its spans from a layout. An assignor may bring a compact one of its own, which computes spans when they are asked
+//! for; any assignment can be laid out in columns.
 
 mod balance;
 mod columnar;
-mod compact;
 mod diff;
 mod size;
 mod wire;
 
 use std::convert::Infallible;
+use std::fmt::Debug;
+use std::ops::ControlFlow;
+use std::panic::RefUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
 pub use balance::Balance;
 pub use columnar::Columns;
-pub(crate) use compact::{Compact, Runs, Share};
 pub use diff::{Diff, Gained};
 pub use size::Client;
 pub use wire::Encoder;
@@ -48,23 +49,35 @@ impl Span {
     }
 }
 
+/// A representation of an assignment from which spans are read.
+pub(crate) trait Layout: Debug + Send + Sync + RefUnwindSafe {
+    /// The spans of one member.
+    fn spans_of(&self, group: &Group, member: usize) -> Vec<Span>;
+
+    /// Call `read` with every member and its spans, in the order that costs least, until it breaks.
+    fn each_member(&self, group: &Group, read: &mut dyn FnMut(u32, &[Span]) -> ControlFlow<()>);
+
+    /// The number of partitions of each member.
+    fn counts(&self, group: &Group) -> Vec<i64>;
+}
+
 /// An assignment as spans: of each member by topic in Java's order, then by id.
 #[derive(Debug)]
 pub struct Plan {
     group: Arc<Group>,
-    /// What an assignor found; None where the spans were given, and are in `columns`.
-    compact: Option<Compact>,
+    /// The layout that an assignor brought; None where the spans are in `columns` from the start.
+    compact: Option<Box<dyn Layout>>,
     columns: OnceLock<Columns>,
     owners: OnceLock<diff::Owners>,
 }
 
 impl Plan {
-    /// What an assignor found.
-    pub(crate) fn compact(group: Arc<Group>, compact: Compact) -> Self {
-        Self { group, compact: Some(compact), columns: OnceLock::new(), owners: OnceLock::new() }
+    /// A plan with a compact layout of its assignor.
+    pub(crate) fn compact(group: Arc<Group>, layout: impl Layout + 'static) -> Self {
+        Self { group, compact: Some(Box::new(layout)), columns: OnceLock::new(), owners: OnceLock::new() }
     }
 
-    /// An assignment whose spans are known, as (member, span).
+    /// A plan with the given spans, as (member, span).
     ///
     /// # Errors
     /// Members or topics that the group does not have, a topic that its member does not subscribe to, spans without an id or
@@ -72,6 +85,14 @@ impl Plan {
     pub fn from_spans(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
         let columns = Columns::checked(&group, spans)?;
         Ok(Self { group, compact: None, columns: OnceLock::from(columns), owners: OnceLock::new() })
+    }
+
+    /// The layout that is cheapest to read: columns once they are made.
+    fn layout(&self) -> &dyn Layout {
+        match (&self.compact, self.columns.get()) {
+            (Some(compact), None) => &**compact,
+            _ => self.columns(),
+        }
     }
 
     /// The group whose members have something here.
@@ -96,34 +117,30 @@ impl Plan {
     #[must_use]
     pub fn columns(&self) -> &Columns {
         self.columns.get_or_init(|| {
-            self.compact.as_ref().map_or_else(Columns::default, |compact| Columns::of(&self.group, compact))
+            self.compact.as_ref().map_or_else(Columns::default, |compact| Columns::of(&self.group, &**compact))
         })
     }
 
     /// The spans of one member.
     #[must_use]
     pub fn spans_of(&self, member: usize) -> Vec<Span> {
-        match (&self.compact, self.columns.get()) {
-            (Some(compact), None) => compact.spans_of(&self.group, member),
-            _ => self.columns().spans_of(member).collect(),
-        }
+        self.layout().spans_of(&self.group, member)
     }
 
-    /// Calls `read` with every member and its spans; in which order is left to what costs least.
+    /// Call `read` with every member and its spans, in the order that costs least.
     ///
     /// # Errors
     /// The first one of `read`, which then is not called again.
     pub fn try_each_member<E>(&self, mut read: impl FnMut(u32, &[Span]) -> Result<(), E>) -> Result<(), E> {
-        if let (Some(compact), None) = (&self.compact, self.columns.get()) {
-            return compact.try_each_member(&self.group, read);
-        }
-        let mut spans = Vec::new();
-        for member in 0..self.members().len() {
-            spans.clear();
-            spans.extend(self.columns().spans_of(member));
-            read(member as u32, &spans)?;
-        }
-        Ok(())
+        let mut failure = None;
+        self.layout().each_member(&self.group, &mut |member, spans| match read(member, spans) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        });
+        failure.map_or(Ok(()), Err)
     }
 
     /// The same for what cannot fail.
@@ -134,14 +151,11 @@ impl Plan {
         });
     }
 
-    /// How many partitions each member has.
+    /// The number of partitions of each member.
     #[must_use]
     pub fn counts(&self) -> Vec<i64> {
-        if let Some(compact) = &self.compact {
-            return compact.counts(&self.group);
-        }
-        let count = |member| self.columns().spans_of(member).map(|span| i64::from(span.count)).sum();
-        (0..self.members().len()).map(count).collect()
+        let layout = self.compact.as_deref().unwrap_or_else(|| self.layout());
+        layout.counts(&self.group)
     }
 
     /// How many partitions all members have.

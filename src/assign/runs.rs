@@ -1,0 +1,70 @@
+//! Runs of consecutive positions by the rank of their owner: the share of each rank in topics that were solved as one.
+
+/// Runs of consecutive positions by the rank of their owner.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    /// First position and one past the last.
+    bounds: Vec<(u32, u32)>,
+    /// Per rank where its runs end.
+    ends: Vec<u32>,
+    /// Per rank how many positions it has.
+    pub(super) counts: Vec<u32>,
+}
+
+impl Runs {
+    /// The runs of equal owners, given the rank of the owner of each position.
+    pub(super) fn of(owners: &[u32], ranks: usize) -> Self {
+        let mut counts = vec![0; ranks];
+        let mut ends = vec![0; ranks + 1];
+        let mut before = u32::MAX;
+        for owner in owners {
+            counts[*owner as usize] += 1;
+            ends[*owner as usize + 1] += u32::from(*owner != before);
+            before = *owner;
+        }
+        for rank in 0..ranks {
+            ends[rank + 1] += ends[rank];
+        }
+        // What is now where a rank's runs begin moves on to where they end.
+        let mut bounds = vec![(0, 0); ends[ranks] as usize];
+        before = u32::MAX;
+        for (position, owner) in (0..).zip(owners) {
+            let end = &mut ends[*owner as usize];
+            if *owner == before {
+                bounds[*end as usize - 1].1 = position + 1;
+            } else {
+                bounds[*end as usize] = (position, position + 1);
+                *end += 1;
+            }
+            before = *owner;
+        }
+        ends.truncate(ranks);
+        Self { bounds, ends, counts }
+    }
+
+    /// The runs of a rank.
+    pub(super) fn of_rank(&self, rank: u32) -> &[(u32, u32)] {
+        let start = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.bounds[start as usize..self.ends[rank as usize] as usize]
+    }
+
+    /// One past the last rank that has something.
+    pub(super) fn limit(&self) -> u32 {
+        self.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last as u32 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_those_of_equal_owners_by_rank() {
+        let runs = Runs::of(&[1, 1, 0, 1, 3, 3], 5);
+
+        let of_ranks: Vec<_> = (0..5).map(|rank| runs.of_rank(rank)).collect();
+
+        assert_eq!(vec![&[(2, 3)][..], &[(0, 2), (3, 4)], &[], &[(4, 6)], &[]], of_ranks);
+        assert_eq!((vec![1, 3, 0, 2, 0], 4), (runs.counts.clone(), runs.limit()));
+    }
+}
