@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assignor.coordinator import Coordinator, Effects, ErrorCode, GroupState, HeartbeatRequest
-from assignor.coordinator.effects import Answer
+from assignor.coordinator.context import Answer
 from assignor.coordinator.responses import HeartbeatResponse
 from benches import coordinators
 from benches.coordinator_costs import OPERATIONS, SPENDING, costs

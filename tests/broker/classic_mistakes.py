@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.coordinator import ErrorCode, GroupState, committing, joining, membership, state
-from assignor.coordinator.group import ClassicGroup, GroupMember
-from assignor.coordinator.joining import Joining
-from assignor.coordinator.member_table import MemberTable
-from assignor.coordinator.rebalancing import Rebalancing
-from assignor.coordinator.state import Deed, GroupEvent, RequestKind
+from assignor.coordinator import ErrorCode, GroupState, committing, joining, membership, rebalancing, state
+from assignor.coordinator.group import ClassicGroup
+from assignor.coordinator.members import GroupMember, MemberTable
+from assignor.coordinator.state import Action, GroupEvent, RequestKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import pytest
+
+    from assignor.coordinator.causes import Fact
+    from assignor.coordinator.context import Context
 
     Patch = Callable[[pytest.MonkeyPatch], None]
 
 _ANSWERS: Any = state.ANSWERS
 
 
-def _answer(where: GroupState, what: RequestKind, answer: Deed | ErrorCode) -> Patch:
+def _answer(where: GroupState, what: RequestKind, answer: Action | ErrorCode) -> Patch:
     return lambda patch: patch.setitem(_ANSWERS[where], what, answer)
 
 
 def _members_as_they_came(patch: pytest.MonkeyPatch) -> None:
-    def as_they_came(table: MemberTable) -> Iterator[GroupMember]:
-        return iter(sorted(table.in_any_order(), key=lambda member: member.place))
+    def as_they_came(table: MemberTable) -> list[GroupMember]:
+        return sorted(table.values(), key=lambda member: member.insertion)
 
-    patch.setattr(MemberTable, "__iter__", as_they_came)
+    patch.setattr(MemberTable, "in_order", as_they_came)
 
 
 def _alphabetical_votes(patch: pytest.MonkeyPatch) -> None:
@@ -37,29 +38,29 @@ def _alphabetical_votes(patch: pytest.MonkeyPatch) -> None:
 
 
 def _pending_ids_do_not_count(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ClassicGroup, "all_joined", property(lambda group: len(group.members) == group.awaiting_join))
+    patch.setattr(ClassicGroup, "all_joined", property(lambda group: len(group.members) == group.waiting_joins))
 
 
 def _absent_static_members_go(patch: pytest.MonkeyPatch) -> None:
-    right = Rebalancing.complete_join
+    right = rebalancing.complete_join
 
-    def complete_join(self: Rebalancing, group: ClassicGroup) -> None:
-        for member in list(group.members):
+    def complete_join(context: Context, group: ClassicGroup) -> None:
+        for member in group.members.in_order():
             if member.join is None:
-                self.remove(group, member.member_id)
-        right(self, group)
+                rebalancing.remove_id(context, group, member.member_id)
+        right(context, group)
 
-    patch.setattr(Rebalancing, "complete_join", complete_join)
+    patch.setattr(rebalancing, "complete_join", complete_join)
 
 
 def _assignments_go_with_stable(patch: pytest.MonkeyPatch) -> None:
-    right = Rebalancing.prepare
+    right = rebalancing.prepare_rebalance
 
-    def prepare(self: Rebalancing, group: ClassicGroup, *why: Any) -> None:
-        self.reset_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
-        right(self, group, *why)
+    def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None:
+        rebalancing.reset_assignment(context, group, ErrorCode.REBALANCE_IN_PROGRESS)
+        right(context, group, fact)
 
-    patch.setattr(Rebalancing, "prepare", prepare)
+    patch.setattr(rebalancing, "prepare_rebalance", prepare_rebalance)
 
 
 def _no_generation_for_nobody(patch: pytest.MonkeyPatch) -> None:
@@ -74,14 +75,14 @@ def _no_generation_for_nobody(patch: pytest.MonkeyPatch) -> None:
 
 
 def _twice_the_session(patch: pytest.MonkeyPatch) -> None:
-    def restart_session(self: Rebalancing, member: GroupMember) -> None:
-        self._timers.set(member.timer, self._out.now + 2 * member.session_timeout_ms)
+    def restart_session(context: Context, member: GroupMember) -> None:
+        context.timers.set(member.timer, context.now + 2 * member.session_timeout_ms)
 
-    patch.setattr(Rebalancing, "restart_session", restart_session)
+    patch.setattr(rebalancing, "restart_session", restart_session)
 
 
 def _room_for_everybody(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Joining, "_has_room", lambda *_: True)
+    patch.setattr(joining, "_has_room", lambda *_: True)
 
 
 def _emptied_group_is_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -100,13 +101,13 @@ MISTAKES: dict[str, Patch] = {
         GroupState.COMPLETING_REBALANCE, RequestKind.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS
     ),
     "a commit is stored while the leader is awaited": _answer(
-        GroupState.COMPLETING_REBALANCE, RequestKind.COMMIT, Deed.STORE
+        GroupState.COMPLETING_REBALANCE, RequestKind.COMMIT, Action.STORE
     ),
     "a commit is refused while members join": _answer(
         GroupState.PREPARING_REBALANCE, RequestKind.COMMIT, ErrorCode.REBALANCE_IN_PROGRESS
     ),
     "the leader's join in Stable changes nothing": _answer(
-        GroupState.STABLE, RequestKind.JOIN, Deed.ANSWER_IF_UNCHANGED
+        GroupState.STABLE, RequestKind.JOIN, Action.ANSWER_IF_UNCHANGED
     ),
     "members are listed as they came": _members_as_they_came,
     "of protocols with as many votes the first by the alphabet is chosen": _alphabetical_votes,

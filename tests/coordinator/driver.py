@@ -24,7 +24,7 @@ from assignor.wire import encode_subscription
 
 if TYPE_CHECKING:
     from assignor.coordinator import Effects, Rebalance, RebalanceCause
-    from assignor.coordinator.effects import LogRecord
+    from assignor.coordinator.context import LogRecord
     from assignor.coordinator.responses import Response
 
 GROUP = "orders"

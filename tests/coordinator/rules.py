@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
-from assignor.coordinator import ErrorCode, GroupState, RebalanceCause, committing, group, joining, membership
-from assignor.coordinator.committing import Committing
-from assignor.coordinator.group import BrokenGroupError, ClassicGroup
-from assignor.coordinator.joining import Joining
-from assignor.coordinator.member_table import MemberTable
-from assignor.coordinator.membership import Membership
-from assignor.coordinator.rebalancing import Rebalancing
-from assignor.coordinator.replies import generation_joined, join_failed, sync_failed
-from assignor.coordinator.state import ANSWERS, Deed, RequestKind
+from assignor.coordinator import ErrorCode, GroupState, committing, group, joining, membership, rebalancing
+from assignor.coordinator import coordinator as coordinators
+from assignor.coordinator.causes import StaticMemberReturned
+from assignor.coordinator.group import ClassicGroup
+from assignor.coordinator.members import BrokenGroupError, MemberTable
+from assignor.coordinator.responses import join_error, join_response, sync_error
+from assignor.coordinator.state import ANSWERS, Action, RequestKind
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 
@@ -43,16 +42,25 @@ RULES: dict[str, Rule] = {}
 """By what they say."""
 
 
-def wrong(says: str, profile: str, owner: type, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Notes a rule: a method that does something else; it is given the right one first."""
+def wrong(
+    says: str, profile: str, owner: type | ModuleType, name: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Notes a rule: a method or function that does something else; it is given the right one first."""
 
     def note(instead: Callable[..., Any]) -> Callable[..., Any]:
         right = getattr(owner, name)
 
-        def method(self: Any, *arguments: Any) -> Any:
-            return instead(right, self, *arguments)
+        def replacement(*arguments: Any) -> Any:
+            return instead(right, *arguments)
 
-        RULES[says] = Rule(lambda patch: patch.setattr(owner, name, method), profile)
+        def change(patch: pytest.MonkeyPatch) -> None:
+            patch.setattr(owner, name, replacement)
+            for table in (coordinators.REQUEST_HANDLERS, coordinators.TIMER_HANDLERS):
+                handlers: Any = table
+                for kind in [kind for kind, handler in handlers.items() if handler is right]:
+                    patch.setitem(handlers, kind, replacement)
+
+        RULES[says] = Rule(change, profile)
         return instead
 
     return note
@@ -70,7 +78,7 @@ def wrong_property(
     return note
 
 
-def wrong_answer(says: str, profile: str, state: GroupState, kind: RequestKind, answer: Deed | ErrorCode) -> None:
+def wrong_answer(says: str, profile: str, state: GroupState, kind: RequestKind, answer: Action | ErrorCode) -> None:
     """Notes a rule: a state that answers otherwise."""
     row: Any = ANSWERS[state]
     RULES[says] = Rule(lambda patch: patch.setitem(row, kind, answer), profile)
@@ -81,11 +89,11 @@ def wrong_name(says: str, profile: str, module: object, name: str, value: object
     RULES[says] = Rule(lambda patch: patch.setattr(module, name, value), profile)
 
 
-def without(owner: Any, name: str, deed: Callable[[], Any]) -> Any:
-    """Does something while a method of an object does nothing."""
+def without(owner: Any, name: str, action: Callable[[], Any]) -> Any:
+    """Does something while a function of a module does nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, lambda *_: None)
-        return deed()
+        return action()
 
 
 # ---- tables
@@ -102,16 +110,16 @@ wrong_answer(
     "rebalance",
     STABLE,
     RequestKind.JOIN,
-    Deed.ANSWER_IF_UNCHANGED,
+    Action.ANSWER_IF_UNCHANGED,
 )
 wrong_answer(
     "a rejoin in CompletingRebalance with the same protocols rebalances",
     "rebalance",
     COMPLETING,
     RequestKind.JOIN,
-    Deed.PARK,
+    Action.WAIT,
 )
-wrong_answer("a commit in CompletingRebalance is accepted", "commit", COMPLETING, RequestKind.COMMIT, Deed.STORE)
+wrong_answer("a commit in CompletingRebalance is accepted", "commit", COMPLETING, RequestKind.COMMIT, Action.STORE)
 wrong_answer(
     "a commit in PreparingRebalance is refused",
     "commit",
@@ -134,155 +142,160 @@ wrong_name(
     "static replacement before version 9 shows the new leader",
     "static",
     joining,
-    "generation_joined",
-    lambda *arguments, leader=None, right=generation_joined, **named: right(*arguments, **named),  # noqa: ARG005 - the right one's signature
+    "join_response",
+    lambda *arguments, leader=None, right=join_response, **named: right(*arguments, **named),  # noqa: ARG005 - the right one's signature
 )
 wrong_name(
     "there is no SkipAssignment",
     "static",
     joining,
-    "generation_joined",
-    lambda *arguments, right=generation_joined, **named: right(*arguments, **{**named, "skip_assignment": False}),
+    "join_response",
+    lambda *arguments, right=join_response, **named: right(*arguments, **{**named, "skip_assignment": False}),
 )
 
 
 # ---- joins
 
 
-@wrong("static replacement in Stable always rebalances", "static", Joining, "_write_successor")
-def _(_right: Any, self: Any, group: Any, *_: Any) -> None:
-    self._rebalancing.prepare(group, RebalanceCause.STATIC_MEMBER_RETURNED, "")
+@wrong("static replacement in Stable always rebalances", "static", joining, "_write_successor")
+def _(_right: Any, context: Any, group: Any, *_: Any) -> None:
+    rebalancing.prepare_rebalance(context, group, StaticMemberReturned("", "", False, None))
 
 
-@wrong("a replaced join that waits is not answered", "static", Joining, "_replace")
-def _(right: Any, self: Any, group: Any, old: Any, *others: Any) -> None:
+@wrong("a replaced join that waits is not answered", "static", joining, "_replace")
+def _(right: Any, context: Any, group: Any, old: Any, *others: Any) -> None:
     group.await_join(old, None)
-    right(self, group, old, *others)
+    right(context, group, old, *others)
 
 
-@wrong("a replaced static member still counts as new", "special-static", Joining, "_succeed")
-def _(right: Any, self: Any, group: Any, old: Any, member_id: str) -> Any:
-    new = right(self, group, old, member_id)
+@wrong("a replaced static member still counts as new", "special-static", joining, "_put_successor")
+def _(right: Any, context: Any, group: Any, old: Any, member_id: str) -> Any:
+    new = right(context, group, old, member_id)
     new.is_new = old.is_new
     return new
 
 
-@wrong("a second join that waits answers the first", "special-parked_twice", Joining, "_take_over")
-def _(right: Any, self: Any, group: Any, member: Any, request: Any, asked: Any) -> None:
-    if member.join is not None:
-        self._out.answer(member.join, join_failed(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
-    right(self, group, member, request, asked)
+@wrong("a second join that waits answers the first", "special-parked_twice", joining, "_rejoin")
+def _(right: Any, context: Any, group: Any, request: Any, pending: Any, *answer: Any) -> None:
+    member = group.members.get(request.member_id)
+    if member is not None and member.join is not None:
+        context.answer(member.join, join_error(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
+    right(context, group, request, pending, *answer)
 
 
-@wrong("a refused first join does not create the group", "special-no_group", Joining, "_write_new")
-def _(right: Any, self: Any, group: Any, asked: Any) -> None:
-    right(self, group, asked)
-    if not len(group.members) and not group.pending_joins:
-        self._groups.discard(group)
+@wrong("a refused first join does not create the group", "special-no_group", joining, "_write_new_group")
+def _(right: Any, context: Any, group: Any, pending: Any) -> None:
+    right(context, group, pending)
+    if not group.members and not group.pending_joins:
+        context.discard_group(group)
 
 
-@wrong("a pending id that is used with an instance id is forgotten", "pending", Joining, "_join_known")
-def _(right: Any, self: Any, group: Any, request: Any, asked: Any) -> None:
+@wrong("a pending id that is used with an instance id is forgotten", "pending", joining, "_join_group")
+def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> None:
     try:
-        right(self, group, request, asked)
+        right(context, group, request, pending)
     except BrokenGroupError:
-        self._rebalancing.remove(group, request.member_id)
+        if request.member_id:
+            rebalancing.remove_id(context, group, request.member_id)
         raise
 
 
-@wrong("in a full group members are accepted while it prepares", "special-full", Joining, "_has_room")
-def _(right: Any, self: Any, group: Any, member_id: str) -> bool:
-    return member_id in group.members or bool(right(self, group, member_id))
+@wrong("in a full group members are accepted while it prepares", "special-full", joining, "_has_room")
+def _(right: Any, context: Any, group: Any, member_id: str) -> bool:
+    return member_id in group.members or bool(right(context, group, member_id))
 
 
-@wrong("pending ids count towards the size of the group", "crowd", Joining, "_has_room")
-def _(right: Any, self: Any, group: Any, member_id: str) -> bool:
+@wrong("pending ids count towards the size of the group", "crowd", joining, "_has_room")
+def _(right: Any, context: Any, group: Any, member_id: str) -> bool:
     size = len(group.members) + len(group.pending_joins)
     known = member_id in group.members or member_id in group.pending_joins
-    return bool(right(self, group, member_id)) and (known or size < self._config.group_max_size)
+    return bool(right(context, group, member_id)) and (known or size < context.config.group_max_size)
 
 
-@wrong("a full group keeps a member that it refuses", "special-full", Joining, "join")
-def _(right: Any, self: Any, request: Any, asked: Any) -> None:
-    group = self._groups.get(request.group_id)
-    if group is None or self._has_room(group, request.member_id):
-        right(self, request, asked)
+@wrong("a full group keeps a member that it refuses", "special-full", joining, "join")
+def _(right: Any, context: Any, request: Any, pending: Any) -> None:
+    group = context.groups.get(request.group_id)
+    if group is None or joining._has_room(context, group, request.member_id):
+        right(context, request, pending)
     else:
-        without(self._rebalancing, "remove", lambda: right(self, request, asked))
+        without(rebalancing, "remove_id", lambda: right(context, request, pending))
 
 
-@wrong("protocols are checked before the size of the group", "crowd", Joining, "join")
-def _(right: Any, self: Any, request: Any, asked: Any) -> None:
-    group = self._groups.get(request.group_id)
+@wrong("protocols are checked before the size of the group", "crowd", joining, "join")
+def _(right: Any, context: Any, request: Any, pending: Any) -> None:
+    group = context.groups.get(request.group_id)
     if group is None or group.supports(request.protocol_type, request.protocols):
-        right(self, request, asked)
+        right(context, request, pending)
     else:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(self, "_has_room", lambda *_: True)
-            right(self, request, asked)
+            patch.setattr(joining, "_has_room", lambda *_: True)
+            right(context, request, pending)
 
 
 # ---- what members ask
 
 
-@wrong("the first of two assignments for a member counts", "special-twice_assigned", Membership, "sync")
-def _(right: Any, self: Any, request: Any, asked: Any) -> None:
-    right(self, dataclasses.replace(request, assignments=request.assignments[::-1]), asked)
+@wrong("the first of two assignments for a member counts", "special-twice_assigned", membership, "sync")
+def _(right: Any, context: Any, request: Any, pending: Any) -> None:
+    right(context, dataclasses.replace(request, assignments=request.assignments[::-1]), pending)
 
 
-@wrong("a batch that leaves rebalances per member", "special-batch_mixed", Membership, "leave")
-def _(right: Any, self: Any, request: Any, asked: Any) -> None:
-    leave, go_on = self._leave, self._after_leaving
+@wrong("a batch that leaves rebalances per member", "special-batch_mixed", membership, "leave")
+def _(right: Any, context: Any, request: Any, pending: Any) -> None:
+    remove, go_on_without = membership._remove, membership._go_on_without
 
-    def leave_alone(group: Any, leaving: Any) -> Any:
-        error = leave(group, leaving)
+    def leave_alone(context: Any, group: Any, leaving: Any) -> Any:
+        error = remove(context, group, leaving)
         if error is ErrorCode.NONE:
-            go_on(group, [leaving])
+            go_on_without(context, group, [leaving])
         return error
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(self, "_leave", leave_alone)
-        patch.setattr(self, "_after_leaving", lambda *_: None)
-        right(self, request, asked)
+        patch.setattr(membership, "_remove", leave_alone)
+        patch.setattr(membership, "_go_on_without", lambda *_: None)
+        right(context, request, pending)
 
 
-@wrong("who leaves by an instance id needs the member id", "batch", Membership, "_leave")
-def _(right: Any, self: Any, group: Any, leaving: Any) -> Any:
-    return right(self, group, leaving) if leaving.member_id else ErrorCode.UNKNOWN_MEMBER_ID
+@wrong("who leaves by an instance id needs the member id", "batch", membership, "_remove")
+def _(right: Any, context: Any, group: Any, leaving: Any) -> Any:
+    return right(context, group, leaving) if leaving.member_id else ErrorCode.UNKNOWN_MEMBER_ID
 
 
-@wrong("a pending id that leaves with an instance id is checked", "hostile", Membership, "_leave")
-def _(right: Any, self: Any, group: Any, leaving: Any) -> Any:
+@wrong("a pending id that leaves with an instance id is checked", "hostile", membership, "_remove")
+def _(right: Any, context: Any, group: Any, leaving: Any) -> Any:
     checked = leaving.member_id in group.pending_joins and leaving.group_instance_id is not None
-    return ErrorCode.UNKNOWN_MEMBER_ID if checked else right(self, group, leaving)
+    return ErrorCode.UNKNOWN_MEMBER_ID if checked else right(context, group, leaving)
 
 
-@wrong("a sync that waits is answered when its member leaves", "special-sync_parked", Rebalancing, "dismiss")
-def _(right: Any, self: Any, group: Any, member: Any) -> None:
+@wrong("a sync that waits is answered when its member leaves", "special-sync_parked", rebalancing, "remove_member")
+def _(right: Any, context: Any, group: Any, member: Any) -> None:
     if member.sync is not None:
-        self._out.answer(member.sync, sync_failed(ErrorCode.UNKNOWN_MEMBER_ID))
-    right(self, group, member)
+        context.answer(member.sync, sync_error(ErrorCode.UNKNOWN_MEMBER_ID))
+    right(context, group, member)
 
 
 @wrong(
-    "a commit with a generation to a missing group is UNKNOWN_MEMBER_ID", "special-no_group", Committing, "_may_commit"
+    "a commit with a generation to a missing group is UNKNOWN_MEMBER_ID",
+    "special-no_group",
+    committing,
+    "_check_commit",
 )
-def _(right: Any, self: Any, request: Any) -> Any:
-    missing = request.group_id not in self._groups and request.generation_id >= 0
-    return ErrorCode.UNKNOWN_MEMBER_ID if missing else right(self, request)
+def _(right: Any, context: Any, request: Any) -> Any:
+    missing = request.group_id not in context.groups and request.generation_id >= 0
+    return ErrorCode.UNKNOWN_MEMBER_ID if missing else right(context, request)
 
 
 # ---- groups
 
 
-@wrong("the members are in the order in which they joined", "basic", MemberTable, "__iter__")
+@wrong("the members are in the order in which they joined", "basic", MemberTable, "in_order")
 def _(_right: Any, self: Any) -> Any:
-    return iter(self.in_any_order())
+    return list(self.values())
 
 
 @wrong("the oldest member becomes the leader", "churn", MemberTable, "first")
 def _(_right: Any, self: Any) -> Any:
-    return next(iter(self.in_any_order()), None)
+    return next(iter(self.values()), None)
 
 
 @wrong("the table of members never grows", "special-many_members", MemberTable, "put")
@@ -326,25 +339,25 @@ def _(right: Any, self: Any, old: Any, new: Any) -> None:
         self.pending_syncs.add(new.member_id)
 
 
-@wrong("assignments are cleared when a group is Stable no more", "basic", Rebalancing, "prepare")
-def _(right: Any, self: Any, group: Any, *others: Any) -> None:
+@wrong("assignments are cleared when a group is Stable no more", "basic", rebalancing, "prepare_rebalance")
+def _(right: Any, context: Any, group: Any, fact: Any) -> None:
     if group.state is STABLE:
-        for member in group.members:
+        for member in group.members.values():
             member.assignment = b""
-    right(self, group, *others)
+    right(context, group, fact)
 
 
-@wrong("absent static members go when the join phase ends", "static", Rebalancing, "complete_join")
-def _(right: Any, self: Any, group: Any) -> None:
-    for member in list(group.members):
+@wrong("absent static members go when the join phase ends", "static", rebalancing, "complete_join")
+def _(right: Any, context: Any, group: Any) -> None:
+    for member in group.members.in_order():
         if member.join is None:
-            self.remove(group, member.member_id)
-    right(self, group)
+            rebalancing.remove_id(context, group, member.member_id)
+    right(context, group)
 
 
 @wrong_property("pending ids do not hold up the join phase", "pending", ClassicGroup, "all_joined")
 def _(group: Any) -> bool:
-    return bool(len(group.members) == group.awaiting_join)
+    return bool(len(group.members) == group.waiting_joins)
 
 
 @wrong_property("a newcomer to an initial rebalance ends it at once", "special-delayed", ClassicGroup, "is_initial")

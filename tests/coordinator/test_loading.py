@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assignor.coordinator import CoordinatorConfig, ErrorCode, RebalanceCause
-from assignor.coordinator.effects import LogRecord
+from assignor.coordinator.context import LogRecord
 from assignor.offsets import Record, encode_record
 from tests.coordinator.driver import GROUP, RANGE, GroupDriver
 

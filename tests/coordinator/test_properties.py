@@ -25,12 +25,12 @@ CONFIGS = st.sampled_from(
 
 def wrong(driver: GroupDriver) -> list[str]:
     """What does not hold together in the group, if it is there."""
-    group = driver.coordinator._groups.get(GROUP)
+    group = driver.coordinator._context.groups.get(GROUP)
     if group is None:
         return []
-    members = {member.member_id: member for member in group.members}
+    members = group.members
     facts = {
-        "joins that wait are counted": group.awaiting_join == sum(m.join is not None for m in members.values()),
+        "joins that wait are counted": group.waiting_joins == sum(m.join is not None for m in members.values()),
         "the leader is a member": group.leader is None if not members else group.leader in members,
         "instance ids lead to members": all(
             members[member_id].group_instance_id == instance_id
@@ -46,7 +46,7 @@ def wrong(driver: GroupDriver) -> list[str]:
         or bool(members),
         "syncs wait for the leader alone": group.state is GroupState.COMPLETING_REBALANCE
         or all(m.sync is None for m in members.values()),
-        "joins wait for a rebalance alone": group.state is GroupState.PREPARING_REBALANCE or group.awaiting_join == 0,
+        "joins wait for a rebalance alone": group.state is GroupState.PREPARING_REBALANCE or group.waiting_joins == 0,
         "who waits for nothing has a session": all(
             m.timer.deadline is not None for m in members.values() if m.join is None and m.sync is None
         ),

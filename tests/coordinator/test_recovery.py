@@ -22,7 +22,7 @@ from assignor.coordinator import (
     SyncGroupResponse,
 )
 from assignor.coordinator import coordinator as coordinator_module
-from assignor.coordinator.loading import read_groups
+from assignor.coordinator.records import read_groups
 from tests.coordinator.recovery import (
     GROUP_METADATA,
     OFFSET_COMMIT,
@@ -347,7 +347,7 @@ def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
 
     def change(group: ClassicGroup) -> None:
         for name, value in fields.items():
-            setattr(next(iter(group.members)), name, value)
+            setattr(group.members.in_order()[0], name, value)
 
     return change
 
@@ -361,7 +361,7 @@ def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
         pytest.param(forget(state=GroupState.COMPLETING_REBALANCE), id="the state"),
         pytest.param(forget(offsets={}), id="the offsets"),
         pytest.param(lambda group: group.static_members.clear(), id="the static members"),
-        pytest.param(lambda group: group.remove(next(iter(group.members)).member_id), id="a member"),
+        pytest.param(lambda group: group.remove(group.members.in_order()[0].member_id), id="a member"),
         pytest.param(forget_of_member(assignment=b""), id="an assignment"),
         pytest.param(forget_of_member(client_host=""), id="a client"),
         pytest.param(forget_of_member(protocols=(("range", b""),)), id="a subscription"),

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from assignor.coordinator import ErrorCode, GroupState
-from assignor.coordinator.state import ANSWERS, TRANSITIONS, Deed, GroupEvent, RequestKind, next_state
+from assignor.coordinator.state import ANSWERS, TRANSITIONS, Action, GroupEvent, RequestKind, next_state
 from assignor.errors import IllegalStateError
 
 KAFKAS_PREDECESSORS = {
@@ -58,4 +58,4 @@ def test_a_dead_group_has_no_coordinator() -> None:
 
 
 def test_what_is_done_with_a_request_is_done_in_some_state() -> None:
-    assert set(Deed) == {answer for row in ANSWERS.values() for answer in row.values() if isinstance(answer, Deed)}
+    assert set(Action) == {answer for row in ANSWERS.values() for answer in row.values() if isinstance(answer, Action)}

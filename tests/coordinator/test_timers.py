@@ -7,10 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.coordinator.group import GroupMember
-from assignor.coordinator.largest import Largest
-from assignor.coordinator.member_table import MemberTable
-from assignor.coordinator.timers import Timer, Timers
+from assignor.coordinator.members import GroupMember, Largest, MemberTable
+from assignor.coordinator.timers import Timer, TimerKind, Timers
 from assignor.ordering import string_hash, text_order
 from tests.member.simulation.hash_tables import HashTable
 
@@ -24,13 +22,9 @@ STEPS = st.lists(
 )
 
 
-def ignore(timer: Timer) -> None:
-    """What these timers call; the tests take them out themselves."""
-
-
 @given(STEPS)
 def test_timers_fire_by_time_and_then_as_they_were_set(steps: list[tuple[str, int, int]]) -> None:
-    timers, all_timers = Timers(), [Timer(ignore, "g", str(number)) for number in range(8)]
+    timers, all_timers = Timers(), [Timer(TimerKind.SESSION, "g", str(number)) for number in range(8)]
     expected: dict[int, tuple[int, int]] = {}
     for order, (verb, number, time) in enumerate(steps):
         if verb == "set":
@@ -49,7 +43,7 @@ def test_timers_fire_by_time_and_then_as_they_were_set(steps: list[tuple[str, in
 
 
 def test_a_timer_that_is_moved_again_and_again_takes_one_place() -> None:
-    timers, timer = Timers(), Timer(ignore, "g")
+    timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "g")
     for time in range(10_000):
         timers.set(timer, time)
 
@@ -60,7 +54,7 @@ def test_a_timer_that_is_moved_again_and_again_takes_one_place() -> None:
 def test_cancelled_timers_make_up_half_of_what_is_kept_at_most() -> None:
     timers = Timers()
     for number in range(10_000):
-        timer = Timer(ignore, "g")
+        timer = Timer(TimerKind.JOIN_PHASE, "g")
         timers.set(timer, number)
         if number % 100:
             timers.cancel(timer)
@@ -69,7 +63,7 @@ def test_cancelled_timers_make_up_half_of_what_is_kept_at_most() -> None:
 
 
 def test_timers_that_are_moved_earlier_leave_no_more_behind() -> None:
-    timers, timer = Timers(), Timer(ignore, "g")
+    timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "g")
     for time in range(10_000, 0, -1):
         timers.set(timer, time)
 
@@ -112,7 +106,7 @@ def member(member_id: str) -> GroupMember:
         "session_timeout_ms": 1,
         "rebalance_timeout_ms": 1,
     }
-    return GroupMember(member_id, Timer(ignore, "g", member_id), **fields)
+    return GroupMember(member_id, Timer(TimerKind.SESSION, "g", member_id), **fields)
 
 
 @given(st.lists(st.sampled_from([f"c-{number}" for number in range(40)] + ["Aa", "BB", "AaBB", "BBAa"]), max_size=120))
@@ -121,13 +115,13 @@ def test_the_table_lists_members_as_a_hash_map_and_knows_the_first(names: list[s
     for name in names:
         if name in table:
             model.remove(name)
-            assert (taken := table.remove(name)) is not None
+            assert (taken := table.pop(name)) is not None
             assert name == taken.member_id
         else:
             model.add(name)
             table.put(member(name))
         expected, first = list(model), table.first()
-        assert expected == [each.member_id for each in table]
+        assert expected == [each.member_id for each in table.in_order()]
         assert (expected[0] if expected else None) == (None if first is None else first.member_id)
 
 
@@ -137,4 +131,4 @@ def test_a_table_with_many_members_lists_them_as_a_hash_map() -> None:
     for name in names:
         table.put(member(name))
 
-    assert text_order(names) == [each.member_id for each in table]
+    assert text_order(names) == [each.member_id for each in table.in_order()]

@@ -1,14 +1,14 @@
 """The broker side of the classic group protocol: its states, and a sans-io coordinator of many groups.
 
-`state.py` has the five states in two tables, `requests.py` and `responses.py` what members ask and are answered,
-`effects.py` what a call leads to, `cause.py` why groups rebalance, `coordinator.py` the coordinator itself.
+A request goes from `coordinator.py` (calls and time) to its handler in `joining.py`, `membership.py` or
+`committing.py`, which asks the tables of `state.py`, changes the group (`group.py`, `members.py`), and may start or end
+a phase of a rebalance in `rebalancing.py`. `causes.py` says why groups rebalance; `context.py` holds what all handlers
+share, and collects the effects.
 """
 
-from assignor.coordinator.cause import Rebalance, RebalanceCause
-from assignor.coordinator.config import CoordinatorConfig
+from assignor.coordinator.causes import Rebalance, RebalanceCause
+from assignor.coordinator.context import Answer, CoordinatorConfig, Effects, LogRecord, Write
 from assignor.coordinator.coordinator import Coordinator
-from assignor.coordinator.effects import Answer, Effects, LogRecord, Write
-from assignor.coordinator.error_codes import ErrorCode
 from assignor.coordinator.requests import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -31,7 +31,7 @@ from assignor.coordinator.responses import (
     PartitionResponse,
     SyncGroupResponse,
 )
-from assignor.coordinator.state import GroupState
+from assignor.coordinator.state import ErrorCode, GroupState
 
 __all__ = [
     "Answer",

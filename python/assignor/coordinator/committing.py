@@ -1,239 +1,267 @@
-"""OffsetCommit, DeleteGroups, and how offsets and groups come to their end.
+"""OffsetCommit and DeleteGroups, and the expiry of offsets and groups.
 
-Source: OffsetMetadataManager, GroupCoordinatorShard.cleanupGroupMetadata and deleteGroups, kafka-group-coordinator
-4.3.1; KafkaApis for topics that are not known.
+Source: OffsetMetadataManager, OffsetExpirationConditionImpl, ClassicGroup.offsetExpirationCondition,
+GroupCoordinatorShard.cleanupGroupMetadata and deleteGroups, kafka-group-coordinator 4.3.1; KafkaApis, Kafka 4.3.1.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from assignor.coordinator.error_codes import ErrorCode
+from assignor.coordinator import rebalancing
+from assignor.coordinator.group import StoredOffset, to_signed
+from assignor.coordinator.members import CONSUMER
 from assignor.coordinator.records import group_tombstone, offset_record, offset_tombstone
 from assignor.coordinator.responses import DeleteGroupResponse, OffsetCommitResponse, PartitionResponse
-from assignor.coordinator.state import ANSWERS, GroupState, RequestKind
-from assignor.coordinator.stored_offsets import StoredOffset, expired_offsets
-from assignor.coordinator.timers import Timer
-from assignor.coordinator.wrapping import wrapped
+from assignor.coordinator.state import ANSWERS, ErrorCode, GroupState, RequestKind
 from assignor.model import TopicPartition
 
 if TYPE_CHECKING:
-    from assignor.coordinator.config import CoordinatorConfig
-    from assignor.coordinator.group import ClassicGroup
-    from assignor.coordinator.groups import Groups
-    from assignor.coordinator.leading import Leading
-    from assignor.coordinator.outbox import Asked, Outbox
-    from assignor.coordinator.rebalancing import Rebalancing
-    from assignor.coordinator.requests import OffsetCommitRequest, OffsetToCommit
-    from assignor.coordinator.timers import Timers
+    from collections.abc import Iterator
 
-__all__ = ["Committing"]
+    from assignor.coordinator.context import Context
+    from assignor.coordinator.group import ClassicGroup
+    from assignor.coordinator.requests import OffsetCommitRequest, OffsetToCommit, PendingRequest
+    from assignor.coordinator.timers import Timer
+
+__all__ = ["commit", "delete", "delete_expired", "schedule_retention_check"]
 
 WITH_GROUP_ID_NOT_FOUND = 9
-"""From this version on a commit to a group that is not there is told so."""
+"""First version in which a commit to a missing group is answered with GROUP_ID_NOT_FOUND."""
+
+# OffsetCommit
 
 
-class Committing:
-    """What becomes of offsets."""
+def commit(context: Context, request: OffsetCommitRequest, pending: PendingRequest) -> None:
+    """Handle an OffsetCommit request."""
+    results = {
+        index: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for index, entry in enumerate(request.offsets)
+        if not context.topics.may_exist(entry.topic, entry.partition)
+    }
+    group = _check_commit(context, request) if len(results) < len(request.offsets) else None
+    max_size = context.config.offset_metadata_max_size
+    stored: list[tuple[TopicPartition, StoredOffset]] = []
+    for index, entry in enumerate(request.offsets):
+        if index in results:
+            continue
+        if isinstance(group, ErrorCode):
+            results[index] = group
+        elif len((entry.metadata or "").encode("utf-16-le")) // 2 > max_size:
+            results[index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+        else:
+            results[index] = ErrorCode.NONE
+            stored.append((TopicPartition(entry.topic, entry.partition), _stored(context, request, entry)))
+    if isinstance(group, ErrorCode) or group is None or not stored:
+        context.answer(pending, _commit_response(request, results))
+        return
+    _write_offsets(context, group, stored, request, results, pending)
 
-    def __init__(
-        self,
-        config: CoordinatorConfig,
-        groups: Groups,
-        timers: Timers,
-        outbox: Outbox,
-        rebalancing: Rebalancing,
-        leading: Leading,
-    ) -> None:
-        self._config = config
-        self._groups = groups
-        self._timers = timers
-        self._out = outbox
-        self._rebalancing = rebalancing
-        self._leading = leading
-        self._check_timer = Timer(self._delete_expired, "")
-        # Commits of each group that are being written.
-        self._in_flight: Counter[str] = Counter()
-        # The latest write of each partition that is done, while other writes are not.
-        self._latest: dict[tuple[str, TopicPartition], int] = {}
 
-    def look_for_expired(self, *, wanted: bool) -> None:
-        """Look for what has expired at each interval from now on, or no more."""
-        if not wanted:
-            self._timers.cancel(self._check_timer)
-        elif self._check_timer.deadline is None:
-            self._timers.set(self._check_timer, self._out.now + self._config.offsets_retention_check_interval_ms)
+def _check_commit(context: Context, request: OffsetCommitRequest) -> ClassicGroup | ErrorCode:
+    """Return the group, or the error of the commit.
 
-    def commit(self, request: OffsetCommitRequest, asked: Asked) -> None:
-        """Handle a commit."""
-        results = {
-            index: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            for index, entry in enumerate(request.offsets)
-            if not self._leading.may_exist(entry.topic, entry.partition)
-        }
-        group = self._may_commit(request) if len(results) < len(request.offsets) else None
-        too_long = self._config.offset_metadata_max_size
-        stored: list[tuple[TopicPartition, StoredOffset]] = []
-        for index, entry in enumerate(request.offsets):
-            if index in results:
-                continue
-            if isinstance(group, ErrorCode):
-                results[index] = group
-            elif len((entry.metadata or "").encode("utf-16-le")) // 2 > too_long:
-                results[index] = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            else:
-                results[index] = ErrorCode.NONE
-                stored.append((TopicPartition(entry.topic, entry.partition), self._stored(request, entry)))
-        if isinstance(group, ErrorCode) or group is None or not stored:
-            self._out.answer(asked, _committed(request, results))
-            return
-        self._store(group, stored, request, results, asked)
-
-    def _store(
-        self,
-        group: ClassicGroup,
-        stored: list[tuple[TopicPartition, StoredOffset]],
-        request: OffsetCommitRequest,
-        results: dict[int, ErrorCode],
-        asked: Asked,
-    ) -> None:
-        number = self._next_write()
-        self._in_flight[group.group_id] += 1
-
-        def done(error: ErrorCode | None) -> None:
-            self._in_flight[group.group_id] -= 1
-            if not self._in_flight[group.group_id]:
-                del self._in_flight[group.group_id]
-            if error is None:
-                # A group that ended while this was being written lives again by it.
-                kept = self._groups.get(group.group_id) or self._groups.create(group.group_id)
-                for partition, offset in stored:
-                    if self._is_latest(group.group_id, partition, number):
-                        kept.offsets[partition] = offset
-                self._out.answer(asked, _committed(request, results))
-            else:
-                for index, code in results.items():
-                    results[index] = code if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error
-                self._out.answer(asked, _committed(request, results))
-
-        records = [offset_record(group.group_id, partition, offset) for partition, offset in stored]
-        self._out.write(group.group_id, records, done)
-
-    def _next_write(self) -> int:
-        """The number that the next write will have."""
-        if self._out.is_settled:
-            self._latest.clear()
-        return self._out.last_write + 1
-
-    def _is_latest(self, group_id: str, partition: TopicPartition, number: int) -> bool:
-        """Whether no later write about a partition is done; what the log says last counts, whatever is told first."""
-        latest = max(self._latest.get((group_id, partition), 0), number)
-        if not self._out.is_settled:
-            self._latest[group_id, partition] = latest
-        return latest == number
-
-    def _may_commit(self, request: OffsetCommitRequest) -> ClassicGroup | ErrorCode:
-        """The group, or why not. A consumer that is no member may commit to a group that is empty, or not there yet."""
-        group = self._groups.get(request.group_id)
-        if group is None:
-            if request.generation_id >= 0:
-                new = request.version >= WITH_GROUP_ID_NOT_FOUND
-                return ErrorCode.GROUP_ID_NOT_FOUND if new else ErrorCode.ILLEGAL_GENERATION
-            group = self._groups.create(request.group_id)
-        answer = ANSWERS[group.state][RequestKind.COMMIT]
-        if group.state is GroupState.DEAD and isinstance(answer, ErrorCode):
-            return answer
-        if request.generation_id < 0 and group.state is GroupState.EMPTY:
-            return group
-        if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        member = group.find(request.member_id, request.group_instance_id)
-        if isinstance(member, ErrorCode):
-            return member
-        if request.generation_id != group.generation:
-            return ErrorCode.ILLEGAL_GENERATION
-        member.connected = True
-        if isinstance(answer, ErrorCode):
-            return answer
-        self._rebalancing.restart_session(member)
+    A consumer that is not a member may commit to a group that is Empty, or that is created by it.
+    """
+    group = context.groups.get(request.group_id)
+    if group is None:
+        if request.generation_id >= 0:
+            is_new = request.version >= WITH_GROUP_ID_NOT_FOUND
+            return ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION
+        group = context.create_group(request.group_id)
+    answer = ANSWERS[group.state][RequestKind.COMMIT]
+    if group.state is GroupState.DEAD and isinstance(answer, ErrorCode):
+        return answer
+    if request.generation_id < 0 and group.state is GroupState.EMPTY:
         return group
-
-    def _stored(self, request: OffsetCommitRequest, entry: OffsetToCommit) -> StoredOffset:
-        retention = request.retention_time_ms
-        expires_at = None if retention == -1 else wrapped(self._out.now + retention, bits=64)
-        return StoredOffset(
-            entry.offset, entry.metadata or "", entry.leader_epoch, self._out.now, expires_at, entry.topic_id
-        )
-
-    # The end
-
-    def delete(self, group_id: str, asked: Asked) -> None:
-        """Handle the deletion of a group."""
-        group = self._groups.get(group_id)
-        state = GroupState.DEAD if group is None else group.state
-        answer = ANSWERS[state][RequestKind.DELETE]
-        if group is None or isinstance(answer, ErrorCode):
-            error = answer if isinstance(answer, ErrorCode) else ErrorCode.GROUP_ID_NOT_FOUND
-            self._out.answer(asked, DeleteGroupResponse(error))
-            return
-        self._end(group, list(group.offsets), asked)
-
-    def _delete_expired(self, _: Timer) -> None:
-        """Delete offsets that are too old, and groups that are empty and have none left."""
-        for group in list(self._groups.values()):
-            if group.state is GroupState.DEAD or self._in_flight[group.group_id]:
-                continue  # what is being written may be newer than what has expired
-            expired = list(expired_offsets(group, self._out.now, self._config.offsets_retention_ms))
-            if group.state is GroupState.EMPTY and len(expired) == len(group.offsets):
-                self._end(group, expired, None)
-            elif expired:
-                self._forget(group, expired)
-        self.look_for_expired(wanted=bool(self._groups))
-
-    def _end(self, group: ClassicGroup, partitions: list[TopicPartition], asked: Asked | None) -> None:
-        """Write that a group is no more, with the offsets of these partitions."""
-        generation = group.generation
-        number = self._next_write()
-
-        def done(error: ErrorCode | None) -> None:
-            if error is None:
-                self._drop(group.group_id, partitions, number)
-                is_there = self._groups.get(group.group_id) is group
-                if is_there and group.state is GroupState.EMPTY and group.generation == generation:
-                    self._groups.discard(group)
-                    if group.offsets:
-                        # They were being written when the end was; all else of the group is gone from the log.
-                        self._groups.create(group.group_id).offsets = group.offsets
-            if asked is not None:
-                self._out.answer(asked, DeleteGroupResponse(ErrorCode.NONE if error is None else error))
-
-        records = [offset_tombstone(group.group_id, partition) for partition in partitions]
-        self._out.write(group.group_id, [*records, group_tombstone(group.group_id)], done)
-
-    def _forget(self, group: ClassicGroup, expired: list[TopicPartition]) -> None:
-        """Write that offsets are no more."""
-        number = self._next_write()
-
-        def done(error: ErrorCode | None) -> None:
-            if error is None:
-                self._drop(group.group_id, expired, number)
-
-        self._out.write(group.group_id, [offset_tombstone(group.group_id, partition) for partition in expired], done)
-
-    def _drop(self, group_id: str, partitions: list[TopicPartition], number: int) -> None:
-        """Forget offsets, but for those that were committed later."""
-        group = self._groups.get(group_id)
-        for partition in partitions:
-            if self._is_latest(group_id, partition, number) and group is not None:
-                group.offsets.pop(partition, None)
+    if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    member = group.find(request.member_id, request.group_instance_id)
+    if isinstance(member, ErrorCode):
+        return member
+    if request.generation_id != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    member.is_connected = True
+    if isinstance(answer, ErrorCode):
+        return answer
+    rebalancing.restart_session(context, member)
+    return group
 
 
-def _committed(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
-    """The answer, in the order of the results, and where partitions are refused by topic, as a broker merges it."""
+def _stored(context: Context, request: OffsetCommitRequest, entry: OffsetToCommit) -> StoredOffset:
+    retention = request.retention_time_ms
+    expires_at = None if retention == -1 else to_signed(context.now + retention, bits=64)
+    return StoredOffset(entry.offset, entry.metadata or "", entry.leader_epoch, context.now, expires_at, entry.topic_id)
+
+
+def _write_offsets(
+    context: Context,
+    group: ClassicGroup,
+    stored: list[tuple[TopicPartition, StoredOffset]],
+    request: OffsetCommitRequest,
+    results: dict[int, ErrorCode],
+    pending: PendingRequest,
+) -> None:
+    """Write offsets, and store them in the group when they are written."""
+    group_id, commits = group.group_id, context.commits_in_flight
+    number = _next_write(context)
+    commits[group_id] += 1
+
+    def written(error: ErrorCode | None) -> None:
+        commits[group_id] -= 1
+        if not commits[group_id]:
+            del commits[group_id]
+        if error is None:
+            # The commit creates the group again if it was deleted meanwhile.
+            current = context.groups.get(group_id) or context.create_group(group_id)
+            for partition, offset in stored:
+                if _is_latest(context, group_id, partition, number):
+                    current.offsets[partition] = offset
+        else:
+            for index, code in results.items():
+                results[index] = code if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error
+        context.answer(pending, _commit_response(request, results))
+
+    records = [offset_record(group_id, partition, offset) for partition, offset in stored]
+    context.write(group_id, records, written)
+
+
+def _commit_response(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
+    """Return the answer in the order of the results; with unknown partitions by topic, as a broker merges it."""
     order = list(results)
     if ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in results.values():
         places = {name: place for place, name in enumerate(dict.fromkeys(request.offsets[i].topic for i in order))}
         order.sort(key=lambda index: places[request.offsets[index].topic])
     entries = ((request.offsets[index], results[index]) for index in order)
     return OffsetCommitResponse(tuple(PartitionResponse(each.topic, each.partition, code) for each, code in entries))
+
+
+# Writes of one partition may be confirmed in any order; the one that is last in the log counts.
+
+
+def _next_write(context: Context) -> int:
+    """Return the number of the next write."""
+    if context.is_settled:
+        context.latest_offset_writes.clear()
+    return context.last_write + 1
+
+
+def _is_latest(context: Context, group_id: str, partition: TopicPartition, number: int) -> bool:
+    """Return whether no later write of a partition's offset has completed."""
+    latest = max(context.latest_offset_writes.get((group_id, partition), 0), number)
+    if not context.is_settled:
+        context.latest_offset_writes[group_id, partition] = latest
+    return latest == number
+
+
+# Deletion and expiry
+
+
+def delete(context: Context, group_id: str, pending: PendingRequest) -> None:
+    """Handle the deletion of a group."""
+    group = context.groups.get(group_id)
+    state = GroupState.DEAD if group is None else group.state
+    answer = ANSWERS[state][RequestKind.DELETE]
+    if group is None or isinstance(answer, ErrorCode):
+        error = answer if isinstance(answer, ErrorCode) else ErrorCode.GROUP_ID_NOT_FOUND
+        context.answer(pending, DeleteGroupResponse(error))
+        return
+    _delete_group(context, group, list(group.offsets), pending)
+
+
+def schedule_retention_check(context: Context, *, is_needed: bool) -> None:
+    """Set the timer of the next search for expired offsets unless it is set, or cancel it if there are no groups."""
+    timer = context.retention_timer
+    if not is_needed:
+        context.timers.cancel(timer)
+    elif timer.deadline is None:
+        context.timers.set(timer, context.now + context.config.offsets_retention_check_interval_ms)
+
+
+def delete_expired(context: Context, _: Timer) -> None:
+    """Delete expired offsets, and groups that are Empty and have no other offsets."""
+    for group in list(context.groups.values()):
+        if group.state is GroupState.DEAD or context.commits_in_flight[group.group_id]:
+            continue  # a commit that is being written may replace an expired offset
+        expired = list(expired_offsets(group, context.now, context.config.offsets_retention_ms))
+        if group.state is GroupState.EMPTY and len(expired) == len(group.offsets):
+            _delete_group(context, group, expired, None)
+        elif expired:
+            _delete_offsets(context, group, expired)
+    schedule_retention_check(context, is_needed=bool(context.groups))
+
+
+def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterator[TopicPartition]:
+    """Return the partitions whose offsets have expired.
+
+    An offset without an expiry time of its own expires after the retention: since the group became Empty if it had
+    members, and since the commit if it never had. In a Stable group of consumers, offsets of topics without subscribers
+    expire too, by the time of the commit. In other states no offset expires.
+    """
+    if group.protocol_type is None:
+        base = None
+    elif group.state is GroupState.EMPTY:
+        base = group.state_since
+    elif group.protocol_type == CONSUMER and group.subscribed_topics is not None and group.state is GroupState.STABLE:
+        base = None
+    else:
+        return
+    for partition, stored in group.offsets.items():
+        if _is_subscribed(group, partition.topic):
+            continue
+        if stored.expires_at is not None:
+            is_expired = now >= stored.expires_at
+        else:
+            is_expired = now - (stored.committed_at if base is None else base) >= retention_ms
+        if is_expired:
+            yield partition
+
+
+def _is_subscribed(group: ClassicGroup, topic: str) -> bool:
+    """Return whether the group needs the topic; consumers with unreadable subscriptions may need any."""
+    if group.subscribed_topics is None:
+        return group.protocol_type == CONSUMER
+    return topic in group.subscribed_topics
+
+
+def _delete_group(
+    context: Context, group: ClassicGroup, partitions: list[TopicPartition], pending: PendingRequest | None
+) -> None:
+    """Write the tombstones of a group and of these offsets, and discard them when they are written."""
+    generation = group.generation
+    number = _next_write(context)
+
+    def written(error: ErrorCode | None) -> None:
+        if error is None:
+            _discard_offsets(context, group.group_id, partitions, number)
+            is_current = context.groups.get(group.group_id) is group
+            if is_current and group.state is GroupState.EMPTY and group.generation == generation:
+                context.discard_group(group)
+                if group.offsets:
+                    # They were committed after the tombstones were written, so the log has them without the group.
+                    context.create_group(group.group_id).offsets = group.offsets
+        if pending is not None:
+            context.answer(pending, DeleteGroupResponse(ErrorCode.NONE if error is None else error))
+
+    records = [offset_tombstone(group.group_id, partition) for partition in partitions]
+    context.write(group.group_id, [*records, group_tombstone(group.group_id)], written)
+
+
+def _delete_offsets(context: Context, group: ClassicGroup, expired: list[TopicPartition]) -> None:
+    """Write the tombstones of offsets, and discard the offsets when they are written."""
+    number = _next_write(context)
+
+    def written(error: ErrorCode | None) -> None:
+        if error is None:
+            _discard_offsets(context, group.group_id, expired, number)
+
+    records = [offset_tombstone(group.group_id, partition) for partition in expired]
+    context.write(group.group_id, records, written)
+
+
+def _discard_offsets(context: Context, group_id: str, partitions: list[TopicPartition], number: int) -> None:
+    """Discard offsets, except those that were committed later."""
+    group = context.groups.get(group_id)
+    for partition in partitions:
+        if _is_latest(context, group_id, partition, number) and group is not None:
+            group.offsets.pop(partition, None)

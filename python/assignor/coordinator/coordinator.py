@@ -9,46 +9,56 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from assignor.coordinator.cause import RebalanceCause
-from assignor.coordinator.committing import Committing
-from assignor.coordinator.config import CoordinatorConfig
-from assignor.coordinator.error_codes import ErrorCode, told_of
-from assignor.coordinator.group import BrokenGroupError
-from assignor.coordinator.groups import Groups
-from assignor.coordinator.joining import Joining
-from assignor.coordinator.leading import Leading
-from assignor.coordinator.loading import read_groups
-from assignor.coordinator.membership import Membership
-from assignor.coordinator.outbox import Asked, Outbox
-from assignor.coordinator.rebalancing import Rebalancing
-from assignor.coordinator.replies import describe_group, failure, join_failed, sync_failed
+from assignor.coordinator import committing, joining, membership, rebalancing
+from assignor.coordinator.causes import TooManyMembers
+from assignor.coordinator.context import Context, CoordinatorConfig
+from assignor.coordinator.members import BrokenGroupError
+from assignor.coordinator.records import read_groups
 from assignor.coordinator.requests import (
     VERSIONS,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     OffsetCommitRequest,
+    PendingRequest,
     SyncGroupRequest,
 )
-from assignor.coordinator.responses import GroupDescription
-from assignor.coordinator.state import GroupEvent, GroupState
-from assignor.coordinator.timers import Timers
+from assignor.coordinator.responses import GroupDescription, describe_group, error_response, join_error, sync_error
+from assignor.coordinator.state import ErrorCode, GroupEvent, GroupState, response_error
+from assignor.coordinator.timers import Timer, TimerKind
 from assignor.errors import IllegalStateError
 from assignor.validation import check_name, read_int, wrong_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from assignor.coordinator.effects import Effects
-    from assignor.coordinator.group import ClassicGroup
+    from assignor.coordinator.causes import Fact
+    from assignor.coordinator.context import Effects
+    from assignor.coordinator.group import ClassicGroup, StoredOffset
     from assignor.coordinator.requests import Request
-    from assignor.coordinator.stored_offsets import StoredOffset
     from assignor.model import TopicPartition
     from assignor.partition_assignor import PartitionAssignor, PartitionsPerTopic
 
 __all__ = ["Coordinator"]
 
 _TIME_BITS = 63
+
+REQUEST_HANDLERS: Mapping[type[Request], Callable[..., None]] = {
+    JoinGroupRequest: joining.join,
+    SyncGroupRequest: membership.sync,
+    HeartbeatRequest: membership.heartbeat,
+    LeaveGroupRequest: membership.leave,
+    OffsetCommitRequest: committing.commit,
+}
+"""The handler of each request; it takes the context, the request, and the pending answer."""
+
+TIMER_HANDLERS: Mapping[TimerKind, Callable[[Context, Timer], None]] = {
+    TimerKind.JOIN_PHASE: rebalancing.expire_join_phase,
+    TimerKind.SYNC_PHASE: rebalancing.expire_sync_phase,
+    TimerKind.SESSION: rebalancing.expire_session,
+    TimerKind.RETENTION_CHECK: committing.delete_expired,
+}
+"""The handler of each kind of timer."""
 
 
 class Coordinator:
@@ -106,30 +116,12 @@ class Coordinator:
         if assignor is not None and partitions_per_topic is None:
             raise IllegalStateError("Coordinator: an assignor needs partitions_per_topic, the topics to assign from")
         self.config = config
+        self._context = Context(
+            config, assignor, partitions_per_topic, member_ids or _with_random_uuid, confirm_writes=confirm_writes
+        )
         self._started = False
-        self._arrived: list[ClassicGroup] = []
+        self._loaded: list[ClassicGroup] = []  # groups whose sessions begin with the first call that tells the time
         self._dead = 0
-        self._out = Outbox(confirm_writes=confirm_writes)
-        self._timers = Timers()
-        self._groups = Groups(self._timers, self._out)
-        self._leading = Leading(assignor, partitions_per_topic, self._out)
-        self._rebalancing = Rebalancing(config, self._groups, self._timers, self._out, self._leading)
-        self._joining = Joining(
-            config,
-            self._groups,
-            self._timers,
-            self._out,
-            self._rebalancing,
-            self._leading,
-            member_ids or _with_random_uuid,
-        )
-        self._membership = Membership(self._groups, self._timers, self._out, self._rebalancing)
-        self._committing = Committing(config, self._groups, self._timers, self._out, self._rebalancing, self._leading)
-        self._groups.call(
-            self._rebalancing.join_time_is_over,
-            self._rebalancing.sync_time_is_over,
-            self._rebalancing.session_is_over,
-        )
 
     # Requests
 
@@ -144,23 +136,23 @@ class Coordinator:
             IllegalStateError: `member_ids` gave no id, or one that the group has. What it raises passes. In both cases
                 the group is as it was, and what had come due is in the effects of the next call.
         """
-        return self._handle(request, JoinGroupRequest, self._joining.join, now, correlation)
+        return self._handle(request, JoinGroupRequest, now, correlation)
 
     def sync_group(self, request: SyncGroupRequest, now: int, correlation: object = None) -> Effects:
         """Handle a SyncGroup request; as `join_group`."""
-        return self._handle(request, SyncGroupRequest, self._membership.sync, now, correlation)
+        return self._handle(request, SyncGroupRequest, now, correlation)
 
     def heartbeat(self, request: HeartbeatRequest, now: int, correlation: object = None) -> Effects:
         """Handle a Heartbeat request; as `join_group`."""
-        return self._handle(request, HeartbeatRequest, self._membership.heartbeat, now, correlation)
+        return self._handle(request, HeartbeatRequest, now, correlation)
 
     def leave_group(self, request: LeaveGroupRequest, now: int, correlation: object = None) -> Effects:
         """Handle a LeaveGroup request; as `join_group`."""
-        return self._handle(request, LeaveGroupRequest, self._membership.leave, now, correlation)
+        return self._handle(request, LeaveGroupRequest, now, correlation)
 
     def offset_commit(self, request: OffsetCommitRequest, now: int, correlation: object = None) -> Effects:
         """Handle an OffsetCommit request; as `join_group`."""
-        return self._handle(request, OffsetCommitRequest, self._committing.commit, now, correlation)
+        return self._handle(request, OffsetCommitRequest, now, correlation)
 
     def delete_group(self, group_id: str, now: int, correlation: object = None) -> Effects:
         """Handle the deletion of a group that is empty; the answer is a `DeleteGroupResponse`.
@@ -170,24 +162,23 @@ class Coordinator:
         """
         check_name(group_id, "delete_group: group_id")
         self._begin(now)
-        self._committing.delete(group_id, Asked(correlation, 0))
+        committing.delete(self._context, group_id, PendingRequest(correlation, 0))
         return self._end()
 
-    def _handle(
-        self, request: Request, kind: type[Request], handle: Callable[..., None], now: int, correlation: object
-    ) -> Effects:
+    def _handle(self, request: Request, kind: type[Request], now: int, correlation: object) -> Effects:
         if type(request) is not kind:
             raise wrong_type("request", f"a {kind.__name__}", request)
+        context = self._context
         self._begin(now)
-        asked = Asked(correlation, request.version)
-        if request.version not in VERSIONS[kind]:
-            self._out.answer(asked, failure(request, ErrorCode.UNSUPPORTED_VERSION, asked))
-            return self._end()
-        try:
-            handle(request, asked)
-        except BrokenGroupError as error:
-            self._out.problem(f"group {request.group_id!r}: {error}")
-            self._out.answer(asked, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR, asked))
+        pending = PendingRequest(correlation, request.version)
+        if request.version in VERSIONS[kind]:
+            try:
+                REQUEST_HANDLERS[kind](context, request, pending)
+            except BrokenGroupError as error:
+                context.report_problem(f"group {request.group_id!r}: {error}")
+                context.answer(pending, error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, pending))
+        else:
+            context.answer(pending, error_response(request, ErrorCode.UNSUPPORTED_VERSION, pending))
         return self._end()
 
     # What else happens
@@ -199,10 +190,10 @@ class Coordinator:
         its application counts as crashed, and not only as too slow.
         """
         self._begin(now)
-        group = self._groups.get(group_id)
+        group = self._context.groups.get(group_id)
         member = None if group is None else group.members.get(member_id)
         if member is not None:
-            member.connected = False
+            member.is_connected = False
         return self._end()
 
     def update_metadata(self, partitions_per_topic: PartitionsPerTopic, now: int) -> Effects:
@@ -215,12 +206,13 @@ class Coordinator:
             WrongTypeError, IllegalArgumentError: As `assign`; then nothing has changed.
         """
         self._begin(now)
-        self._leading.learn(partitions_per_topic)
-        for group in list(self._groups.values()):
-            if group.led_here and group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-                changed = self._leading.changed_topic(group)
-                if changed is not None:
-                    self._guarded(group.group_id, self._rebalancing.prepare, group, *changed)
+        topics = self._context.topics
+        topics.replace(partitions_per_topic)
+        for group in list(self._context.groups.values()):
+            if group.is_server_assigned and group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+                changed_topic = topics.changed_since(group.topic_sizes)
+                if changed_topic is not None:
+                    self._guarded(group.group_id, self._rebalance, group, changed_topic)
         return self._end()
 
     def expire(self, now: int) -> Effects:
@@ -234,7 +226,7 @@ class Coordinator:
 
     def next_deadline(self) -> int | None:
         """When something comes due next, in milliseconds; None if nothing will."""
-        return self._timers.next_deadline()
+        return self._context.timers.next_deadline()
 
     def written(self, number: int, now: int) -> Effects:
         """Tell that a write is done, with `confirm_writes`.
@@ -242,7 +234,7 @@ class Coordinator:
         Raises:
             IllegalStateError: No write of that number waits.
         """
-        return self._go_on(number, None, now)
+        return self._complete_write(number, None, now)
 
     def write_failed(self, number: int, error: int, now: int) -> Effects:
         """Tell that a write is not done, and will not be, with `confirm_writes`.
@@ -255,14 +247,14 @@ class Coordinator:
         Raises:
             IllegalStateError: No write of that number waits.
         """
-        return self._go_on(number, told_of(int(error)), now)
+        return self._complete_write(number, response_error(int(error)), now)
 
-    def _go_on(self, number: int, error: ErrorCode | None, now: int) -> Effects:
+    def _complete_write(self, number: int, error: ErrorCode | None, now: int) -> Effects:
         self._begin(now)
         try:
-            self._out.go_on(number, error)
+            self._context.complete_write(number, error)
         except BrokenGroupError as broken:
-            self._out.problem(str(broken))
+            self._context.report_problem(str(broken))
         return self._end()
 
     # From log to log
@@ -287,39 +279,40 @@ class Coordinator:
             IllegalStateError: One of the groups is there already. Nothing is loaded then.
         """
         if now is not None or self._started:
-            self._begin(self._out.now if now is None else now)
-        groups, problems = read_groups(records, self._groups)
+            self._begin(self._context.now if now is None else now)
+        groups, problems = read_groups(records, self._context.groups, self._context.now)
         for problem in problems:
-            self._out.problem(problem)
+            self._context.report_problem(problem)
         for group in groups:
-            self._dead -= group.group_id in self._groups
-            self._groups[group.group_id] = group
-        self._arrived += groups
+            self._dead -= group.group_id in self._context.groups
+            self._context.groups[group.group_id] = group
+        self._loaded += groups
         if self._started:
-            self._welcome_all()
+            self._start_sessions()
         return self._end()
 
-    def _welcome_all(self) -> None:
-        for group in self._arrived:
-            self._guarded(group.group_id, self._welcome, group)
-        self._arrived.clear()
+    def _start_sessions(self) -> None:
+        for group in self._loaded:
+            self._guarded(group.group_id, self._start_sessions_of, group)
+        self._loaded.clear()
 
-    def _welcome(self, group: ClassicGroup) -> None:
-        # First of all: whatever else a group from a log has, its members have to come to their end.
-        for member in group.members.in_any_order():
-            self._rebalancing.restart_session(member)
+    def _start_sessions_of(self, group: ClassicGroup) -> None:
+        """Start the sessions of a loaded group, and a rebalance if its members or topics require one."""
+        # First the sessions: even if the rest fails, absent members expire.
+        context = self._context
+        for member in group.members.values():
+            rebalancing.restart_session(context, member)
         group.subscribed_topics = group.find_topics()
-        group.led_here = self._leading.leads(group)
-        self._leading.recall_topics(group)
-        changed = self._leading.changed_topic(group)
+        group.is_server_assigned = context.assignor.assigns(group)
+        group.topic_sizes = context.assignor.sizes_when_loaded(group)
+        changed_topic = context.topics.changed_since(group.topic_sizes)
         if len(group.members) > self.config.group_max_size:
-            self._rebalancing.prepare(
-                group,
-                RebalanceCause.OVER_CAPACITY,
-                f"The group has {len(group.members)} members, and {self.config.group_max_size} are allowed.",
-            )
-        elif group.led_here and changed is not None and group.state is GroupState.STABLE:
-            self._rebalancing.prepare(group, *changed)
+            self._rebalance(group, TooManyMembers(len(group.members), self.config.group_max_size))
+        elif group.is_server_assigned and changed_topic is not None and group.state is GroupState.STABLE:
+            self._rebalance(group, changed_topic)
+
+    def _rebalance(self, group: ClassicGroup, fact: Fact) -> None:
+        rebalancing.prepare_rebalance(self._context, group, fact)
 
     def unload(self, now: int) -> Effects:
         """Give all groups up, as their log has another coordinator now.
@@ -328,34 +321,35 @@ class Coordinator:
         COORDINATOR_NOT_AVAILABLE. Writes that were not confirmed cannot be from then on.
         """
         self._begin(now)
-        for group in self._groups.values():
-            for member in group.members:
+        context = self._context
+        for group in context.groups.values():
+            for member in group.members.in_order():
                 if member.join is not None:
-                    self._out.answer(member.join, join_failed(ErrorCode.NOT_COORDINATOR, member.member_id, member.join))
+                    context.answer(member.join, join_error(ErrorCode.NOT_COORDINATOR, member.member_id, member.join))
                     group.await_join(member, None)
                 if member.sync is not None:
-                    self._out.answer(member.sync, sync_failed(ErrorCode.NOT_COORDINATOR))
+                    context.answer(member.sync, sync_error(ErrorCode.NOT_COORDINATOR))
                     member.sync = None
-            group.move(GroupEvent.REMOVED, self._out.now)
-            self._groups.silence(group)
-        self._dead = len(self._groups)
-        self._out.give_up(ErrorCode.NOT_COORDINATOR)
+            group.move(GroupEvent.REMOVED, self._context.now)
+            context.cancel_timers(group)
+        self._dead = len(self._context.groups)
+        context.fail_writes(ErrorCode.NOT_COORDINATOR)
         return self._end()
 
     # Looking
 
     def groups(self) -> tuple[str, ...]:
         """The ids of all groups, in the order in which they came."""
-        return tuple(self._groups)
+        return tuple(self._context.groups)
 
     def describe(self, group_id: str) -> GroupDescription:
         """A group as DescribeGroups shows it. A group that is not there is Dead."""
-        group = self._groups.get(group_id)
+        group = self._context.groups.get(group_id)
         return GroupDescription(group_id, GroupState.DEAD) if group is None else describe_group(group)
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
         """The offsets that a group has committed; none for a group that is not there."""
-        group = self._groups.get(group_id)
+        group = self._context.groups.get(group_id)
         return {} if group is None else dict(group.offsets)
 
     # Calls
@@ -366,33 +360,35 @@ class Coordinator:
             now = read_int(now, "now", bits=64)
         if not self._started:
             self._started = True
-            self._out.now = now
-            self._welcome_all()
+            self._context.now = now
+            self._start_sessions()
         self._fire(now)
-        self._out.now = max(self._out.now, now)
+        self._context.now = max(self._context.now, now)
 
     def _end(self) -> Effects:
         """Do what is due at once, and give all effects."""
+        context = self._context
         if not self._started:
-            return self._out.collect(None)
-        self._committing.look_for_expired(wanted=len(self._groups) > self._dead)
-        self._fire(self._out.now)
-        return self._out.collect(self._timers.next_deadline())
+            return context.take_effects(None)
+        committing.schedule_retention_check(context, is_needed=len(context.groups) > self._dead)
+        self._fire(context.now)
+        return context.take_effects(context.timers.next_deadline())
 
     def _fire(self, now: int) -> None:
         """Let timers fire, each at its own time."""
-        while (timer := self._timers.pop(now)) is not None:
+        context = self._context
+        while (timer := context.timers.pop(now)) is not None:
             assert timer.deadline is not None
-            self._out.now = max(self._out.now, timer.deadline)
+            context.now = max(context.now, timer.deadline)
             timer.deadline = None
-            self._guarded(timer.group_id, timer.fire, timer)
+            self._guarded(timer.group_id, TIMER_HANDLERS[timer.kind], context, timer)
 
-    def _guarded(self, group_id: str, deed: Callable[..., None], *arguments: object) -> None:
-        """Do something for one group that must not keep the others from theirs."""
+    def _guarded(self, group_id: str, handler: Callable[..., None], *arguments: object) -> None:
+        """Call a handler for one group; if the group is broken, the others go on."""
         try:
-            deed(*arguments)
+            handler(*arguments)
         except BrokenGroupError as error:
-            self._out.problem(f"group {group_id!r}: {error}")
+            self._context.report_problem(f"group {group_id!r}: {error}")
 
 
 def _with_random_uuid(prefix: str) -> str:

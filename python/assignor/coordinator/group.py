@@ -1,269 +1,172 @@
-"""One classic group: its members, who waits for what, and which protocol they agree on.
+"""Bookkeeping of one classic group: its members, its requests that wait, and the protocol that its members agree on.
 
-This is the bookkeeping beside the tables of `state.py`: explicit fields, and the rules that keep them together. Nothing
-here knows the time, and nothing is answered here. No request looks at all members, but for those whose answer or record
-carries them all: what concerns all of them is counted as they come and go.
+These are the fields beside the tables of `state.py`, with the rules that keep them consistent. Nothing here reads the
+time or answers a request. A request looks at all members only if its answer or record carries all of them: sums over
+members are kept up to date as members come and go.
 
-Source: ClassicGroup and ClassicGroupMember, kafka-group-coordinator 4.3.1.
+Source: ClassicGroup, ClassicGroupMember and OffsetAndMetadata, kafka-group-coordinator 4.3.1.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.coordinator.error_codes import ErrorCode
-from assignor.coordinator.largest import Largest
-from assignor.coordinator.member_table import MemberTable
-from assignor.coordinator.state import GroupEvent, GroupState, next_state
-from assignor.coordinator.subscribed_topics import CONSUMER, UnexpectedLengthError, read_topics
-from assignor.coordinator.wrapping import wrapped
-from assignor.ordering import folded_hash, text_order
+from assignor.coordinator.members import CONSUMER, BrokenGroupError, GroupMember, Largest, MemberTable, read_topics
+from assignor.coordinator.state import ErrorCode, GroupEvent, GroupState, next_state
+from assignor.coordinator.timers import Timer, TimerKind
+from assignor.ordering import text_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assignor.coordinator.outbox import Asked
-    from assignor.coordinator.requests import Protocols
-    from assignor.coordinator.stored_offsets import StoredOffsets
-    from assignor.coordinator.timers import Timer
+    from assignor.coordinator.requests import PendingRequest, Protocols
+    from assignor.model import TopicPartition
 
-__all__ = ["BrokenGroupError", "ClassicGroup", "GroupMember"]
+__all__ = ["ClassicGroup", "StoredOffset", "StoredOffsets", "to_signed"]
 
 
-class BrokenGroupError(Exception):
-    """Something that Kafka's coordinator does not expect either: it answers UNKNOWN_SERVER_ERROR and goes on."""
-
-
-class GroupMember:
-    """One member of a group.
+class StoredOffset(NamedTuple):
+    """Committed offset of one partition.
 
     Attributes:
-        member_id: As the coordinator gave it out.
-        group_instance_id: Of a static member.
-        client_id: Who it is.
-        client_host: Where it is.
-        protocol_type: What kind of group it is in.
-        protocols: What it offers, the one it likes best first.
-        session_timeout_ms: After which time without a sign of life it counts as dead.
-        rebalance_timeout_ms: How long the coordinator waits for it to join.
-        assignment: What the leader gave it last.
-        is_new: Whether its first join has not been answered; such a member can expire while it waits.
-        join: Its join that waits, if one does.
-        sync: Its sync that waits, if one does.
-        timer: Its session.
-        connected: False once its connection has ended and it has not been heard of since.
-        folded_hash: Its id's hash code, which tells its bucket in the table of members.
-        place: Its place among those of the same bucket.
+        offset: Offset of the next record to consume.
+        metadata: Metadata that the consumer stored with it.
+        leader_epoch: Leader epoch of the last consumed record; -1 if unknown.
+        committed_at: Time of the commit in milliseconds.
+        expires_at: Time at which it expires; None if the coordinator's retention applies.
+        topic_id: The topic's uuid, as Kafka's URL-safe base64; None if unknown.
     """
 
-    __slots__ = (
-        "assignment",
-        "client_host",
-        "client_id",
-        "connected",
-        "folded_hash",
-        "group_instance_id",
-        "is_new",
-        "join",
-        "member_id",
-        "place",
-        "protocol_type",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_timeout_ms",
-        "sync",
-        "timer",
-    )
-
-    def __init__(
-        self,
-        member_id: str,
-        timer: Timer,
-        *,
-        group_instance_id: str | None,
-        client_id: str,
-        client_host: str,
-        protocol_type: str,
-        protocols: Protocols,
-        session_timeout_ms: int,
-        rebalance_timeout_ms: int,
-        assignment: bytes = b"",
-    ) -> None:
-        self.member_id = member_id
-        self.timer = timer
-        self.group_instance_id = group_instance_id
-        self.client_id = client_id
-        self.client_host = client_host
-        self.protocol_type = protocol_type
-        self.protocols = protocols
-        self.session_timeout_ms = session_timeout_ms
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.assignment = assignment
-        self.is_new = False
-        self.join: Asked | None = None
-        self.sync: Asked | None = None
-        self.connected = True
-        self.folded_hash = folded_hash(member_id)
-        self.place = 0
-
-    @property
-    def counts_as_alive(self) -> bool:
-        """Whether it needs no heartbeat, as it waits for an answer."""
-        return not self.is_new and (self.join is not None or self.sync is not None)
-
-    def metadata(self, protocol: str | None) -> bytes:
-        """Its subscription for a protocol."""
-        for name, metadata in self.protocols:
-            if name == protocol:
-                return metadata
-        raise BrokenGroupError(f"member {self.member_id} does not support the protocol {protocol}")
-
-    def vote(self, candidates: set[str]) -> str:
-        """The one it likes best of the protocols that all members support."""
-        for name, _ in self.protocols:
-            if name in candidates:
-                return name
-        raise BrokenGroupError(f"member {self.member_id} does not support any of the candidate protocols")
+    offset: int
+    metadata: str
+    leader_epoch: int
+    committed_at: int
+    expires_at: int | None = None
+    topic_id: str | None = None
 
 
+StoredOffsets = dict["TopicPartition", StoredOffset]
+"""The committed offsets of one group."""
+
+
+@dataclass(slots=True, eq=False)
 class ClassicGroup:
     """One group.
 
     Attributes:
-        group_id: Its name.
-        state: Where it is in the tables of `state.py`.
-        previous_state: Where it was before.
-        state_since: When it came there, in milliseconds; None where a record of old did not say.
-        protocol_type: Of its members; None where it never had any.
-        protocol_name: What the members agreed on; None while nothing is.
-        generation: Counts the rebalances that were completed.
-        leader: The leader's member id; None while there is none.
-        members: In the order of Kafka's hash map.
+        group_id: Id of the group.
+        state_since: Time in milliseconds of the last change of state; None if a loaded record has no time.
+        state: State of the group, in the tables of `state.py`.
+        previous_state: State before it.
+        protocol_type: Type of the members' protocols; None if the group never had members.
+        protocol_name: Protocol that the members agree on; None while there is none.
+        generation: Number of the generation.
+        leader: Member id of the leader; None if there is none.
+        members: Members, in the order of Kafka's hash map.
         static_members: Member ids by instance id.
-        pending_joins: Member ids that were given out and are not used yet, each with its timer.
-        pending_syncs: Ids of members that have not asked for their assignment yet.
-        awaiting_join: How many members have a join that waits.
-        new_member_added: Whether somebody came since the initial delay was last extended.
-        subscribed_topics: What the members subscribe to; None where that is not known.
+        pending_joins: Member ids that the coordinator gave out and that have not joined yet, each with its timer.
+        pending_syncs: Ids of members that have not sent SyncGroup in this generation.
+        waiting_joins: Number of members whose join waits.
+        has_new_member: True if a member joined since the initial delay was last extended.
+        subscribed_topics: Topics that the members subscribe to; None if unknown.
+        initial_delay: (current step, time left after it) while the initial delay runs, else None.
+        is_overdue: True if the join phase ends with the next join, as no time is left to wait for others.
+        topic_sizes: Partitions of each subscribed topic when the generation began; None if unknown.
+        is_server_assigned: True if the coordinator's assignor makes the assignment of this generation.
+        offsets: Committed offsets.
         join_timer: Ends the join phase.
-        initial_delay: (this step, time that is left after it) while the initial delay runs; None else.
-        overdue: Whether the join phase ends as soon as anybody joins, as there is no time to wait for more.
         sync_timer: Ends the wait for syncs.
-        topic_sizes: Partitions of each subscribed topic as the last generation began; None where nobody tells.
-        led_here: Whether the coordinator's own assignor makes this generation's assignment.
-        offsets: What was committed.
     """
 
-    __slots__ = (
-        "_rebalance_timeouts",
-        "_supported",
-        "awaiting_join",
-        "generation",
-        "group_id",
-        "initial_delay",
-        "join_timer",
-        "leader",
-        "led_here",
-        "members",
-        "new_member_added",
-        "offsets",
-        "overdue",
-        "pending_joins",
-        "pending_syncs",
-        "previous_state",
-        "protocol_name",
-        "protocol_type",
-        "state",
-        "state_since",
-        "static_members",
-        "subscribed_topics",
-        "sync_timer",
-        "topic_sizes",
-    )
+    group_id: str
+    state_since: int | None
+    state: GroupState = GroupState.EMPTY
+    previous_state: GroupState = GroupState.DEAD
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    generation: int = 0
+    leader: str | None = None
+    members: MemberTable = field(default_factory=MemberTable)
+    static_members: dict[str, str] = field(default_factory=dict)
+    pending_joins: dict[str, Timer] = field(default_factory=dict)
+    pending_syncs: set[str] = field(default_factory=set)
+    waiting_joins: int = 0
+    has_new_member: bool = False
+    subscribed_topics: frozenset[str] | None = None
+    initial_delay: tuple[int, int] | None = None
+    is_overdue: bool = False
+    topic_sizes: Mapping[str, int | None] | None = None
+    is_server_assigned: bool = False
+    offsets: StoredOffsets = field(default_factory=dict)
+    join_timer: Timer = field(init=False)
+    sync_timer: Timer = field(init=False)
+    _supported: dict[str, int] = field(init=False, default_factory=dict)
+    _rebalance_timeouts: Largest = field(init=False, default_factory=Largest)
 
-    def __init__(self, group_id: str, now: int | None, *, join_timer: Timer, sync_timer: Timer) -> None:
-        self.group_id = group_id
-        self.state = GroupState.EMPTY
-        self.previous_state = GroupState.DEAD
-        self.state_since = now
-        self.protocol_type: str | None = None
-        self.protocol_name: str | None = None
-        self.generation = 0
-        self.leader: str | None = None
-        self.members = MemberTable()
-        self.static_members: dict[str, str] = {}
-        self.pending_joins: dict[str, Timer] = {}
-        self.pending_syncs: set[str] = set()
-        self.awaiting_join = 0
-        self.new_member_added = False
-        self.subscribed_topics: frozenset[str] | None = None
-        self.join_timer = join_timer
-        self.sync_timer = sync_timer
-        self.initial_delay: tuple[int, int] | None = None
-        self.overdue = False
-        self.topic_sizes: Mapping[str, int | None] | None = None
-        self.led_here = False
-        self.offsets: StoredOffsets = {}
-        self._supported: dict[str, int] = {}
-        self._rebalance_timeouts = Largest()
+    def __post_init__(self) -> None:
+        self.join_timer = Timer(TimerKind.JOIN_PHASE, self.group_id)
+        self.sync_timer = Timer(TimerKind.SYNC_PHASE, self.group_id)
 
     # States
 
     def move(self, event: GroupEvent, now: int) -> None:
-        """Go where an event takes it."""
+        """Change the state as the table says for an event."""
         self.previous_state, self.state = self.state, next_state(self.state, event)
         self.state_since = now
 
     def next_generation(self, now: int) -> None:
-        """Begin the next generation, or become Empty where nobody is left."""
-        self.generation = wrapped(self.generation + 1, bits=32)
-        self.protocol_name = self.select_protocol() if len(self.members) else None
+        """Begin the next generation, or become Empty if no member is left."""
+        self.generation = to_signed(self.generation + 1, bits=32)
+        self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.find_topics()
-        self.move(GroupEvent.JOINED if len(self.members) else GroupEvent.EMPTIED, now)
+        self.move(GroupEvent.JOINED if self.members else GroupEvent.EMPTIED, now)
         self.pending_syncs.clear()
 
     @property
     def is_initial(self) -> bool:
-        """Whether it prepares its first rebalance since it was empty."""
+        """True while the group prepares its first rebalance since it was Empty."""
         return self.state is GroupState.PREPARING_REBALANCE and self.previous_state is GroupState.EMPTY
 
     @property
     def all_joined(self) -> bool:
-        """Whether all members have a join that waits, and no member id is out that is not used yet."""
-        return len(self.members) == self.awaiting_join and not self.pending_joins
+        """True if all members have a join that waits, and no member id is pending."""
+        return len(self.members) == self.waiting_joins and not self.pending_joins
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of its members."""
+        """The longest rebalance timeout of the members."""
         return max(self._rebalance_timeouts.get(), 0)
 
     # Members
 
     def is_led_by(self, member_id: str) -> bool:
-        """Whether a member makes the assignment; none does where the coordinator does."""
-        return self.leader == member_id and not self.led_here
+        """Return whether a member makes the assignment; no member does if the coordinator does."""
+        return self.leader == member_id and not self.is_server_assigned
 
     def add(self, member: GroupMember) -> None:
-        """Let a member in; the first one there is leads."""
+        """Add a member; the first member becomes the leader."""
+        if self.is_initial:
+            self.has_new_member = True
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
-        if not len(self.members):
+        if not self.members:
             self.protocol_type = member.protocol_type
         if self.leader is None:
             self.leader = member.member_id
         self.members.put(member)
         self._count(member, 1)
         if member.join is not None:
-            self.awaiting_join += 1
+            self.waiting_joins += 1
         self.pending_joins.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> None:
-        """Take a member out, or an id that is not used yet; where the leader goes the first of the hash map leads."""
-        member = self.members.remove(member_id)
+        """Remove a member or a pending member id; if the leader goes, the first member of the hash map leads."""
+        member = self.members.pop(member_id, None)
         if member is not None:
             self._count(member, -1)
             if member.join is not None:
-                self.awaiting_join -= 1
+                self.waiting_joins -= 1
             if member.group_instance_id is not None:
                 self.static_members.pop(member.group_instance_id, None)
         if self.leader == member_id:
@@ -273,8 +176,8 @@ class ClassicGroup:
         self.pending_syncs.discard(member_id)
 
     def replace(self, old: GroupMember, new: GroupMember) -> None:
-        """Put a static member's successor in its place. What the old id has to sync stays awaited, as in Kafka."""
-        self.members.remove(old.member_id)
+        """Replace a static member by its successor. The sync of the old id stays pending, as in Kafka."""
+        del self.members[old.member_id]
         self._count(old, -1)
         self.members.put(new)
         self._count(new, 1)
@@ -289,9 +192,9 @@ class ClassicGroup:
         protocols: Protocols,
         rebalance_timeout_ms: int,
         session_timeout_ms: int,
-        join: Asked | None,
+        join: PendingRequest | None,
     ) -> None:
-        """Take over what a member's join brings, and have that join wait."""
+        """Store what a member's join carries, and let that join wait."""
         self._count(member, -1)
         member.protocols = protocols
         member.rebalance_timeout_ms = rebalance_timeout_ms
@@ -299,13 +202,13 @@ class ClassicGroup:
         self._count(member, 1)
         self.await_join(member, join)
 
-    def await_join(self, member: GroupMember, join: Asked | None) -> None:
-        """Have this join of a member wait instead of what waited; None where nothing waits any more."""
-        self.awaiting_join += (join is not None) - (member.join is not None)
+    def await_join(self, member: GroupMember, join: PendingRequest | None) -> None:
+        """Replace the join of a member that waits; None if no join of the member waits any more."""
+        self.waiting_joins += (join is not None) - (member.join is not None)
         member.join = join
 
     def find(self, member_id: str, group_instance_id: str | None) -> GroupMember | ErrorCode:
-        """The member that a request names, or why it is not that one."""
+        """Return the member that a request names, or an error code if the ids do not match a member."""
         if group_instance_id is not None:
             known = self.static_members.get(group_instance_id)
             if known is None:
@@ -317,7 +220,7 @@ class ClassicGroup:
     # Protocols
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether somebody who offers these protocols can be in it."""
+        """Return whether a member with these protocols can join."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
         size = len(self.members)
@@ -326,41 +229,41 @@ class ClassicGroup:
         )
 
     def select_protocol(self) -> str:
-        """The protocol with most votes; of several the first in the order of a hash map."""
+        """Return the protocol with most votes; of several the first in the order of a hash map."""
         size = len(self.members)
         candidates = {name for name, count in self._supported.items() if count == size}
         votes: dict[str, int] = {}
-        for member in self.members:
+        for member in self.members.in_order():
             choice = member.vote(candidates)
             votes[choice] = votes.get(choice, 0) + 1
         return max(text_order(votes), key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader is one whose join waits, if anybody's does."""
+        """Make a member whose join waits the leader; return False if there is none."""
         if self.leader is None:
             return False
         leader = self.members.get(self.leader)
         if leader is not None and leader.join is not None:
             return True
-        for member in self.members:
+        for member in self.members.in_order():
             if member.join is not None:
                 self.leader = member.member_id
                 return True
         return False
 
     def find_topics(self) -> frozenset[str] | None:
-        """What the members subscribe to, if they are consumers whose subscriptions can be read."""
-        if self.protocol_type != CONSUMER or (self.protocol_name is None and len(self.members)):
+        """Return the topics that the members subscribe to; None if they are not consumers or cannot be read."""
+        if self.protocol_type != CONSUMER or (self.protocol_name is None and self.members):
             return None
         topics: set[str] = set()
         known: set[bytes] = set()
-        for member in self.members:
+        for member in self.members.in_order():
             subscription = member.metadata(self.protocol_name)
             if subscription not in known:
                 known.add(subscription)
                 try:
                     found = read_topics(subscription)
-                except UnexpectedLengthError as error:
+                except BrokenGroupError as error:
                     raise BrokenGroupError(f"the subscription of member {member.member_id} names {error}") from error
                 if found is None:
                     return None
@@ -368,7 +271,7 @@ class ClassicGroup:
         return frozenset(topics)
 
     def _count(self, member: GroupMember, by: int) -> None:
-        """Count what a member offers and how long it may take, or count it no more."""
+        """Count the protocols and the rebalance timeout of a member (1), or stop counting them (-1)."""
         for name, _ in member.protocols:
             count = self._supported.get(name, 0) + by
             if count:
@@ -379,3 +282,16 @@ class ClassicGroup:
             self._rebalance_timeouts.add(member.rebalance_timeout_ms)
         else:
             self._rebalance_timeouts.remove(member.rebalance_timeout_ms)
+
+
+def to_signed(number: int, *, bits: int) -> int:
+    """Return a number as a signed integer of a width, with Java's overflow: one more than the largest is the smallest.
+
+    Loaded generations and timestamps may be any number of their width; Kafka's coordinator goes on in the same way.
+
+    Example:
+        >>> to_signed(2**31 - 1, bits=32), to_signed(2**31, bits=32), to_signed(-5, bits=64)
+        (2147483647, -2147483648, -5)
+    """
+    half = 1 << (bits - 1)
+    return (number + half) % (2 * half) - half

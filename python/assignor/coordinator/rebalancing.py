@@ -1,8 +1,8 @@
-"""From one generation to the next: what begins a rebalance, what ends its phases, and whose time is over.
+"""From one generation to the next: how a rebalance begins, how its two phases end, and how sessions expire.
 
-A rebalance has two phases. In PreparingRebalance the coordinator waits until all members have joined; a group that was
-empty waits for its initial delay instead. In CompletingRebalance it waits for the leader's assignment. Each phase has a
-timer, and so has each member's session.
+In PreparingRebalance the coordinator waits until all members have joined; a group that was Empty waits for its initial
+delay instead. In CompletingRebalance it waits for the leader's assignment. Each phase has a timer, and each member has
+a timer for its session.
 
 Source: the methods of GroupMetadataManager from `maybeCompleteJoinPhase` to `expirePendingSync`,
 kafka-group-coordinator 4.3.1.
@@ -12,230 +12,234 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.coordinator.cause import RebalanceCause
-from assignor.coordinator.error_codes import ErrorCode
+from assignor.coordinator.causes import AssignmentNotStored, SessionExpired, SyncTimedOut
 from assignor.coordinator.records import group_record
-from assignor.coordinator.replies import generation_joined, generation_synced, join_failed, sync_failed
-from assignor.coordinator.state import GroupEvent, GroupState
-from assignor.coordinator.timers import Timer
+from assignor.coordinator.responses import join_error, join_response, sync_error, sync_response
+from assignor.coordinator.state import ErrorCode, GroupEvent, GroupState
 
 if TYPE_CHECKING:
-    from assignor.coordinator.config import CoordinatorConfig
-    from assignor.coordinator.group import ClassicGroup, GroupMember
-    from assignor.coordinator.groups import Groups
-    from assignor.coordinator.leading import Leading
-    from assignor.coordinator.outbox import Asked, Outbox
-    from assignor.coordinator.timers import Timers
+    from assignor.coordinator.causes import Fact
+    from assignor.coordinator.context import Context
+    from assignor.coordinator.group import ClassicGroup
+    from assignor.coordinator.members import GroupMember
+    from assignor.coordinator.requests import PendingRequest
+    from assignor.coordinator.timers import Timer
 
-__all__ = ["Rebalancing"]
+__all__ = [
+    "answer_sync",
+    "complete_join_if_all_joined",
+    "expire_join_phase",
+    "expire_session",
+    "expire_sync_phase",
+    "prepare_rebalance",
+    "rebalance_or_complete_join",
+    "remove_id",
+    "remove_member",
+    "restart_session",
+    "store_assignment",
+]
 
 _CAN_REBALANCE = GroupState.PREPARING_REBALANCE.previous_valid_states
 
+# Beginning
 
-class Rebalancing:
-    """The rebalances of all groups."""
 
-    def __init__(
-        self, config: CoordinatorConfig, groups: Groups, timers: Timers, outbox: Outbox, leading: Leading
-    ) -> None:
-        self._config = config
-        self._groups = groups
-        self._timers = timers
-        self._out = outbox
-        self._leading = leading
+def rebalance_or_complete_join(context: Context, group: ClassicGroup, fact: Fact) -> None:
+    """Begin a rebalance; if one has begun, end its join phase if all members have joined."""
+    if group.state in _CAN_REBALANCE:
+        prepare_rebalance(context, group, fact)
+    else:
+        complete_join_if_all_joined(context, group)
 
-    # Beginning
 
-    def rebalance_or_complete(self, group: ClassicGroup, cause: RebalanceCause, reason: str) -> None:
-        """Begin a rebalance, or end the join phase of the one that is under way if nobody is missing."""
-        if group.state in _CAN_REBALANCE:
-            self.prepare(group, cause, reason)
-        else:
-            self.complete_if_joined(group)
+def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None:
+    """Begin a rebalance, for the cause that follows from the fact."""
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        reset_assignment(context, group, ErrorCode.REBALANCE_IN_PROGRESS)
+    group.pending_syncs.clear()
+    context.timers.cancel(group.sync_timer)
+    context.report_rebalance(group, fact)
+    was_empty = group.state is GroupState.EMPTY
+    group.move(GroupEvent.REBALANCE, context.now)
+    if was_empty:
+        delay = context.config.initial_rebalance_delay_ms
+        group.initial_delay = (delay, max(group.rebalance_timeout_ms - delay, 0))
+        context.timers.set(group.join_timer, context.now + delay)
+    elif group.all_joined:
+        complete_join(context, group)
+    else:
+        context.timers.set(group.join_timer, context.now + group.rebalance_timeout_ms)
 
-    def prepare(self, group: ClassicGroup, cause: RebalanceCause, reason: str) -> None:
-        """Begin a rebalance."""
-        if group.state is GroupState.COMPLETING_REBALANCE:
-            self.reset_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS)
-        group.pending_syncs.clear()
-        self._timers.cancel(group.sync_timer)
-        self._out.rebalance(group, cause, reason)
-        was_empty = group.state is GroupState.EMPTY
-        if was_empty:
-            delay = self._config.initial_rebalance_delay_ms
-            group.initial_delay = (delay, max(group.rebalance_timeout_ms - delay, 0))
-            self._timers.set(group.join_timer, self._out.now + delay)
-        group.move(GroupEvent.REBALANCE, self._out.now)
-        if not was_empty:
-            if group.all_joined:
-                self.complete_join(group)
-            else:
-                self._timers.set(group.join_timer, self._out.now + group.rebalance_timeout_ms)
 
-    def reset_assignment(self, group: ClassicGroup, error: ErrorCode) -> None:
-        """Forget the assignments of a generation that will not be, and tell those who wait for them."""
-        for member in group.members.in_any_order():
-            member.assignment = b""
-            if member.sync is not None:
-                self._out.answer(member.sync, sync_failed(error))
-                member.sync = None
-                self.restart_session(member)
+def reset_assignment(context: Context, group: ClassicGroup, error: ErrorCode) -> None:
+    """Clear the assignments of a generation that is not completed, and answer the syncs that wait."""
+    for member in group.members.values():
+        member.assignment = b""
+        if member.sync is not None:
+            context.answer(member.sync, sync_error(error))
+            member.sync = None
+            restart_session(context, member)
 
-    # The join phase
 
-    def complete_if_joined(self, group: ClassicGroup) -> None:
-        """End the join phase if everybody joined; the initial delay runs to its end."""
-        if group.state is not GroupState.PREPARING_REBALANCE:
-            return
-        if not group.is_initial and group.all_joined:
-            self.complete_join(group)
-        elif group.overdue:
-            self._timers.set(group.join_timer, self._out.now)
+# The join phase
 
-    def complete_join(self, group: ClassicGroup) -> None:
-        """End the join phase: begin the next generation with those who joined, and with absent static members."""
-        self._timers.cancel(group.join_timer)
-        group.initial_delay = None
-        group.overdue = False
-        absent = [
-            member
-            for member in group.members.in_any_order()
-            if member.join is None and member.group_instance_id is None
-        ]
-        for member in absent:
-            self.remove(group, member.member_id)
-        if not group.elect_joined_leader() and len(group.members):
-            # Only absent static members: their sessions end, or somebody joins. Where there is no time to wait for that
-            # Kafka's timer fires again and again, and finds nothing to do until something happens.
-            group.overdue = group.rebalance_timeout_ms <= 0
-            if not group.overdue:
-                self._timers.set(group.join_timer, self._out.now + group.rebalance_timeout_ms)
-            return
-        group.next_generation(self._out.now)
-        if group.state is GroupState.EMPTY:
-            self._write_empty(group)
-            return
-        group.led_here = self._leading.leads(group)
-        for member in group.members:
-            if member.join is not None:
-                self._out.answer(member.join, generation_joined(group, member, member.join))
-                group.await_join(member, None)
-            self.restart_session(member)
-            member.is_new = False
-            group.pending_syncs.add(member.member_id)
-        self._timers.set(group.sync_timer, self._out.now + group.rebalance_timeout_ms)
-        self._leading.remember_topics(group)
-        if group.led_here:
-            self.store_assignment(group, self._leading.assign(group))
 
-    def _write_empty(self, group: ClassicGroup) -> None:
-        generation = group.generation
+def complete_join_if_all_joined(context: Context, group: ClassicGroup) -> None:
+    """End the join phase if all members have joined, but not before the end of the initial delay."""
+    if group.state is not GroupState.PREPARING_REBALANCE:
+        return
+    if not group.is_initial and group.all_joined:
+        complete_join(context, group)
+    elif group.is_overdue:
+        context.timers.set(group.join_timer, context.now)
 
-        def done(error: ErrorCode | None) -> None:
-            if error is not None and group.state is not GroupState.DEAD:
-                self._out.problem(
-                    f"group {group.group_id!r}: the empty generation {generation} could not be written ({error.name})"
-                )
 
-        self._out.write(group.group_id, [group_record(group, {})], done)
-
-    def join_time_is_over(self, timer: Timer) -> None:
-        """The join timer ended: extend the initial delay if somebody came meanwhile, else end the join phase."""
-        group = self._groups[timer.group_id]
-        if group.initial_delay is not None:
-            delay, remaining = group.initial_delay
-            if group.new_member_added and remaining:
-                group.new_member_added = False
-                step = min(self._config.initial_rebalance_delay_ms, remaining)
-                group.initial_delay = (step, max(remaining - delay, 0))
-                self._timers.set(timer, self._out.now + step)
-                return
-        self.complete_join(group)
-
-    # The sync phase
-
-    def store_assignment(self, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
-        """Write the leader's assignment, and hand it out once it is written."""
-        generation = group.generation
-
-        def done(error: ErrorCode | None) -> None:
-            if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != generation:
-                return
-            if error is None:
-                self._hand_out(group, assignment)
-            else:
-                self.reset_assignment(group, error)
-                self.prepare(
-                    group,
-                    RebalanceCause.ASSIGNMENT_NOT_STORED,
-                    f"The assignment of generation {generation} could not be written ({error.name}).",
-                )
-
-        self._out.write(group.group_id, [group_record(group, assignment)], done)
-
-    def _hand_out(self, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
-        for member in group.members:
-            member.assignment = assignment.get(member.member_id, b"")
-            if member.sync is not None:
-                self.answer_sync(group, member, member.sync)
-                member.sync = None
-                self.restart_session(member)
-        group.move(GroupEvent.ASSIGNED, self._out.now)
-
-    def answer_sync(self, group: ClassicGroup, member: GroupMember, asked: Asked) -> None:
-        """Give a member its assignment."""
-        self._out.answer(asked, generation_synced(group, member, asked))
-
-    def sync_time_is_over(self, timer: Timer) -> None:
-        """The sync timer ended: those who did not ask for their assignment go."""
-        group = self._groups[timer.group_id]
-        if group.pending_syncs:
-            late = sorted(group.pending_syncs)
-            for member_id in late:
-                self.remove(group, member_id)
-            shown = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
-            self.prepare(group, RebalanceCause.SYNC_TIMED_OUT, f"No SyncGroup came in time from {shown}.")
-
-    # Sessions
-
-    def restart_session(self, member: GroupMember) -> None:
-        """A member has been heard of, or has been told something."""
-        self._timers.set(member.timer, self._out.now + member.session_timeout_ms)
-
-    def session_is_over(self, timer: Timer) -> None:
-        """Nothing was heard of a member, or of a member id that was given out, within its session timeout."""
-        group = self._groups[timer.group_id]
-        if timer.member_id in group.pending_joins:
-            group.remove(timer.member_id)
-            if group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
-                self.complete_join(group)
-            return
-        member = group.members.get(timer.member_id)
-        if member is None or member.counts_as_alive:
-            return
-        self.dismiss(group, member)
-        if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-            cause = RebalanceCause.CONSUMER_DEAD if member.connected else RebalanceCause.APPLICATION_CRASHED
-            silence = f"no heartbeat for {member.session_timeout_ms} ms"
-            if not member.connected:
-                silence = f"its connection ended, and there was {silence}"
-            self.prepare(group, cause, f"Member {member.member_id}: {silence}.")
-        elif group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
-            self.complete_join(group)
-
-    # Members that go
-
-    def dismiss(self, group: ClassicGroup, member: GroupMember) -> None:
-        """Take a member out; its join that waits is answered, its sync that waits is not."""
+def complete_join(context: Context, group: ClassicGroup) -> None:
+    """End the join phase: begin the next generation with the members that joined and with absent static members."""
+    context.timers.cancel(group.join_timer)
+    group.initial_delay = None
+    group.is_overdue = False
+    absent = [member for member in group.members.values() if member.join is None and member.group_instance_id is None]
+    for member in absent:
+        remove_id(context, group, member.member_id)
+    if not group.elect_joined_leader() and group.members:
+        # Only absent static members are left: wait until their sessions expire or a member joins. If the timeout is 0,
+        # Kafka's timer fires again and again without an effect until one of these happens.
+        group.is_overdue = group.rebalance_timeout_ms <= 0
+        if not group.is_overdue:
+            context.timers.set(group.join_timer, context.now + group.rebalance_timeout_ms)
+        return
+    group.next_generation(context.now)
+    if group.state is GroupState.EMPTY:
+        _write_empty_generation(context, group)
+        return
+    group.is_server_assigned = context.assignor.assigns(group)
+    for member in group.members.in_order():
         if member.join is not None:
-            self._out.answer(member.join, join_failed(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
+            context.answer(member.join, join_response(group, member, member.join))
             group.await_join(member, None)
-        self.remove(group, member.member_id)
+        restart_session(context, member)
+        member.is_new = False
+        group.pending_syncs.add(member.member_id)
+    context.timers.set(group.sync_timer, context.now + group.rebalance_timeout_ms)
+    group.topic_sizes = context.topics.sizes(group.subscribed_topics)
+    if group.is_server_assigned:
+        assignment, problems = context.assignor.assign(group)
+        for problem in problems:
+            context.report_problem(problem)
+        store_assignment(context, group, assignment)
 
-    def remove(self, group: ClassicGroup, member_id: str) -> None:
-        """Take a member, or a member id that is not used yet, and its timer out."""
-        member = group.members.get(member_id)
-        timer = group.pending_joins.get(member_id) if member is None else member.timer
-        if timer is not None:
-            self._timers.cancel(timer)
-        group.remove(member_id)
+
+def _write_empty_generation(context: Context, group: ClassicGroup) -> None:
+    generation = group.generation
+
+    def written(error: ErrorCode | None) -> None:
+        if error is not None and group.state is not GroupState.DEAD:
+            context.report_problem(
+                f"group {group.group_id!r}: the empty generation {generation} could not be written ({error.name})"
+            )
+
+    context.write(group.group_id, [group_record(group, {})], written)
+
+
+def expire_join_phase(context: Context, timer: Timer) -> None:
+    """Extend the initial delay if a member joined during its current step; otherwise end the join phase."""
+    group = context.groups[timer.group_id]
+    if group.initial_delay is not None:
+        delay, remaining = group.initial_delay
+        if group.has_new_member and remaining:
+            group.has_new_member = False
+            step = min(context.config.initial_rebalance_delay_ms, remaining)
+            group.initial_delay = (step, max(remaining - delay, 0))
+            context.timers.set(timer, context.now + step)
+            return
+    complete_join(context, group)
+
+
+# The sync phase
+
+
+def store_assignment(context: Context, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
+    """Write an assignment, and give it to the members when it is written."""
+    generation = group.generation
+
+    def written(error: ErrorCode | None) -> None:
+        if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != generation:
+            return
+        if error is None:
+            _distribute(context, group, assignment)
+        else:
+            reset_assignment(context, group, error)
+            prepare_rebalance(context, group, AssignmentNotStored(generation, error))
+
+    context.write(group.group_id, [group_record(group, assignment)], written)
+
+
+def _distribute(context: Context, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
+    """Give the members their assignments, and answer the syncs that wait."""
+    for member in group.members.in_order():
+        member.assignment = assignment.get(member.member_id, b"")
+        if member.sync is not None:
+            answer_sync(context, group, member, member.sync)
+            member.sync = None
+            restart_session(context, member)
+    group.move(GroupEvent.ASSIGNED, context.now)
+
+
+def answer_sync(context: Context, group: ClassicGroup, member: GroupMember, pending: PendingRequest) -> None:
+    """Answer a sync with the member's assignment."""
+    context.answer(pending, sync_response(group, member, pending))
+
+
+def expire_sync_phase(context: Context, timer: Timer) -> None:
+    """Remove the members that did not send SyncGroup in time."""
+    group = context.groups[timer.group_id]
+    if group.pending_syncs:
+        late = sorted(group.pending_syncs)
+        for member_id in late:
+            remove_id(context, group, member_id)
+        prepare_rebalance(context, group, SyncTimedOut(late))
+
+
+# Sessions and removal of members
+
+
+def restart_session(context: Context, member: GroupMember) -> None:
+    """Restart a member's session, as a request of the member arrived or was answered."""
+    context.timers.set(member.timer, context.now + member.session_timeout_ms)
+
+
+def expire_session(context: Context, timer: Timer) -> None:
+    """Remove a member, or a pending member id, that sent no request within the session timeout."""
+    group = context.groups[timer.group_id]
+    if timer.member_id in group.pending_joins:
+        group.remove(timer.member_id)
+        if group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
+            complete_join(context, group)
+        return
+    member = group.members.get(timer.member_id)
+    if member is None or member.has_satisfied_heartbeat:
+        return
+    remove_member(context, group, member)
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+        fact = SessionExpired(member.member_id, member.session_timeout_ms, member.is_connected)
+        prepare_rebalance(context, group, fact)
+    elif group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
+        complete_join(context, group)
+
+
+def remove_member(context: Context, group: ClassicGroup, member: GroupMember) -> None:
+    """Remove a member and answer its join that waits; as in Kafka, its sync that waits is not answered."""
+    if member.join is not None:
+        context.answer(member.join, join_error(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
+        group.await_join(member, None)
+    remove_id(context, group, member.member_id)
+
+
+def remove_id(context: Context, group: ClassicGroup, member_id: str) -> None:
+    """Remove a member, or a pending member id, with its timer."""
+    member = group.members.get(member_id)
+    timer = group.pending_joins.get(member_id) if member is None else member.timer
+    if timer is not None:
+        context.timers.cancel(timer)
+    group.remove(member_id)

@@ -1,34 +1,48 @@
-"""The records of a group in `__consumer_offsets`, written as Kafka writes them.
+"""Records of groups in `__consumer_offsets`: written as Kafka writes them, and read back into groups.
 
-Source: GroupCoordinatorRecordHelpers, kafka-group-coordinator 4.3.1.
+Groups of other kinds (KIP-848, share, streams) have records in the same log. They are skipped with their offsets; a
+group that moved between kinds has the kind of its last record.
+
+Source: GroupCoordinatorRecordHelpers, GroupMetadataManager.onLoaded, and the replay methods of GroupMetadataManager and
+OffsetMetadataManager, kafka-group-coordinator 4.3.1.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor import offsets
-from assignor.coordinator.effects import LogRecord
+from assignor.coordinator.context import LogRecord
+from assignor.coordinator.group import ClassicGroup, StoredOffset
+from assignor.coordinator.members import GroupMember
+from assignor.coordinator.requests import Protocol
+from assignor.coordinator.state import GroupState
+from assignor.coordinator.timers import Timer, TimerKind
+from assignor.errors import IllegalStateError, WireError
+from assignor.model import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from assignor.coordinator.group import ClassicGroup
-    from assignor.coordinator.stored_offsets import StoredOffset
-    from assignor.model import TopicPartition
+    from assignor.coordinator.group import StoredOffsets
 
 __all__ = [
-    "GROUP_METADATA",
-    "OFFSET_COMMIT",
     "group_record",
     "group_tombstone",
     "new_group_record",
     "offset_record",
     "offset_tombstone",
+    "read_groups",
 ]
 
 OFFSET_COMMIT = 1
 GROUP_METADATA = 2
+
+_OFFSET_COMMITS = (0, OFFSET_COMMIT)
+"""Types of committed offsets; 0 is that of very old records."""
+
+_OTHER_GROUPS = {3: "consumer", 11: "share", 17: "streams"}
+"""Types whose values mark a group as one of another kind."""
 
 _GROUP_METADATA_VERSION = 3
 _OFFSET_COMMIT_VERSION = 4
@@ -36,9 +50,11 @@ _OFFSET_COMMIT_VERSION_WITH_EXPIRY = 1
 
 _NO_TIME = -1
 
+# Writing
+
 
 def new_group_record(group: ClassicGroup) -> LogRecord:
-    """That a group exists, before it had a generation."""
+    """Return the record of a group without a generation yet."""
     value = {
         "protocolType": "",
         "generation": 0,
@@ -51,7 +67,7 @@ def new_group_record(group: ClassicGroup) -> LogRecord:
 
 
 def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> LogRecord:
-    """The state of a group: its generation, and its members with these assignments by member id."""
+    """Return the record of a group's generation, with its members and these assignments by member id."""
     members = [
         {
             "memberId": member.member_id,
@@ -63,7 +79,7 @@ def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> LogRec
             "subscription": member.metadata(group.protocol_name),
             "assignment": assignment.get(member.member_id, b""),
         }
-        for member in group.members
+        for member in group.members.in_order()
     ]
     value = {
         "protocolType": group.protocol_type or "",
@@ -77,12 +93,12 @@ def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> LogRec
 
 
 def group_tombstone(group_id: str) -> LogRecord:
-    """The end of a group."""
+    """Return the tombstone of a group."""
     return _record(GROUP_METADATA, {"group": group_id}, None, None)
 
 
 def offset_record(group_id: str, partition: TopicPartition, stored: StoredOffset) -> LogRecord:
-    """One committed offset."""
+    """Return the record of a committed offset."""
     value: dict[str, object] = {"offset": stored.offset, "metadata": stored.metadata}
     value["commitTimestamp"] = stored.committed_at
     if stored.expires_at is None:
@@ -97,7 +113,7 @@ def offset_record(group_id: str, partition: TopicPartition, stored: StoredOffset
 
 
 def offset_tombstone(group_id: str, partition: TopicPartition) -> LogRecord:
-    """The end of one committed offset."""
+    """Return the tombstone of a committed offset."""
     return _record(OFFSET_COMMIT, _offset_key(group_id, partition), None, None)
 
 
@@ -107,3 +123,133 @@ def _offset_key(group_id: str, partition: TopicPartition) -> dict[str, object]:
 
 def _record(number: int, key: dict[str, object], version: int | None, value: dict[str, object] | None) -> LogRecord:
     return LogRecord(*offsets.encode_record(offsets.Record(number, None, key, version, value)))
+
+
+# Reading
+
+
+def read_groups(
+    records: Iterable[tuple[bytes, bytes | None]], groups: Mapping[str, ClassicGroup], now: int
+) -> tuple[list[ClassicGroup], list[str]]:
+    """Read the groups of a log.
+
+    Args:
+        records: Key and value of each record, in the order of the log, without those of aborted transactions.
+        groups: Groups that the coordinator has already; unchanged.
+        now: Time of the state of groups without a group record.
+
+    Returns:
+        The groups of the classic protocol, and sentences that say what was skipped.
+
+    Raises:
+        WireError: A record cannot be read; `reason` names it.
+        IllegalStateError: A group exists already.
+    """
+    log = _Log()
+    for index, (key, value) in enumerate(records):
+        try:
+            log.replay(offsets.decode_record(key, value))
+        except WireError as error:
+            raise WireError(f"record {index}: {error.reason}", error.offset, error.field) from error
+    found = []
+    for group_id in {**log.classic, **dict.fromkeys(log.offsets)}:
+        if group_id in log.others:
+            continue
+        if group_id in groups and groups[group_id].state is not GroupState.DEAD:
+            raise IllegalStateError(f"group {group_id!r} is there already; load records into a coordinator without it")
+        group = ClassicGroup(group_id, now)
+        # A group that only commits offsets has no group record.
+        if group_id in log.classic:
+            _restore(group, log.classic[group_id])
+        group.offsets = log.offsets.get(group_id, {})
+        found.append(group)
+    problems = []
+    if log.others:
+        kinds = sorted(set(log.others.values()))
+        problems.append(f"{len(log.others)} groups were passed over, as they are not classic ({', '.join(kinds)})")
+    if log.unknown:
+        problems.append(f"{log.unknown} records were passed over, as their type is not known")
+    return found, problems
+
+
+class _Log:
+    """Groups and offsets of a log after the records so far."""
+
+    def __init__(self) -> None:
+        self.classic: dict[str, dict[str, Any]] = {}
+        self.others: dict[str, str] = {}
+        self.offsets: dict[str, StoredOffsets] = {}
+        self.unknown = 0
+
+    def replay(self, record: offsets.Record) -> None:
+        """Apply one record."""
+        group_id = record.group
+        if record.status == "unknown_type" or group_id is None:
+            self.unknown += 1
+        elif record.type == GROUP_METADATA:
+            self.classic.pop(group_id, None)
+            if record.value is None:
+                self._end(group_id)
+            else:
+                self.classic[group_id] = record.value
+                self.others.pop(group_id, None)
+        elif record.type in _OFFSET_COMMITS:
+            self._replay_offset(group_id, record)
+        elif record.type in _OTHER_GROUPS:
+            if record.value is None:
+                self.others.pop(group_id, None)
+                self._end(group_id)
+            else:
+                self.classic.pop(group_id, None)
+                self.others[group_id] = _OTHER_GROUPS[record.type]
+
+    def _end(self, group_id: str) -> None:
+        """Remove a group that has ended, unless it has offsets."""
+        if not self.offsets.get(group_id, True):
+            del self.offsets[group_id]
+
+    def _replay_offset(self, group_id: str, record: offsets.Record) -> None:
+        partition = TopicPartition(record.key["topic"], record.key["partition"])
+        value = record.value
+        if value is None:
+            # As in Kafka, the group stays: only its own tombstone removes it.
+            self.offsets.get(group_id, {}).pop(partition, None)
+            return
+        expires_at = value.get("expireTimestamp", _NO_TIME)
+        self.offsets.setdefault(group_id, {})[partition] = StoredOffset(
+            value["offset"],
+            value["metadata"],
+            value.get("leaderEpoch", -1),
+            value["commitTimestamp"],
+            None if expires_at == _NO_TIME else expires_at,
+            value.get("topicId"),
+        )
+
+
+def _restore(group: ClassicGroup, value: dict[str, Any]) -> None:
+    """Give a new group the state of its record."""
+    members = value["members"]
+    group.state = GroupState.STABLE if members else GroupState.EMPTY
+    group.generation = value["generation"]
+    group.protocol_type = value["protocolType"] or None
+    group.protocol_name = value["protocol"]
+    group.leader = value["leader"]
+    since = value.get("currentStateTimestamp", _NO_TIME)
+    group.state_since = None if since == _NO_TIME else since
+    for member in members:
+        session_timeout_ms = member["sessionTimeout"]
+        rebalance_timeout_ms = member.get("rebalanceTimeout", -1)
+        group.add(
+            GroupMember(
+                member["memberId"],
+                Timer(TimerKind.SESSION, group.group_id, member["memberId"]),
+                group_instance_id=member.get("groupInstanceId"),
+                client_id=member["clientId"],
+                client_host=member["clientHost"],
+                protocol_type=value["protocolType"],
+                protocols=(Protocol(value["protocol"] or "", member["subscription"]),),
+                session_timeout_ms=session_timeout_ms,
+                rebalance_timeout_ms=session_timeout_ms if rebalance_timeout_ms == -1 else rebalance_timeout_ms,
+                assignment=member["assignment"],
+            )
+        )

@@ -1,4 +1,4 @@
-"""What members ask of a coordinator: the five requests of the classic group protocol, as plain immutable data.
+"""The five requests of the classic group protocol, as plain immutable data, and a request that waits for its answer.
 
 Fields are those of Kafka's messages, with what the connection tells beside them: `version` is that of the request,
 which decides some answers, `client_id` and `client_host` are who sent it. A request checks itself when it is made, so
@@ -27,6 +27,7 @@ __all__ = [
     "LeavingMember",
     "OffsetCommitRequest",
     "OffsetToCommit",
+    "PendingRequest",
     "Protocol",
     "Request",
     "SyncGroupRequest",
@@ -188,11 +189,11 @@ class SyncGroupRequest:
         _check_optional(self, what, "group_instance_id", "protocol_type", "protocol_name")
         _set(self, "generation_id", read_int(self.generation_id, f"{what}: generation_id", bits=32))
         _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
-        given = []
+        assignments = []
         for member_id, assignment in _pairs(self.assignments, f"{what}: assignments", "(member id, assignment)"):
             _check_text(member_id, f"{what}: a member id in assignments")
-            given.append((member_id, _blob(assignment, f"{what}: the assignment of {shown(member_id)}")))
-        _set(self, "assignments", tuple(given))
+            assignments.append((member_id, _blob(assignment, f"{what}: the assignment of {shown(member_id)}")))
+        _set(self, "assignments", tuple(assignments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,13 +307,13 @@ class OffsetCommitRequest:
                 raise wrong_type(f"{what}: an offset", "an OffsetToCommit", entry)
             _check_texts(entry, what, "topic")
             _check_optional(entry, what, "metadata")
-            if entry.topic_id is not None:
-                _check_topic_id(entry.topic_id, what)
+            topic_id = entry.topic_id
+            if topic_id is not None and not _TOPIC_ID.fullmatch(check_name(topic_id, f"{what}: topic_id")):
+                raise IllegalArgumentError(f"{what}: topic_id is no uuid of 22 characters of base64: {shown(topic_id)}")
         _set(self, "offsets", tuple(_with_numbers(entry, what) for entry in offsets))
 
 
 Request = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | OffsetCommitRequest
-
 VERSIONS: dict[type[Request], range] = {
     JoinGroupRequest: range(10),
     SyncGroupRequest: range(6),
@@ -321,6 +322,21 @@ VERSIONS: dict[type[Request], range] = {
     OffsetCommitRequest: range(2, 11),
 }
 """The versions of each request that are understood, which are those of a broker 4.3.1."""
+
+
+@dataclass(slots=True, eq=False)
+class PendingRequest:
+    """A request that has no answer yet.
+
+    Attributes:
+        correlation: Object that the caller passed with the request.
+        version: Version of the request.
+        is_answered: True once it is answered; further answers are dropped.
+    """
+
+    correlation: object
+    version: int
+    is_answered: bool = False
 
 
 def _set(request: object, field: str, value: object) -> None:
@@ -357,11 +373,6 @@ def _check_optional(holder: object, what: str, *fields: str) -> None:
         value = getattr(holder, field)
         if value is not None:
             _check_text(value, f"{what}: {field}")
-
-
-def _check_topic_id(value: object, what: str) -> None:
-    if not _TOPIC_ID.fullmatch(check_name(value, f"{what}: topic_id")):
-        raise IllegalArgumentError(f"{what}: topic_id is no uuid of 22 characters of base64: {shown(value)}")
 
 
 def _with_numbers(entry: OffsetToCommit, what: str) -> OffsetToCommit:

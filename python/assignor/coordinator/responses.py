@@ -1,19 +1,26 @@
-"""What a coordinator answers, as plain immutable data: a client's server encodes it in the version of the request.
+"""The answers of a coordinator as plain immutable data, and how each follows from a group and the request's version.
 
-Fields are those of Kafka's messages; one that the version of the request does not carry has its default. There is no
-throttling here.
+Fields are those of Kafka's messages; a field that the version of the request does not carry has its default. There is
+no throttling here.
 
 Source: JoinGroupResponse, SyncGroupResponse, HeartbeatResponse, LeaveGroupResponse, OffsetCommitResponse,
-OffsetFetchResponse, DescribeGroupsResponse and DeleteGroupsResponse (json), kafka-clients 4.3.1.
+OffsetFetchResponse, DescribeGroupsResponse and DeleteGroupsResponse (json), kafka-clients 4.3.1;
+GroupMetadataManager, kafka-group-coordinator 4.3.1; KafkaApis, Kafka 4.3.1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.coordinator.error_codes import ErrorCode
-from assignor.coordinator.state import GroupState
+from assignor.coordinator.members import BrokenGroupError
+from assignor.coordinator.requests import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
+from assignor.coordinator.state import ErrorCode, GroupState
+
+if TYPE_CHECKING:
+    from assignor.coordinator.group import ClassicGroup
+    from assignor.coordinator.members import GroupMember
+    from assignor.coordinator.requests import PendingRequest, Request
 
 __all__ = [
     "DeleteGroupResponse",
@@ -28,7 +35,20 @@ __all__ = [
     "PartitionResponse",
     "Response",
     "SyncGroupResponse",
+    "describe_group",
+    "error_response",
+    "join_error",
+    "join_response",
+    "sync_error",
+    "sync_response",
+    "visible_protocol",
 ]
+
+JOIN_WITH_INSTANCE_ID = 5
+JOIN_WITH_PROTOCOL_TYPE = 7
+JOIN_WITH_SKIP_ASSIGNMENT = 9
+SYNC_WITH_PROTOCOL = 5
+"""The first versions of requests whose answers carry a field, or that carry one themselves."""
 
 NO_GENERATION = -1
 """The generation of an answer that has none."""
@@ -205,3 +225,117 @@ class GroupDescription:
     generation: int = 0
     leader: str | None = None
     error_code: ErrorCode = ErrorCode.NONE
+
+
+def join_error(error: ErrorCode, member_id: str, pending: PendingRequest) -> JoinGroupResponse:
+    """Return the answer to a join that failed."""
+    return JoinGroupResponse(error, member_id, protocol_name=visible_protocol(None, pending))
+
+
+def visible_protocol(name: str | None, pending: PendingRequest) -> str | None:
+    """Return a protocol's name as an answer carries it: never null before version 7, never empty from version 7 on."""
+    return (name or None) if pending.version >= JOIN_WITH_PROTOCOL_TYPE else name or ""
+
+
+def join_response(
+    group: ClassicGroup,
+    member: GroupMember,
+    pending: PendingRequest,
+    *,
+    leader: str | None = None,
+    skip_assignment: bool = False,
+) -> JoinGroupResponse:
+    """Return the answer to a join: the group's generation, with all members for the leader.
+
+    Args:
+        group: The group.
+        member: The member that joined.
+        pending: Its join.
+        leader: Leader to name instead of the real one; then the answer carries no members.
+        skip_assignment: True if the leader keeps the current assignment.
+    """
+    leads = leader is None and group.is_led_by(member.member_id)
+    named_leader = group.leader if leader is None else leader
+    return JoinGroupResponse(
+        ErrorCode.NONE,
+        member.member_id,
+        group.generation,
+        group.protocol_type if pending.version >= JOIN_WITH_PROTOCOL_TYPE else None,
+        visible_protocol(group.protocol_name, pending),
+        # If the coordinator makes the assignment, no member may find its own id here.
+        "" if group.is_server_assigned else named_leader or "",
+        _members(group, pending) if leads else (),
+        skip_assignment and leads,
+    )
+
+
+def _members(group: ClassicGroup, pending: PendingRequest) -> tuple[JoinGroupMember, ...]:
+    named = pending.version >= JOIN_WITH_INSTANCE_ID
+    return tuple(
+        JoinGroupMember(
+            member.member_id, member.group_instance_id if named else None, member.metadata(group.protocol_name)
+        )
+        for member in group.members.in_order()
+    )
+
+
+def sync_error(error: ErrorCode) -> SyncGroupResponse:
+    """Return the answer to a sync that failed."""
+    return SyncGroupResponse(error)
+
+
+def sync_response(group: ClassicGroup, member: GroupMember, pending: PendingRequest) -> SyncGroupResponse:
+    """Return the answer to a sync: the member's assignment."""
+    named = pending.version >= SYNC_WITH_PROTOCOL
+    return SyncGroupResponse(
+        ErrorCode.NONE,
+        group.protocol_type if named else None,
+        group.protocol_name if named else None,
+        member.assignment,
+    )
+
+
+def describe_group(group: ClassicGroup) -> GroupDescription:
+    """Return a group as DescribeGroups shows it."""
+    stable = group.state is GroupState.STABLE
+    members: tuple[DescribedMember, ...] = ()
+    error = ErrorCode.NONE
+    try:
+        members = tuple(
+            DescribedMember(
+                member.member_id,
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.metadata(group.protocol_name) if stable else b"",
+                member.assignment,
+            )
+            for member in group.members.in_order()
+        )
+    except BrokenGroupError:
+        error = ErrorCode.UNKNOWN_SERVER_ERROR
+    return GroupDescription(
+        group.group_id,
+        group.state,
+        group.protocol_type or "",
+        group.protocol_name or "" if stable else "",
+        members,
+        group.generation,
+        group.leader,
+        error,
+    )
+
+
+def error_response(request: Request, error: ErrorCode, pending: PendingRequest) -> Response:
+    """Return the answer to a request that failed as a whole; its version may be unknown."""
+    if isinstance(request, JoinGroupRequest):
+        return join_error(error, "", pending)
+    if isinstance(request, SyncGroupRequest):
+        return sync_error(error)
+    if isinstance(request, HeartbeatRequest):
+        return HeartbeatResponse(error)
+    if isinstance(request, LeaveGroupRequest):
+        return LeaveGroupResponse(error)
+    return OffsetCommitResponse(
+        tuple(PartitionResponse(entry.topic, entry.partition, error) for entry in request.offsets)
+    )

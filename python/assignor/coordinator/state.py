@@ -1,16 +1,17 @@
-"""The states of a classic group, in two tables: what takes a group from one to another, and how each answers requests.
+"""States of a classic group in two tables: the transitions between them, and the answer of each state to each request.
 
-Whatever changes a group's state is in `TRANSITIONS`, and nothing else changes it. `ANSWERS` says for each state what
-becomes of a request of a member that the group knows, at the right generation: an error, or what is done with it. What
-comes before the tables is the same in all states: whether the group is there, who is asking, and at which generation.
-What comes after them are the members, their timers and their requests that wait; `group.py` has those.
+Every change of a group's state is in `TRANSITIONS`. `ANSWERS` gives, for each state, the answer to a request of a known
+member with the current generation: an error code, or an action. The checks before the tables (does the group exist, is
+the member known, is the generation current) are the same in all states. `group.py` holds the members and the requests
+that wait.
 
-A group is born Empty when somebody joins without a member id, or commits an offset without being a member. A group that
-is not there counts as Dead to whoever asks for its state.
+A group is created Empty by a join without a member id, or by an offset commit without a generation. A group that does
+not exist is described as Dead.
 
-Source: ClassicGroupState, ClassicGroup and GroupMetadataManager, kafka-group-coordinator 4.3.1. The comments of
-ClassicGroupState and this machine differ in two places, where Kafka's code does: heartbeats in CompletingRebalance are
-answered without an error, and a Dead group answers COORDINATOR_NOT_AVAILABLE.
+Source: ClassicGroupState, ClassicGroup and GroupMetadataManager, kafka-group-coordinator 4.3.1, and
+org.apache.kafka.common.protocol.Errors, kafka-clients 4.3.1. As Kafka's code does, and other than the comments of
+ClassicGroupState say, CompletingRebalance answers heartbeats without an error, and Dead answers
+COORDINATOR_NOT_AVAILABLE.
 """
 
 from __future__ import annotations
@@ -18,13 +19,45 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
-from assignor.coordinator.error_codes import ErrorCode
 from assignor.errors import IllegalStateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ANSWERS", "TRANSITIONS", "Deed", "GroupEvent", "GroupState", "RequestKind", "next_state"]
+__all__ = [
+    "ANSWERS",
+    "TRANSITIONS",
+    "Action",
+    "ErrorCode",
+    "GroupEvent",
+    "GroupState",
+    "RequestKind",
+    "next_state",
+    "response_error",
+]
+
+
+class ErrorCode(enum.IntEnum):
+    """Errors that an answer can carry, with Kafka's names and numbers."""
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    OFFSET_METADATA_TOO_LARGE = 12
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    UNSUPPORTED_VERSION = 35
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
+    MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
 
 
 class GroupState(enum.Enum):
@@ -84,7 +117,7 @@ TRANSITIONS: Mapping[GroupState, Mapping[GroupEvent, GroupState]] = {
 
 
 class RequestKind(enum.Enum):
-    """What can be asked of a group."""
+    """Kinds of requests, as `ANSWERS` distinguishes them."""
 
     __hash__ = object.__hash__
 
@@ -97,11 +130,11 @@ class RequestKind(enum.Enum):
     DELETE = "DeleteGroups"
 
 
-class Deed(enum.Enum):
-    """What is done with a request that is not answered with an error."""
+class Action(enum.Enum):
+    """Action for a request that is not answered with an error."""
 
     ADMIT = "let in as a new member, or told to come back with a member id"
-    PARK = "waits"
+    WAIT = "waits"
     ANSWER_IF_UNCHANGED = "the generation; a rebalance if its protocols changed"
     ANSWER_IF_UNCHANGED_FOLLOWER = "the generation; a rebalance if its protocols changed, or it leads"
     ASSIGN = "the assignment"
@@ -113,41 +146,41 @@ class Deed(enum.Enum):
 
 _GONE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-ANSWERS: Mapping[GroupState, Mapping[RequestKind, Deed | ErrorCode]] = {
+ANSWERS: Mapping[GroupState, Mapping[RequestKind, Action | ErrorCode]] = {
     _EMPTY: {
-        RequestKind.JOIN_NEW: Deed.ADMIT,
+        RequestKind.JOIN_NEW: Action.ADMIT,
         RequestKind.JOIN: ErrorCode.UNKNOWN_MEMBER_ID,
         RequestKind.SYNC: ErrorCode.UNKNOWN_MEMBER_ID,
         RequestKind.HEARTBEAT: ErrorCode.UNKNOWN_MEMBER_ID,
-        RequestKind.LEAVE: Deed.REMOVE,
-        RequestKind.COMMIT: Deed.STORE,
-        RequestKind.DELETE: Deed.DELETE,
+        RequestKind.LEAVE: Action.REMOVE,
+        RequestKind.COMMIT: Action.STORE,
+        RequestKind.DELETE: Action.DELETE,
     },
     _PREPARING: {
-        RequestKind.JOIN_NEW: Deed.ADMIT,
-        RequestKind.JOIN: Deed.PARK,
+        RequestKind.JOIN_NEW: Action.ADMIT,
+        RequestKind.JOIN: Action.WAIT,
         RequestKind.SYNC: ErrorCode.REBALANCE_IN_PROGRESS,
         RequestKind.HEARTBEAT: ErrorCode.REBALANCE_IN_PROGRESS,
-        RequestKind.LEAVE: Deed.REMOVE,
-        RequestKind.COMMIT: Deed.STORE,
+        RequestKind.LEAVE: Action.REMOVE,
+        RequestKind.COMMIT: Action.STORE,
         RequestKind.DELETE: ErrorCode.NON_EMPTY_GROUP,
     },
     _COMPLETING: {
-        RequestKind.JOIN_NEW: Deed.ADMIT,
-        RequestKind.JOIN: Deed.ANSWER_IF_UNCHANGED,
-        RequestKind.SYNC: Deed.PARK,
-        RequestKind.HEARTBEAT: Deed.KEEP_ALIVE,
-        RequestKind.LEAVE: Deed.REMOVE,
+        RequestKind.JOIN_NEW: Action.ADMIT,
+        RequestKind.JOIN: Action.ANSWER_IF_UNCHANGED,
+        RequestKind.SYNC: Action.WAIT,
+        RequestKind.HEARTBEAT: Action.KEEP_ALIVE,
+        RequestKind.LEAVE: Action.REMOVE,
         RequestKind.COMMIT: ErrorCode.REBALANCE_IN_PROGRESS,
         RequestKind.DELETE: ErrorCode.NON_EMPTY_GROUP,
     },
     _STABLE: {
-        RequestKind.JOIN_NEW: Deed.ADMIT,
-        RequestKind.JOIN: Deed.ANSWER_IF_UNCHANGED_FOLLOWER,
-        RequestKind.SYNC: Deed.ASSIGN,
-        RequestKind.HEARTBEAT: Deed.KEEP_ALIVE,
-        RequestKind.LEAVE: Deed.REMOVE,
-        RequestKind.COMMIT: Deed.STORE,
+        RequestKind.JOIN_NEW: Action.ADMIT,
+        RequestKind.JOIN: Action.ANSWER_IF_UNCHANGED_FOLLOWER,
+        RequestKind.SYNC: Action.ASSIGN,
+        RequestKind.HEARTBEAT: Action.KEEP_ALIVE,
+        RequestKind.LEAVE: Action.REMOVE,
+        RequestKind.COMMIT: Action.STORE,
         RequestKind.DELETE: ErrorCode.NON_EMPTY_GROUP,
     },
     _DEAD: {
@@ -160,14 +193,14 @@ ANSWERS: Mapping[GroupState, Mapping[RequestKind, Deed | ErrorCode]] = {
         RequestKind.DELETE: ErrorCode.GROUP_ID_NOT_FOUND,
     },
 }
-"""What becomes of a request, by the state of its group."""
+"""Action or error for a request, by the state of its group."""
 
 
 def next_state(state: GroupState, event: GroupEvent) -> GroupState:
-    """Where an event takes a group.
+    """Return the state that follows an event.
 
     Raises:
-        IllegalStateError: It cannot happen in that state.
+        IllegalStateError: The event cannot happen in that state.
 
     Example:
         >>> next_state(GroupState.AWAITING_SYNC, GroupEvent.ASSIGNED).value
@@ -177,3 +210,28 @@ def next_state(state: GroupState, event: GroupEvent) -> GroupState:
     if found is None:
         raise IllegalStateError(f"in a group that is {state.value} this cannot happen: {event.value}")
     return found
+
+
+_RESPONSE_ERRORS: Mapping[int, ErrorCode] = {
+    3: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # UNKNOWN_TOPIC_OR_PARTITION
+    6: ErrorCode.NOT_COORDINATOR,  # NOT_LEADER_OR_FOLLOWER
+    7: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # REQUEST_TIMED_OUT
+    19: ErrorCode.COORDINATOR_NOT_AVAILABLE,  # NOT_ENOUGH_REPLICAS
+    56: ErrorCode.NOT_COORDINATOR,  # KAFKA_STORAGE_ERROR
+}
+
+_UNTRANSLATED = frozenset(ErrorCode) - {ErrorCode.NONE}
+
+
+def response_error(log_error: int) -> ErrorCode:
+    """Return the error code that a member receives when a write to the log fails.
+
+    Source: GroupMetadataManager.appendGroupMetadataErrorToResponseError, kafka-group-coordinator 4.3.1.
+
+    Example:
+        >>> response_error(19).name, response_error(16).name, response_error(10).name
+        ('COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'UNKNOWN_SERVER_ERROR')
+    """
+    if log_error in _RESPONSE_ERRORS:
+        return _RESPONSE_ERRORS[log_error]
+    return ErrorCode(log_error) if log_error in _UNTRANSLATED else ErrorCode.UNKNOWN_SERVER_ERROR

@@ -10,45 +10,51 @@ Timers that are due at the same time fire in the order in which they were set, a
 
 from __future__ import annotations
 
+import enum
 import heapq
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Timer", "Timers"]
+__all__ = ["Timer", "TimerKind", "Timers"]
 
 _SMALL = 64
 """A heap up to this size is not worth tidying."""
 
 
+class TimerKind(enum.Enum):
+    """What ends when a timer is due."""
+
+    __hash__ = object.__hash__  # looked up for each timer that is due
+
+    JOIN_PHASE = "the join phase of a rebalance"
+    SYNC_PHASE = "the wait for the syncs of a generation"
+    SESSION = "the session of a member, or of a member id that is not used yet"
+    RETENTION_CHECK = "the interval between two searches for expired offsets"
+
+
+@dataclass(slots=True, eq=False)
 class Timer:
-    """One timer: what it calls, and when.
+    """One timer of a group or of a member.
 
     Attributes:
-        fire: What is called, with the timer itself, when it is due.
-        group_id: Whose it is.
-        member_id: Which member's; "" for one of the whole group.
-        deadline: When it is due, in milliseconds; None while it is not set.
+        kind: What ends when the timer is due.
+        group_id: The group; "" for the coordinator's own timer.
+        member_id: The member; "" for a timer of the whole group.
+        deadline: Time in milliseconds at which the timer is due; None while it is not set.
     """
 
-    __slots__ = ("_order", "_queued", "deadline", "fire", "group_id", "member_id")
-
-    def __init__(self, fire: Callable[[Timer], None], group_id: str, member_id: str = "") -> None:
-        self.fire = fire
-        self.group_id = group_id
-        self.member_id = member_id
-        self.deadline: int | None = None
-        self._order = 0
-        self._queued: tuple[int, int, Timer] | None = None
+    kind: TimerKind
+    group_id: str = ""
+    member_id: str = ""
+    deadline: int | None = field(init=False, default=None)
+    _order: int = field(init=False, default=0)
+    _queued: tuple[int, int, Timer] | None = field(init=False, default=None, repr=False)
 
 
 class Timers:
     """All timers that are set.
 
     Example:
-        >>> fired = []
-        >>> timers, timer = Timers(), Timer(lambda timer: fired.append(timer.group_id), "orders")
+        >>> timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "orders")
         >>> timers.set(timer, 30)
         >>> timers.set(timer, 50)
         >>> timers.next_deadline(), timers.pop(49), timers.pop(50) is timer

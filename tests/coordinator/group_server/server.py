@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from assignor import TopicPartition
     from assignor.coordinator import LogRecord, Rebalance
-    from assignor.coordinator.stored_offsets import StoredOffset
+    from assignor.coordinator.group import StoredOffset
 
 __all__ = ["GroupServer"]
 

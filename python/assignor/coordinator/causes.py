@@ -1,0 +1,309 @@
+"""Causes of rebalances: their names, and the one table that derives a cause and a sentence from what happened.
+
+Code that starts a rebalance passes a fact: a named tuple with what is known of the event. `explain` turns a fact into a
+`RebalanceCause` and a sentence for people.
+
+The first seven causes are those that the documentation of brokers lists for users. A coordinator sees some of them only
+by their consequences: a topic that changed makes the leader join again, and a process that died sends no heartbeats.
+The others are the remaining reasons for which Kafka's coordinator starts a rebalance.
+
+Source: the calls of `prepareRebalance` and `maybePrepareRebalanceOrCompleteJoin` in GroupMetadataManager,
+kafka-group-coordinator 4.3.1.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assignor.coordinator.members import CONSUMER, BrokenGroupError, read_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from assignor.coordinator.requests import LeavingMember, Protocols
+    from assignor.coordinator.state import ErrorCode
+
+    Explanation = tuple["RebalanceCause", str]
+
+__all__ = [
+    "AssignmentNotStored",
+    "Fact",
+    "MemberJoined",
+    "MemberRejoined",
+    "MembersLeft",
+    "Rebalance",
+    "RebalanceCause",
+    "SessionExpired",
+    "StaticMemberReturned",
+    "SyncTimedOut",
+    "TooManyMembers",
+    "TopicChanged",
+    "explain",
+]
+
+
+class RebalanceCause(enum.Enum):
+    """Cause of a rebalance; the value is a sentence for people."""
+
+    CONSUMER_SUBSCRIBED = "A consumer subscribed: a new member joined the group."
+    CONSUMER_CLOSED = "A consumer was closed: a member left the group."
+    CONSUMER_DEAD = "A consumer counts as dead: a member sent no heartbeat within its session timeout."
+    PARTITIONS_INCREASED = "The number of partitions of a subscribed topic has increased."
+    TOPIC_CREATED = "A topic that was subscribed to before it existed was created."
+    TOPIC_DELETED = "A topic that is subscribed to was deleted."
+    APPLICATION_CRASHED = "An application crashed: the connection of a member ended, and then its session."
+
+    SUBSCRIPTION_CHANGED = "A member joined again with other protocols or another subscription."
+    OWNED_PARTITIONS_CHANGED = "A member joined again with the same topics, as after it gave partitions up."
+    LEADER_REJOINED = "The leader joined again, which asks for a new assignment whatever its reason."
+    STATIC_MEMBER_RETURNED = "A static member came back under a new member id while the assignment was being made."
+    PROTOCOL_CHANGED = "A static member came back with protocols that change the one that the group agrees on."
+    MEMBER_REMOVED = "An administrator removed a static member by its instance id."
+    SYNC_TIMED_OUT = "A member that had joined did not ask for its assignment within the rebalance timeout."
+    ASSIGNMENT_NOT_STORED = "The leader's assignment could not be written to the log."
+    OVER_CAPACITY = "The group that was loaded has more members than are allowed."
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """One rebalance, at its beginning.
+
+    Attributes:
+        group_id: The group.
+        generation: The generation that ends.
+        cause: Cause of the rebalance.
+        reason: Sentence that names the member or topic.
+        at: Time in milliseconds.
+    """
+
+    group_id: str
+    generation: int
+    cause: RebalanceCause
+    reason: str
+    at: int
+
+
+# Facts
+
+
+class MemberJoined(NamedTuple):
+    """A new member joined the group."""
+
+    member_id: str
+    reason: str | None
+
+
+class MemberRejoined(NamedTuple):
+    """A member joined again, in a way that requires a new generation.
+
+    Attributes:
+        member_id: The member.
+        is_leader: True if it leads the group.
+        protocol_type: Type of the group's protocols.
+        protocols_before: Protocols of its previous join.
+        protocols: Protocols of this join.
+        changed_topic: For the leader: a subscribed topic that changed since the generation began.
+        reason: Reason that the member gives.
+    """
+
+    member_id: str
+    is_leader: bool
+    protocol_type: str | None
+    protocols_before: Protocols
+    protocols: Protocols
+    changed_topic: TopicChanged | None
+    reason: str | None
+
+
+class StaticMemberReturned(NamedTuple):
+    """A static member joined without its member id, and got a new one.
+
+    Attributes:
+        group_instance_id: Its instance id.
+        member_id: Its new member id.
+        changes_protocol: True if the group selects another protocol with it.
+        reason: Reason that the member gives.
+    """
+
+    group_instance_id: str | None
+    member_id: str
+    changes_protocol: bool
+    reason: str | None
+
+
+class MembersLeft(NamedTuple):
+    """Members left or were removed; an entry without a member id is a removal by instance id."""
+
+    members: list[LeavingMember]
+
+
+class SessionExpired(NamedTuple):
+    """A member sent no heartbeat within its session timeout."""
+
+    member_id: str
+    session_timeout_ms: int
+    is_connected: bool
+
+
+class SyncTimedOut(NamedTuple):
+    """Members did not send SyncGroup within the rebalance timeout."""
+
+    member_ids: list[str]
+
+
+class AssignmentNotStored(NamedTuple):
+    """The assignment of a generation could not be written to the log."""
+
+    generation: int
+    error: ErrorCode
+
+
+class TopicChanged(NamedTuple):
+    """The number of partitions of a subscribed topic changed; None where the topic does not exist."""
+
+    topic: str
+    before: int | None
+    after: int | None
+
+
+class TooManyMembers(NamedTuple):
+    """A loaded group has more members than are allowed."""
+
+    members: int
+    limit: int
+
+
+Fact = (
+    MemberJoined
+    | MemberRejoined
+    | StaticMemberReturned
+    | MembersLeft
+    | SessionExpired
+    | SyncTimedOut
+    | AssignmentNotStored
+    | TopicChanged
+    | TooManyMembers
+)
+
+
+# Causes
+
+
+def explain(fact: Fact) -> Explanation:
+    """Return the cause of the rebalance that a fact starts, and a sentence that names the member or topic.
+
+    Example:
+        >>> cause, sentence = explain(TopicChanged("orders", 3, 6))
+        >>> cause.name, sentence
+        ('PARTITIONS_INCREASED', "Topic 'orders' has 6 partitions instead of 3.")
+    """
+    return _EXPLANATIONS[type(fact)](fact)
+
+
+def _member_joined(fact: MemberJoined) -> Explanation:
+    return RebalanceCause.CONSUMER_SUBSCRIBED, _sentence(f"Member {fact.member_id} joined", fact.reason)
+
+
+def _member_rejoined(fact: MemberRejoined) -> Explanation:
+    sentence = _sentence(f"{'Leader' if fact.is_leader else 'Member'} {fact.member_id} joined again", fact.reason)
+    if _subscription_differs(fact.protocol_type, fact.protocols_before, fact.protocols):
+        return RebalanceCause.SUBSCRIPTION_CHANGED, sentence
+    if fact.changed_topic is not None:
+        cause, change = _topic_changed(fact.changed_topic)
+        return cause, f"{change} {sentence}"
+    return RebalanceCause.LEADER_REJOINED if fact.is_leader else RebalanceCause.OWNED_PARTITIONS_CHANGED, sentence
+
+
+def _static_member_returned(fact: StaticMemberReturned) -> Explanation:
+    cause = RebalanceCause.PROTOCOL_CHANGED if fact.changes_protocol else RebalanceCause.STATIC_MEMBER_RETURNED
+    return cause, _sentence(f"Static member {fact.group_instance_id!r} came back as {fact.member_id}", fact.reason)
+
+
+def _members_left(fact: MembersLeft) -> Explanation:
+    by_themselves = [member for member in fact.members if member.member_id]
+    first = (by_themselves or fact.members)[0]
+    subject = f"Member {first.member_id}" if first.member_id else f"Static member {first.group_instance_id!r}"
+    if len(fact.members) > 1:
+        subject += f" and {len(fact.members) - 1} more"
+    if by_themselves:
+        return RebalanceCause.CONSUMER_CLOSED, _sentence(f"{subject} left", first.reason)
+    return RebalanceCause.MEMBER_REMOVED, _sentence(f"{subject} was removed", first.reason)
+
+
+def _session_expired(fact: SessionExpired) -> Explanation:
+    silence = f"no heartbeat for {fact.session_timeout_ms} ms"
+    if fact.is_connected:
+        return RebalanceCause.CONSUMER_DEAD, f"Member {fact.member_id}: {silence}."
+    sentence = f"Member {fact.member_id}: its connection ended, and there was {silence}."
+    return RebalanceCause.APPLICATION_CRASHED, sentence
+
+
+def _sync_timed_out(fact: SyncTimedOut) -> Explanation:
+    members, more = ", ".join(fact.member_ids[:3]), len(fact.member_ids) - 3
+    if more > 0:
+        members += f" and {more} more"
+    return RebalanceCause.SYNC_TIMED_OUT, f"No SyncGroup came in time from {members}."
+
+
+def _assignment_not_stored(fact: AssignmentNotStored) -> Explanation:
+    return (
+        RebalanceCause.ASSIGNMENT_NOT_STORED,
+        f"The assignment of generation {fact.generation} could not be written ({fact.error.name}).",
+    )
+
+
+def _topic_changed(fact: TopicChanged) -> Explanation:
+    topic, before, after = fact
+    if after is None:
+        return RebalanceCause.TOPIC_DELETED, f"Topic {topic!r} was deleted."
+    if before is None:
+        return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created with {after} partitions."
+    if after > before:
+        return RebalanceCause.PARTITIONS_INCREASED, f"Topic {topic!r} has {after} partitions instead of {before}."
+    return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created anew with {after} partitions."
+
+
+def _too_many_members(fact: TooManyMembers) -> Explanation:
+    return (
+        RebalanceCause.OVER_CAPACITY,
+        f"The group has {fact.members} members, and {fact.limit} are allowed.",
+    )
+
+
+_EXPLANATIONS: Mapping[type[Fact], Callable[[Any], Explanation]] = {
+    MemberJoined: _member_joined,
+    MemberRejoined: _member_rejoined,
+    StaticMemberReturned: _static_member_returned,
+    MembersLeft: _members_left,
+    SessionExpired: _session_expired,
+    SyncTimedOut: _sync_timed_out,
+    AssignmentNotStored: _assignment_not_stored,
+    TopicChanged: _topic_changed,
+    TooManyMembers: _too_many_members,
+}
+
+
+def _sentence(subject: str, reason: str | None) -> str:
+    return f"{subject}: {reason}." if reason else f"{subject}."
+
+
+def _subscription_differs(protocol_type: str | None, before: Protocols, after: Protocols) -> bool:
+    """Return whether a member offers other protocols than before, or subscribes to other topics.
+
+    The rest of a consumer's subscription changes with each join: its generation, and the partitions that it owns.
+    """
+    if [name for name, _ in before] != [name for name, _ in after]:
+        return True
+    if protocol_type != CONSUMER:
+        return before != after
+    return any(_topics(old) != _topics(new) for (_, old), (_, new) in zip(before, after, strict=True))
+
+
+def _topics(subscription: bytes) -> set[str] | None:
+    try:
+        topics = read_topics(subscription)
+    except BrokenGroupError:
+        return None
+    return None if topics is None else set(topics)

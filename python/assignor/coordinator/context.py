@@ -1,0 +1,280 @@
+"""What all handlers of a coordinator share: settings, groups, timers and time, and the effects of the current call.
+
+A coordinator performs no I/O. `Effects` are what a call returns: records for the log, answers to send after they are
+written, rebalances that began, and the time of the next call. If the records go to the log in their order before the
+answers are sent, a coordinator that loads the log knows everything that any client was answered. `Context` collects the
+effects, so that an answer that depends on a write waits for it, and no request is answered twice.
+
+Source of the settings: GroupCoordinatorConfig, kafka-group-coordinator 4.3.1; the defaults are its defaults.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+from assignor.coordinator.causes import Fact, Rebalance, explain
+from assignor.coordinator.group import ClassicGroup
+from assignor.coordinator.responses import Response
+from assignor.coordinator.server_assignment import ClusterTopics, ServerAssignor
+from assignor.coordinator.state import ErrorCode
+from assignor.coordinator.timers import Timer, TimerKind, Timers
+from assignor.errors import IllegalArgumentError, IllegalStateError
+from assignor.validation import read_int
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from assignor.coordinator.requests import PendingRequest
+    from assignor.model import TopicPartition
+    from assignor.partition_assignor import PartitionAssignor, PartitionsPerTopic
+
+    WriteCallback = Callable[[ErrorCode | None], None]
+
+__all__ = ["Answer", "Context", "CoordinatorConfig", "Effects", "LogRecord", "Write"]
+
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorConfig:
+    """Settings of a coordinator: the broker's settings for classic groups. Times are in milliseconds.
+
+    Attributes:
+        min_session_timeout_ms: The least session timeout that a member may ask for (`group.min.session.timeout.ms`).
+        max_session_timeout_ms: The greatest (`group.max.session.timeout.ms`).
+        initial_rebalance_delay_ms: How long a group that was empty waits for more members
+            (`group.initial.rebalance.delay.ms`); it waits as long again whenever one came, up to the first member's
+            rebalance timeout.
+        group_max_size: How many members a group may have (`group.max.size`).
+        new_member_join_timeout_ms: How long the join of a new member waits before the member counts as gone.
+        offsets_retention_ms: How long offsets are kept that nobody uses (`offsets.retention.minutes`): seven days.
+        offsets_retention_check_interval_ms: How often they are looked for (`offsets.retention.check.interval.ms`).
+        offset_metadata_max_size: The longest metadata, in UTF-16 units, that may be committed with an offset
+            (`offset.metadata.max.bytes`).
+
+    Raises:
+        WrongTypeError: A setting is not an int.
+        IllegalArgumentError: A setting is negative or too large, or the least session timeout is above the greatest.
+
+    Example:
+        >>> CoordinatorConfig(initial_rebalance_delay_ms=0).offsets_retention_ms // (24 * 60 * 60 * 1000)
+        7
+    """
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 3_000
+    group_max_size: int = 2**31 - 1
+    new_member_join_timeout_ms: int = 300_000
+    offsets_retention_ms: int = 7 * _DAY_MS
+    offsets_retention_check_interval_ms: int = 600_000
+    offset_metadata_max_size: int = 4_096
+
+    def __post_init__(self) -> None:
+        least = {"group_max_size": 1, "offsets_retention_check_interval_ms": 1, "offsets_retention_ms": 1}
+        for field in fields(self):
+            value = read_int(getattr(self, field.name), f"CoordinatorConfig: {field.name}", bits=64)
+            if value < least.get(field.name, 0):
+                raise IllegalArgumentError(
+                    f"CoordinatorConfig: {field.name} must be at least {least.get(field.name, 0)}, not {value}"
+                )
+        if self.min_session_timeout_ms > self.max_session_timeout_ms:
+            raise IllegalArgumentError(
+                f"CoordinatorConfig: min_session_timeout_ms ({self.min_session_timeout_ms}) is above "
+                f"max_session_timeout_ms ({self.max_session_timeout_ms})"
+            )
+
+
+class LogRecord(NamedTuple):
+    """One record for `__consumer_offsets`, as bytes; a value of None is a tombstone."""
+
+    key: bytes
+    value: bytes | None
+
+
+class Write(NamedTuple):
+    """Records that are written together.
+
+    Attributes:
+        number: Number to call `Coordinator.written` or `Coordinator.write_failed` with; ascending from 1.
+        group_id: Group of the records, which selects the partition of the log (`offsets.coordinator_partition`).
+        records: The records, in the order of the log.
+    """
+
+    number: int
+    group_id: str
+    records: tuple[LogRecord, ...]
+
+
+class Answer(NamedTuple):
+    """An answer to a request.
+
+    Attributes:
+        correlation: Object that the caller passed with the request.
+        response: The answer.
+    """
+
+    correlation: object
+    response: Response
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Effects of a call, each kind in order of occurrence.
+
+    Attributes:
+        writes: Records to write before the answers are sent.
+        answers: Answers to this request, and to others that waited.
+        rebalances: Rebalances that began.
+        problems: Problems to look at, as sentences, such as a subscription that cannot be read.
+        next_deadline: Time at which to call `expire` if there is no other call before; None if no timer is set.
+    """
+
+    writes: tuple[Write, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    rebalances: tuple[Rebalance, ...] = ()
+    problems: tuple[str, ...] = ()
+    next_deadline: int | None = None
+
+    @property
+    def records(self) -> tuple[LogRecord, ...]:
+        """The records of all writes, in their order."""
+        return tuple(record for write in self.writes for record in write.records)
+
+
+class Context:
+    """State of one coordinator, and the effects of its current call.
+
+    Attributes:
+        config: The settings.
+        groups: Groups by id.
+        timers: Timers of all groups.
+        topics: Topics of the cluster.
+        assignor: The coordinator's own assignor.
+        make_member_id: Makes a member id of a client id or instance id.
+        now: Time of the current event; within one call timers fire at their own times.
+        last_write: Number of the latest write.
+        commits_in_flight: Number of unconfirmed offset commits by group id.
+        latest_offset_writes: Latest completed write of each partition's offset, while other writes are unconfirmed.
+        retention_timer: Starts the next search for expired offsets.
+    """
+
+    def __init__(
+        self,
+        config: CoordinatorConfig,
+        assignor: PartitionAssignor | None,
+        partitions_per_topic: PartitionsPerTopic | None,
+        make_member_id: Callable[[str], str],
+        *,
+        confirm_writes: bool,
+    ) -> None:
+        self.config = config
+        self.groups: dict[str, ClassicGroup] = {}
+        self.timers = Timers()
+        self.topics = ClusterTopics(partitions_per_topic)
+        self.assignor = ServerAssignor(assignor, self.topics)
+        self.make_member_id = make_member_id
+        self.now = 0
+        self.last_write = 0
+        self.commits_in_flight: Counter[str] = Counter()
+        self.latest_offset_writes: dict[tuple[str, TopicPartition], int] = {}
+        self.retention_timer = Timer(TimerKind.RETENTION_CHECK)
+        self._confirm_writes = confirm_writes
+        self._unconfirmed: dict[int, WriteCallback] = {}
+        self._writes: list[Write] = []
+        self._answers: list[Answer] = []
+        self._rebalances: list[Rebalance] = []
+        self._problems: list[str] = []
+
+    # Groups
+
+    def create_group(self, group_id: str) -> ClassicGroup:
+        """Create a group, which is Empty."""
+        group = self.groups[group_id] = ClassicGroup(group_id, self.now)
+        return group
+
+    def discard_group(self, group: ClassicGroup) -> None:
+        """Remove a group and its timers, unless another group has its id by now."""
+        if self.groups.get(group.group_id) is group:
+            del self.groups[group.group_id]
+            self.cancel_timers(group)
+
+    def cancel_timers(self, group: ClassicGroup) -> None:
+        """Cancel all timers of a group."""
+        self.timers.cancel(group.join_timer)
+        self.timers.cancel(group.sync_timer)
+        for timer in group.pending_joins.values():
+            self.timers.cancel(timer)
+        for member in group.members.values():
+            self.timers.cancel(member.timer)
+
+    # Effects
+
+    def answer(self, pending: PendingRequest, response: Response) -> None:
+        """Answer a request, unless it is answered already."""
+        if not pending.is_answered:
+            pending.is_answered = True
+            self._answers.append(Answer(pending.correlation, response))
+
+    def report_rebalance(self, group: ClassicGroup, fact: Fact) -> None:
+        """Report a rebalance that begins, with its cause."""
+        self._rebalances.append(Rebalance(group.group_id, group.generation, *explain(fact), self.now))
+
+    def report_problem(self, sentence: str) -> None:
+        """Report a problem, such as a subscription that cannot be read."""
+        self._problems.append(sentence)
+
+    def write(self, group_id: str, records: Iterable[LogRecord], callback: WriteCallback) -> None:
+        """Write records, and call `callback` when the write completes: with None, or with the error if it fails."""
+        self.last_write += 1
+        self._writes.append(Write(self.last_write, group_id, tuple(records)))
+        if self._confirm_writes:
+            self._unconfirmed[self.last_write] = callback
+        else:
+            callback(None)
+
+    def after_write(self, number: int, callback: WriteCallback) -> None:
+        """Call `callback` after the callback of a write, or immediately if the write has completed."""
+        first = self._unconfirmed.get(number)
+        if first is None:
+            callback(None)
+            return
+
+        def both(error: ErrorCode | None) -> None:
+            first(error)
+            callback(error)
+
+        self._unconfirmed[number] = both
+
+    def complete_write(self, number: int, error: ErrorCode | None) -> None:
+        """Call the callback of a write.
+
+        Raises:
+            IllegalStateError: There is no unconfirmed write of that number.
+        """
+        callback = self._unconfirmed.pop(number, None)
+        if callback is None:
+            raise IllegalStateError(f"no write of number {number} waits to be confirmed")
+        callback(error)
+
+    def fail_writes(self, error: ErrorCode) -> None:
+        """Call the callbacks of all unconfirmed writes with an error."""
+        unconfirmed, self._unconfirmed = self._unconfirmed, {}
+        for callback in unconfirmed.values():
+            callback(error)
+
+    @property
+    def is_settled(self) -> bool:
+        """True if no write is unconfirmed."""
+        return not self._unconfirmed
+
+    def take_effects(self, next_deadline: int | None) -> Effects:
+        """Return all effects since the previous call."""
+        effects = Effects(
+            tuple(self._writes), tuple(self._answers), tuple(self._rebalances), tuple(self._problems), next_deadline
+        )
+        for kind in (self._writes, self._answers, self._rebalances, self._problems):
+            kind.clear()
+        return effects

@@ -1,0 +1,264 @@
+"""Members of a group: what each one said, the table that orders them as Kafka does, and the topics they subscribe to.
+
+Kafka keeps the members of a group in a `java.util.HashMap`, whose order is visible: members are listed in it, and its
+first member becomes the leader when the leader goes. Such a map has a power of two of buckets, 16 at first; it doubles
+when the number of members exceeds three quarters of the number of buckets, and never shrinks. A member's bucket follows
+from the hash code of its id; within a bucket members stand in order of insertion. `ordering` describes this order and
+what it does not model: buckets of more than eight members in a map of 64 or more buckets.
+
+Source: ClassicGroupMember and ClassicGroup.computeSubscribedTopics, kafka-group-coordinator 4.3.1;
+ConsumerProtocol.deserializeConsumerProtocolSubscription and ByteBufferAccessor, kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
+
+from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES, folded_hash
+
+if TYPE_CHECKING:
+    from assignor.coordinator.requests import PendingRequest, Protocols
+    from assignor.coordinator.timers import Timer
+
+__all__ = ["CONSUMER", "BrokenGroupError", "GroupMember", "Largest", "MemberTable", "read_topics"]
+
+CONSUMER = "consumer"
+"""Protocol type of groups of consumers, whose subscriptions the coordinator can read."""
+
+_SMALL = 64
+"""A heap up to this size is not worth tidying."""
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+
+
+class BrokenGroupError(Exception):
+    """A condition that Kafka's coordinator does not expect either: it answers UNKNOWN_SERVER_ERROR and goes on."""
+
+
+@dataclass(slots=True, eq=False)
+class GroupMember:
+    """One member of a group.
+
+    Attributes:
+        member_id: Id that the coordinator gave to the member.
+        timer: Timer of the member's session.
+        group_instance_id: Instance id of a static member.
+        client_id: Id of the client.
+        client_host: Host of the client.
+        protocol_type: Type of the member's protocols.
+        protocols: Protocols that the member offers, in order of preference.
+        session_timeout_ms: Time without a heartbeat after which the member is removed.
+        rebalance_timeout_ms: Time that the coordinator waits for the member to join again.
+        assignment: Last assignment of the member.
+        is_new: True until the first join is answered; such a member can expire while it waits.
+        join: Join that waits for an answer.
+        sync: Sync that waits for an answer.
+        is_connected: False once the connection has ended and until the next request.
+        folded_hash: Hash code of the id, which selects the bucket in the table of members.
+        insertion: Number of the insertion into the table, which orders members of one bucket.
+    """
+
+    member_id: str
+    timer: Timer
+    _: KW_ONLY
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    protocol_type: str
+    protocols: Protocols
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    assignment: bytes = b""
+    is_new: bool = False
+    join: PendingRequest | None = None
+    sync: PendingRequest | None = None
+    is_connected: bool = True
+    folded_hash: int = field(init=False)
+    insertion: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.folded_hash = folded_hash(self.member_id)
+
+    @property
+    def has_satisfied_heartbeat(self) -> bool:
+        """True if the session cannot expire, as a request waits; the first join of a new member can expire."""
+        return not self.is_new and (self.join is not None or self.sync is not None)
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """Return the member's subscription for a protocol.
+
+        Raises:
+            BrokenGroupError: The member does not offer it.
+        """
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        raise BrokenGroupError(f"member {self.member_id} does not support the protocol {protocol}")
+
+    def vote(self, candidates: set[str]) -> str:
+        """Return the member's preferred protocol among the candidates.
+
+        Raises:
+            BrokenGroupError: The member offers none of them.
+        """
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise BrokenGroupError(f"member {self.member_id} does not support any of the candidate protocols")
+
+
+class MemberTable(dict[str, GroupMember]):
+    """Members by id; insert with `put`, which keeps the order of the hash map.
+
+    Lookup, insertion and removal cost O(1), the first member O(log n) on average.
+    """
+
+    __slots__ = ("_capacity", "_firsts", "_insertions")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._capacity = DEFAULT_CAPACITY
+        self._insertions = 0
+        # Candidates for the first member; None until it is asked for.
+        self._firsts: list[tuple[int, int, str]] | None = None
+
+    def in_order(self) -> list[GroupMember]:
+        """Return the members in the order of the hash map; `values()` does not sort them."""
+        mask = self._capacity - 1
+        return sorted(self.values(), key=lambda member: member.folded_hash & mask)
+
+    def put(self, member: GroupMember) -> None:
+        """Insert a member whose id is not in the table."""
+        before = self._capacity
+        if self._capacity < TREES and self._bucket_size(member) >= CHAIN:
+            self._capacity *= 2
+        self[member.member_id] = member
+        self._insertions += 1
+        member.insertion = self._insertions
+        while 4 * len(self) > 3 * self._capacity:
+            self._capacity *= 2
+        if self._capacity != before:
+            self._firsts = None
+        elif self._firsts is not None:
+            heapq.heappush(self._firsts, self._candidate(member))
+            if len(self._firsts) > 2 * self._capacity:
+                self._firsts = None  # most candidates have left the group
+
+    def first(self) -> GroupMember | None:
+        """Return the first member in the order of the hash map; None if the table is empty."""
+        if self._firsts is None:
+            self._firsts = [self._candidate(member) for member in self.values()]
+            heapq.heapify(self._firsts)
+        while self._firsts:
+            _, insertion, member_id = self._firsts[0]
+            member = self.get(member_id)
+            if member is not None and member.insertion == insertion:
+                return member
+            heapq.heappop(self._firsts)
+        return None
+
+    def _candidate(self, member: GroupMember) -> tuple[int, int, str]:
+        return member.folded_hash & (self._capacity - 1), member.insertion, member.member_id
+
+    def _bucket_size(self, member: GroupMember) -> int:
+        """Return the number of members in the member's bucket; called for small tables only."""
+        mask = self._capacity - 1
+        bucket = member.folded_hash & mask
+        return sum(other.folded_hash & mask == bucket for other in self.values())
+
+
+class Largest:
+    """Multiset of numbers that knows its maximum. Each call costs O(log n) on average.
+
+    Example:
+        >>> numbers = Largest()
+        >>> for number in (3, 7, 7):
+        ...     numbers.add(number)
+        >>> numbers.remove(7)
+        >>> numbers.get(), numbers.remove(7), numbers.get()
+        (7, None, 3)
+    """
+
+    __slots__ = ("_counts", "_heap", "_removed")
+
+    def __init__(self) -> None:
+        # Count of each number in the heap; a number with a count of 0 stays in both until it comes first.
+        self._counts: dict[int, int] = {}
+        self._heap: list[int] = []
+        self._removed = 0
+
+    def add(self, number: int) -> None:
+        """Add a number."""
+        count = self._counts.get(number)
+        if count is None:
+            heapq.heappush(self._heap, -number)
+        elif count == 0:
+            self._removed -= 1
+        self._counts[number] = (count or 0) + 1
+
+    def remove(self, number: int) -> None:
+        """Remove one occurrence of a number that was added."""
+        count = self._counts[number] = self._counts[number] - 1
+        if not count:
+            self._removed += 1
+            if 2 * self._removed > len(self._heap) > _SMALL:
+                self._tidy()
+
+    def get(self) -> int:
+        """Return the largest number; 0 if there are none."""
+        while self._heap:
+            number = -self._heap[0]
+            if self._counts[number]:
+                return number
+            heapq.heappop(self._heap)
+            del self._counts[number]
+            self._removed -= 1
+        return 0
+
+    def _tidy(self) -> None:
+        self._counts = {number: count for number, count in self._counts.items() if count}
+        self._heap = [-number for number in self._counts]
+        heapq.heapify(self._heap)
+        self._removed = 0
+
+
+def read_topics(subscription: bytes) -> list[str] | None:
+    r"""Return the topics of a consumer's subscription, read as version 0, with which all versions begin.
+
+    Kafka's coordinator does the same to know which committed offsets are in use. It goes without topics if the bytes
+    end within a number, but fails at an invalid length, so that the join phase is not completed.
+
+    Returns:
+        The topics in their order, or None if the bytes end within a number.
+
+    Raises:
+        BrokenGroupError: A length is negative, or exceeds the remaining bytes.
+
+    Example:
+        >>> read_topics(b"\0\3" b"\0\0\0\1" b"\0\2t0" b"\xff\xff\xff\xff"), read_topics(b"\0\1")
+        (['t0'], None)
+    """
+    try:
+        position = _INT16.size
+        (count,) = _INT32.unpack_from(subscription, position)
+        position += _INT32.size
+        if not 0 <= count <= len(subscription) - position:
+            raise BrokenGroupError(f"{count} topics")
+        topics = []
+        for _ in range(count):
+            (size,) = _INT16.unpack_from(subscription, position)
+            position += _INT16.size
+            if not 0 <= size <= len(subscription) - position:
+                raise BrokenGroupError(f"a topic of {size} bytes")
+            topics.append(subscription[position : position + size].decode("utf-8", "replace"))
+            position += size
+        (size,) = _INT32.unpack_from(subscription, position)
+        if size > len(subscription) - position - _INT32.size:
+            raise BrokenGroupError(f"user data of {size} bytes")
+    except struct.error:
+        return None
+    return topics

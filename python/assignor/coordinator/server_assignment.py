@@ -1,0 +1,201 @@
+"""Server-side assignment: the topics of the cluster, and the assignment that the coordinator makes from them.
+
+The coordinator makes the assignment of a group if its members are consumers that agree on the protocol of the
+coordinator's own assignor. In other groups a member leads, as in Kafka. In both, the topics that the coordinator knows
+show why a leader joins again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from assignor import wire
+from assignor.coordinator.causes import TopicChanged
+from assignor.coordinator.members import CONSUMER
+from assignor.errors import WireError
+from assignor.model import Subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from assignor import Topics
+    from assignor.coordinator.group import ClassicGroup
+    from assignor.model import PartitionInfo
+    from assignor.partition_assignor import EncodedMember, PartitionAssignor, PartitionsPerTopic
+
+__all__ = ["ClusterTopics", "ServerAssignor"]
+
+NEWEST_VERSION = 3
+"""Newest version of the ConsumerProtocol."""
+
+
+class ClusterTopics:
+    """The topics of the cluster with their partitions, or no knowledge of them.
+
+    Attributes:
+        topics: The topics, as the engine takes them; None if the coordinator was not given any.
+    """
+
+    def __init__(self, partitions_per_topic: PartitionsPerTopic | None) -> None:
+        self.topics: Topics | None = None
+        self._ids: dict[str, range | frozenset[int]] = {}
+        self._sizes: dict[str, int] = {}
+        if partitions_per_topic is not None:
+            self.replace(partitions_per_topic)
+
+    def replace(self, partitions_per_topic: PartitionsPerTopic) -> None:
+        """Replace all topics."""
+        from assignor import Topics  # the core loads when it is first needed
+
+        self.topics = Topics(partitions_per_topic)
+        self._ids = {
+            topic: range(partitions) if isinstance(partitions, int) else frozenset(map(_partition_id, partitions))
+            for topic, partitions in self.topics.items()
+        }
+        self._sizes = {topic: len(ids) for topic, ids in self._ids.items()}
+
+    def may_exist(self, topic: str, partition: int) -> bool:
+        """Return whether a partition exists; any partition may if the topics are unknown."""
+        return self.topics is None or partition in self._ids.get(topic, ())
+
+    def sizes(self, names: frozenset[str] | None) -> dict[str, int | None] | None:
+        """Return the partition count of each of these topics, None for a missing topic; None if anything is unknown."""
+        if self.topics is None or names is None:
+            return None
+        return {topic: self._sizes.get(topic) for topic in names}
+
+    def changed_since(self, sizes: Mapping[str, int | None] | None) -> TopicChanged | None:
+        """Return the first topic whose partition count differs from these, or None."""
+        if self.topics is not None and sizes is not None:
+            for topic, before in sorted(sizes.items()):
+                after = self._sizes.get(topic)
+                if after != before:
+                    return TopicChanged(topic, before, after)
+        return None
+
+
+class ServerAssignor:
+    """The coordinator's own assignor, if it has one.
+
+    Args:
+        assignor: The assignor, or None.
+        topics: The topics of the cluster.
+    """
+
+    def __init__(self, assignor: PartitionAssignor | None, topics: ClusterTopics) -> None:
+        self._assignor = assignor
+        self._topics = topics
+
+    def assigns(self, group: ClassicGroup) -> bool:
+        """Return whether the coordinator makes the group's assignment."""
+        return (
+            self._assignor is not None
+            and group.protocol_type == CONSUMER
+            and group.protocol_name == self._assignor.name
+        )
+
+    def sizes_when_loaded(self, group: ClassicGroup) -> dict[str, int | None] | None:
+        """Return the sizes of a loaded group's topics when its generation began, as far as the log shows them.
+
+        The log has no topics. But if the coordinator made the assignment, its members own all partitions that there
+        were, and the topics may have changed since. For other groups these are the current sizes.
+        """
+        sizes = self._topics.sizes(group.subscribed_topics)
+        if sizes is None or not group.is_server_assigned:
+            return sizes
+        try:
+            owned = {
+                partition
+                for member in group.members.values()
+                if member.assignment
+                for partition in wire.decode_assignment(member.assignment).partitions
+            }
+        except WireError:  # an earlier leader wrote another format
+            return sizes
+        counts = Counter(topic for topic, _ in owned)
+        return {topic: counts.get(topic) for topic in sizes}
+
+    def assign(self, group: ClassicGroup) -> tuple[dict[str, bytes], list[str]]:
+        """Make the assignment of a group.
+
+        Returns:
+            Each member's assignment, as bytes of the ConsumerProtocol, and problems as sentences. A member whose
+            subscription cannot be read gets no partitions. If the assignor fails, all members keep their assignments.
+        """
+        assert self._assignor is not None
+        problems: list[str] = []
+        try:
+            assigned = self._assign(group, problems)
+        except Exception as error:  # the assignor may be code of the caller
+            problems.append(
+                f"group {group.group_id!r}: the assignor {self._assignor.name!r} failed, and everybody keeps what they "
+                f"had: {type(error).__name__}: {error}"
+            )
+            assigned = {member.member_id: member.assignment for member in group.members.values()}
+        # A Java consumer stops if it gets no bytes, so an empty assignment is encoded too.
+        empty = wire.encode_assignment((), version=0)
+        return {member_id: assigned.get(member_id) or empty for member_id in group.members}, problems
+
+    def _assign(self, group: ClassicGroup, problems: list[str]) -> dict[str, bytes]:
+        members = [
+            (member.member_id, member.group_instance_id, member.metadata(group.protocol_name))
+            for member in group.members.in_order()
+        ]
+        assign_encoded = getattr(self._assignor, "assign_encoded", None)
+        if assign_encoded is not None:
+            try:
+                assigned = assign_encoded(self._topics.topics, members, version=_oldest_version(members))
+            except WireError:  # only then is each subscription decoded, to find those that cannot be read
+                members = _readable(group.group_id, members, problems)
+                assigned = assign_encoded(self._topics.topics, members, version=_oldest_version(members))
+            if assigned is not None:
+                return assigned  # type: ignore[no-any-return]  # an optional method
+        return self._assign_decoded(_readable(group.group_id, members, problems))
+
+    def _assign_decoded(self, members: list[EncodedMember]) -> dict[str, bytes]:
+        assert self._assignor is not None
+        assert self._topics.topics is not None
+        subscriptions = {}
+        for member_id, group_instance_id, metadata in members:
+            decoded = wire.decode_subscription(metadata, tolerant=True)
+            subscriptions[member_id] = Subscription(
+                topics=decoded.topics,
+                group_instance_id=group_instance_id,
+                rack=decoded.rack,
+                owned_partitions=decoded.owned_partitions,
+                generation=decoded.generation,
+                user_data=decoded.user_data,
+            )
+        version = _oldest_version(members)
+        assignment = self._assignor.assign(self._topics.topics, subscriptions)
+        return {
+            member_id: wire.encode_assignment(assignment.get(member_id, ()), version=version)
+            for member_id in subscriptions
+        }
+
+
+def _readable(group_id: str, members: list[EncodedMember], problems: list[str]) -> list[EncodedMember]:
+    """Return the members whose subscriptions can be decoded, and report the others."""
+    readable = []
+    for member in members:
+        try:
+            wire.decode_subscription(member[2], tolerant=True)
+        except WireError as error:
+            problems.append(
+                f"group {group_id!r}: member {member[0]!r} gets no partitions, as its subscription cannot be read: "
+                f"{error}"
+            )
+        else:
+            readable.append(member)
+    return readable
+
+
+def _partition_id(partition: int | PartitionInfo) -> int:
+    return partition if isinstance(partition, int) else partition.partition
+
+
+def _oldest_version(members: Iterable[EncodedMember]) -> int:
+    """Return the version of the oldest subscription, in which all members can read the assignment."""
+    versions = [int.from_bytes(metadata[:2], "big", signed=True) for _, _, metadata in members]
+    return max(0, min([NEWEST_VERSION, *versions]))
