@@ -117,7 +117,7 @@ class Replay:
         }
 
     def _partition(self, tp: TopicPartition) -> Json:
-        state, hidden = self.state, self.state._states[tp]
+        state, hidden = self.state, self.state._assignment.partitions[tp]
         return {
             "state": hidden.fetch_state.name,
             "position": shown(state.position(tp)),

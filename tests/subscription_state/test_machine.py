@@ -311,7 +311,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
     @invariant()
     def a_partition_has_a_position_where_its_state_requires_one(self) -> None:
         for tp in self.state.assigned_partitions():
-            rules = TABLE[self.state._states[tp].fetch_state]
+            rules = TABLE[self.state._assignment.partitions[tp].fetch_state]
             assert rules.requires_position == (self.state.position(tp) is not None)
             assert rules.valid_position == self.state.has_valid_position(tp)
             assert self.state.valid_position(tp) == (self.state.position(tp) if rules.valid_position else None)
@@ -319,7 +319,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
     @invariant()
     def no_partition_goes_back_to_the_first_state(self) -> None:
         for tp in self.state.assigned_partitions():
-            now = self.state._states[tp].fetch_state
+            now = self.state._assignment.partitions[tp].fetch_state
             assert now is not FetchState.INITIALIZING or self.before.get(tp, now) is now
             self.before[tp] = now
 
@@ -328,7 +328,8 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         state, later = self.state, 10**6
         fetching = {tp for tp in state.assigned_partitions() if state.has_valid_position(tp)}
         needing = [state.partitions_needing_reset(later), set(state.partitions_needing_validation(later)), fetching]
-        first = {tp for tp in state.assigned_partitions() if state._states[tp].fetch_state is FetchState.INITIALIZING}
+        states = state._assignment.partitions
+        first = {tp for tp in state.assigned_partitions() if states[tp].fetch_state is FetchState.INITIALIZING}
         assert state.num_assigned_partitions() == sum(map(len, [*needing, first]))
         assert first - self.leaving == state.initializing_partitions()
         assert state.has_all_fetch_positions() == (fetching == state.assigned_partitions())

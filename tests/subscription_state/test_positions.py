@@ -244,7 +244,7 @@ def test_what_failed_is_left_alone_until_it_may_be_repeated() -> None:
     state.request_failed([T0, U0], 200)
     assert set() == state.partitions_needing_reset(100)
     state.complete_validation(T1)
-    assert state._states[T1].retry_at is None
+    assert state._assignment.partitions[T1].retry_at is None
 
 
 def test_the_end_is_the_high_watermark_or_the_last_stable_offset() -> None:

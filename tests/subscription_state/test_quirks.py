@@ -61,7 +61,7 @@ def test_quirk_a_disallowed_fetch_transition_is_silently_ignored() -> None:
     state = assigned(T0)
     state.request_offset_reset(T0)
 
-    state._states[T0].validate(CHECKED)  # no public method comes to it, in Kafka's class neither
+    state._assignment.partitions[T0].validate(CHECKED)  # no public method comes to it, in Kafka's class neither
 
     assert state.is_offset_reset_needed(T0)
     assert state.position(T0) is None
@@ -142,7 +142,7 @@ def test_quirk_a_new_leader_drops_the_replica_and_leaves_its_lease() -> None:
     state.maybe_validate_position_for_current_leader(True, T0, LEADER)
 
     assert state.preferred_read_replica(T0, 0) is None
-    assert 100 == state._states[T0].replica_expires
+    assert 100 == state._assignment.partitions[T0].replica_expires
 
 
 def test_quirk_marking_stops_at_the_first_partition_that_is_not_assigned() -> None:
@@ -151,7 +151,7 @@ def test_quirk_marking_stops_at_the_first_partition_that_is_not_assigned() -> No
     with pytest.raises(IllegalStateError, match=NOT_ASSIGNED):
         state.mark_pending_revocation([T0, U0, T1])
 
-    assert [True, False] == [state._states[tp].pending_revocation for tp in (T0, T1)]
+    assert [True, False] == [state._assignment.partitions[tp].pending_revocation for tp in (T0, T1)]
 
 
 def test_quirk_an_added_partition_that_is_not_assigned_is_noticed_after_the_assignment() -> None:

@@ -1,8 +1,8 @@
-"""The consumer's subscription state, as Kafka's class of that name keeps it.
+"""The consumer's subscription state, equal to Kafka's class of that name.
 
-`state.py` is the class to use, made in layers that each have a file: `subscribed.py` (what is subscribed or assigned),
-`positions.py` (where fetching goes on), `assigned.py` (which partitions there are, and in what order). What is known
-about one partition is in `partition_state.py`, and how it moves on in the table of `fetch_state.py`.
+`state.py` has `SubscriptionState`. Its parts each have their own data: `subscription.py` (what is subscribed),
+`assignment.py` (which partitions are assigned, in which order), `partition_state.py` (the state of one partition, whose
+transitions are the table of `fetch_state.py`), `committed_offsets.py` (what the design of Kafka 0.9 adds).
 """
 
 from assignor.matching import TopicPattern
@@ -19,7 +19,7 @@ from assignor.subscription_state.position import (
 )
 from assignor.subscription_state.reset_strategy import AutoOffsetResetStrategy, StrategyType
 from assignor.subscription_state.state import SubscriptionState
-from assignor.subscription_state.subscribing import ConsumerRebalanceListener, SubscriptionPattern, SubscriptionType
+from assignor.subscription_state.subscription import ConsumerRebalanceListener, SubscriptionPattern, SubscriptionType
 
 __all__ = [
     "NO_LEADER",

@@ -1,4 +1,4 @@
-"""What is known about one assigned partition, and how it goes from one fetch state to the next.
+"""The state of one assigned partition: its fetch state, position, pauses, log offsets and preferred replica.
 
 Source: SubscriptionState.TopicPartitionState, kafka-clients 4.4.0.
 """
@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalStateError
 from assignor.subscription_state.fetch_state import TABLE, FetchState
-from assignor.subscription_state.position import read_long
+from assignor.subscription_state.position import (
+    UNDEFINED,
+    EpochEndOffset,
+    FetchPosition,
+    LogTruncation,
+    OffsetAndMetadata,
+    read_long,
+    read_position,
+)
+from assignor.subscription_state.reset_strategy import AutoOffsetResetStrategy
+from assignor.validation import read_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from assignor.subscription_state.position import FetchPosition, LeaderAndEpoch, OffsetAndMetadata
-    from assignor.subscription_state.reset_strategy import AutoOffsetResetStrategy
+    from assignor.model import TopicPartition
+    from assignor.subscription_state.position import LeaderAndEpoch
 
 FETCHING, AWAIT_RESET, AWAIT_VALIDATION = FetchState.FETCHING, FetchState.AWAIT_RESET, FetchState.AWAIT_VALIDATION
 INITIALIZING = FetchState.INITIALIZING
@@ -24,28 +34,28 @@ _VALID = frozenset(state for state, rules in TABLE.items() if rules.valid_positi
 
 
 class PartitionState:
-    """Everything that is known about one assigned partition.
+    """The state of one assigned partition.
+
+    Only `transition` and `set_position` change `fetch_state` and `position`: a state that requires a position has one,
+    unless a caller set it to None.
 
     Attributes:
-        fetch_state: Where it stands.
-        position: Where fetching goes on; None before the first position and while a reset is awaited, and where None
-            was given as one.
-        reset_strategy: The strategy of the reset that was asked for last, None once a position was sought.
-        retry_at: The time before which a failed request is not repeated, None if there was none.
-        paused: Whether the user wants nothing of it for now.
-        pending_revocation: Whether it is about to be taken away.
-        pending_callback: Whether the listener does not know yet that it was assigned.
-        high_watermark: The end of the log as far as it is replicated, None where it is not known.
-        last_stable: The last stable offset, likewise.
-        log_start: The start of the log, likewise.
-        end_offset_requested: Whether a request for the end of the log is on its way.
-        replica: The replica that the leader wants to be fetched from, None where there is none.
-        replica_expires: Until when; Kafka forgets this only with `clear_replica`.
-        committed: The committed offset as the older design kept it.
+        fetch_state: The fetch state.
+        position: The fetch position; None before the first one, while a reset is awaited, and if a caller set None.
+        reset_strategy: The strategy of the last requested reset; None after a seek.
+        retry_at: The time in milliseconds before which a failed request is not repeated; None without a failure.
+        paused: True if the application paused the partition.
+        pending_revocation: True if the partition is about to be revoked.
+        pending_callback: True if `on_partitions_assigned` has not been called for it.
+        high_watermark: The high watermark; None if unknown.
+        last_stable: The last stable offset; None if unknown.
+        log_start: The log start offset; None if unknown.
+        end_offset_requested: True if a request for the end offset is in flight.
+        replica: The node id of the preferred read replica; None without one.
+        replica_expires: The last millisecond at which `replica` is valid; only `clear_replica` resets it, as in Kafka.
     """
 
     __slots__ = (
-        "committed",
         "end_offset_requested",
         "fetch_state",
         "high_watermark",
@@ -72,36 +82,39 @@ class PartitionState:
         self.log_start: int | None = None
         self.replica: int | None = None
         self.replica_expires: int | None = None
-        self.committed: OffsetAndMetadata | None = None
+
+    # ---- queries
 
     @property
     def has_valid_position(self) -> bool:
-        """Whether the position may be fetched from."""
+        """True if records may be fetched from the position."""
         return self.fetch_state in _VALID
 
     @property
     def is_fetchable(self) -> bool:
-        """Whether something is to be fetched now, as far as the partition itself knows."""
+        """True if the position is valid and nothing keeps the partition from being fetched."""
         return self.fetch_state in _VALID and not (self.paused or self.pending_revocation or self.pending_callback)
 
     @property
     def should_initialize(self) -> bool:
-        """Whether a first position is to be looked for."""
+        """True if the partition needs its first position."""
         return self.fetch_state is INITIALIZING and not self.pending_revocation
 
     def is_backing_off(self, now: int) -> bool:
-        """Whether a request failed so recently that it is not to be repeated yet."""
+        """Return True if a request failed and is not to be repeated yet."""
         return self.retry_at is not None and now < self.retry_at
+
+    # ---- fetch state and position
 
     def transition(
         self, target: FetchState, position: FetchPosition | None, strategy: AutoOffsetResetStrategy | None
     ) -> None:
-        """Go to a state with a position and a strategy; a step that the table does not have is ignored.
+        """Enter a fetch state; ignore a transition that the table does not list.
 
-        The position is dropped where the state keeps none.
+        The position becomes None in a state that requires none.
 
         Raises:
-            IllegalStateError: The state requires a position and got None; as in Kafka it is entered all the same.
+            IllegalStateError: The state requires a position and `position` is None; as in Kafka it is entered anyway.
         """
         if target not in TABLE[self.fetch_state].next:
             return
@@ -116,26 +129,26 @@ class PartitionState:
             raise IllegalStateError(f"Transitioned subscription state to {target.name}, but position is null")
 
     def reset(self, strategy: AutoOffsetResetStrategy | None) -> None:
-        """Wait for the offset that a strategy means."""
+        """Drop the position and await the offset of a reset strategy."""
         self.transition(AWAIT_RESET, None, strategy)
 
     def seek_validated(self, position: FetchPosition | None) -> None:
-        """Fetch from a position that is known to be good."""
+        """Fetch from a position without validation."""
         self.transition(FETCHING, position, None)
 
     def seek_unvalidated(self, position: FetchPosition | None) -> None:
-        """Fetch from a position, once it is validated if it can be."""
+        """Fetch from a position, after validation if it can be validated."""
         self.seek_validated(position)
         if position is not None:
             self.validate(position)
 
     def validate(self, position: FetchPosition) -> None:
-        """Take a position; the leader has to be asked about it where both epochs are known."""
-        asked = position.offset_epoch is not None and position.current_leader.epoch is not None
-        self.transition(AWAIT_VALIDATION if asked else FETCHING, position, self.reset_strategy)
+        """Set a position and await its validation if its offset and its leader have epochs."""
+        needs_validation = position.offset_epoch is not None and position.current_leader.epoch is not None
+        self.transition(AWAIT_VALIDATION if needs_validation else FETCHING, position, self.reset_strategy)
 
     def validate_for_leader(self, leader: LeaderAndEpoch) -> bool:
-        """Validate the position if the leader is a new one; whether a validation is awaited then."""
+        """Validate the position if the leader changed. Return True if validation is awaited afterwards."""
         if self.fetch_state is AWAIT_RESET or leader.leader is None:
             return False
         if self.position is not None and self.position.current_leader != leader:
@@ -144,39 +157,93 @@ class PartitionState:
         return self.fetch_state is AWAIT_VALIDATION
 
     def follow_leader(self, leader: LeaderAndEpoch) -> None:
-        """Fetch from a leader that cannot be asked, without validation."""
+        """Fetch from a leader without validation."""
         if self.position is not None:
             self.transition(FETCHING, self.position._replace(current_leader=leader), self.reset_strategy)
 
     def complete_validation(self) -> None:
-        """Fetch from the position, if there is one."""
+        """Fetch from the position if there is one."""
         if self.position is not None:
             self.transition(FETCHING, self.position, self.reset_strategy)
 
-    def set_position(self, position: FetchPosition | None) -> None:
-        """Go on from another position, None included.
+    def apply_epoch_end(
+        self,
+        tp: TopicPartition,
+        requested: FetchPosition,
+        end: EpochEndOffset,
+        strategy: AutoOffsetResetStrategy | None,
+    ) -> LogTruncation | None:
+        """Apply a leader's answer about the epoch of a position that awaits validation.
+
+        Args:
+            tp: The partition, for the result.
+            requested: The position that the request was about.
+            end: The answer.
+            strategy: The default reset strategy.
+
+        Returns:
+            The truncation if the log was truncated and the default strategy is `none`.
 
         Raises:
-            IllegalStateError: The present one is not valid.
+            IllegalArgumentError: The end offset is negative but not undefined, and the strategy is `none`.
+        """
+        current = self.position
+        if self.fetch_state is not AWAIT_VALIDATION or current is None or current != requested:
+            return None
+        has_strategy = strategy != AutoOffsetResetStrategy.NONE
+        if UNDEFINED in end:
+            if has_strategy:
+                self.reset(strategy)
+                return None
+            return LogTruncation(tp, requested, None)
+        if end.end_offset >= current.offset:
+            self.complete_validation()
+            return None
+        if has_strategy:
+            position = FetchPosition(end.end_offset, end.leader_epoch, current.current_leader)
+            self.seek_validated(read_position(position))
+            return None
+        return LogTruncation(tp, requested, OffsetAndMetadata(end.end_offset, end.leader_epoch))
+
+    def set_position(self, position: FetchPosition | None) -> None:
+        """Replace a valid position.
+
+        Raises:
+            IllegalStateError: The present position is not valid.
         """
         if not self.has_valid_position:
             raise IllegalStateError("Cannot set a new position without a valid current position")
         self.position = position
 
+    # ---- offsets of the log
+
+    def update_high_watermark(self, offset: int) -> None:
+        """Set the high watermark; the end offset is not requested any more."""
+        self.high_watermark = read_long(offset, "a high watermark")
+        self.end_offset_requested = False
+
+    def update_last_stable(self, offset: int) -> None:
+        """Set the last stable offset; the end offset is not requested any more."""
+        self.last_stable = read_long(offset, "a last stable offset")
+        self.end_offset_requested = False
+
+    # ---- preferred read replica
+
     def update_replica(self, replica: int, expires_at: Callable[[], int]) -> None:
-        """Note which replica is preferred; for the one that is, the time does not change and is not asked for."""
+        """Set the preferred replica; `expires_at` is called for a new replica only."""
+        replica = read_int(replica, "a preferred replica", bits=32)
         if self.replica != replica:
             self.replica_expires = read_long(expires_at(), "the time at which a preferred replica expires")
             self.replica = replica
 
     def preferred_replica(self, now: int) -> int | None:
-        """The preferred replica until it expires; then it is forgotten."""
+        """Return the preferred replica; forget it once it has expired."""
         if self.replica_expires is not None and now > self.replica_expires:
             self.replica = None
         return self.replica
 
     def clear_replica(self) -> int | None:
-        """Forget the preferred replica; it, if there was one."""
+        """Forget the preferred replica and return it; None without one."""
         replica = self.replica
         if replica is not None:
             self.replica = self.replica_expires = None
