@@ -1,18 +1,11 @@
 //! The errors that Python users see: classes owned by Python, messages made here.
 
-use pyo3::import_exception;
 use pyo3::prelude::*;
 
 use crate::error::{GroupError, MatchError, WireError as CoreWireError};
-
-import_exception!(assignor.errors, IllegalArgumentError);
-import_exception!(assignor.errors, IllegalStateError);
-import_exception!(assignor.errors, InvalidPatternError);
-import_exception!(assignor.errors, MissingDependencyError);
-import_exception!(assignor.errors, NullArgumentError);
-import_exception!(assignor.errors, UnsupportedPatternError);
-import_exception!(assignor.errors, WireError);
-import_exception!(assignor.errors, WrongTypeError);
+use crate::python::imports::{
+    IllegalArgumentError, NullArgumentError, UnsupportedPatternError, WireError, WrongTypeError,
+};
 
 impl From<GroupError> for PyErr {
     fn from(error: GroupError) -> Self {
@@ -27,7 +20,7 @@ impl From<MatchError> for PyErr {
 }
 
 /// The error for a pattern that was not tried on all names; `owner` says whose it is, if anybody's.
-pub(super) fn match_error(error: MatchError, owner: Option<String>) -> PyErr {
+pub(crate) fn match_error(error: MatchError, owner: Option<String>) -> PyErr {
     match error {
         MatchError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         MatchError::TooManySteps { pattern, dialect, topic, steps } => {
@@ -44,7 +37,7 @@ impl From<CoreWireError> for PyErr {
 }
 
 /// A value as an error message shows it: its `repr`, cut where it is long.
-pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     const LONGEST: usize = 80;
     let text = match value.repr() {
         Ok(text) => text.to_string_lossy().into_owned(),
@@ -57,7 +50,7 @@ pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// The error for a value of the wrong type; None has a class of its own, as in Java.
-pub(super) fn wrong_type(what: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
+pub(crate) fn wrong_type(what: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
     if value.is_none() {
         return NullArgumentError::new_err(format!("{what} must be {wanted}, not None"));
     }

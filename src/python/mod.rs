@@ -7,60 +7,49 @@
     reason = "docstrings here are Python's, and so is the way arguments arrive"
 )]
 
-mod engine;
 mod error;
-mod fast;
-mod fleet;
-mod group;
-mod history;
-mod lists;
-mod matcher;
-mod patterns;
-mod plan;
+mod imports;
+mod interrupt;
+mod objects;
 mod read;
-mod records;
-mod replay;
-mod spans;
-mod text;
-mod topics;
 mod verbs;
-mod views;
-mod wire;
 
 use pyo3::prelude::*;
 
 /// How this extension was compiled; benchmarks refuse `debug`.
 const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-#[pymodule]
+#[pymodule(gil_used = true)]
 mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use super::fleet::PyClusters;
+    use super::verbs::assign::{assign, plan};
     #[pymodule_export]
-    use super::group::PyGroup;
+    use super::verbs::fleet::clusters::PyClusters;
     #[pymodule_export]
-    use super::matcher::PyMatcher;
+    use super::verbs::group::PyGroup;
     #[pymodule_export]
-    use super::patterns::{PyTopicPattern, match_each, match_topics};
+    use super::verbs::match_topics::{match_each, match_topics};
     #[pymodule_export]
-    use super::plan::PyPlan;
+    use super::verbs::matcher::PyMatcher;
     #[pymodule_export]
-    use super::records::{coordinator_partition, decode_batch, decode_record, encode_record};
+    use super::verbs::plan::mapping::PyPlan;
     #[pymodule_export]
-    use super::replay::replay_groups;
+    use super::verbs::records::{coordinator_partition, decode_batch, decode_record, encode_record};
     #[pymodule_export]
-    use super::topics::PyTopics;
+    use super::verbs::replay::replay_groups;
     #[pymodule_export]
-    use super::verbs::{assign, plan};
+    use super::verbs::topic_pattern::PyTopicPattern;
     #[pymodule_export]
-    use super::wire::{decode_assignment, decode_subscription, encode_assignment, encode_subscription};
+    use super::verbs::topics::PyTopics;
+    #[pymodule_export]
+    use super::verbs::wire::{decode_assignment, decode_subscription, encode_assignment, encode_subscription};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::plan::register(module.py())?;
-        super::topics::register(module.py())?;
+        super::verbs::plan::mapping::register(module.py())?;
+        super::verbs::topics::register(module.py())?;
         module.add("__build__", super::BUILD)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

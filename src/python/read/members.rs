@@ -6,28 +6,29 @@ use std::sync::Arc;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 
-use super::super::error::wrong_type;
-use super::super::fast;
-use super::super::patterns::{self, Resolved};
-use super::names::Resolver;
-use super::topics::NamedTopics;
+use super::named_topics::NamedTopics;
+use super::pattern_subscriptions::PatternSubscriptions;
+use super::patterns;
+use super::subscriptions::SubscriptionInterner;
 use super::values::{each_item, is_text, iterate, plain, with_name};
 use crate::group::{Extra, Group};
+use crate::python::error::wrong_type;
+use crate::python::imports::SUBSCRIPTION;
+use crate::python::objects::entries::{lend, references};
 
 /// Reads a mapping of member ids to subscriptions; gives the group and the ids as Python has them.
-pub(super) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> PyResult<(Group, Vec<Py<PyString>>)> {
+pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> PyResult<(Group, Vec<Py<PyString>>)> {
     let py = subscriptions.py();
     let expected = subscriptions.len().unwrap_or(0);
-    let mut reader = Reader {
+    let mut reader = MemberReader {
         topics,
         group: Group::new(Arc::clone(&topics.topics), expected),
-        resolved: Resolved::default(),
-        resolver: Resolver::new(topics.as_they_came()),
-        subscription: SUBSCRIPTION.import(py, "assignor.model", "Subscription")?,
+        resolved: PatternSubscriptions::default(),
+        resolver: SubscriptionInterner::new(topics.as_they_came()),
+        subscription: SUBSCRIPTION.get(py)?,
     };
     let mut ids = Vec::with_capacity(expected);
     each_item(subscriptions, "subscriptions", "member ids to subscriptions", |name, subscription| {
@@ -39,15 +40,15 @@ pub(super) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
     Ok((reader.group, ids))
 }
 
-struct Reader<'py> {
+struct MemberReader<'py> {
     topics: &'py NamedTopics,
     group: Group,
-    resolved: Resolved,
-    resolver: Resolver,
+    resolved: PatternSubscriptions,
+    resolver: SubscriptionInterner,
     subscription: &'py Bound<'py, PyType>,
 }
 
-impl Reader<'_> {
+impl MemberReader<'_> {
     fn member(&mut self, id: &Bound<'_, PyString>, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
         let of_kind = subscription.get_type().is(self.subscription);
         if !of_kind && (is_container(subscription) || !subscription.is_instance(self.subscription)?) {
@@ -114,7 +115,7 @@ impl Reader<'_> {
 }
 
 /// Whose topics are read.
-pub(super) enum Owner<'a> {
+pub(crate) enum Owner<'a> {
     /// The member of that id.
     Member(&'a str),
     /// The subscription of that number.
@@ -131,9 +132,9 @@ impl fmt::Display for Owner<'_> {
 }
 
 /// The class of the names in a container or iterable; `owner` says whose they are when one cannot be meant.
-pub(super) fn class_of(
+pub(crate) fn class_of(
     group: &mut Group,
-    resolver: &mut Resolver,
+    resolver: &mut SubscriptionInterner,
     owner: &Owner<'_>,
     names: &Bound<'_, PyAny>,
 ) -> PyResult<u32> {
@@ -142,11 +143,11 @@ pub(super) fn class_of(
     }
     let address = names.as_ptr() as usize;
     // One reference is the mapping's or the subscription's, one or two are ours: more mean other members, perhaps.
-    let is_shared = fast::references(names) > 3;
+    let is_shared = references(names) > 3;
     if is_shared && let Some(class) = resolver.of_container(address) {
         return Ok(class);
     }
-    let class = match fast::lend(names, |entries| resolver.class(group, entries)) {
+    let class = match lend(names, |entries| resolver.class(group, entries)) {
         Some(Ok(class)) => class,
         Some(Err(place)) => {
             // The place was that of what is no name; where it is one now, somebody changed the container meanwhile.
@@ -165,7 +166,7 @@ pub(super) fn class_of(
 /// The class of names that come one by one, from user code perhaps, which may change anything that was read before.
 fn class_of_iterable(
     group: &mut Group,
-    resolver: &mut Resolver,
+    resolver: &mut SubscriptionInterner,
     owner: &Owner<'_>,
     names: &Bound<'_, PyAny>,
 ) -> PyResult<u32> {
@@ -209,5 +210,3 @@ fn is_container(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PySet>()
         || value.is_exact_instance_of::<PyFrozenSet>()
 }
-
-static SUBSCRIPTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();

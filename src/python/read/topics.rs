@@ -1,75 +1,32 @@
-//! Reads the partitions of topics: counts, ids, and ids with the racks of their replicas.
-
-use std::sync::{Arc, OnceLock};
+//! Topics and their partitions: counts, ids, and ids with the racks of their replicas.
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
-use super::super::error::wrong_type;
-use super::super::fast::{self, Class};
-use super::super::patterns::catalog_of;
-use super::objects::Objects;
-use super::racks::Combinations;
+use super::named_topics::NamedTopics;
+use super::rack_sets::RackSetInterner;
+use super::topic_columns;
 use super::values::{each_item, int, is_int, is_text, iterate, plain, with_name};
-use crate::group::{Names, Partitions, Racks, Topics};
-use crate::matching::catalog::Catalog;
+use crate::group::{Names, Partitions};
+use crate::python::error::wrong_type;
+use crate::python::imports::PARTITION_INFO;
+use crate::python::objects::entries::lend;
+use crate::python::objects::tuple_class::TupleClass;
 
-/// The topics of a cluster, with their names as Python has them.
-pub(in crate::python) struct NamedTopics {
-    pub(in crate::python) topics: Arc<Topics>,
-    /// The names, by number.
-    objects: Objects,
-    /// The numbers, in the order in which the topics came; None where that is Java's order.
-    pub(in crate::python) order: Option<Vec<u32>>,
-    /// Objects for partitions that answers share: per topic, by position; None where every answer has objects of its own.
-    pub(in crate::python) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
-    /// The names for patterns, once there is one.
-    catalog: OnceLock<Catalog>,
+/// Read topics: columns, or a mapping of topics to partitions.
+pub(crate) fn read(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
+    if !partitions_per_topic.is_exact_instance_of::<PyDict>()
+        && let Some(topics) = topic_columns::read(partitions_per_topic)?
+    {
+        return Ok(topics);
+    }
+    mapping(partitions_per_topic)
 }
 
-impl NamedTopics {
-    /// Topics as they came.
-    pub(super) fn new(objects: Objects, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
-        let (topics, sorted) = Topics::sorted(names, partitions, racks);
-        let Some(sorted) = sorted else {
-            return Self { topics: Arc::new(topics), objects, order: None, shared: None, catalog: OnceLock::new() };
-        };
-        let mut order = vec![0; sorted.len()];
-        for (number, place) in (0..).zip(&sorted) {
-            order[*place as usize] = number;
-        }
-        let objects = objects.permuted(&sorted);
-        Self { topics: Arc::new(topics), objects, order: Some(order), shared: None, catalog: OnceLock::new() }
-    }
-
-    /// The names, by number.
-    pub(in crate::python) fn objects(&self, py: Python<'_>) -> &[Py<PyString>] {
-        self.objects.get(py, self.topics.names())
-    }
-
-    /// The names, by number, for patterns to be tried on.
-    pub(in crate::python) fn catalog(&self, py: Python<'_>) -> PyResult<&Catalog> {
-        if self.catalog.get().is_none() {
-            let made = catalog_of(py, &self.topics)?;
-            let _ = self.catalog.set(made); // another thread may have been faster, with the same
-        }
-        Ok(self.catalog.get_or_init(Catalog::default))
-    }
-
-    /// The numbers in the order in which the topics came, and the address of each name where one is known, else 0.
-    pub(super) fn as_they_came(&self) -> impl ExactSizeIterator<Item = (u32, usize)> {
-        (0..self.topics.len()).map(|place| {
-            let number = self.order.as_ref().map_or(place as u32, |order| order[place]);
-            (number, self.objects.address(number).unwrap_or(0))
-        })
-    }
-}
-
-/// Reads a mapping of topics to partitions.
-pub(super) fn read(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
-    let mut reader = Reader::default();
+fn mapping(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
+    let mut reader = PartitionReader::default();
     let expected = partitions_per_topic.len().unwrap_or(0);
     let (mut names, mut partitions) = (Names::with_capacity(expected), Vec::with_capacity(expected));
     let mut objects = Vec::with_capacity(expected);
@@ -87,11 +44,11 @@ pub(super) fn read(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTop
 const AHEAD: usize = 8;
 
 #[derive(Default)]
-struct Reader {
-    combinations: Combinations,
+struct PartitionReader {
+    combinations: RackSetInterner,
 }
 
-impl Reader {
+impl PartitionReader {
     fn partitions(&mut self, topic: &str, given: &Bound<'_, PyAny>) -> PyResult<Partitions> {
         let refused = || wrong_type(&format!("topic '{topic}': partitions"), "a count or an iterable of ids", given);
         if is_text(given) {
@@ -101,7 +58,7 @@ impl Reader {
             let count = int(given, || format!("topic '{topic}': a partition count"))?;
             return Ok(Partitions::counted(count as u32));
         }
-        let info = PARTITION_INFO.import(given.py(), "assignor.model", "PartitionInfo")?;
+        let info = PARTITION_INFO.get(given.py())?;
         let mut listed = Vec::new();
         if let Ok(list) = given.cast_exact::<PyList>() {
             listed.reserve(list.len());
@@ -124,18 +81,18 @@ impl Reader {
         info: &Bound<'_, PyType>,
         listed: &mut Vec<(i32, u32)>,
     ) -> PyResult<()> {
-        static CHECKED: PyOnceLock<Class> = PyOnceLock::new();
-        let class = *CHECKED.get_or_try_init(list.py(), || Class::checked(info))?;
+        static CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
+        let class = CLASS.get_or_try_init(list.py(), || TupleClass::new(info))?;
         let combinations = &mut self.combinations;
-        fast::lend(list, |entries| {
+        lend(list, |entries| {
             let mut racks = Vec::new();
             for (place, entry) in entries.iter().enumerate() {
                 // Memory is asked for ahead, of a partition and then of its racks: both lie anywhere.
                 if let Some(ahead) = entries.get(place + 2 * AHEAD) {
-                    ahead.fetch();
+                    ahead.prefetch();
                 }
                 if let Some([_, ahead]) = entries.get(place + AHEAD).and_then(|ahead| ahead.pair(class)) {
-                    ahead.fetch();
+                    ahead.prefetch();
                 }
                 let read = entry.pair(class).and_then(|[id, on]| {
                     let id = id.int().filter(|id| *id >= 0)?;
@@ -144,7 +101,7 @@ impl Reader {
                 });
                 match read {
                     Some(partition) => listed.push(partition),
-                    None => return, // and nothing that was lent is looked at again
+                    None => return,
                 }
             }
         });
@@ -172,5 +129,3 @@ impl Reader {
         self.combinations.set_of(replicas, || what("racks"), || what("a rack"))
     }
 }
-
-static PARTITION_INFO: PyOnceLock<Py<PyType>> = PyOnceLock::new();

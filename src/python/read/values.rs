@@ -1,18 +1,20 @@
 //! Single values and mappings as Python hands them over, each refused by name where it cannot be meant.
 
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyMapping, PyString};
 use rustc_hash::FxHashSet;
 
-use super::super::error::{IllegalArgumentError, shown, wrong_type};
 use crate::group::{NameTable, Names};
+use crate::python::error::{shown, wrong_type};
+use crate::python::imports::IllegalArgumentError;
 
 /// Whether input is checked; to find out what checks cost, benches compile a core that trusts what it is given.
-pub(super) const CHECKED: bool = !cfg!(assignor_unchecked);
+pub(crate) const CHECKED: bool = !cfg!(assignor_unchecked);
 
 /// Calls `read` with every entry of a mapping, and fails if its size changes meanwhile.
-pub(super) fn each_item<'py>(
+pub(crate) fn each_item<'py>(
     mapping: &Bound<'py, PyAny>,
     what: &str,
     wanted: &str,
@@ -61,7 +63,7 @@ fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
 }
 
 /// Iterates, with an error of our own for what is no iterable.
-pub(in crate::python) fn iterate<'py>(
+pub(crate) fn iterate<'py>(
     value: &Bound<'py, PyAny>,
     refused: impl FnOnce() -> PyErr,
 ) -> PyResult<Bound<'py, PyIterator>> {
@@ -82,7 +84,7 @@ pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// A count or an id.
-pub(super) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
+pub(crate) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
     if value.is_exact_instance_of::<PyInt>()
         && let Ok(number) = value.extract::<i32>()
         && (number >= 0 || !CHECKED)
@@ -102,7 +104,7 @@ pub(super) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResu
 }
 
 /// What `read` makes of a `str` that UTF-8 can carry.
-pub(in crate::python) fn with_name<T>(
+pub(crate) fn with_name<T>(
     value: &Bound<'_, PyAny>,
     what: impl Fn() -> String,
     read: impl FnOnce(&str) -> T,
@@ -121,7 +123,7 @@ pub(in crate::python) fn with_name<T>(
 }
 
 /// Whether it is text or bytes, which can be iterated but is never meant to be.
-pub(in crate::python) fn is_text(value: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_text(value: &Bound<'_, PyAny>) -> bool {
     if !CHECKED {
         return false;
     }
@@ -129,15 +131,22 @@ pub(in crate::python) fn is_text(value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// A name as a plain `str`, which it mostly is already.
-pub(super) fn plain<'py>(value: &Bound<'py, PyAny>, what: impl Fn() -> String) -> PyResult<Bound<'py, PyString>> {
+pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>, what: impl Fn() -> String) -> PyResult<Bound<'py, PyString>> {
     match value.cast_exact::<PyString>() {
         Ok(name) => Ok(name.clone()),
         Err(_) => with_name(value, what, |name| PyString::new(value.py(), name)),
     }
 }
 
+pub(crate) fn one_dimension(array: &Bound<'_, PyUntypedArray>, column: &str) -> PyResult<()> {
+    match array.ndim() {
+        1 => Ok(()),
+        found => Err(IllegalArgumentError::new_err(format!("column {column} must have one dimension, not {found}"))),
+    }
+}
+
 /// Refuses names of which one is there twice; `what` they are the names of.
-pub(super) fn unique(what: &str, names: &Names) -> PyResult<()> {
+pub(crate) fn unique(what: &str, names: &Names) -> PyResult<()> {
     match NameTable::twice(names) {
         None => Ok(()),
         Some(number) => Err(IllegalArgumentError::new_err(format!("{what} has '{}' twice", names.get(number)))),

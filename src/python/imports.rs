@@ -1,0 +1,57 @@
+//! Every Python name that Rust imports. Each is imported at its first use, and kept.
+
+use pyo3::import_exception;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::type_object::PyTypeCheck;
+use pyo3::types::PyType;
+
+import_exception!(assignor.errors, IllegalArgumentError);
+import_exception!(assignor.errors, IllegalStateError);
+import_exception!(assignor.errors, InvalidPatternError);
+import_exception!(assignor.errors, MissingDependencyError);
+import_exception!(assignor.errors, NullArgumentError);
+import_exception!(assignor.errors, UnsupportedPatternError);
+import_exception!(assignor.errors, WireError);
+import_exception!(assignor.errors, WrongTypeError);
+
+pub(crate) static BALANCE: Import<PyType> = Import::new("assignor.model", "Balance");
+pub(crate) static DIFF: Import<PyType> = Import::new("assignor.model", "Diff");
+pub(crate) static PARTITION_INFO: Import<PyType> = Import::new("assignor.model", "PartitionInfo");
+pub(crate) static SPANS: Import<PyType> = Import::new("assignor.model", "Spans");
+pub(crate) static SUBSCRIPTION: Import<PyType> = Import::new("assignor.model", "Subscription");
+pub(crate) static TOPIC_PARTITION: Import<PyType> = Import::new("assignor.model", "TopicPartition");
+
+pub(crate) static MEMBER_COLUMNS: Import<PyType> = Import::new("assignor.columns", "MemberColumns");
+pub(crate) static TOPIC_COLUMNS: Import<PyType> = Import::new("assignor.columns", "TopicColumns");
+
+pub(crate) static PLAN_FROM_JSON: Import = Import::new("assignor.plan_json", "loads");
+pub(crate) static PLAN_TO_JSON: Import = Import::new("assignor.plan_json", "dumps");
+
+pub(crate) static REFERENCE_ASSIGN: Import = Import::new("assignor.reference.assign", "assign");
+pub(crate) static REFERENCE_PLAN: Import = Import::new("assignor.reference.plan", "plan");
+
+pub(crate) static ITEMS_VIEW: Import<PyType> = Import::new("collections.abc", "ItemsView");
+pub(crate) static KEYS_VIEW: Import<PyType> = Import::new("collections.abc", "KeysView");
+pub(crate) static VALUES_VIEW: Import<PyType> = Import::new("collections.abc", "ValuesView");
+
+pub(crate) static AS_CONTIGUOUS_ARRAY: Import = Import::new("numpy", "ascontiguousarray");
+pub(crate) static INDEX: Import = Import::new("operator", "index");
+
+/// An attribute of a Python module.
+pub(crate) struct Import<T = PyAny> {
+    module: &'static str,
+    name: &'static str,
+    object: PyOnceLock<Py<T>>,
+}
+
+impl<T: PyTypeCheck> Import<T> {
+    const fn new(module: &'static str, name: &'static str) -> Self {
+        Self { module, name, object: PyOnceLock::new() }
+    }
+
+    /// Return the object; the first call imports it.
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, T>> {
+        self.object.import(py, self.module, self.name)
+    }
+}

@@ -1,0 +1,20 @@
+//! Long work without the interpreter lock, which Ctrl-C ends.
+
+use pyo3::prelude::*;
+
+use crate::error::MatchError;
+
+/// Do work without the interpreter lock. The work calls the function that it is given now and then, and stops if that
+/// returns false: a signal handler has raised an exception.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, MatchError> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let mut proceed = || {
+        raised = Python::attach(|py| py.check_signals().err());
+        raised.is_none()
+    };
+    let found = py.detach(|| work(&mut proceed));
+    raised.map_or_else(|| Ok(found?), Err)
+}

@@ -1,0 +1,137 @@
+//! Columns within columns: fields of structs, lists, and text of either kind that Spark has.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ListArray, StringArray, StructArray, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_cast::cast;
+use arrow_schema::DataType;
+use pyo3::prelude::*;
+
+use crate::python::imports::{IllegalArgumentError, WrongTypeError};
+
+/// A field of structs, which is null where they are.
+pub(crate) fn field(rows: &StructArray, name: &str, of: &str) -> PyResult<ArrayRef> {
+    known_field(rows, name).ok_or_else(|| WrongTypeError::new_err(format!("{of} must have a field {name}")))
+}
+
+/// A field that may be missing.
+pub(crate) fn known_field(rows: &StructArray, name: &str) -> Option<ArrayRef> {
+    let column = rows.column_by_name(name)?;
+    if rows.null_count() == 0 || matches!(column.data_type(), DataType::Null) {
+        return Some(column.clone());
+    }
+    let nulls = NullBuffer::union(rows.nulls(), column.nulls());
+    column.to_data().into_builder().nulls(nulls).build().map(make_array).ok()
+}
+
+pub(crate) fn refused(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
+    WrongTypeError::new_err(format!("{what} must be {wanted}, not {}", found.data_type()))
+}
+
+/// A column of structs.
+pub(crate) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
+    given.as_struct_opt().cloned().ok_or_else(|| refused(given, what, "structs"))
+}
+
+/// A column of text, of which Spark has two kinds.
+pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
+    let wrong = || refused(given, what, "text");
+    let found: StringArray = match given.data_type() {
+        DataType::Utf8 => given.as_string().clone(),
+        DataType::LargeUtf8 | DataType::Null => cast(given, &DataType::Utf8).map_err(|_| wrong())?.as_string().clone(),
+        _ => return Err(wrong()),
+    };
+    checked(&found, what)?;
+    Ok(found)
+}
+
+/// Refuses text that is not UTF-8: Spark's strings are any bytes, and nobody looks at them on their way here.
+fn checked(given: &StringArray, what: &str) -> PyResult<()> {
+    let (offsets, data) = (given.value_offsets(), given.values().as_slice());
+    let all = &data[offsets[0] as usize..offsets[given.len()] as usize];
+    let is_whole = |all: &str| offsets.iter().all(|offset| all.is_char_boundary((offset - offsets[0]) as usize));
+    if std::str::from_utf8(all).is_ok_and(is_whole) {
+        return Ok(());
+    }
+    let bytes = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
+    // What no valid row holds is nobody's text.
+    match (0..given.len()).find(|row| given.is_valid(*row) && std::str::from_utf8(bytes(*row)).is_err()) {
+        Some(row) => {
+            let found = String::from_utf8_lossy(bytes(row));
+            Err(IllegalArgumentError::new_err(format!("{what}: text that is not UTF-8: '{found}'")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A column of lists.
+pub(crate) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
+    let wrong = || refused(given, what, "lists");
+    match given.data_type() {
+        DataType::List(_) => Ok(given.as_list().clone()),
+        DataType::LargeList(item) => {
+            Ok(cast(given, &DataType::List(item.clone())).map_err(|_| wrong())?.as_list().clone())
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// What is read of a field that may be missing.
+pub(crate) fn optional<T>(
+    rows: &StructArray,
+    name: &str,
+    read: impl Fn(&ArrayRef, &str) -> PyResult<T>,
+) -> PyResult<Option<T>> {
+    known_field(rows, name).map(|column| read(&column, name)).transpose()
+}
+
+/// Lists of text.
+pub(crate) struct TextLists {
+    pub(crate) lists: ListArray,
+    texts: StringArray,
+}
+
+impl TextLists {
+    pub(crate) fn read(given: &ArrayRef, what: &str) -> PyResult<Self> {
+        let lists = lists(given, what)?;
+        let texts = texts(lists.values(), what)?;
+        Ok(Self { lists, texts })
+    }
+
+    pub(crate) fn bounds(&self, row: usize) -> (usize, usize) {
+        (self.lists.value_offsets()[row] as usize, self.lists.value_offsets()[row + 1] as usize)
+    }
+
+    pub(crate) fn count(&self, row: usize) -> usize {
+        let (first, end) = self.bounds(row);
+        end - first
+    }
+
+    /// Whether two lists hold the same texts.
+    pub(crate) fn same(&self, left: usize, right: usize) -> bool {
+        let ((first, end), (other, other_end)) = (self.bounds(left), self.bounds(right));
+        let offsets = self.texts.value_offsets();
+        let bytes = |first: usize, end: usize| &self.texts.value_data()[offsets[first] as usize..offsets[end] as usize];
+        let ends = |first: usize, end: usize| offsets[first..=end].iter().map(move |offset| offset - offsets[first]);
+        end - first == other_end - other
+            && (self.texts.null_count() == 0 || (other..other_end).all(|place| self.texts.is_valid(place)))
+            && ends(first, end).eq(ends(other, other_end))
+            && bytes(first, end) == bytes(other, other_end)
+    }
+
+    pub(crate) fn get(&self, row: usize, wrong: impl Fn(&str) -> PyErr) -> PyResult<Vec<Cow<'_, str>>> {
+        let (first, end) = self.bounds(row);
+        if (first..end).any(|place| self.texts.is_null(place)) {
+            return Err(wrong("a topic that is subscribed to is null"));
+        }
+        Ok((first..end).map(|place| Cow::Borrowed(self.texts.value(place))).collect())
+    }
+}
+
+/// Where a list has its items; null has none.
+pub(crate) fn bounds(lists: &ListArray, row: usize) -> Range<usize> {
+    if lists.is_null(row) { 0..0 } else { lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize }
+}

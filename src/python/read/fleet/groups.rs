@@ -1,0 +1,328 @@
+//! Reads a column of groups: structs of cluster, group, members, subscriptions that several members share, and what the
+//! members have at present.
+
+use std::borrow::Cow;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, StringArray};
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::arrays::{TextLists, bounds, field, lists, optional, refused, rows, texts};
+use super::clusters::ClusterColumn;
+use crate::fleet::{Cluster, Holding, Member, Roster, Subscription};
+use crate::matching::dialect::Dialect;
+use crate::python::imports::IllegalArgumentError;
+use crate::python::read::patterns::unknown_dialect;
+
+/// A column of groups.
+pub(crate) struct GroupColumn {
+    clusters: StringArray,
+    group_ids: StringArray,
+    members: ListArray,
+    ids: StringArray,
+    instance_ids: Option<StringArray>,
+    racks: Option<StringArray>,
+    topics: Option<TextLists>,
+    /// Per member whether its topics are told; without this they are where they are not null.
+    told: Option<BooleanArray>,
+    patterns: Option<StringArray>,
+    dialects: Option<StringArray>,
+    /// Per member the number of a subscription that several share.
+    subscription: Option<Int64Array>,
+    shared: Option<SharedSubscriptions>,
+    current: Option<CurrentAssignment>,
+}
+
+/// SubscriptionReader by number, which several members of a group share.
+struct SharedSubscriptions {
+    groups: ListArray,
+    numbers: Int64Array,
+    topics: TextLists,
+}
+
+/// What the members have at present.
+struct CurrentAssignment {
+    groups: ListArray,
+    members: StringArray,
+    topics: StringArray,
+    starts: Int32Array,
+    counts: Int32Array,
+}
+
+impl GroupColumn {
+    pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
+        let given = rows(given, "groups")?;
+        let long = |column: &ArrayRef, name: &str| {
+            column.as_primitive_opt::<Int64Type>().cloned().ok_or_else(|| refused(column, name, "bigint"))
+        };
+        let int = |column: &ArrayRef, name: &str| {
+            column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| refused(column, name, "int"))
+        };
+        let told = |column: &ArrayRef, name: &str| {
+            column.as_boolean_opt().cloned().ok_or_else(|| refused(column, name, "boolean"))
+        };
+        let members = lists(&field(&given, "members", "groups")?, "members")?;
+        let of_members = rows(members.values(), "members")?;
+        let shared = |column: &ArrayRef, name: &str| {
+            let groups = lists(column, name)?;
+            let each = rows(groups.values(), name)?;
+            let numbers = long(&field(&each, "subscription", name)?, "subscription")?;
+            Ok(SharedSubscriptions {
+                numbers,
+                topics: TextLists::read(&field(&each, "topics", name)?, "topics")?,
+                groups,
+            })
+        };
+        let current = |column: &ArrayRef, name: &str| {
+            let groups = lists(column, name)?;
+            let each = rows(groups.values(), name)?;
+            Ok(CurrentAssignment {
+                members: texts(&field(&each, "member_id", name)?, "member_id")?,
+                topics: texts(&field(&each, "topic", name)?, "topic")?,
+                starts: int(&field(&each, "start", name)?, "start")?,
+                counts: int(&field(&each, "count", name)?, "count")?,
+                groups,
+            })
+        };
+        Ok(Self {
+            clusters: texts(&field(&given, "cluster", "groups")?, "cluster")?,
+            group_ids: texts(&field(&given, "group_id", "groups")?, "group_id")?,
+            ids: texts(&field(&of_members, "member_id", "members")?, "member_id")?,
+            instance_ids: optional(&of_members, "group_instance_id", texts)?,
+            racks: optional(&of_members, "rack", texts)?,
+            topics: optional(&of_members, "topics", TextLists::read)?,
+            told: optional(&of_members, "told", told)?,
+            patterns: optional(&of_members, "pattern", texts)?,
+            dialects: optional(&of_members, "dialect", texts)?,
+            subscription: optional(&of_members, "subscription", long)?,
+            shared: optional(&given, "subscriptions", shared)?,
+            current: optional(&given, "current", current)?,
+            members,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// One of the groups.
+    pub(crate) fn group<'a>(&'a self, row: usize, clusters: &'a ClusterColumn) -> PyResult<GroupRow<'a>> {
+        let text = |texts: &'a StringArray, row: usize| texts.is_valid(row).then(|| texts.value(row));
+        let (cluster, group_id) = (text(&self.clusters, row), text(&self.group_ids, row));
+        let mut read = GroupRow {
+            groups: self,
+            row,
+            cluster_name: cluster.unwrap_or_default(),
+            cluster: clusters.get(cluster.unwrap_or_default()),
+            group_id: group_id.unwrap_or_default(),
+            roster: Roster::default(),
+            unnamed_members: 0,
+        };
+        let members = bounds(&self.members, row);
+        if cluster.is_none() || group_id.is_none() {
+            read.unnamed_members = members.len();
+            return Ok(read);
+        }
+        let mut subscriptions = SubscriptionReader::new(self, &read, clusters)?;
+        let mut roster = Vec::with_capacity(members.len());
+        for member in members {
+            let Some(id) = text(&self.ids, member) else {
+                read.unnamed_members += 1;
+                continue;
+            };
+            let subscription = subscriptions.number(member, id)?;
+            let optional = |column: &'a Option<StringArray>| {
+                column.as_ref().and_then(|column| text(column, member)).map(Cow::Borrowed)
+            };
+            let (instance_id, rack) = (optional(&self.instance_ids), optional(&self.racks));
+            roster.push(Member { id: Cow::Borrowed(id), instance_id, rack, subscription });
+        }
+        read.roster = Roster { members: roster, subscriptions: subscriptions.found };
+        if read.roster.members.iter().any(|member| member.instance_id.is_some()) {
+            // Among members with the same instance id their order counts, and rows come in any.
+            read.roster.sort();
+        }
+        Ok(read)
+    }
+}
+
+/// The subscriptions of a group, while its members are read.
+struct SubscriptionReader<'a> {
+    groups: &'a GroupColumn,
+    clusters: &'a ClusterColumn,
+    cluster: &'a Cluster,
+    cluster_name: &'a str,
+    name: String,
+    found: Vec<Subscription<'a>>,
+    /// The member read last that told its topics, and what it subscribes to.
+    last: Option<(usize, u32)>,
+    by_topics: FxHashMap<Vec<Cow<'a, str>>, u32>,
+    by_number: FxHashMap<i64, u32>,
+    by_pattern: FxHashMap<u32, u32>,
+    nothing: Option<u32>,
+}
+
+impl<'a> SubscriptionReader<'a> {
+    fn new(groups: &'a GroupColumn, read: &GroupRow<'a>, clusters: &'a ClusterColumn) -> PyResult<Self> {
+        let mut found = Self {
+            groups,
+            clusters,
+            cluster: read.cluster,
+            cluster_name: read.cluster_name,
+            name: String::new(),
+            found: Vec::new(),
+            last: None,
+            by_topics: FxHashMap::default(),
+            by_number: FxHashMap::default(),
+            by_pattern: FxHashMap::default(),
+            nothing: None,
+        };
+        if let Some(shared) = &groups.shared {
+            for row in bounds(&shared.groups, read.row) {
+                let topics = shared.topics.get(row, |reason| read.wrong(reason))?;
+                let number = found.push(Subscription { topics, ..Subscription::default() });
+                if shared.numbers.is_null(row) {
+                    return Err(read.wrong("a subscription that members share has no number"));
+                }
+                if found.by_number.insert(shared.numbers.value(row), number).is_some() {
+                    return Err(read.wrong("two subscriptions have the same hash, and members cannot be told apart"));
+                }
+            }
+        }
+        found.name = read.name();
+        Ok(found)
+    }
+
+    fn push(&mut self, subscription: Subscription<'a>) -> u32 {
+        self.found.push(subscription);
+        self.found.len() as u32 - 1
+    }
+
+    /// What a member subscribes to.
+    fn number(&mut self, member: usize, id: &str) -> PyResult<u32> {
+        let groups = self.groups;
+        let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
+        let shared = groups.subscription.as_ref().filter(|column| column.is_valid(member));
+        let told = groups.told.as_ref().is_none_or(|told| told.is_valid(member) && told.value(member));
+        let topics = groups.topics.as_ref().filter(|topics| told && topics.lists.is_valid(member));
+        let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
+        if let Some(pattern) = pattern {
+            let text = pattern.value(member);
+            if shared.is_some() || topics.is_some_and(|topics| topics.count(member) > 0) {
+                return Err(wrong(&format!("give topics or a pattern, not both: the pattern is '{text}'")));
+            }
+            return self.of_pattern(text, member, id);
+        }
+        if let Some(shared) = shared {
+            let known = self.by_number.get(&shared.value(member)).copied();
+            return known.ok_or_else(|| wrong("its subscription is missing"));
+        }
+        let Some(topics) = topics else {
+            let untold = Subscription { is_untold: true, ..Subscription::default() };
+            let nothing = self.nothing.unwrap_or_else(|| self.push(untold));
+            self.nothing = Some(nothing);
+            return Ok(nothing);
+        };
+        if let Some((last, number)) = self.last
+            && topics.same(last, member)
+        {
+            return Ok(number);
+        }
+        let names = topics.get(member, wrong)?;
+        let number = if let Some(number) = self.by_topics.get(&names) {
+            *number
+        } else {
+            let number = self.push(Subscription { topics: names.clone(), ..Subscription::default() });
+            self.by_topics.insert(names, number);
+            number
+        };
+        self.last = Some((member, number));
+        Ok(number)
+    }
+
+    fn of_pattern(&mut self, text: &str, member: usize, id: &str) -> PyResult<u32> {
+        let owner = || format!("{}: member '{id}'", self.name);
+        let dialects = self.groups.dialects.as_ref().filter(|dialects| dialects.is_valid(member));
+        let dialect = dialects.map_or("java", |dialects| dialects.value(member));
+        let dialect = Dialect::named(dialect)
+            .ok_or_else(|| unknown_dialect(&format!("{}: dialect", owner()), &format!("'{dialect}'")))?;
+        let (pattern, topics) = self.clusters.matching(self.cluster_name, text, dialect, &owner)?;
+        if let Some(number) = self.by_pattern.get(&pattern) {
+            return Ok(*number);
+        }
+        let names = self.cluster.topics().names();
+        let topics = topics.into_iter().map(|topic| Cow::Borrowed(names.get(topic as usize))).collect();
+        let number = self.push(Subscription { topics, pattern: Some(pattern), is_untold: false });
+        self.by_pattern.insert(pattern, number);
+        Ok(number)
+    }
+}
+
+/// A group that was read.
+pub(crate) struct GroupRow<'a> {
+    groups: &'a GroupColumn,
+    row: usize,
+    /// The name of its cluster.
+    pub(crate) cluster_name: &'a str,
+    /// Its cluster.
+    pub(crate) cluster: &'a Cluster,
+    /// Its id.
+    pub(crate) group_id: &'a str,
+    /// Who is in it.
+    pub(crate) roster: Roster<'a>,
+    /// Rows of members that lack a cluster, a group or a member id.
+    pub(crate) unnamed_members: usize,
+}
+
+impl<'a> GroupRow<'a> {
+    /// How errors name it.
+    pub(crate) fn name(&self) -> String {
+        let Self { cluster_name, group_id, .. } = self;
+        if cluster_name.is_empty() {
+            format!("group '{group_id}'")
+        } else {
+            format!("group '{group_id}' of cluster '{cluster_name}'")
+        }
+    }
+
+    /// Whether its id is not null; "" is an id.
+    pub(crate) fn has_group_id(&self) -> bool {
+        self.groups.group_ids.is_valid(self.row)
+    }
+
+    /// Return the error for input or an answer of this group.
+    pub(crate) fn wrong(&self, reason: &str) -> PyErr {
+        IllegalArgumentError::new_err(format!("{}: {reason}", self.name()))
+    }
+
+    /// What its members have at present; rows without a member or a topic say nothing.
+    pub(crate) fn current(&self) -> PyResult<Vec<Holding<'a>>> {
+        let Some(current) = &self.groups.current else { return Ok(Vec::new()) };
+        if self.groups.clusters.is_null(self.row) || self.groups.group_ids.is_null(self.row) {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for row in bounds(&current.groups, self.row) {
+            if current.members.is_null(row) || current.topics.is_null(row) {
+                continue;
+            }
+            let (member, topic) = (current.members.value(row), current.topics.value(row));
+            let number = |column: &Int32Array| column.is_valid(row).then(|| column.value(row));
+            match (number(&current.starts), number(&current.counts)) {
+                (Some(start), Some(count)) if start >= 0 && count > 0 && start.checked_add(count - 1).is_some() => {
+                    found.push(Holding { member, topic, start, count });
+                }
+                (start, count) => {
+                    let [start, count] =
+                        [start, count].map(|number| number.map_or("null".into(), |number| number.to_string()));
+                    let reason =
+                        format!("start {start} and count {count} of topic '{topic}' are no run of partition ids");
+                    return Err(self.wrong(&format!("member '{member}': {reason}")));
+                }
+            }
+        }
+        Ok(found)
+    }
+}

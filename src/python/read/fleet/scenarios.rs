@@ -1,0 +1,50 @@
+//! Reads scenarios, which `assignor.spark.Scenario` has checked: name, groups and steps as tuples.
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use rustc_hash::FxHashSet;
+
+use super::groups::GroupRow;
+use crate::fleet::{Scenario, Step};
+use crate::python::imports::IllegalArgumentError;
+
+/// A scenario, and the groups that it is about.
+pub(crate) struct ScenarioInput {
+    pub(crate) scenario: Scenario,
+    /// Ids of groups; None is all.
+    groups: Option<FxHashSet<String>>,
+}
+
+impl ScenarioInput {
+    pub(crate) fn concerns(&self, read: &GroupRow<'_>) -> bool {
+        self.groups.as_ref().is_none_or(|groups| read.has_group_id() && groups.contains(read.group_id))
+    }
+}
+
+/// A scenario as Python has it.
+type ScenarioFields<'py> = (String, Option<Vec<String>>, Vec<Bound<'py, PyTuple>>);
+
+pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Vec<ScenarioInput>> {
+    let all: Vec<ScenarioFields<'_>> = given.extract()?;
+    let scenario = |(name, groups, steps): ScenarioFields<'_>| {
+        let steps = steps.iter().map(step).collect::<PyResult<_>>()?;
+        Ok(ScenarioInput { scenario: Scenario { name, steps }, groups: groups.map(FromIterator::from_iter) })
+    };
+    all.into_iter().map(scenario).collect()
+}
+
+fn step(given: &Bound<'_, PyTuple>) -> PyResult<Step> {
+    let kind: String = given.get_item(0)?.extract()?;
+    let argument = |place: usize| given.get_item(place);
+    Ok(match kind.as_str() {
+        "add_members" => Step::AddMembers(argument(1)?.extract()?),
+        "remove_members" => Step::RemoveMembers(argument(1)?.extract()?),
+        "multiply_partitions" => Step::MultiplyPartitions(argument(1)?.extract()?),
+        "grow_partitions" => Step::GrowPartitions(argument(1)?.extract()?, argument(2)?.extract()?),
+        "set_racks" => Step::SetRacks(argument(1)?.extract()?),
+        "add_topic" => Step::AddTopic(argument(1)?.extract()?, argument(2)?.extract()?),
+        "make_static" => Step::MakeStatic,
+        "rolling_restart" => Step::RollingRestart(argument(1)?.extract()?),
+        _ => return Err(IllegalArgumentError::new_err(format!("a scenario has no step '{kind}'"))),
+    })
+}

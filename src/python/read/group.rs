@@ -1,0 +1,29 @@
+//! Groups: topics and subscriptions, in any form that Python has for them.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::name_objects::NameObjects;
+use super::named_topics::NamedTopics;
+use super::{member_columns, members};
+use crate::group::Group;
+
+/// A group, with the names of its members and topics as Python objects.
+pub(crate) struct GroupInput {
+    pub(crate) group: Arc<Group>,
+    pub(crate) topics: Arc<NamedTopics>,
+    pub(crate) members: Arc<NameObjects>,
+}
+
+/// Read the subscriptions of members: columns, or a mapping of member ids to subscriptions.
+pub(crate) fn read(topics: Arc<NamedTopics>, subscriptions: &Bound<'_, PyAny>) -> PyResult<GroupInput> {
+    if !subscriptions.is_exact_instance_of::<PyDict>()
+        && let Some(group) = member_columns::read(&topics, subscriptions)?
+    {
+        return Ok(GroupInput { group: Arc::new(group), topics, members: Arc::default() });
+    }
+    let (group, members) = members::read(&topics, subscriptions)?;
+    Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(members.into()) })
+}

@@ -1,0 +1,82 @@
+//! Columns of counts or indices: Arrow, numpy or Python.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use super::arrow::{arrow_array, cast_to};
+use super::values::{int, is_text, iterate, one_dimension};
+use crate::python::error::wrong_type;
+use crate::python::imports::IllegalArgumentError;
+
+/// Counts or indices by row, none negative.
+pub(crate) struct IntegerColumn(pub(crate) Vec<i32>);
+
+impl IntegerColumn {
+    /// A column in any of the forms.
+    pub(crate) fn read(given: &Bound<'_, PyAny>, column: &str) -> PyResult<Self> {
+        if let Ok(array) = given.cast::<PyUntypedArray>()
+            && matches!(array.dtype().kind(), b'i' | b'u')
+        {
+            one_dimension(array, column)?;
+            // A field of packed records is not aligned, or not a whole number of entries from the next: that is copied.
+            if let Ok(numbers) = given.cast::<PyArray1<i32>>()
+                && given.getattr("flags")?.getattr("aligned")?.extract()?
+                && let Ok(plain) = numbers.readonly().as_slice()
+                && plain.iter().all(|number| *number >= 0)
+            {
+                return Ok(Self(plain.to_vec()));
+            }
+            // What is above int64 turns negative, and is refused as what is negative.
+            let numbers = given.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
+            return Self::checked(numbers.readonly().as_array().iter().copied(), column);
+        }
+        if let Some(array) = arrow_array(given)? {
+            return Self::of(&array, column);
+        }
+        let wrong = || wrong_type(&format!("column {column}"), "a column of integers", given);
+        if is_text(given) {
+            return Err(wrong());
+        }
+        let mut numbers = Vec::new();
+        for (row, number) in iterate(given, wrong)?.enumerate() {
+            numbers.push(int(&number?, || format!("{column}[{row}]"))?);
+        }
+        Ok(Self(numbers))
+    }
+
+    /// A column of Arrow.
+    pub(crate) fn of(array: &ArrayRef, column: &str) -> PyResult<Self> {
+        if !array.data_type().is_integer() {
+            let kind = array.data_type();
+            return Err(IllegalArgumentError::new_err(format!("column {column} must be of integers, not {kind}")));
+        }
+        if let Some(row) = (0..array.len()).find(|row| array.is_null(*row)) {
+            return Err(IllegalArgumentError::new_err(format!("{column}[{row}] is null")));
+        }
+        let numbers = cast_to(array, &DataType::Int64, column)?;
+        // What int64 cannot hold is null after the cast.
+        if let Some(row) = (0..numbers.len()).find(|row| numbers.is_null(*row)) {
+            let most = i32::MAX;
+            return Err(IllegalArgumentError::new_err(format!("{column}[{row}] must be from 0 to {most}")));
+        }
+        Self::checked(numbers.as_primitive::<Int64Type>().values().iter().copied(), column)
+    }
+
+    fn checked(numbers: impl ExactSizeIterator<Item = i64>, column: &str) -> PyResult<Self> {
+        let mut found = Vec::with_capacity(numbers.len());
+        for (row, number) in numbers.enumerate() {
+            let Ok(number) = u32::try_from(number).and_then(i32::try_from) else {
+                return Err(IllegalArgumentError::new_err(format!(
+                    "{column}[{row}] must be from 0 to {}, not {number}",
+                    i32::MAX
+                )));
+            };
+            found.push(number);
+        }
+        Ok(Self(found))
+    }
+}

@@ -1,0 +1,128 @@
+//! Members in columns: an Arrow table, or arrays of numpy and Arrow put together as `MemberColumns`.
+//!
+//! Nothing here makes a Python object for a member or a name.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use super::arrow::{arrow_array, batches, missing_columns, same_length};
+use super::integer_column::IntegerColumn;
+use super::list_columns::names_in_lists;
+use super::members::{Owner, class_of};
+use super::named_topics::NamedTopics;
+use super::pattern_subscriptions::PatternSubscriptions;
+use super::patterns::unknown_dialect;
+use super::subscriptions::SubscriptionInterner;
+use super::text_column::TextColumn;
+use super::values::{iterate, unique};
+use crate::group::Group;
+use crate::matching::dialect::Dialect;
+use crate::python::error::wrong_type;
+use crate::python::imports::{IllegalArgumentError, MEMBER_COLUMNS};
+
+/// The members of columns; None for what is none.
+pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<Option<Group>> {
+    let py = given.py();
+    let mut group = Group::new(Arc::clone(&topics.topics), 0);
+    let mut resolver = SubscriptionInterner::new(topics.as_they_came());
+    let mut patterns_met = PatternSubscriptions::default();
+    if given.get_type().is(MEMBER_COLUMNS.get(py)?) {
+        let ids = TextColumn::read(&given.getattr("member_id")?, "member_id")?;
+        let subscription = IntegerColumn::read(&given.getattr("subscription")?, "subscription")?;
+        let classes = subscriptions(&mut group, &mut resolver, &given.getattr("subscriptions")?)?;
+        let optional = |name: &str| {
+            let column = given.getattr(name)?;
+            if column.is_none() { Ok(None) } else { TextColumn::read(&column, name).map(Some) }
+        };
+        let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
+        same_length("subscription", subscription.0.len(), "member_id", ids.len())?;
+        let class = |row: usize| {
+            let number = subscription.0[row] as usize;
+            classes.get(number).copied().ok_or_else(|| {
+                let known = classes.len();
+                IllegalArgumentError::new_err(format!("subscription[{row}] is {number}, and there are {known}"))
+            })
+        };
+        push(&mut group, &ids, class, instance_ids.as_ref(), racks.as_ref())?;
+    } else if let Some(batches) = batches(given)? {
+        for batch in batches {
+            let column = |name: &str| batch.column_by_name(name).cloned();
+            let (ids, wanted) = (column("member_id"), column("topics"));
+            let (Some(ids), true) = (ids, wanted.is_some() || column("pattern").is_some()) else {
+                return Err(missing_columns(
+                    &batch,
+                    "members as a table need the columns member_id and topics or pattern, and may have dialect, \
+                     group_instance_id and rack",
+                ));
+            };
+            let optional = |name: &str| column(name).map(|column| TextColumn::of(&column, name)).transpose();
+            let (patterns, dialects) = (optional("pattern")?, optional("dialect")?);
+            let pattern = |row: usize| patterns.as_ref().and_then(|patterns| patterns.get(row));
+            let mut read = |names: &[&str]| resolver.class_of_texts(&mut group, names.iter().copied());
+            let mut classes = match wanted {
+                Some(wanted) => names_in_lists(&wanted, &|row| pattern(row).is_some(), &mut read)?,
+                None => vec![read(&[]); ids.len()],
+            };
+            let ids = TextColumn::of(&ids, "member_id")?;
+            for (row, class) in classes.iter_mut().enumerate() {
+                let Some(pattern) = pattern(row) else { continue };
+                let owner = Owner::Member(ids.required(row, "member_id")?).to_string();
+                if !group.subscriptions().get(*class).is_empty() {
+                    let reason = format!("{owner}: give topics or a pattern, not both: the pattern is '{pattern}'");
+                    return Err(IllegalArgumentError::new_err(reason));
+                }
+                let dialect = dialects.as_ref().and_then(|dialects| dialects.get(row)).unwrap_or("java");
+                let dialect = Dialect::named(dialect)
+                    .ok_or_else(|| unknown_dialect(&format!("{owner}: dialect"), &format!("'{dialect}'")))?;
+                *class = patterns_met.class(py, &mut group, topics, (pattern, dialect), &owner)?;
+            }
+            let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
+            push(&mut group, &ids, |row| Ok(classes[row]), instance_ids.as_ref(), racks.as_ref())?;
+        }
+    } else {
+        return Ok(None);
+    }
+    unique("column member_id", group.members())?;
+    Ok(Some(group))
+}
+
+/// The classes of the distinct subscriptions, which are lists of names in Python or an Arrow column of lists.
+fn subscriptions(
+    group: &mut Group,
+    resolver: &mut SubscriptionInterner,
+    given: &Bound<'_, PyAny>,
+) -> PyResult<Vec<u32>> {
+    if let Some(lists) = arrow_array(given)? {
+        let mut read = |names: &[&str]| resolver.class_of_texts(group, names.iter().copied());
+        return names_in_lists(&lists, &|_| false, &mut read);
+    }
+    let refused = || wrong_type("subscriptions", "an iterable of subscriptions", given);
+    let mut classes = Vec::new();
+    // Held until all are read, since they are known by address.
+    let all = iterate(given, refused)?.collect::<PyResult<Vec<_>>>()?;
+    for names in &all {
+        classes.push(class_of(group, resolver, &Owner::Subscription(classes.len()), names)?);
+    }
+    Ok(classes)
+}
+
+fn push(
+    group: &mut Group,
+    ids: &TextColumn,
+    class: impl Fn(usize) -> PyResult<u32>,
+    instance_ids: Option<&TextColumn>,
+    racks: Option<&TextColumn>,
+) -> PyResult<()> {
+    for (name, column) in [("group_instance_id", instance_ids), ("rack", racks)] {
+        if let Some(column) = column {
+            same_length(name, column.len(), "member_id", ids.len())?;
+        }
+    }
+    for row in 0..ids.len() {
+        let (instance_id, rack) =
+            (instance_ids.and_then(|texts| texts.get(row)), racks.and_then(|texts| texts.get(row)));
+        group.push(ids.required(row, "member_id")?, class(row)?, instance_id, rack);
+    }
+    Ok(())
+}

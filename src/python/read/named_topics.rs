@@ -1,0 +1,70 @@
+//! The topics of a cluster, with their names as Python objects.
+
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::name_objects::NameObjects;
+use super::topic_names::check_topic_name;
+use crate::group::{Names, Partitions, Racks, Topics};
+use crate::matching::catalog::Catalog;
+
+/// The topics of a cluster, with their names as Python objects.
+pub(crate) struct NamedTopics {
+    pub(crate) topics: Arc<Topics>,
+    /// The names, by number.
+    objects: NameObjects,
+    /// The numbers, in the order in which the topics came; None where that is Java's order.
+    pub(crate) order: Option<Vec<u32>>,
+    /// NameObjects for partitions that answers share: per topic, by position; None where every answer has objects of its own.
+    pub(crate) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
+    /// The names for patterns, once there is one.
+    catalog: OnceLock<Catalog>,
+}
+
+impl NamedTopics {
+    /// Topics as they came.
+    pub(crate) fn new(objects: NameObjects, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
+        let (topics, sorted) = Topics::sorted(names, partitions, racks);
+        let Some(sorted) = sorted else {
+            return Self { topics: Arc::new(topics), objects, order: None, shared: None, catalog: OnceLock::new() };
+        };
+        let mut order = vec![0; sorted.len()];
+        for (number, place) in (0..).zip(&sorted) {
+            order[*place as usize] = number;
+        }
+        let objects = objects.permuted(&sorted);
+        Self { topics: Arc::new(topics), objects, order: Some(order), shared: None, catalog: OnceLock::new() }
+    }
+
+    /// The names, by number.
+    pub(crate) fn objects(&self, py: Python<'_>) -> &[Py<PyString>] {
+        self.objects.get(py, self.topics.names())
+    }
+
+    /// The names, by number, for patterns to be tried on.
+    pub(crate) fn catalog(&self, py: Python<'_>) -> PyResult<&Catalog> {
+        if self.catalog.get().is_none() {
+            let made = new_catalog(py, &self.topics)?;
+            let _ = self.catalog.set(made); // another thread may have been faster, with the same
+        }
+        Ok(self.catalog.get_or_init(Catalog::default))
+    }
+
+    /// The numbers in the order in which the topics came, and the address of each name where one is known, else 0.
+    pub(crate) fn as_they_came(&self) -> impl ExactSizeIterator<Item = (u32, usize)> {
+        (0..self.topics.len()).map(|place| {
+            let number = self.order.as_ref().map_or(place as u32, |order| order[place]);
+            (number, self.objects.address(number).unwrap_or(0))
+        })
+    }
+}
+
+/// Return the catalog of names that patterns are tried on.
+fn new_catalog(py: Python<'_>, topics: &Topics) -> PyResult<Catalog> {
+    for name in topics.names().iter() {
+        check_topic_name(py, name)?;
+    }
+    Ok(Catalog::new(topics.names().iter()))
+}

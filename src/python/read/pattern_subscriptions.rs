@@ -1,0 +1,39 @@
+//! Patterns of the members of a group, resolved among its topics: each distinct pattern is tried once.
+
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::named_topics::NamedTopics;
+use super::patterns;
+use crate::group::Group;
+use crate::matching::dialect::Dialect;
+use crate::python::interrupt::interruptible;
+
+/// The distinct subscriptions that patterns resolve to.
+#[derive(Default)]
+pub(crate) struct PatternSubscriptions {
+    classes: FxHashMap<(String, Dialect), u32>,
+}
+
+impl PatternSubscriptions {
+    /// The class of the members with a pattern; `owner` says whose it is when it cannot be meant.
+    pub(crate) fn class(
+        &mut self,
+        py: Python<'_>,
+        group: &mut Group,
+        topics: &NamedTopics,
+        (pattern, dialect): (&str, Dialect),
+        owner: &str,
+    ) -> PyResult<u32> {
+        let key = (pattern.to_owned(), dialect);
+        if let Some(&class) = self.classes.get(&key) {
+            return Ok(class);
+        }
+        let found = patterns::parse(pattern, dialect, false, Some(owner))?;
+        let catalog = topics.catalog(py)?;
+        let mut found = interruptible(py, |proceed| found.select(catalog, proceed))?;
+        let class = group.intern_subscription(&mut found);
+        self.classes.insert(key, class);
+        Ok(class)
+    }
+}

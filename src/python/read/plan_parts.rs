@@ -1,0 +1,48 @@
+//! Puts a group together again from what a plan says it is made of (`assignor.plan_json` says what that is).
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use super::group::GroupInput;
+use super::name_objects::NameObjects;
+use super::named_topics::NamedTopics;
+use super::values::unique;
+use crate::group::{Extra, Group, Names, Partitions, Racks};
+use crate::python::imports::IllegalArgumentError;
+
+/// Id, subscription, instance id; bytes of user data, owned partitions and rack.
+type PlanMember = (String, u32, Option<String>, usize, usize, usize);
+
+/// Topics, subscriptions, members, columns of spans.
+type PlanParts = (Vec<String>, Vec<Vec<String>>, Vec<PlanMember>, [Vec<i32>; 4]);
+
+/// The group, and the columns of spans as they came.
+pub(crate) fn read(parts: &Bound<'_, PyAny>) -> PyResult<(GroupInput, [Vec<i32>; 4])> {
+    let (names, subscriptions, members, columns): PlanParts = parts.extract()?;
+    let wrong = |reason: String| Err(IllegalArgumentError::new_err(reason));
+    let partitions = vec![Partitions::counted(0); names.len()];
+    let names: Names = names.into_iter().collect();
+    let topics = NamedTopics::new(NameObjects::default(), names, partitions, Racks::default());
+    if topics.order.is_some() {
+        return wrong("topics have to be in Java's order".into());
+    }
+    unique("topics", topics.topics.names())?;
+    let mut group = Group::new(Arc::clone(&topics.topics), members.len());
+    let mut classes = Vec::new();
+    for subscription in &subscriptions {
+        let mut numbers = subscription.iter().map(|name| group.topic_number(name)).collect();
+        classes.push(group.intern_subscription(&mut numbers));
+    }
+    for (id, subscription, instance_id, user_data, owned_partitions, rack) in &members {
+        let Some(class) = classes.get(*subscription as usize) else {
+            return wrong(format!("member '{id}': there is no subscription {subscription}"));
+        };
+        group.push(id, *class, instance_id.as_deref(), None);
+        if user_data + owned_partitions + rack > 0 {
+            group.note_extra(Extra { user_data: *user_data, owned_partitions: *owned_partitions, rack: *rack });
+        }
+    }
+    unique("the plan", group.members())?;
+    Ok((GroupInput { group: Arc::new(group), topics: Arc::new(topics), members: Arc::default() }, columns))
+}

@@ -1,0 +1,154 @@
+//! A record's fields as Python hands them over: what `decode_record` gives, read by the tables of its type.
+//!
+//! Dicts, lists and tuples are listed before what is in them is looked at, so that code that runs meanwhile (an
+//! `__index__`) can change them without harm; of subclasses the built-in content counts. How deep it goes the tables say.
+
+use std::fmt::{self, Display, Formatter};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyMemoryView, PyString, PyTuple};
+
+use super::values::is_int;
+use crate::offsets::json::uuid_from_text;
+use crate::offsets::schema::{Field, Kind};
+use crate::offsets::{Record, Status, Value, layout_of};
+use crate::python::error::{shown, wrong_type};
+use crate::python::imports::{INDEX, WireError};
+
+/// Where in a record something is.
+#[derive(Clone, Copy)]
+enum Path<'a> {
+    Root(&'a str),
+    Field(&'a Path<'a>, &'a str),
+    Element(&'a Path<'a>, usize),
+}
+
+impl Display for Path<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(name) => out.write_str(name),
+            Self::Field(owner, name) => write!(out, "{owner}.{name}"),
+            Self::Element(owner, index) => write!(out, "{owner}[{index}]"),
+        }
+    }
+}
+
+impl Path<'_> {
+    fn refused(self, reason: String) -> PyErr {
+        WireError::new_err((reason, None::<usize>, self.to_string()))
+    }
+
+    fn wrong_type(self, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+        wrong_type(&self.to_string(), wanted, given)
+    }
+}
+
+/// Reads a record that is to be written; the version of a tombstone is not looked at.
+pub(crate) fn read(
+    record_type: &Bound<'_, PyAny>,
+    key: &Bound<'_, PyAny>,
+    version: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Record> {
+    const KEY: Path<'_> = Path::Root("key");
+    const VALUE: Path<'_> = Path::Root("value");
+    let record_type = int16(record_type, Path::Field(&KEY, "type"))?;
+    let layout = layout_of(record_type)?;
+    let key = structure(key, layout.key, KEY)?;
+    let (version, value) = if value.is_none() {
+        (None, None)
+    } else {
+        (Some(int16(version, Path::Field(&VALUE, "version"))?), Some(structure(value, layout.value, VALUE)?))
+    };
+    Ok(Record { record_type, name: None, status: Status::Decoded, key, version, value })
+}
+
+fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>) -> PyResult<Value> {
+    let Ok(dict) = given.cast::<PyDict>() else { return Err(path.wrong_type("a dict", given)) };
+    let entries: Vec<_> = dict.iter().collect();
+    let mut found: Vec<Option<Value>> = vec![None; fields.len()];
+    for (name, content) in &entries {
+        let index = place(name, fields, path)?;
+        if found[index].is_some() {
+            return Err(path.refused(format!("the field {} is there twice", shown(name))));
+        }
+        found[index] = Some(field(content, &fields[index], Path::Field(&path, fields[index].name))?);
+    }
+    let named = fields.iter().zip(found).filter_map(|(field, value)| Some((field.name, value?)));
+    Ok(Value::Struct(named.collect()))
+}
+
+/// Which of the fields has that name.
+fn place(name: &Bound<'_, PyAny>, fields: &[Field], path: Path<'_>) -> PyResult<usize> {
+    let Ok(text) = name.cast::<PyString>() else {
+        return Err(wrong_type(&format!("{path}: a field's name"), "a str", name));
+    };
+    let text = text.to_cow().ok();
+    let found = text.and_then(|text| fields.iter().position(|field| field.name == text));
+    found.ok_or_else(|| path.refused(format!("there is no field {}", shown(name))))
+}
+
+fn field(given: &Bound<'_, PyAny>, field: &Field, path: Path<'_>) -> PyResult<Value> {
+    if field.nullable && given.is_none() { Ok(Value::Null) } else { value(given, field.kind, path) }
+}
+
+fn value(given: &Bound<'_, PyAny>, kind: Kind, path: Path<'_>) -> PyResult<Value> {
+    Ok(match kind {
+        Kind::Int8 => Value::Int(integer(given, i8::MIN.into(), i8::MAX.into(), path)?),
+        Kind::Int16 => Value::Int(int16(given, path)?.into()),
+        Kind::Uint16 => Value::Int(integer(given, u16::MIN.into(), u16::MAX.into(), path)?),
+        Kind::Int32 => Value::Int(integer(given, i32::MIN.into(), i32::MAX.into(), path)?),
+        Kind::Int64 => Value::Int(integer(given, i64::MIN, i64::MAX, path)?),
+        Kind::String => Value::String(text(given, path)?),
+        Kind::Bytes => Value::Bytes(bytes(given, path)?),
+        Kind::Uuid => Value::Uuid(uuid_from_text(&text(given, path)?).ok_or_else(|| {
+            path.refused(format!("{} is no uuid as Kafka shows it, 22 characters of URL-safe base64", shown(given)))
+        })?),
+        Kind::Struct(fields) => structure(given, fields, path)?,
+        Kind::Array(element) => {
+            let items: Vec<Bound<'_, PyAny>> = if let Ok(list) = given.cast::<PyList>() {
+                list.iter().collect()
+            } else if let Ok(tuple) = given.cast::<PyTuple>() {
+                tuple.iter().collect()
+            } else {
+                return Err(path.wrong_type("a list", given));
+            };
+            let read = |(index, item)| value(item, *element, Path::Element(&path, index));
+            Value::Array(items.iter().enumerate().map(read).collect::<PyResult<_>>()?)
+        }
+    })
+}
+
+fn int16(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<i16> {
+    Ok(integer(given, i16::MIN.into(), i16::MAX.into(), path)? as i16)
+}
+
+fn integer(given: &Bound<'_, PyAny>, least: i64, most: i64, path: Path<'_>) -> PyResult<i64> {
+    if !is_int(given)? {
+        return Err(path.wrong_type("an int", given));
+    }
+    let number =
+        if given.is_instance_of::<PyInt>() { given.clone() } else { INDEX.get(given.py())?.call1((given,))? };
+    match number.extract::<i64>() {
+        Ok(number) if least <= number && number <= most => Ok(number),
+        _ => Err(path.refused(format!("{} is not between {least} and {most}", shown(given)))),
+    }
+}
+
+fn text(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<String> {
+    let Ok(text) = given.cast::<PyString>() else { return Err(path.wrong_type("a str", given)) };
+    match text.to_cow() {
+        Ok(text) => Ok(text.into_owned()),
+        Err(_) => Err(path.refused(format!("{} has a lone surrogate, which UTF-8 cannot carry", shown(given)))),
+    }
+}
+
+fn bytes(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = given.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    if given.is_instance_of::<PyByteArray>() || given.is_instance_of::<PyMemoryView>() {
+        return given.py().get_type::<PyBytes>().call1((given,))?.extract();
+    }
+    Err(path.wrong_type("bytes", given))
+}

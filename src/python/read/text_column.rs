@@ -1,0 +1,123 @@
+//! Columns of text: Arrow, numpy or Python.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use super::arrow::{arrow_array, cast_to, check_column, is_text_column};
+use super::values::{is_text, iterate, one_dimension, with_name};
+use crate::group::Names;
+use crate::python::error::wrong_type;
+use crate::python::imports::{AS_CONTIGUOUS_ARRAY, IllegalArgumentError};
+use crate::python::objects::entries::lend;
+
+/// Text by row: distinct or all names, and which of them a row has.
+pub(crate) struct TextColumn {
+    names: Names,
+    /// Per row the number of its name, None where there is none; where this is None each row has its own.
+    rows: Option<Vec<Option<u32>>>,
+}
+
+impl TextColumn {
+    /// A column in any of the forms.
+    pub(crate) fn read(given: &Bound<'_, PyAny>, column: &str) -> PyResult<Self> {
+        if let Some(array) = arrow_array(given)? {
+            return Self::of(&array, column);
+        }
+        if let Ok(array) = given.cast::<PyUntypedArray>()
+            && array.dtype().kind() == b'U'
+        {
+            return Self::of_numpy(array, column);
+        }
+        let wrong = || wrong_type(&format!("column {column}"), "a column of text", given);
+        if is_text(given) {
+            return Err(wrong());
+        }
+        if let Some(Some(names)) = lend(given, |entries| {
+            let mut names = Names::with_capacity(entries.len());
+            entries.iter().try_for_each(|name| name.text().map(|name| names.push(name))).map(|()| names)
+        }) {
+            return Ok(Self { names, rows: None });
+        }
+        let (mut names, mut rows) = (Names::default(), Vec::new());
+        for (row, name) in iterate(given, wrong)?.enumerate() {
+            let name = name?;
+            if name.is_none() {
+                rows.push(None);
+                continue;
+            }
+            rows.push(Some(names.len() as u32));
+            with_name(&name, || format!("{column}[{row}]"), |name| names.push(name))?;
+        }
+        let rows = rows.contains(&None).then_some(rows);
+        Ok(Self { names, rows })
+    }
+
+    /// A column of Arrow.
+    pub(crate) fn of(array: &ArrayRef, column: &str) -> PyResult<Self> {
+        if let Some(dictionary) = array.as_any_dictionary_opt() {
+            let values = Self::of(dictionary.values(), column)?;
+            if values.rows.is_none() && !values.names.is_empty() {
+                let keys = dictionary.normalized_keys();
+                let row = |(row, key): (usize, usize)| dictionary.is_valid(row).then_some(key as u32);
+                return Ok(Self { names: values.names, rows: Some(keys.into_iter().enumerate().map(row).collect()) });
+            }
+        }
+        check_column(array, column, "text", is_text_column)?;
+        let texts = cast_to(array, &DataType::LargeUtf8, column)?;
+        let texts = texts.as_string::<i64>();
+        let mut names = Names::with_capacity(texts.len());
+        for text in texts {
+            names.push(text.unwrap_or_default());
+        }
+        let rows = (texts.null_count() > 0)
+            .then(|| (0..texts.len()).map(|row| texts.is_valid(row).then_some(row as u32)).collect());
+        Ok(Self { names, rows })
+    }
+
+    /// A numpy column of fixed width: code points, filled up with zeros.
+    fn of_numpy(array: &Bound<'_, PyUntypedArray>, column: &str) -> PyResult<Self> {
+        one_dimension(array, column)?;
+        let py = array.py();
+        let width = array.dtype().itemsize() / 4;
+        if width == 0 || array.len() == 0 {
+            let names = (0..array.len()).map(|_| "").collect();
+            return Ok(Self { names, rows: None });
+        }
+        // The native byte order, in one piece.
+        let plain = AS_CONTIGUOUS_ARRAY.get(py)?.call1((array, format!("=U{width}")))?;
+        let units = plain.call_method1("reshape", (-1,))?.call_method1("view", ("uint32",))?;
+        let units = units.cast_into::<PyArray1<u32>>()?;
+        let units = units.readonly();
+        let mut names = Names::with_capacity(array.len());
+        let mut name = String::new();
+        for (row, units) in units.as_slice()?.chunks_exact(width).enumerate() {
+            let length = units.iter().rposition(|unit| *unit != 0).map_or(0, |last| last + 1);
+            name.clear();
+            for unit in &units[..length] {
+                name.push(char::from_u32(*unit).ok_or_else(|| {
+                    IllegalArgumentError::new_err(format!(
+                        "{column}[{row}] has a lone surrogate, which UTF-8 cannot carry"
+                    ))
+                })?);
+            }
+            names.push(&name);
+        }
+        Ok(Self { names, rows: None })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.as_ref().map_or(self.names.len(), Vec::len)
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Option<&str> {
+        let number = self.rows.as_ref().map_or(Some(row as u32), |rows| rows[row])?;
+        Some(self.names.get(number as usize))
+    }
+
+    pub(crate) fn required(&self, row: usize, column: &str) -> PyResult<&str> {
+        self.get(row).ok_or_else(|| IllegalArgumentError::new_err(format!("{column}[{row}] is null")))
+    }
+}

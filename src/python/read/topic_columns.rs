@@ -1,0 +1,129 @@
+//! Topics in columns: an Arrow table, or arrays of numpy and Arrow put together as `TopicColumns`.
+//!
+//! Nothing here makes a Python object for a partition or a name.
+
+use pyo3::prelude::*;
+
+use super::arrow::{batches, missing_columns, same_length};
+use super::integer_column::IntegerColumn;
+use super::list_columns::racks_in_lists;
+use super::name_objects::NameObjects;
+use super::named_topics::NamedTopics;
+use super::rack_sets::RackSetInterner;
+use super::text_column::TextColumn;
+use super::values::{iterate, unique};
+use crate::group::{Ids, Names, Partitions};
+use crate::python::error::wrong_type;
+use crate::python::imports::{IllegalArgumentError, TOPIC_COLUMNS};
+
+/// The topics of columns; None for what is none.
+pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedTopics>> {
+    let py = given.py();
+    let mut found = TopicColumnsReader::default();
+    if given.get_type().is(TOPIC_COLUMNS.get(py)?) {
+        let field = |name: &str| given.getattr(name);
+        let sets = found.rack_sets(&field("rack_sets")?)?;
+        let racks = field("rack_set")?;
+        let racks = if racks.is_none() { None } else { Some(IntegerColumn::read(&racks, "rack_set")?) };
+        found.names("topic", &TextColumn::read(&field("topic")?, "topic")?)?;
+        found.counts("partitions", &IntegerColumn::read(&field("partitions")?, "partitions")?)?;
+        found.set_racks(racks.as_ref(), &sets)?;
+    } else if let Some(batches) = batches(given)? {
+        for batch in batches {
+            let column = |name: &str| batch.column_by_name(name).cloned();
+            let (Some(names), Some(counts)) = (column("topic"), column("partitions")) else {
+                return Err(missing_columns(
+                    &batch,
+                    "topics as a table need the columns topic and partitions, and may have racks",
+                ));
+            };
+            found.names("topic", &TextColumn::of(&names, "topic")?)?;
+            let counts = IntegerColumn::of(&counts, "partitions")?;
+            found.counts("partitions", &counts)?;
+            if let Some(racks) = column("racks") {
+                found.list_racks(&racks_in_lists(&racks)?, &counts)?;
+            }
+        }
+    } else {
+        return Ok(None);
+    }
+    found.finish().map(Some)
+}
+
+#[derive(Default)]
+struct TopicColumnsReader {
+    names: Names,
+    partitions: Vec<Partitions>,
+    combinations: RackSetInterner,
+}
+
+impl TopicColumnsReader {
+    fn names(&mut self, column: &str, texts: &TextColumn) -> PyResult<()> {
+        for row in 0..texts.len() {
+            self.names.push(texts.required(row, column)?);
+        }
+        Ok(())
+    }
+
+    fn counts(&mut self, column: &str, counts: &IntegerColumn) -> PyResult<()> {
+        self.partitions.extend(counts.0.iter().map(|count| Partitions::counted(*count as u32)));
+        same_length(column, self.partitions.len(), "topic", self.names.len())
+    }
+
+    /// The distinct sets of racks, by number of the set in the column.
+    fn rack_sets(&mut self, given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let refused = || wrong_type("rack_sets", "an iterable of racks", given);
+        let mut sets = Vec::new();
+        for racks in iterate(given, refused)? {
+            let what = || format!("rack_sets[{}]", sets.len());
+            let set = self.combinations.set_of(&racks?, what, what)?;
+            sets.push(set);
+        }
+        Ok(sets)
+    }
+
+    /// Gives each partition, topic after topic, the set that the column says.
+    fn set_racks(&mut self, column: Option<&IntegerColumn>, sets: &[u32]) -> PyResult<()> {
+        let Some(IntegerColumn(column)) = column else { return Ok(()) };
+        let total: usize = self.partitions.iter().map(|partitions| partitions.ids.len()).sum();
+        same_length("rack_set", column.len(), "all partitions", total)?;
+        if let Some(row) = column.iter().position(|set| *set as usize >= sets.len()) {
+            let (set, sets) = (column[row], sets.len());
+            return Err(IllegalArgumentError::new_err(format!("rack_set[{row}] is {set}, and rack_sets has {sets}")));
+        }
+        let mut rest = &column[..];
+        for partitions in &mut self.partitions {
+            let (of_topic, after) = rest.split_at(partitions.ids.len());
+            rest = after;
+            partitions.racks = Some(of_topic.iter().map(|set| sets[*set as usize]).collect());
+        }
+        Ok(())
+    }
+
+    /// Gives each partition the racks listed for it; `racks` are of the topics that were read last.
+    fn list_racks(&mut self, racks: &[Option<Vec<Vec<String>>>], counts: &IntegerColumn) -> PyResult<()> {
+        let first = self.partitions.len() - counts.0.len();
+        for (row, of_topic) in racks.iter().enumerate() {
+            let Some(of_topic) = of_topic else { continue };
+            let partitions = &mut self.partitions[first + row];
+            let topic = self.names.get(first + row);
+            same_length(&format!("racks of topic '{topic}'"), of_topic.len(), "its partitions", partitions.ids.len())?;
+            let set = |racks: &Vec<String>| self.combinations.set_of_texts(racks.iter().map(String::as_str));
+            partitions.racks = Some(of_topic.iter().map(set).collect());
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> PyResult<NamedTopics> {
+        unique("column topic", &self.names)?;
+        let racks = self.combinations.into_racks();
+        let mut partitions = self.partitions;
+        for partitions in &mut partitions {
+            debug_assert!(matches!(partitions.ids, Ids::Count(_)));
+            // Where no replica is on any rack, there are none to look at.
+            partitions.racks =
+                partitions.racks.take().filter(|column| column.iter().any(|set| !racks.sets().get(*set).is_empty()));
+        }
+        Ok(NamedTopics::new(NameObjects::default(), self.names, partitions, racks))
+    }
+}

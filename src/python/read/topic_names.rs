@@ -1,0 +1,39 @@
+//! Names of topics that patterns are tried on.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::values::{is_text, iterate, with_name};
+use crate::matching::catalog;
+use crate::python::error::{shown, wrong_type};
+use crate::python::imports::IllegalArgumentError;
+
+/// Return the names in an iterable.
+pub(crate) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
+    let refused = || wrong_type("topics", "an iterable of topic names", given);
+    if is_text(given) {
+        return Err(refused());
+    }
+    let py = given.py();
+    let mut found = Vec::with_capacity(given.len().unwrap_or(0));
+    for topic in iterate(given, refused)? {
+        let topic = topic?;
+        with_name(&topic, || "a topic".into(), |name| check_topic_name(py, name))??;
+        found.push(topic.cast_into::<PyString>()?);
+    }
+    Ok(found)
+}
+
+/// Return the texts of names.
+pub(crate) fn texts<'a>(topics: &'a [Bound<'_, PyString>]) -> PyResult<Vec<&'a str>> {
+    topics.iter().map(|topic| topic.to_str()).collect()
+}
+
+/// Raise an error for a name that Kafka does not allow, and that no pattern is tried on.
+pub(crate) fn check_topic_name(py: Python<'_>, name: &str) -> PyResult<()> {
+    if catalog::can_be_tried(name) {
+        return Ok(());
+    }
+    let (name, kafka) = (shown(&PyString::new(py, name)), "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]");
+    Err(IllegalArgumentError::new_err(format!("no pattern can be tried on the topic {name}: {kafka}")))
+}

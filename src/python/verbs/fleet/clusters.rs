@@ -1,0 +1,134 @@
+//! Fleets for Python: a column of groups in, a column of answers out, with nothing of Python in between.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use pyo3::prelude::*;
+use pyo3_arrow::PyArray;
+
+use super::columns::{AnswerColumn, AssignmentColumn, BalanceColumn, MoveColumn, OutcomeColumn, SubscriptionColumn};
+use crate::assign::{Options, assign};
+use crate::fleet::{balance, moves};
+use crate::group::{Group, NameTable};
+use crate::plan::Plan;
+use crate::python::imports::IllegalArgumentError;
+use crate::python::read::fleet::clusters::ClusterColumn;
+use crate::python::read::fleet::groups::{GroupColumn, GroupRow};
+use crate::python::read::fleet::scenarios;
+use crate::python::verbs::bounded_columns::ColumnFull;
+
+/// The topics of all clusters of a fleet, read once; what is asked of them is asked for many groups at once.
+#[pyclass(frozen, name = "Clusters", module = "assignor._core")]
+pub(crate) struct PyClusters(ClusterColumn);
+
+#[pymethods]
+impl PyClusters {
+    #[new]
+    fn new(py: Python<'_>, clusters: PyArray) -> PyResult<Self> {
+        let clusters = clusters.array().clone();
+        py.detach(|| ClusterColumn::read(&clusters)).map(Self)
+    }
+
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
+    fn resolve(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, enough, |read, column: &mut SubscriptionColumn| {
+            let group = group_of(read)?;
+            column.push(&read.roster, &group).map_err(|full| too_large(read, &full))
+        })
+    }
+
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
+    fn assign(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, enough, |read, column: &mut AssignmentColumn| {
+            column.push(&plan_of(read)?).map_err(|full| too_large(read, &full))
+        })
+    }
+
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
+    fn balance(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, enough, |read, column: &mut BalanceColumn| {
+            let found = balance(&plan_of(read)?, read.group_id);
+            let unsubscribed_members = read.roster.unsubscribed_members();
+            column.push(&found, read, unsubscribed_members).map_err(|full| too_large(read, &full))
+        })
+    }
+
+    #[pyo3(signature = (groups, *, enough = 134_217_728))]
+    fn moves(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, enough, |read, column: &mut MoveColumn| {
+            let plan = plan_of(read)?;
+            column.push(&moves(&read.current()?, &plan)).map_err(|full| too_large(read, &full))
+        })
+    }
+
+    #[pyo3(signature = (groups, scenarios, *, enough = 134_217_728))]
+    fn what_if(
+        &self,
+        py: Python<'_>,
+        groups: PyArray,
+        scenarios: &Bound<'_, PyAny>,
+        enough: usize,
+    ) -> PyResult<Vec<PyArray>> {
+        let scenarios = scenarios::read(scenarios)?;
+        self.each(py, &groups, enough, |read, column: &mut OutcomeColumn| {
+            let plan = Arc::new(plan_of(read)?);
+            let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
+            for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
+                let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
+                let outcome = outcome.map_err(|reason| {
+                    let (group, name) = (read.name(), &scenario.scenario.name);
+                    IllegalArgumentError::new_err(format!("{group}: scenario '{name}': {reason}"))
+                })?;
+                let found = balance(&outcome.plan, read.group_id);
+                column.push(&scenario.scenario.name, &outcome, &found, read).map_err(|full| too_large(read, &full))?;
+            }
+            column.end();
+            Ok(())
+        })
+    }
+}
+
+impl PyClusters {
+    /// Columns with an answer for each group, as many as they need not to grow too large.
+    fn each<C: AnswerColumn + Send>(
+        &self,
+        py: Python<'_>,
+        groups: &PyArray,
+        enough: usize,
+        answer: impl Fn(&GroupRow<'_>, &mut C) -> PyResult<()> + Send + Sync,
+    ) -> PyResult<Vec<PyArray>> {
+        let groups = groups.array().clone();
+        let found = py.detach(|| {
+            let groups = GroupColumn::read(&groups)?;
+            let (mut full, mut column): (Vec<ArrayRef>, _) = (Vec::new(), C::default());
+            for row in 0..groups.len() {
+                answer(&groups.group(row, &self.0)?, &mut column)?;
+                if column.bytes() >= enough {
+                    full.push(std::mem::take(&mut column).finish());
+                }
+            }
+            full.push(column.finish());
+            Ok::<_, PyErr>(full)
+        })?;
+        Ok(found.into_iter().filter(|column| !column.is_empty()).map(PyArray::from_array_ref).collect())
+    }
+}
+
+/// The group, in which no member may be twice.
+fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
+    let group = read.roster.group(read.cluster, None);
+    if let Some(twice) = NameTable::twice(group.members()) {
+        let id = group.members().get(twice);
+        return Err(IllegalArgumentError::new_err(format!("{}: member '{id}' is given twice", read.name())));
+    }
+    Ok(group)
+}
+
+fn plan_of(read: &GroupRow<'_>) -> PyResult<Plan> {
+    Ok(assign(&group_of(read)?, Options::default()))
+}
+
+/// Return the error for an answer that no column can hold.
+fn too_large(read: &GroupRow<'_>, full: &ColumnFull) -> PyErr {
+    read.wrong(&format!("{full}, which is more than one row can hold"))
+}

@@ -1,0 +1,252 @@
+//! HistoryColumns as Arrow columns: one struct per group, its generations, members and assignment as lists inside it.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BooleanBuilder, Int32Builder, Int64Builder};
+use arrow_array::{ArrayRef, StructArray};
+
+use crate::assign::Assignor;
+use crate::history::{Comparison, ComparisonOutcome, Metadata, Summary, load, owned_spans, summarize};
+use crate::python::verbs::bounded_columns::{ColumnFull, ListColumn, TextColumn, columns};
+use crate::python::verbs::span_column::SpanColumn;
+use crate::replay::{Generation, History, RecordedMember};
+
+/// The columns of numbers, in the order of `assignor.spark.schemas.HISTORY`.
+const NUMBERS: [&str; 14] = [
+    "generation",
+    "topics",
+    "partitions",
+    "unowned",
+    "idle_members",
+    "least_loaded",
+    "most_loaded",
+    "committed_offsets",
+    "bad_records",
+    "rebalances",
+    "busiest_minute",
+    "range_equal",
+    "range_different",
+    "range_unknown",
+];
+
+fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()] {
+    let number = |count: usize| Some(count as i32);
+    [
+        history.generation,
+        number(summary.topics),
+        number(summary.partitions),
+        summary.unowned.and_then(number),
+        number(summary.idle_members),
+        summary.least_loaded.and_then(number),
+        summary.most_loaded.and_then(number),
+        number(history.committed_offsets),
+        number(history.bad_records),
+        number(summary.rebalances),
+        number(summary.busiest_minute),
+        number(summary.count(Assignor::Range, ComparisonOutcome::Equal)),
+        number(summary.count(Assignor::Range, ComparisonOutcome::Different)),
+        number(summary.count(Assignor::Range, ComparisonOutcome::Unknown)),
+    ]
+}
+
+/// Columns of histories in the making.
+pub(crate) struct HistoryColumns<'a> {
+    metadata: &'a Metadata,
+    kind: TextColumn,
+    state: TextColumn,
+    protocol: TextColumn,
+    numbers: [Int32Builder; NUMBERS.len()],
+    generations: GenerationColumns,
+    members: MemberColumns,
+    assignment: SpanColumn,
+}
+
+impl<'a> HistoryColumns<'a> {
+    /// Columns of which none takes more text or rows than `limit` says.
+    pub(crate) fn new(metadata: &'a Metadata, limit: usize) -> Self {
+        Self {
+            metadata,
+            kind: TextColumn::new("kind", limit),
+            state: TextColumn::new("state", limit),
+            protocol: TextColumn::new("protocol", limit),
+            numbers: Default::default(),
+            generations: GenerationColumns::new(limit),
+            members: MemberColumns::new(limit),
+            assignment: SpanColumn::new(limit),
+        }
+    }
+
+    pub(crate) fn push(&mut self, history: &History) -> Result<(), ColumnFull> {
+        let summary = summarize(history, self.metadata);
+        self.kind.push(Some(history.kind.as_str()))?;
+        self.state.push(Some(history.state))?;
+        self.protocol.push(history.protocol.as_ref())?;
+        for (column, number) in self.numbers.iter_mut().zip(numbers(history, &summary)) {
+            column.append_option(number);
+        }
+        for (generation, comparison) in history.generations.iter().zip(&summary.comparisons) {
+            self.generations.push(generation, comparison.as_ref())?;
+        }
+        for member in &history.members {
+            self.members.push(member)?;
+            for span in owned_spans(member, self.metadata) {
+                self.assignment.push(&member.id, span.topic, span.start, span.count as i32)?;
+            }
+        }
+        self.generations.rows.end_list();
+        self.members.rows.end_list();
+        self.assignment.end_list();
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> StructArray {
+        let mut found =
+            vec![("kind", self.kind.finish()), ("state", self.state.finish()), ("protocol", self.protocol.finish())];
+        for (name, mut column) in NUMBERS.into_iter().zip(self.numbers) {
+            found.push((name, Arc::new(column.finish())));
+        }
+        found.push(("generations", self.generations.finish()));
+        found.push(("members", self.members.finish()));
+        found.push(("assignment", self.assignment.finish()));
+        columns(found)
+    }
+}
+
+struct GenerationColumns {
+    rows: ListColumn,
+    offset: Int64Builder,
+    timestamp: Int64Builder,
+    kind: TextColumn,
+    generation: Int32Builder,
+    protocol_type: TextColumn,
+    protocol: TextColumn,
+    leader: TextColumn,
+    members: Int32Builder,
+    partitions: Int32Builder,
+    same_members: BooleanBuilder,
+    range: TextColumn,
+    remarks: TextColumn,
+    remark_lists: ListColumn,
+}
+
+impl GenerationColumns {
+    fn new(limit: usize) -> Self {
+        Self {
+            rows: ListColumn::new("generations", limit),
+            offset: Int64Builder::new(),
+            timestamp: Int64Builder::new(),
+            kind: TextColumn::new("generations.kind", limit),
+            generation: Int32Builder::new(),
+            protocol_type: TextColumn::new("generations.protocol_type", limit),
+            protocol: TextColumn::new("generations.protocol", limit),
+            leader: TextColumn::new("generations.leader", limit),
+            members: Int32Builder::new(),
+            partitions: Int32Builder::new(),
+            same_members: BooleanBuilder::new(),
+            range: TextColumn::new("generations.range", limit),
+            remarks: TextColumn::new("generations.remarks", limit),
+            remark_lists: ListColumn::new("generations.remarks", limit),
+        }
+    }
+
+    fn push(&mut self, generation: &Generation, comparison: Option<&Comparison>) -> Result<(), ColumnFull> {
+        self.rows.push()?;
+        self.offset.append_value(generation.offset);
+        self.timestamp.append_value(generation.timestamp);
+        self.kind.push(Some(generation.kind.as_str()))?;
+        self.generation.append_value(generation.generation);
+        self.protocol_type.push(generation.protocol_type.as_ref())?;
+        self.protocol.push(generation.protocol.as_ref())?;
+        self.leader.push(generation.leader.as_ref())?;
+        self.members.append_value(generation.members as i32);
+        self.partitions.append_value(generation.partitions as i32);
+        self.same_members.append_value(generation.same_members);
+        let range = comparison.filter(|comparison| comparison.assignor == Assignor::Range);
+        self.range.push(range.map(|comparison| comparison.outcome.as_str()))?;
+        for remark in comparison.iter().flat_map(|comparison| &comparison.remarks) {
+            self.remark_lists.push()?;
+            self.remarks.push(Some(remark))?;
+        }
+        self.remark_lists.end_list();
+        Ok(())
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        let rows = columns(vec![
+            ("offset", Arc::new(self.offset.finish())),
+            ("timestamp", Arc::new(self.timestamp.finish())),
+            ("kind", self.kind.finish()),
+            ("generation", Arc::new(self.generation.finish())),
+            ("protocol_type", self.protocol_type.finish()),
+            ("protocol", self.protocol.finish()),
+            ("leader", self.leader.finish()),
+            ("members", Arc::new(self.members.finish())),
+            ("partitions", Arc::new(self.partitions.finish())),
+            ("same_members", Arc::new(self.same_members.finish())),
+            ("range", self.range.finish()),
+            ("remarks", self.remark_lists.list(self.remarks.finish())),
+        ]);
+        self.rows.list(Arc::new(rows))
+    }
+}
+
+struct MemberColumns {
+    rows: ListColumn,
+    member_id: TextColumn,
+    group_instance_id: TextColumn,
+    client_id: TextColumn,
+    client_host: TextColumn,
+    rack: TextColumn,
+    topics: TextColumn,
+    topic_lists: ListColumn,
+    pattern: TextColumn,
+    partitions: Int32Builder,
+}
+
+impl MemberColumns {
+    fn new(limit: usize) -> Self {
+        Self {
+            rows: ListColumn::new("members", limit),
+            member_id: TextColumn::new("members.member_id", limit),
+            group_instance_id: TextColumn::new("members.group_instance_id", limit),
+            client_id: TextColumn::new("members.client_id", limit),
+            client_host: TextColumn::new("members.client_host", limit),
+            rack: TextColumn::new("members.rack", limit),
+            topics: TextColumn::new("members.topics", limit),
+            topic_lists: ListColumn::new("members.topics", limit),
+            pattern: TextColumn::new("members.pattern", limit),
+            partitions: Int32Builder::new(),
+        }
+    }
+
+    fn push(&mut self, member: &RecordedMember) -> Result<(), ColumnFull> {
+        self.rows.push()?;
+        self.member_id.push(Some(&member.id))?;
+        self.group_instance_id.push(member.instance_id.as_ref())?;
+        self.client_id.push(Some(&member.client_id))?;
+        self.client_host.push(Some(&member.client_host))?;
+        self.rack.push(member.rack.as_ref())?;
+        for topic in member.topics.iter().flatten() {
+            self.topic_lists.push()?;
+            self.topics.push(Some(topic))?;
+        }
+        self.topic_lists.end(member.topics.is_some());
+        self.pattern.push(member.pattern.as_ref())?;
+        self.partitions.append_option(load(member).map(|count| count as i32));
+        Ok(())
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        let rows = columns(vec![
+            ("member_id", self.member_id.finish()),
+            ("group_instance_id", self.group_instance_id.finish()),
+            ("client_id", self.client_id.finish()),
+            ("client_host", self.client_host.finish()),
+            ("rack", self.rack.finish()),
+            ("topics", self.topic_lists.list(self.topics.finish())),
+            ("pattern", self.pattern.finish()),
+            ("partitions", Arc::new(self.partitions.finish())),
+        ]);
+        self.rows.list(Arc::new(rows))
+    }
+}

@@ -1,0 +1,18 @@
+//! The functions and classes that Python sees, one verb or class a file.
+
+pub(crate) mod assign;
+mod bounded_columns;
+pub(crate) mod fleet;
+pub(crate) mod group;
+mod history_columns;
+pub(crate) mod match_topics;
+pub(crate) mod matcher;
+mod options;
+mod partition_lists;
+pub(crate) mod plan;
+pub(crate) mod records;
+pub(crate) mod replay;
+mod span_column;
+pub(crate) mod topic_pattern;
+pub(crate) mod topics;
+pub(crate) mod wire;

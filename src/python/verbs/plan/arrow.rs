@@ -1,0 +1,109 @@
+//! The spans of a plan as columns: numpy arrays, a pyarrow table, and the Arrow PyCapsule interface.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{Field, Schema};
+use pyo3::exceptions::{PyImportError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3_arrow::{PyRecordBatch, PyTable};
+
+use super::mapping::{PyPlan, SPAN_COLUMNS};
+use crate::group::Names;
+use crate::python::imports::{IllegalArgumentError, MissingDependencyError, SPANS};
+use crate::python::objects::borrowed_columns::{arrow_column, numpy_column};
+
+/// Members and topics named in the columns of `Plan.to_arrow`, in the order of their columns.
+const NAMED: [&str; 2] = ["member_id", "topic"];
+
+#[pymethods]
+impl PyPlan {
+    /// The spans as four int32 columns: indices into `members` and `topics`, first id, number of ids.
+    ///
+    /// The arrays are views of the plan's own memory, read-only, and nothing is copied.
+    ///
+    /// Order: by member, then topic, then id.
+    fn spans<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let columns = SPAN_COLUMNS.map(|column| numpy_column(slf, |plan| column(&plan.plan)));
+        SPANS.get(slf.py())?.call1(PyTuple::new(slf.py(), columns)?)
+    }
+
+    /// The spans as a `pyarrow.Table` with the columns member_id and topic (text by dictionary), start and count (int32).
+    ///
+    /// What reads Arrow takes the plan itself as well, pyarrow or not: `polars.from_dataframe(plan)`, `duckdb.sql("FROM plan")`
+    /// (but `polars.DataFrame(plan)` looks at it as the mapping of member ids that it is, too).
+    ///
+    /// Order: by member, then topic, then id.
+    ///
+    /// Raises:
+    ///     MissingDependencyError: pyarrow is not installed.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.table()?.into_pyarrow(py).map_err(|error| {
+            if !error.is_instance_of::<PyImportError>(py) {
+                return error;
+            }
+            MissingDependencyError::new_err(
+                "Plan.to_arrow() needs pyarrow: pip install pyarrow; without it hand the plan itself to what reads Arrow",
+            )
+        })
+    }
+
+    /// The spans as an Arrow stream, with the columns of `to_arrow` (the Arrow PyCapsule interface).
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.table()?)?.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    /// The spans as an Arrow array of structs, with the columns of `to_arrow` (the Arrow PyCapsule interface).
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, PyRecordBatch::new(self.batch()?))?.call_method1("__arrow_c_array__", (requested_schema,))
+    }
+
+    /// The schema of the columns of `to_arrow` (the Arrow PyCapsule interface).
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.table()?)?.call_method0("__arrow_c_schema__")
+    }
+}
+
+impl PyPlan {
+    fn table(&self) -> PyResult<PyTable> {
+        let batch = self.batch()?;
+        let schema = batch.schema();
+        PyTable::try_new(vec![batch], schema)
+    }
+
+    fn batch(&self) -> PyResult<RecordBatch> {
+        let wrong = |error: arrow_schema::ArrowError| PyValueError::new_err(error.to_string());
+        let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
+        for ((name, column), names) in NAMED.iter().zip(SPAN_COLUMNS).zip([self.plan.members(), self.plan.topics()]) {
+            let numbers = Int32Array::new(arrow_column(&self.plan, column), None);
+            let column = DictionaryArray::<Int32Type>::try_new(numbers, Arc::new(texts(names)?)).map_err(wrong)?;
+            columns.push((name, Arc::new(column)));
+        }
+        for (name, column) in ["start", "count"].iter().zip(&SPAN_COLUMNS[2..]) {
+            columns.push((name, Arc::new(Int32Array::new(arrow_column(&self.plan, *column), None))));
+        }
+        let fields: Vec<Field> =
+            columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), false)).collect();
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(wrong)
+    }
+}
+
+fn texts(names: &Names) -> PyResult<StringArray> {
+    if i32::try_from(names.total_bytes()).is_err() {
+        return Err(IllegalArgumentError::new_err("the names pass 2 GiB, which an Arrow text column cannot hold"));
+    }
+    Ok(StringArray::from_iter_values(names.iter()))
+}

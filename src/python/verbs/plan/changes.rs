@@ -1,0 +1,71 @@
+//! What changes from one plan to the next, and how evenly a plan shares.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::mapping::PyPlan;
+use crate::plan::Gained;
+use crate::python::error::wrong_type;
+use crate::python::imports::{BALANCE, DIFF};
+use crate::python::verbs::partition_lists::ListBuilder;
+
+#[pymethods]
+impl PyPlan {
+    /// Says what changes from this plan to a later one.
+    ///
+    /// Members and topics of the two are the same if their names are; either may have some that the other has not.
+    ///
+    /// Args:
+    ///     other: The later plan.
+    ///
+    /// Returns:
+    ///     A `Diff`: `added` and `revoked` map each member with a change to its partitions; `moved` counts the partitions
+    ///     that have an owner in both plans, and not the same.
+    ///
+    /// Order: members as in the plan that has them; partitions by topic in Java's order, then id.
+    ///
+    /// Example:
+    ///     >>> two, three = (plan({"t": 3}, dict.fromkeys(names, ["t"])) for names in ("ab", "abc"))
+    ///     >>> two.diff(three).moved, two.diff(three).revoked
+    ///     (2, {'a': [TopicPartition(topic='t', partition=1)], 'b': [TopicPartition(topic='t', partition=2)]})
+    fn diff<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(later) = other.cast::<Self>() else {
+            return Err(wrong_type("other", "a Plan", other));
+        };
+        let later = later.get();
+        let found = py.detach(|| self.plan.diff(&later.plan));
+        let (added, revoked) = (later.named(py, &found.added)?, self.named(py, &found.revoked)?);
+        DIFF.get(py)?.call1((added, revoked, found.moved))
+    }
+
+    /// Says how evenly this plan shares.
+    ///
+    /// Returns:
+    ///     A `Balance`: `min`, `max` and `mean` of the partitions that a member has; `idle`, the members without any, in order;
+    ///     `spread`, topic to the difference between the most and the fewest partitions that one of its consumers has of it.
+    ///
+    /// Example:
+    ///     >>> plan({"t": 3, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"], "c": []}).balance()
+    ///     Balance(min=0, max=3, mean=1.3333333333333333, idle=('c',), spread={'t': 1, 'u': 1})
+    fn balance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| self.plan.balance());
+        let idle = PyTuple::new(py, found.idle.iter().map(|member| &self.ids(py)[*member as usize]))?;
+        let spread = PyDict::new(py);
+        for (topic, difference) in self.topics.objects(py).iter().zip(found.spread) {
+            spread.set_item(topic, difference)?;
+        }
+        BALANCE.get(py)?.call1((found.min, found.max, found.mean, idle, spread))
+    }
+}
+
+impl PyPlan {
+    /// What members gain, as lists by member id.
+    fn named<'py>(&self, py: Python<'py>, gained: &[Gained]) -> PyResult<Bound<'py, PyDict>> {
+        let mut lists = ListBuilder::new(py, &self.topics)?;
+        let found = PyDict::new(py);
+        for Gained { member, spans } in gained {
+            found.set_item(&self.ids(py)[*member as usize], lists.list(spans)?)?;
+        }
+        Ok(found)
+    }
+}

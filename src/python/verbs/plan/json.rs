@@ -1,0 +1,81 @@
+//! A plan as JSON text, and back; pickling goes the same way.
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::mapping::{PyPlan, SPAN_COLUMNS};
+use crate::group::java_order;
+use crate::plan::{Plan, Span};
+use crate::python::imports::{IllegalArgumentError, PLAN_FROM_JSON, PLAN_TO_JSON};
+use crate::python::read::group::GroupInput;
+use crate::python::read::plan_parts;
+
+#[pymethods]
+impl PyPlan {
+    /// This plan as text: one JSON object that `Plan.from_json` reads.
+    fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        PLAN_TO_JSON.get(py)?.call1((self.parts(py)?,))
+    }
+
+    /// Reads what `to_json` wrote.
+    ///
+    /// Args:
+    ///     text: The JSON object, as str or bytes.
+    ///
+    /// Raises:
+    ///     IllegalArgumentError: The text is no JSON, or not that of a plan; the message says where.
+    ///
+    /// Example:
+    ///     >>> found = plan({"t": 3}, {"a": ["t"]})
+    ///     >>> Plan.from_json(found.to_json()) == found
+    ///     True
+    #[staticmethod]
+    fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::restore(&PLAN_FROM_JSON.get(text.py())?.call1((text,))?)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        Ok((slf.get_type().getattr("from_json")?, (slf.get().to_json(slf.py())?,)))
+    }
+}
+
+impl PyPlan {
+    /// What this plan is made of: topics, distinct subscriptions, members, spans; see `assignor.plan_json`.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let group = self.plan.group();
+        let classes = 0..group.subscriptions().len() as u32;
+        let sorted = |class| {
+            let mut names: Vec<&str> = group.names_of(class).collect();
+            names.sort_by(|left, right| java_order(left, right)); // absent ones come last, in the order they were met
+            names
+        };
+        let subscriptions: Vec<Vec<&str>> = classes.map(sorted).collect();
+        let member = |(number, id)| {
+            let extra = group.extra(number);
+            (
+                id,
+                group.subscription_of(number),
+                group.instance_id(number),
+                extra.user_data,
+                extra.owned_partitions,
+                extra.rack,
+            )
+        };
+        let members: Vec<_> = group.members().iter().enumerate().map(member).collect();
+        let columns = SPAN_COLUMNS.map(|column| column(&self.plan));
+        (group.topics().names().iter().collect::<Vec<_>>(), subscriptions, members, columns).into_pyobject(py)
+    }
+
+    /// A plan from what it is made of.
+    pub(crate) fn restore(parts: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let (input, [member, topic, start, count]): (GroupInput, [Vec<i32>; 4]) = plan_parts::read(parts)?;
+        if [&topic, &start, &count].iter().any(|column| column.len() != member.len()) {
+            return Err(IllegalArgumentError::new_err("the columns of spans differ in length"));
+        }
+        let spans = (0..member.len())
+            .map(|row| (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] }));
+        let plan =
+            Plan::from_spans(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
+        Ok(Self::new(plan, input.topics, input.members))
+    }
+}

@@ -1,0 +1,197 @@
+//! `Plan` as Python sees it: a lazy mapping, and what else one can ask an assignment for.
+
+use std::sync::{Arc, OnceLock};
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::{PyKeyError, PyOverflowError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
+
+use crate::group::NameTable;
+use crate::plan::Plan;
+use crate::python::error::wrong_type;
+use crate::python::imports::{ITEMS_VIEW, KEYS_VIEW, VALUES_VIEW};
+use crate::python::read::name_objects::NameObjects;
+use crate::python::read::named_topics::NamedTopics;
+use crate::python::read::values::is_int;
+use crate::python::verbs::partition_lists::{ListBuilder, assignment};
+
+/// The columns of a plan's spans, in the order in which they are handed out.
+pub(super) const SPAN_COLUMNS: [fn(&Plan) -> &[i32]; 4] = [
+    |plan| &plan.columns().member,
+    |plan| &plan.columns().topic,
+    |plan| &plan.columns().start,
+    |plan| &plan.columns().count,
+];
+
+/// An assignment: a read-only mapping of member ids to lists of `TopicPartition`, which are built when asked for.
+///
+/// It keeps spans, runs of consecutive ids, and so stays small where partitions are many. Each look-up builds a new list.
+///
+/// Order: members as in the subscriptions; in a list topics in Java's `String` order, ids ascending.
+///
+/// Example:
+///     >>> found = plan({"t": 3}, {"a": ["t"], "b": ["t"]})
+///     >>> found["b"]
+///     [TopicPartition(topic='t', partition=2)]
+#[pyclass(frozen, mapping, name = "Plan", module = "assignor")]
+pub(crate) struct PyPlan {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) topics: Arc<NamedTopics>,
+    pub(crate) members: Arc<NameObjects>,
+    numbers: OnceLock<NameTable>,
+}
+
+impl PyPlan {
+    pub(crate) fn new(plan: Plan, topics: Arc<NamedTopics>, members: Arc<NameObjects>) -> Self {
+        Self { plan: Arc::new(plan), topics, members, numbers: OnceLock::new() }
+    }
+
+    /// The member ids, by number.
+    pub(crate) fn ids(&self, py: Python<'_>) -> &[Py<PyString>] {
+        self.members.get(py, self.plan.members())
+    }
+
+    fn list<'py>(&self, py: Python<'py>, member: u32) -> PyResult<Bound<'py, PyList>> {
+        ListBuilder::new(py, &self.topics)?.list(&self.plan.spans_of(member as usize))
+    }
+
+    /// The number of a member.
+    pub(crate) fn number(&self, member: &str) -> Option<u32> {
+        let members = self.plan.members();
+        self.numbers.get_or_init(|| NameTable::of(members)).number(members, member)
+    }
+
+    fn member(&self, member: &Bound<'_, PyAny>) -> Option<u32> {
+        self.number(&member.cast::<PyString>().ok()?.to_cow().ok()?)
+    }
+}
+
+#[pymethods]
+impl PyPlan {
+    /// The member ids, in the order of the subscriptions.
+    #[getter]
+    fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.ids(py))
+    }
+
+    /// All topics of the input, in Java's order.
+    #[getter]
+    fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.topics.objects(py))
+    }
+
+    /// How many partitions each member has, as int64, in the order of `members`.
+    fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.plan.counts().into_pyarray(py)
+    }
+
+    /// The partitions of one member, as a new list.
+    ///
+    /// Raises:
+    ///     KeyError: The group has no such member.
+    fn partitions<'py>(&self, py: Python<'py>, member: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        match self.member(member) {
+            Some(number) => self.list(py, number),
+            None => Err(PyKeyError::new_err((member.clone().unbind(),))),
+        }
+    }
+
+    /// The member that has a partition; None if nobody has it.
+    fn owner<'py>(
+        &self,
+        topic: &Bound<'py, PyAny>,
+        partition: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyString>>> {
+        let py = topic.py();
+        let topic = topic.cast::<PyString>().map_err(|_| wrong_type("topic", "a str", topic))?;
+        if !is_int(partition)? {
+            return Err(wrong_type("partition", "an int", partition));
+        }
+        let partition = match partition.extract::<i32>() {
+            Ok(partition) => partition,
+            Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Ok(topic) = topic.to_cow() else { return Ok(None) };
+        let topic = self.plan.group().topics().number(&topic);
+        let owner = topic.and_then(|topic| self.plan.owner(topic, partition));
+        Ok(owner.map(|owner| self.ids(py)[owner as usize].bind(py).clone()))
+    }
+
+    /// The partitions of one member, or `default` if the group has no such member.
+    #[pyo3(signature = (member, default = None, /))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        member: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.member(member) {
+            Some(number) => Ok(Some(self.list(py, number)?.into_any())),
+            None => Ok(default),
+        }
+    }
+
+    /// The member ids.
+    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        KEYS_VIEW.get(slf.py())?.call1((slf,))
+    }
+
+    /// Pairs of member id and partitions.
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        ITEMS_VIEW.get(slf.py())?.call1((slf,))
+    }
+
+    /// The partitions of each member.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        VALUES_VIEW.get(slf.py())?.call1((slf,))
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, member: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        self.partitions(py, member)
+    }
+
+    fn __contains__(&self, member: &Bound<'_, PyAny>) -> bool {
+        self.member(member).is_some()
+    }
+
+    fn __len__(&self) -> usize {
+        self.plan.members().len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.members(py)?.try_iter()
+    }
+
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let equal = if let Ok(other) = other.cast::<Self>() {
+            let other = other.get();
+            slf.get().plan.same_as(&other.plan, |member| other.number(member))
+        } else if let Ok(other) = other.cast::<PyMapping>() {
+            let right = PyDict::new(py);
+            right.update(other)?; // user code, perhaps, which is to find the collector as it left it
+            let me = slf.get();
+            assignment(py, &me.plan, &me.topics, &me.members)?.eq(right)?
+        } else {
+            return Ok(py.NotImplemented());
+        };
+        Ok(PyBool::new(py, equal).to_owned().into_any().unbind())
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Plan: {} members, {} topics, {} partitions in {} spans>",
+            self.plan.members().len(),
+            self.plan.topics().len(),
+            self.plan.total(),
+            self.plan.columns().len()
+        )
+    }
+}
+
+/// Makes `Plan` a `collections.abc.Mapping` to `isinstance` and to pattern matching.
+pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
+    PyMapping::register::<PyPlan>(py)
+}

@@ -1,0 +1,174 @@
+//! A plan in the wire format: assignments as bytes, and the size of the group's record.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyString};
+use rustc_hash::FxHashMap;
+
+use super::mapping::PyPlan;
+use crate::assign::Assignor;
+use crate::plan::{Client, Encoder};
+use crate::python::error::{shown, wrong_type};
+use crate::python::imports::IllegalArgumentError;
+use crate::python::read::values::is_int;
+use crate::wire::encoding_version;
+
+#[pymethods]
+impl PyPlan {
+    /// Writes every member's assignment as `ConsumerProtocol` bytes, straight from spans.
+    ///
+    /// Args:
+    ///     version: Of the header, 0 to 3; a higher one is written as 3. The body is the same in all of them.
+    ///
+    /// Returns:
+    ///     A new dict of member id to bytes, with null user data; `assignor.wire.decode_assignment` reads them.
+    ///
+    /// Raises:
+    ///     WireError: A negative version, or the name of a topic that is longer than 32,767 bytes.
+    ///     WrongTypeError: The version is no int.
+    ///
+    /// Example:
+    ///     >>> plan({"t": 1}, {"a": ["t"]}).encode(0)["a"].hex()
+    ///     '0000000000010001740000000100000000ffffffff'
+    #[pyo3(signature = (version = Version(3)), text_signature = "($self, version=3)")]
+    fn encode<'py>(&self, py: Python<'py>, version: Version) -> PyResult<Bound<'py, PyDict>> {
+        let encoder = Encoder::new(&self.plan, version.0)?;
+        let mut of_members: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
+        of_members.resize_with(self.plan.members().len(), || None);
+        self.plan.try_each_member(|member, spans| {
+            let bytes = PyBytes::new_with(py, encoder.length(spans), |buffer| {
+                encoder.write(spans, buffer);
+                Ok(())
+            });
+            of_members[member as usize] = Some(bytes?);
+            Ok::<(), PyErr>(())
+        })?;
+        let found = PyDict::new(py);
+        for (member, bytes) in self.ids(py).iter().zip(of_members) {
+            found.set_item(member, bytes)?;
+        }
+        Ok(found)
+    }
+
+    /// Says how many bytes key and value of the group's record in `__consumer_offsets` take (`GROUP_METADATA`, version 3).
+    ///
+    /// A coordinator writes all members into one record, and a group whose record is longer than the topic's
+    /// `max.message.bytes` (1 MiB unless changed) cannot complete a rebalance.
+    ///
+    /// Args:
+    ///     group_id: The group.
+    ///     leader: Member id of the leader; None leaves it out.
+    ///     clients: Member id to (client id, client host) as the coordinator knows them; what is not given counts as empty.
+    ///     versions: Version of the members' `ConsumerProtocol` bytes: an int for all, or member id to int (3 if not given).
+    ///
+    /// Raises:
+    ///     WrongTypeError: A value of a wrong type; the message names it.
+    ///     WireError: A negative version.
+    ///
+    /// Example:
+    ///     >>> plan({"t": 3}, {"a": ["t"]}).group_metadata_size("g", leader="a", clients={"a": ("app", "/10.0.0.1")})
+    ///     132
+    #[pyo3(
+        signature = (group_id, *, leader = None, clients = None, versions = Versions::All(3)),
+        text_signature = "($self, group_id, *, leader=None, clients=None, versions=3)"
+    )]
+    fn group_metadata_size(
+        &self,
+        group_id: &Bound<'_, PyAny>,
+        leader: Option<&Bound<'_, PyAny>>,
+        clients: Option<&Bound<'_, PyAny>>,
+        versions: Versions,
+    ) -> PyResult<usize> {
+        let group_id = name(group_id, "group_id")?;
+        let leader = leader.map(|leader| name(leader, "leader")).transpose()?;
+        let mut known: FxHashMap<String, Client> = FxHashMap::default();
+        if let Some(clients) = clients {
+            for (member, client) in entries(clients, "clients", "a mapping by member id")? {
+                let what = format!("clients['{member}']");
+                let Ok((id, host)) = client.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+                    return Err(wrong_type(&what, "a pair of client id and client host", &client));
+                };
+                known.insert(member, Client { id: name(&id, &what)?.len(), host: name(&host, &what)?.len() });
+            }
+        }
+        Ok(self.plan.group_metadata_size(
+            &group_id,
+            Assignor::default().name(),
+            leader.as_deref(),
+            |member| known.get(member).copied().unwrap_or_default(),
+            |member| versions.of(member),
+        ))
+    }
+}
+
+fn name(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
+    let Ok(text) = value.cast::<PyString>() else { return Err(wrong_type(what, "a str", value)) };
+    let text = text.to_cow().map_err(|_| {
+        IllegalArgumentError::new_err(format!(
+            "{what} has a lone surrogate, which UTF-8 cannot carry: {}",
+            shown(value)
+        ))
+    })?;
+    Ok(text.into_owned())
+}
+
+fn read_version(value: &Bound<'_, PyAny>, what: &str) -> PyResult<i16> {
+    if !is_int(value)? {
+        return Err(wrong_type(what, "an int", value));
+    }
+    let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
+    // Beyond int16 there is nothing but newer versions, and negative ones.
+    Ok(number.extract::<i16>().unwrap_or(if number.lt(0)? { -1 } else { i16::MAX }))
+}
+
+/// The version to write, that of `encode`.
+struct Version(i16);
+
+impl FromPyObject<'_, '_> for Version {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        Ok(Self(read_version(&value, "version")?))
+    }
+}
+
+/// The versions of members' bytes.
+enum Versions {
+    All(i16),
+    Of(FxHashMap<String, i16>),
+}
+
+impl Versions {
+    fn of(&self, member: &str) -> i16 {
+        match self {
+            Self::All(version) => *version,
+            Self::Of(versions) => versions.get(member).copied().unwrap_or(3),
+        }
+    }
+}
+
+impl FromPyObject<'_, '_> for Versions {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        if is_int(&value)? {
+            return Ok(Self::All(encoding_version(read_version(&value, "versions")?)?));
+        }
+        let mut found = FxHashMap::default();
+        for (member, version) in entries(&value, "versions", "an int or a mapping by member id")? {
+            let version = read_version(&version, &format!("versions['{member}']"))?;
+            found.insert(member, encoding_version(version)?);
+        }
+        Ok(Self::Of(found))
+    }
+}
+
+/// The entries of a mapping by member id.
+fn entries<'py>(given: &Bound<'py, PyAny>, what: &str, wanted: &str) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let Ok(mapping) = given.cast::<PyMapping>() else { return Err(wrong_type(what, wanted, given)) };
+    let mut found = Vec::new();
+    for item in mapping.items()? {
+        let (member, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+        found.push((name(&member, &format!("a member id in {what}"))?, value));
+    }
+    Ok(found)
+}

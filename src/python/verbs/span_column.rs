@@ -1,0 +1,59 @@
+//! Runs of partitions as an Arrow column in the making: lists of structs of member, topic, first id and count.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::Int32Builder;
+
+use crate::python::verbs::bounded_columns::{ColumnFull, ListColumn, TextColumn, columns};
+
+/// The runs of the members of many groups, a list for each group.
+pub(crate) struct SpanColumn {
+    rows: ListColumn,
+    members: TextColumn,
+    topics: TextColumn,
+    starts: Int32Builder,
+    counts: Int32Builder,
+}
+
+impl SpanColumn {
+    /// A column of which no part takes more text or rows than `limit` says.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            rows: ListColumn::new("assignment", limit),
+            members: TextColumn::new("assignment.member_id", limit),
+            topics: TextColumn::new("assignment.topic", limit),
+            starts: Int32Builder::new(),
+            counts: Int32Builder::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, member: &str, topic: &str, start: i32, count: i32) -> Result<(), ColumnFull> {
+        self.rows.push()?;
+        self.members.push(Some(member))?;
+        self.topics.push(Some(topic))?;
+        self.starts.append_value(start);
+        self.counts.append_value(count);
+        Ok(())
+    }
+
+    /// Ends the list of a group.
+    pub(crate) fn end_list(&mut self) {
+        self.rows.end_list();
+    }
+
+    /// How many bytes of text it has.
+    pub(crate) fn bytes(&self) -> usize {
+        self.members.bytes() + self.topics.bytes()
+    }
+
+    pub(crate) fn finish(mut self) -> ArrayRef {
+        let found = columns(vec![
+            ("member_id", self.members.finish()),
+            ("topic", self.topics.finish()),
+            ("start", Arc::new(self.starts.finish())),
+            ("count", Arc::new(self.counts.finish())),
+        ]);
+        self.rows.list(Arc::new(found))
+    }
+}
