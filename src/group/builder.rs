@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Extra, Group, Topics};
+use super::{Group, MemberData, Topics};
 use crate::error::WireError;
 use crate::wire::{skim_subscription, skimmed_topics};
 
@@ -40,12 +40,12 @@ impl GroupBuilder {
             subscription
         };
         self.group.push(id, subscription, instance_id, fields.rack());
-        let owned = fields.owned_partitions.iter();
-        let owned_partitions = owned.map(|owned| 2 + owned.topic.len() + 4 + 4 * owned.partitions.len()).sum();
-        let user_data = fields.user_data.map_or(0, |bytes| bytes.len());
-        if user_data + owned_partitions > 0 {
-            self.group.note_extra(Extra { user_data, owned_partitions, rack: 0 });
+        let generation = Some(fields.generation_id).filter(|generation| *generation >= 0);
+        let mut data = MemberData::new(fields.user_data, generation);
+        for owned in &fields.owned_partitions {
+            data.push_owned(self.group.owned_topic_number(&owned.topic), owned.partitions.iter().copied());
         }
+        self.group.set_member_data(data);
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl GroupBuilder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Partitions, Racks};
+    use super::super::{FieldSizes, Partitions, Racks};
     use super::*;
     use crate::wire::{Subscription, encode_subscription};
 
@@ -90,6 +90,6 @@ mod tests {
         assert_eq!(group.subscription_of(0), group.subscription_of(1));
         assert_ne!(group.subscription_of(0), group.subscription_of(2));
         assert_eq!((Some("i"), None), (group.instance_id(0), group.instance_id(1)));
-        assert_eq!(Extra { user_data: 2, owned_partitions: 0, rack: 1 }, group.extra(0));
+        assert_eq!(FieldSizes { user_data: 2, owned_partitions: 0, rack: 1 }, group.field_sizes(0));
     }
 }

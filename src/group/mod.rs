@@ -6,6 +6,7 @@
 
 mod builder;
 mod consumer_sets;
+mod member_data;
 mod names;
 mod sets;
 mod topics;
@@ -14,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use builder::GroupBuilder;
 pub use consumer_sets::ConsumerSets;
+pub use member_data::{FieldSizes, MemberData};
 pub use names::{NameTable, Names, java_order};
 pub use sets::{Lists, Sets};
 pub use topics::{Ids, Partitions, Racks, Topics};
@@ -29,24 +31,33 @@ pub enum MemberRack {
     WithoutReplicas,
 }
 
-/// What a member's subscription holds besides topics, in bytes of the wire format.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Extra {
-    /// The user data.
-    pub user_data: usize,
-    /// The partitions that it says it owns.
-    pub owned_partitions: usize,
-    /// The rack.
-    pub rack: usize,
+/// Names that are no topics, numbered on from the topics.
+#[derive(Debug, Default)]
+struct UnknownTopics {
+    names: Names,
+    table: NameTable,
+}
+
+impl UnknownTopics {
+    /// The number of a name, a new one if need be.
+    fn number(&mut self, topics: &Topics, name: &str) -> u32 {
+        let new = self.names.len() as u32;
+        let number = self.table.number_or_insert(&self.names, name, new);
+        if number == new {
+            self.names.push(name);
+        }
+        topics.len() as u32 + number
+    }
 }
 
 /// Topics and members with everything interned: what an assignor works on.
 #[derive(Debug, Default)]
 pub struct Group {
     topics: Arc<Topics>,
-    /// Names that members subscribe to and that are no topics; they are numbered on from the topics.
-    absent: Names,
-    absent_numbers: NameTable,
+    /// Names that members subscribe to and that are no topics.
+    absent: UnknownTopics,
+    /// Names that members own partitions of and that are no topics.
+    absent_owned: UnknownTopics,
     members: Names,
     /// Per member the number of its subscription.
     subscription_of: Vec<u32>,
@@ -58,8 +69,12 @@ pub struct Group {
     /// Per rack the one that came after it last time: members are spread over racks in turn.
     next_rack: Vec<u32>,
     last_rack: u32,
-    /// Members of which there is more to say, by member.
-    extras: Vec<(u32, Extra)>,
+    /// Lengths of racks that no replica is on, by member.
+    other_racks: Vec<(u32, usize)>,
+    /// What members report besides topics, by member; none for members that report nothing.
+    member_data: Vec<(u32, MemberData)>,
+    /// Sizes of fields whose values are not known, by member.
+    field_sizes: Vec<(u32, FieldSizes)>,
     order: OnceLock<Vec<u32>>,
 }
 
@@ -77,15 +92,22 @@ impl Group {
 
     /// The number of a name that members may subscribe to, be it a topic or not.
     pub fn topic_number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.topics.number(name) {
-            return number;
+        self.topics.number(name).unwrap_or_else(|| self.absent.number(&self.topics, name))
+    }
+
+    /// The number of a name that members may own partitions of, be it a topic or not; only topics have the same number as in
+    /// subscriptions.
+    pub fn owned_topic_number(&mut self, name: &str) -> u32 {
+        self.topics.number(name).unwrap_or_else(|| self.absent_owned.number(&self.topics, name))
+    }
+
+    /// The name of a number of `owned_topic_number`.
+    #[must_use]
+    pub fn owned_topic_name(&self, number: u32) -> &str {
+        match (number as usize).checked_sub(self.topics.len()) {
+            None => self.topics.names().get(number as usize),
+            Some(absent) => self.absent_owned.names.get(absent),
         }
-        let new = self.absent.len() as u32;
-        let number = self.absent_numbers.number_or_insert(&self.absent, name, new);
-        if number == new {
-            self.absent.push(name);
-        }
-        self.topics.len() as u32 + number
     }
 
     /// Intern the set of these topics, given by number in any order, repetitions allowed; the number of the subscription.
@@ -112,8 +134,8 @@ impl Group {
             self.member_racks.resize(member as usize, MemberRack::Unset);
             self.member_racks.push(member_rack);
         }
-        if let Some(rack) = rack {
-            self.note_extra(Extra { rack: rack.len(), ..Extra::default() });
+        if let (MemberRack::WithoutReplicas, Some(rack)) = (member_rack, rack) {
+            self.other_racks.push((member, rack.len()));
         }
     }
 
@@ -132,14 +154,17 @@ impl Group {
         MemberRack::WithReplicas(number)
     }
 
-    /// Notes what the subscription of the member added last holds besides topics.
-    pub fn note_extra(&mut self, extra: Extra) {
-        let last = (self.members.len() - 1) as u32;
-        match self.extras.last_mut() {
-            Some((member, noted)) if *member == last => {
-                *noted = Extra { rack: noted.rack.max(extra.rack), ..extra };
-            }
-            _ => self.extras.push((last, extra)),
+    /// Set what the member added last reports besides topics.
+    pub fn set_member_data(&mut self, data: MemberData) {
+        if !data.is_empty() {
+            self.member_data.push((self.members.len() as u32 - 1, data));
+        }
+    }
+
+    /// Set the sizes of fields of the member added last, where their values are not known.
+    pub fn set_field_sizes(&mut self, sizes: FieldSizes) {
+        if sizes != FieldSizes::default() {
+            self.field_sizes.push((self.members.len() as u32 - 1, sizes));
         }
     }
 
@@ -173,14 +198,14 @@ impl Group {
         let topics = self.topics.len();
         self.subscriptions.get(subscription).iter().map(move |number| match (*number as usize).checked_sub(topics) {
             None => self.topics.names().get(*number as usize),
-            Some(absent) => self.absent.get(absent),
+            Some(absent) => self.absent.names.get(absent),
         })
     }
 
     /// The names that members subscribe to and that are no topics, each once.
     #[must_use]
     pub fn absent(&self) -> &Names {
-        &self.absent
+        &self.absent.names
     }
 
     /// The number of members of each subscription.
@@ -202,8 +227,7 @@ impl Group {
     /// The instance id of a member.
     #[must_use]
     pub fn instance_id(&self, member: usize) -> Option<&str> {
-        let found = self.instance_ids.binary_search_by_key(&(member as u32), |(member, _)| *member).ok()?;
-        Some(&self.instance_ids[found].1)
+        of_member(&self.instance_ids, member).map(String::as_str)
     }
 
     /// The rack of a member.
@@ -223,11 +247,26 @@ impl Group {
         self.member_racks.iter().any(|rack| matches!(rack, MemberRack::WithReplicas(_)))
     }
 
-    /// What there is besides topics in the subscription of a member.
+    /// What a member reports besides topics; None if it reports nothing.
     #[must_use]
-    pub fn extra(&self, member: usize) -> Extra {
-        let found = self.extras.binary_search_by_key(&(member as u32), |(member, _)| *member);
-        found.map(|found| self.extras[found].1).unwrap_or_default()
+    pub fn member_data(&self, member: usize) -> Option<&MemberData> {
+        of_member(&self.member_data, member)
+    }
+
+    /// The sizes of a member's user data, owned partitions and rack.
+    #[must_use]
+    pub fn field_sizes(&self, member: usize) -> FieldSizes {
+        if let Some(sizes) = of_member(&self.field_sizes, member) {
+            return *sizes;
+        }
+        let name_length = |topic| self.owned_topic_name(topic).len();
+        let sizes = self.member_data(member).map(|data| data.sizes(name_length)).unwrap_or_default();
+        let rack = match self.rack_of(member) {
+            MemberRack::Unset => 0,
+            MemberRack::WithReplicas(rack) => self.topics.racks().name(rack).len(),
+            MemberRack::WithoutReplicas => of_member(&self.other_racks, member).copied().unwrap_or_default(),
+        };
+        FieldSizes { rack, ..sizes }
     }
 
     /// The members in Kafka's order: static ones by instance id, then dynamic ones by member id; equal ones as given.
@@ -249,6 +288,12 @@ impl Group {
             order
         })
     }
+}
+
+/// The value of a member in a list by member.
+fn of_member<T>(values: &[(u32, T)], member: usize) -> Option<&T> {
+    let found = values.binary_search_by_key(&(member as u32), |(member, _)| *member).ok()?;
+    Some(&values[found].1)
 }
 
 #[cfg(test)]
@@ -303,7 +348,11 @@ mod tests {
         let mut group = Group::new(Arc::new(Topics::new([("t", Partitions::counted(1))], racks)), 4);
         group.push("a", 0, None, None);
         group.push("b", 0, None, Some("r"));
-        group.note_extra(Extra { user_data: 3, ..Extra::default() });
+        let mut data = MemberData::new(Some(vec![0; 3]), Some(4));
+        for (topic, ids) in [("t", vec![0, 2]), ("absent", vec![1])] {
+            data.push_owned(group.owned_topic_number(topic), ids);
+        }
+        group.set_member_data(data.clone());
         group.push("c", 0, None, Some(""));
         group.push("d", 0, None, Some("other"));
 
@@ -313,7 +362,9 @@ mod tests {
             vec![MemberRack::Unset, MemberRack::WithReplicas(0), MemberRack::Unset, MemberRack::WithoutReplicas],
             member_racks
         );
-        assert_eq!(Extra { user_data: 3, owned_partitions: 0, rack: 1 }, group.extra(1));
-        assert_eq!((Extra::default(), 5), (group.extra(2), group.extra(3).rack));
+        assert_eq!((None, Some(&data), 0), (group.member_data(0), group.member_data(1), group.absent().len()));
+        let expected = FieldSizes { user_data: 3, owned_partitions: 2 + 1 + 4 + 8 + 2 + 6 + 4 + 4, rack: 1 };
+        assert_eq!(expected, group.field_sizes(1));
+        assert_eq!((FieldSizes::default(), 5), (group.field_sizes(2), group.field_sizes(3).rack));
     }
 }

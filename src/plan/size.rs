@@ -66,7 +66,7 @@ fn names(group: &Group, subscription: u32) -> usize {
 
 /// A member's subscription, of which the names take so many bytes.
 fn subscription(group: &Group, member: usize, names: usize, version: i16) -> usize {
-    let extra = group.extra(member);
-    let fields = [2 + 4 + names + 4 + extra.user_data, 4 + extra.owned_partitions, 4, 2 + extra.rack];
+    let sizes = group.field_sizes(member);
+    let fields = [2 + 4 + names + 4 + sizes.user_data, 4 + sizes.owned_partitions, 4, 2 + sizes.rack];
     fields[..=version.clamp(0, 3) as usize].iter().sum()
 }

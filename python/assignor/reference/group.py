@@ -29,12 +29,13 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member: who it is, the distinct topics it subscribes to, and how long its subscription is besides."""
+    """A member: who it is, the distinct topics it subscribes to, and what else its subscription holds."""
 
     info: MemberInfo
     topics: frozenset[str]
-    user_data_bytes: int = 0
-    owned_bytes: int = 0
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+    user_data: bytes | None = None
 
     @property
     def rack(self) -> str | None:
@@ -69,13 +70,9 @@ def read_members(subscriptions: Mapping[str, object], existing: Collection[str])
         member_id = check_name(name, "a member id")
         if isinstance(subscription, Subscription):
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)
-            owned: dict[str, list[int]] = {}
-            for topic, id in subscription.owned_partitions:
-                owned.setdefault(topic, []).append(id)
-            owned_bytes = sum(2 + len(topic.encode()) + 4 + 4 * len(ids) for topic, ids in owned.items())
-            user_data_bytes = len(subscription.user_data or b"")
             topics = _wanted(subscription, existing, f"member '{member_id}'")
-            members.append(Member(info, topics, user_data_bytes, owned_bytes))
+            owned, generation = subscription.owned_partitions, subscription.generation
+            members.append(Member(info, topics, owned, generation, subscription.user_data))
         else:
             names = read_names(subscription, f"member '{member_id}'")
             members.append(Member(MemberInfo(member_id), frozenset(names)))
@@ -99,6 +96,7 @@ def read_joined_members(
             group_instance_id=instance_id,
             rack=read.rack_id,
             owned_partitions=tuple(TopicPartition(topic, id) for topic, ids in read.owned_partitions for id in ids),
+            generation=read.generation_id if read.generation_id >= 0 else None,
             user_data=read.user_data,
         )
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from assignor.ordering import java_order
 from assignor.plan_json import Parts
 from assignor.reference.assign import ASSIGNORS, DEFAULT
-from assignor.reference.group import read_members, read_topics
+from assignor.reference.group import Member, read_members, read_topics
 
 
 def plan(
@@ -35,11 +36,17 @@ def plan(
             member.info.member_id,
             wanted.index(member.topics),
             member.info.group_instance_id,
-            member.user_data_bytes,
-            member.owned_bytes,
+            len(member.user_data or b""),
+            _owned_bytes(member),
             len((member.rack or "").encode()),
         )
         for member in members
     ]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], [], []]
     return list(topics), [sorted(names, key=java_order) for names in wanted], described, columns
+
+
+def _owned_bytes(member: Member) -> int:
+    """Return the size of the owned partitions in a ConsumerProtocol subscription, without the number of topics."""
+    ids = Counter(topic for topic, _ in member.owned)
+    return sum(2 + len(topic.encode()) + 4 + 4 * count for topic, count in ids.items())

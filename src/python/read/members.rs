@@ -14,7 +14,7 @@ use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns;
 use super::subscriptions::SubscriptionInterner;
 use super::values::{each_item, is_text, iterate, plain, with_name};
-use crate::group::{Extra, Group};
+use crate::group::{Group, MemberData};
 use crate::python::error::wrong_type;
 use crate::python::imports::SUBSCRIPTION;
 use crate::python::objects::entries::{lend, references};
@@ -101,15 +101,19 @@ impl MemberReader<'_> {
         self.group.push(id, class, instance_id.as_deref(), rack.as_deref());
         let user_data = subscription.getattr(intern!(py, "user_data"))?;
         let owned = subscription.getattr(intern!(py, "owned_partitions"))?;
+        let generation = subscription.getattr(intern!(py, "generation"))?;
         let is_plain = user_data.is_none() || user_data.is_exact_instance_of::<PyBytes>();
-        let user_data = if user_data.is_none() { 0 } else { user_data.len()? };
-        let owned_partitions = owned_bytes(&owned)?;
-        if !is_plain || !owned.is_exact_instance_of::<PyTuple>() {
+        if is_plain && owned.is_exact_instance_of::<PyTuple>() {
+            if user_data.is_none() && generation.is_none() && owned.len()? == 0 {
+                return Ok(());
+            }
+        } else {
             self.resolver.forget(); // user code may have run
         }
-        if user_data + owned_partitions > 0 {
-            self.group.note_extra(Extra { user_data, owned_partitions, rack: 0 });
-        }
+        let generation = generation.extract().unwrap_or_default(); // beyond int32 is no generation
+        let mut data = MemberData::new(user_data.extract()?, generation);
+        read_owned(&mut self.group, &mut data, &owned)?;
+        self.group.set_member_data(data);
         Ok(())
     }
 }
@@ -191,17 +195,23 @@ fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyRes
     Ok(Some(value.cast::<PyString>()?.to_cow()?))
 }
 
-/// The bytes of owned partitions in the wire format, by topic.
-fn owned_bytes(owned: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let mut ids_of: FxHashMap<String, usize> = FxHashMap::default();
-    if owned.is_exact_instance_of::<PyTuple>() && owned.len()? == 0 {
-        return Ok(0);
-    }
+/// Add the partitions that a member owns, by topic in the order in which topics come first.
+fn read_owned(group: &mut Group, data: &mut MemberData, owned: &Bound<'_, PyAny>) -> PyResult<()> {
+    let mut of_topics: Vec<(u32, Vec<i32>)> = Vec::new();
+    let mut places: FxHashMap<u32, usize> = FxHashMap::default();
     for partition in owned.try_iter()? {
-        let (topic, _): (String, Bound<'_, PyAny>) = partition?.extract()?;
-        *ids_of.entry(topic).or_default() += 1;
+        let (topic, id): (Bound<'_, PyString>, Bound<'_, PyAny>) = partition?.extract()?;
+        let topic = group.owned_topic_number(&topic.to_cow()?);
+        let place = *places.entry(topic).or_insert_with(|| {
+            of_topics.push((topic, Vec::new()));
+            of_topics.len() - 1
+        });
+        of_topics[place].1.push(id.extract().unwrap_or(-1)); // beyond int32 is no partition
     }
-    Ok(ids_of.iter().map(|(topic, ids)| 2 + topic.len() + 4 + 4 * ids).sum())
+    for (topic, ids) in of_topics {
+        data.push_owned(topic, ids);
+    }
+    Ok(())
 }
 
 fn is_container(value: &Bound<'_, PyAny>) -> bool {

@@ -8,7 +8,7 @@ use super::group::GroupInput;
 use super::name_objects::NameObjects;
 use super::named_topics::NamedTopics;
 use super::values::unique;
-use crate::group::{Extra, Group, Names, Partitions, Racks};
+use crate::group::{FieldSizes, Group, Names, Partitions, Racks};
 use crate::python::imports::IllegalArgumentError;
 
 /// Id, subscription, instance id; bytes of user data, owned partitions and rack.
@@ -39,9 +39,7 @@ pub(crate) fn read(parts: &Bound<'_, PyAny>) -> PyResult<(GroupInput, [Vec<i32>;
             return wrong(format!("member '{id}': there is no subscription {subscription}"));
         };
         group.push(id, *class, instance_id.as_deref(), None);
-        if user_data + owned_partitions + rack > 0 {
-            group.note_extra(Extra { user_data: *user_data, owned_partitions: *owned_partitions, rack: *rack });
-        }
+        group.set_field_sizes(FieldSizes { user_data: *user_data, owned_partitions: *owned_partitions, rack: *rack });
     }
     unique("the plan", group.members())?;
     Ok((GroupInput { group: Arc::new(group), topics: Arc::new(topics), members: Arc::default() }, columns))

@@ -51,14 +51,14 @@ impl PyPlan {
         };
         let subscriptions: Vec<Vec<&str>> = classes.map(sorted).collect();
         let member = |(number, id)| {
-            let extra = group.extra(number);
+            let sizes = group.field_sizes(number);
             (
                 id,
                 group.subscription_of(number),
                 group.instance_id(number),
-                extra.user_data,
-                extra.owned_partitions,
-                extra.rack,
+                sizes.user_data,
+                sizes.owned_partitions,
+                sizes.rack,
             )
         };
         let members: Vec<_> = group.members().iter().enumerate().map(member).collect();
