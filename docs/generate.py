@@ -19,7 +19,7 @@ from assignor.coordinator import ErrorCode, GroupState, RebalanceCause
 from assignor.coordinator import state as group_state
 from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
-from assignor.member.transitions import TRANSITIONS, Trigger
+from assignor.member.state_machine import TRANSITIONS, Trigger
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from assignor.member.heartbeating import Heartbeating
-from assignor.member.heartbeats import HeartbeatFields, HeartbeatTimer
-from assignor.member.local_assignment import LocalAssignment
-from assignor.member.membership import Membership
+from assignor.member.assignments import LocalAssignment
+from assignor.member.heartbeat_manager import HeartbeatManager
+from assignor.member.heartbeat_state import HeartbeatFields, HeartbeatTimer
+from assignor.member.reconciler import Reconciler
+from assignor.member.state_machine import MemberStateMachine
 from tests.member.comparison import ENDS, EXCUSES, Verdict, compare
 from tests.member.differences import program
 from tests.member.life import NEVER, Json, life, lived
@@ -111,15 +112,15 @@ WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[
         lambda right: lambda timer, now, interval: right(timer, now, timer._interval or interval),
     ),
     "a backoff goes on without the coordinator": (HeartbeatTimer, "forget_failures", lambda _: _nothing),
-    "the poll timer never expires": (Heartbeating, "_poll_is_overdue", lambda _: _nothing),
-    "a commit is waited for however long it takes": (Membership, "expire_commit", lambda _: _nothing),
+    "the poll timer never expires": (HeartbeatManager, "_poll_is_overdue", lambda _: _nothing),
+    "a commit is waited for however long it takes": (Reconciler, "expire_commit", lambda _: _nothing),
     "partitions are revoked without a poll": (
-        Membership,
+        MemberStateMachine,
         "reconcile",
         lambda right: lambda member, now, polled=False: right(member, now, polled=True),  # noqa: ARG005 - the wrong rule
     ),
-    "the coordinator is not looked for": (Heartbeating, "_ask_for_coordinator", lambda _: _nothing),
-    "a leave is never complete": (Membership, "complete_leave", lambda _: _nothing),
+    "the coordinator is not looked for": (HeartbeatManager, "_find_coordinator", lambda _: _nothing),
+    "a leave is never complete": (MemberStateMachine, "complete_leave", lambda _: _nothing),
     "each assignment is a new one": (
         LocalAssignment,
         "followed_by",

@@ -27,8 +27,7 @@ from assignor.member.effects import (
     WakeAt,
 )
 from assignor.member.error_codes import ERRORS
-from assignor.member.membership import Membership
-from assignor.member.transitions import TRANSITIONS
+from assignor.member.state_machine import TRANSITIONS, MemberStateMachine
 from tests.member.driver import CLICKS, IN_STATE, ORDERS
 
 TOPICS = {ORDERS: "orders", CLICKS: "clicks", UUID(int=3): "late"}
@@ -252,7 +251,7 @@ def test_programs_end_in_nearly_every_state() -> None:
 
 
 def test_a_member_that_is_stuck_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Membership, "_released", Membership._release_all)
+    monkeypatch.setattr(MemberStateMachine, "_released", MemberStateMachine._release_all)
 
     with pytest.raises((AssertionError, ExceptionGroup)):
         settings(phases=[Phase.generate])(test_a_member_that_subscribes_is_stable_once_everything_goes_well)()

@@ -6,7 +6,7 @@ import pytest
 
 from assignor.errors import IllegalStateError
 from assignor.member import MemberState
-from assignor.member.transitions import TRANSITIONS, Trigger, next_state
+from assignor.member.state_machine import TRANSITIONS, Trigger, next_state
 
 UNSUBSCRIBED, JOINING, RECONCILING, ACKNOWLEDGING, STABLE, FENCED, PREPARE_LEAVING, LEAVING, FATAL, STALE = MemberState
 IN_GROUP = {JOINING, RECONCILING, ACKNOWLEDGING, STABLE}

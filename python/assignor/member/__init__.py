@@ -1,7 +1,8 @@
 """The member of a consumer group under KIP-848: its states, and a sans-io machine to build a client on.
 
-`state.py` has the ten states and Kafka's tables of them, `transitions.py` the one table of this machine, `events.py`
-and `effects.py` what goes in and what comes out, `member.py` the machine itself.
+`state.py` has the ten states and Kafka's tables of them. `member.py` is the way in: it checks events (`events.py`) and
+returns effects (`effects.py`). The state changes in `state_machine.py` only; `reconciler.py` and `heartbeat_manager.py`
+do the work of one state or another and report to it.
 """
 
 from assignor.member import effects, events

@@ -121,8 +121,8 @@ class ReleaseAssignment:
 class LeaveCompleted:
     """The group is left, or there was nothing to leave.
 
-    One of these follows each `Leave`, and one is enough for several that wait: another `Leave` while the goodbye has no
-    answer is over with it.
+    One of these follows each `Leave`; one completes all that wait: a second `Leave` before the leave heartbeat is
+    answered adds no effect of its own.
     """
 
 

@@ -31,8 +31,7 @@ class HeartbeatError(NamedTuple):
     Attributes:
         name: Kafka's.
         reaction: What follows.
-        text: What the application is told; None where it is the coordinator's own message. `{group_id}` stands for
-            the group.
+        text: The message for the application; None if it is the coordinator's own. `{group_id}` stands for the group.
     """
 
     name: str

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, IllegalStateError
 from assignor.member import effects, events
-from assignor.member.heartbeating import Heartbeating
-from assignor.member.heartbeats import HeartbeatFields, HeartbeatTimer
-from assignor.member.holdings import in_order
-from assignor.member.membership import Membership
-from assignor.member.messages import CommitIdentity, HeartbeatResponse, read_text
+from assignor.member.assignments import Assignments, sort_partitions
+from assignor.member.heartbeat_manager import HeartbeatManager
+from assignor.member.heartbeat_state import HeartbeatFields, HeartbeatTimer
+from assignor.member.messages import LEAVE_EPOCH, LEAVE_STATIC_EPOCH, CommitIdentity, HeartbeatResponse, read_text
+from assignor.member.reconciler import Reconciler
 from assignor.member.state import MemberState
-from assignor.member.transitions import TRANSITIONS, Trigger
+from assignor.member.state_machine import TRANSITIONS, MemberStateMachine, Trigger
+from assignor.member.tasks import Tasks
 from assignor.validation import read_int, shown, wrong_type
 
 if TYPE_CHECKING:
@@ -120,24 +121,36 @@ class Member:
         self.instance_id = instance_id
         self._out: list[Effect] = []
         self._now: int | None = None
-        self._told: int | None = None
-        self._membership = Membership(
+        self._last_deadline: int | None = None
+        self._assignments = Assignments()
+        self._tasks = Tasks()
+        self._reconciler = Reconciler(
             self._out,
-            is_static=instance_id is not None,
+            self._assignments,
+            self._tasks,
             rebalance_timeout_ms=rebalance_timeout_ms,
             metadata_wait_ms=retry_backoff_max_ms,
             auto_commit=auto_commit,
         )
-        self._heartbeating = Heartbeating(
+        self._machine = MemberStateMachine(
+            self._out,
+            self._assignments,
+            self._reconciler,
+            self._tasks,
+            leave_epoch=LEAVE_EPOCH if instance_id is None else LEAVE_STATIC_EPOCH,
+        )
+        self._heartbeats = HeartbeatManager(
             self._out,
             group_id,
-            self._membership,
+            self._machine,
+            self._assignments,
+            self._reconciler,
             HeartbeatTimer(retry_backoff_ms, retry_backoff_max_ms, jitter, member_id),
             HeartbeatFields(group_id, member_id, instance_id, rack_id, rebalance_timeout_ms, server_assignor),
             silent=frozenset(silent),
             max_poll_ms=rebalance_timeout_ms,
             request_timeout_ms=request_timeout_ms,
-            ask_wait_ms=retry_backoff_ms,
+            find_coordinator_wait_ms=retry_backoff_ms,
             join_at_once=join_at_once,
         )
 
@@ -147,12 +160,12 @@ class Member:
     @property
     def state(self) -> MemberState:
         """Where the member stands."""
-        return self._membership.state
+        return self._machine.state
 
     @property
     def epoch(self) -> int:
         """The epoch that its next heartbeat carries: 0 to join, below 0 to leave or once it left, else the member's."""
-        return self._membership.epoch
+        return self._machine.epoch
 
     @property
     def assignment(self) -> tuple[TopicPartition, ...]:
@@ -161,7 +174,7 @@ class Member:
         What is added is there once `CallPartitionsAssigned` is out, what is revoked is gone then too; what is lost or
         released is gone with `ReleaseAssignment`.
         """
-        return in_order(self._membership.holdings.owned)
+        return sort_partitions(self._assignments.owned)
 
     def commit_identity(self) -> CommitIdentity:
         """Who the member is in a request that commits offsets now.
@@ -181,8 +194,8 @@ class Member:
 
     def next_deadline(self) -> int | None:
         """When to hand in a `Tick` if nothing happens before, in milliseconds; None where time changes nothing."""
-        times = [*self._heartbeating.deadlines()]
-        task = self._membership.deadline()
+        times = [*self._heartbeats.deadlines()]
+        task = self._machine.deadline()
         if task is not None:
             times.append(task)
         return min(times, default=None)
@@ -205,11 +218,11 @@ class Member:
         self._check(event)
         self._now = now = now if self._now is None else max(now, self._now)
         self._take(event, now)
-        while self._membership.expire_commit(now) or self._heartbeating.advance(now) or self._membership.reconcile(now):
+        while self._reconciler.expire_commit(now) or self._heartbeats.advance(now) or self._machine.reconcile(now):
             pass
         deadline = self.next_deadline()
-        if deadline != self._told:
-            self._told = deadline
+        if deadline != self._last_deadline:
+            self._last_deadline = deadline
             self._out.append(effects.WakeAt(deadline))
         found = tuple(self._out)
         self._out.clear()
@@ -221,18 +234,20 @@ class Member:
         match event:
             case events.Subscribe():
                 if Trigger.SUBSCRIBED not in TRANSITIONS[self.state]:
-                    raise IllegalStateError(f"a member in {self.state.name} does not allow {what}: it has no way back")
+                    raise self._refused(f"{what}: it has no way back")
             case events.HeartbeatSent(number):
-                self._heartbeating.check_sending(number, what)
+                self._heartbeats.check_sending(number, what)
             case events.ResponseReceived(number, response):
-                self._heartbeating.check_number(number, what)
+                self._heartbeats.check_number(number, what)
                 self._check_recipient(response)
             case events.TransportFailed(number):
-                self._heartbeating.check_number(number, what)
+                self._heartbeats.check_number(number, what)
             case events.CommitDone(number) | events.CommitFailed(number):
-                self._membership.check_commit(number, what)
+                if not self._tasks.has_commit(number):
+                    raise self._refused(f"{what}: no commit {number} is under way")
             case events.CallbackDone(number) | events.CallbackFailed(number):
-                self._membership.check_callback(number, what)
+                if not self._tasks.has_callback(number):
+                    raise self._refused(f"{what}: no callback {number} is under way")
             case (
                 events.Leave() | events.Poll() | events.Tick() | events.CoordinatorFound() | events.CoordinatorLost()
             ) | events.MetadataArrived():
@@ -241,31 +256,35 @@ class Member:
                 raise wrong_type("Member: an event", "one of assignor.member.events", event)
 
     def _take(self, event: Event, now: int) -> None:
-        membership, heartbeating = self._membership, self._heartbeating
+        machine, heartbeats = self._machine, self._heartbeats
         match event:
             case events.Subscribe(topics, pattern):
-                membership.subscribe(tuple(topics), pattern)
+                machine.subscribe(tuple(topics), pattern)
             case events.Leave():
-                membership.leave()
+                machine.leave()
             case events.Poll():
-                heartbeating.polled(now)
-                membership.poll(now)
+                heartbeats.polled(now)
+                machine.poll(now)
             case events.HeartbeatSent(number):
-                heartbeating.sent(number)
+                heartbeats.sent(number)
             case events.ResponseReceived(number, response):
-                heartbeating.answered(number, response, now)
+                heartbeats.answered(number, response, now)
             case events.TransportFailed(number, retriable, message):
-                heartbeating.failed(number, now, retriable=retriable, message=message)
+                heartbeats.failed(number, now, retriable=retriable, message=message)
             case events.CoordinatorFound():
-                heartbeating.coordinator_found()
+                heartbeats.coordinator_found()
             case events.CoordinatorLost():
-                heartbeating.coordinator_lost()
+                heartbeats.coordinator_lost()
             case events.MetadataArrived(names):
-                membership.holdings.learn(names)
+                self._assignments.add_names(names)
             case events.CommitDone(number) | events.CommitFailed(number):
-                membership.committed(number)
+                if self._tasks.finish_commit(number):
+                    self._reconciler.committed()
             case events.CallbackDone(number) | events.CallbackFailed(number):
-                membership.called_back(number, done=isinstance(event, events.CallbackDone))
+                machine.called_back(number, done=isinstance(event, events.CallbackDone))
+
+    def _refused(self, event: str) -> IllegalStateError:
+        return IllegalStateError(f"a member in {self.state.name} does not allow {event}")
 
     def _check_recipient(self, response: HeartbeatResponse) -> None:
         if response.member_id and response.member_id != self.member_id:

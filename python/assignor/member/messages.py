@@ -29,10 +29,10 @@ JOIN_EPOCH = 0
 """The epoch of a heartbeat that asks to be let in."""
 
 LEAVE_EPOCH = -1
-"""The epoch of a heartbeat that says goodbye."""
+"""The epoch of a heartbeat that leaves the group."""
 
 LEAVE_STATIC_EPOCH = -2
-"""The epoch of a static member's goodbye: its partitions are kept for whoever comes with its instance id."""
+"""The epoch of a static member that leaves: its partitions are kept for whoever comes with its instance id."""
 
 Assignment = Mapping[UUID, tuple[int, ...]]
 """Partitions by topic id; ids of partitions ascending."""

@@ -61,7 +61,7 @@ class MemberState(enum.Enum, metaclass=_ExactNames):
     """Is in the group and has reconciled all it was given."""
 
     FENCED = "FENCED"
-    """Was told that the group does not know it, or not at this epoch: gives its partitions up and joins again."""
+    """The coordinator does not know it, or not at this epoch: it gives its partitions up and joins again."""
 
     PREPARE_LEAVING = "PREPARE_LEAVING"
     """Is about to leave and releases its partitions first."""

@@ -96,8 +96,8 @@ class ClaimsTooLittle(Member):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        membership: Any = self._membership
-        membership.claimed = lambda: membership.holdings.current.partitions
+        reconciler: Any = self._reconciler
+        reconciler.reported_partitions = lambda: self._assignments.current.partitions
 
 
 class NeverSaysItLeft(Member):

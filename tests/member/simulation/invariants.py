@@ -46,17 +46,17 @@ class Watch:
 
     def member_made(self, member: Member) -> None:
         """Follows each step from one state to another."""
-        membership: Any = member._membership
-        go = membership._go
+        machine: Any = member._machine
+        go = machine._go
 
         def watched(trigger: Any) -> None:
-            before = membership.state
+            before = machine.state
             go(trigger)
-            after = membership.state
+            after = machine.state
             if before is not after and before not in after.previous_valid_states:
                 raise self.violated(f"{member!r} went from {before.name} to {after.name} by {trigger.name}")
 
-        membership._go = watched
+        machine._go = watched
 
     def gone(self, client: Client) -> None:
         """A process is gone, and what it owned with it."""

@@ -1,4 +1,4 @@
-"""When the next heartbeat is due, which ones are under way, and which fields each has to carry.
+"""The timing and the fields of heartbeats.
 
 Source: HeartbeatRequestState and RequestState (timing), ConsumerHeartbeatRequestManager.HeartbeatState (fields),
 ExponentialBackoff; kafka-clients 4.3.1.
@@ -15,34 +15,34 @@ from assignor.member.messages import HeartbeatRequest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from assignor.member.local_assignment import LocalAssignment
+    from assignor.member.assignments import LocalAssignment
     from assignor.member.messages import Assignment
 
 __all__ = ["LONG_AGO", "Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
 
 LONG_AGO = -(2**63)
-"""Before any time that can be handed in, below 0 too."""
+"""Before any time that a caller can pass, also a negative one."""
 
 
 @dataclass(slots=True)
 class Heartbeat:
-    """One heartbeat under way.
+    """One heartbeat in flight.
 
     Attributes:
-        life: In which of the member's lives it was made; each join begins another.
-        acknowledges: Whether it carries the acknowledgement of an assignment.
-        leaves: Whether it is the goodbye.
-        expires: When it counts as lost.
-        awaited: Whether its answer means anything.
-        sent: Whether it is on its way.
+        join_number: The member's join in which it was made.
+        acknowledges: True if it acknowledges an assignment.
+        leaves: True if it leaves the group.
+        expires: When it times out.
+        is_awaited: False if its answer is to be ignored.
+        is_sent: True once it was sent.
     """
 
-    life: int
+    join_number: int
     acknowledges: bool
     leaves: bool
     expires: int
-    awaited: bool = True
-    sent: bool = False
+    is_awaited: bool = True
+    is_sent: bool = False
 
 
 class HeartbeatTimer:
@@ -93,7 +93,7 @@ class HeartbeatTimer:
         self._backoff_ends = LONG_AGO
 
     def begin(self) -> None:
-        """Another life begins: its first heartbeat waits for nothing but the backoff after a failure."""
+        """Begin a join: its first heartbeat waits only for the backoff after a failure."""
         self._interval_ends = LONG_AGO
         if not self._failures:
             self._backoff_ends = LONG_AGO
@@ -154,7 +154,7 @@ class HeartbeatFields:
         topics: tuple[str, ...],
         pattern: str | None,
         current: LocalAssignment,
-        claimed: Callable[[], Assignment],
+        reported: Callable[[], Assignment],
         *,
         joining: bool,
     ) -> HeartbeatRequest:
@@ -168,7 +168,7 @@ class HeartbeatFields:
             topics: The names that it subscribes to.
             pattern: The pattern that it subscribes to.
             current: The assignment that was reconciled last.
-            claimed: Gives what to say that the member owns, which takes a while to put together.
+            reported: Returns the partitions to report; called only if they are sent, as it takes time.
             joining: Whether the coordinator knows nothing of it.
         """
         constants = joining or not self._sent_constants
@@ -183,7 +183,7 @@ class HeartbeatFields:
             subscribed_topic_names=topics if joining or topics != self._sent_topics else None,
             subscribed_topic_regex=(pattern or "") if says_pattern else None,
             server_assignor=self._server_assignor if constants else None,
-            topic_partitions=claimed() if joining or current != self._sent_assignment else None,
+            topic_partitions=reported() if joining or current != self._sent_assignment else None,
         )
         self._sent_constants = True
         self._sent_topics = topics
