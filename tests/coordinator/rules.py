@@ -176,11 +176,11 @@ def _(right: Any, context: Any, group: Any, old: Any, member_id: str) -> Any:
 
 
 @wrong("a second join that waits answers the first", "special-parked_twice", joining, "_rejoin")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any, *answer: Any) -> None:
+def _(right: Any, context: Any, group: Any, request: Any, pending: Any, *answer: Any) -> Any:
     member = group.members.get(request.member_id)
     if member is not None and member.join is not None:
         context.answer(member.join, join_error(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
-    right(context, group, request, pending, *answer)
+    return right(context, group, request, pending, *answer)
 
 
 @wrong("a refused first join does not create the group", "special-no_group", joining, "_write_new_group")
@@ -191,9 +191,9 @@ def _(right: Any, context: Any, group: Any, pending: Any) -> None:
 
 
 @wrong("a pending id that is used with an instance id is forgotten", "pending", joining, "_join_group")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> None:
+def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     try:
-        right(context, group, request, pending)
+        return right(context, group, request, pending)
     except BrokenGroupError:
         if request.member_id:
             rebalancing.remove_id(context, group, request.member_id)
@@ -213,35 +213,33 @@ def _(right: Any, context: Any, group: Any, member_id: str) -> bool:
 
 
 @wrong("a full group keeps a member that it refuses", "special-full", joining, "join")
-def _(right: Any, context: Any, request: Any, pending: Any) -> None:
+def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
     group = context.groups.get(request.group_id)
     if group is None or joining._has_room(context, group, request.member_id):
-        right(context, request, pending)
-    else:
-        without(rebalancing, "remove_id", lambda: right(context, request, pending))
+        return right(context, request, pending)
+    return without(rebalancing, "remove_id", lambda: right(context, request, pending))
 
 
 @wrong("protocols are checked before the size of the group", "crowd", joining, "join")
-def _(right: Any, context: Any, request: Any, pending: Any) -> None:
+def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
     group = context.groups.get(request.group_id)
     if group is None or group.supports(request.protocol_type, request.protocols):
-        right(context, request, pending)
-    else:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(joining, "_has_room", lambda *_: True)
-            right(context, request, pending)
+        return right(context, request, pending)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joining, "_has_room", lambda *_: True)
+        return right(context, request, pending)
 
 
 # ---- what members ask
 
 
 @wrong("the first of two assignments for a member counts", "special-twice_assigned", membership, "sync")
-def _(right: Any, context: Any, request: Any, pending: Any) -> None:
-    right(context, dataclasses.replace(request, assignments=request.assignments[::-1]), pending)
+def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
+    return right(context, dataclasses.replace(request, assignments=request.assignments[::-1]), pending)
 
 
 @wrong("a batch that leaves rebalances per member", "special-batch_mixed", membership, "leave")
-def _(right: Any, context: Any, request: Any, pending: Any) -> None:
+def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
     remove, go_on_without = membership._remove, membership._go_on_without
 
     def leave_alone(context: Any, group: Any, leaving: Any) -> Any:
@@ -253,7 +251,7 @@ def _(right: Any, context: Any, request: Any, pending: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "_remove", leave_alone)
         patch.setattr(membership, "_go_on_without", lambda *_: None)
-        right(context, request, pending)
+        return right(context, request, pending)
 
 
 @wrong("who leaves by an instance id needs the member id", "batch", membership, "_remove")

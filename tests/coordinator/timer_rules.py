@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assignor.coordinator import committing, joining, membership, rebalancing
+from assignor.coordinator import ErrorCode, committing, joining, membership, rebalancing
 from assignor.coordinator.group import ClassicGroup
 from assignor.coordinator.members import GroupMember
 from tests.coordinator.rules import COMPLETING, PREPARING, STABLE, without, wrong, wrong_property
@@ -15,11 +15,14 @@ from tests.coordinator.rules import COMPLETING, PREPARING, STABLE, without, wron
 # ---- sessions
 
 
-@wrong("a sync in Stable restarts the session", "static", rebalancing, "answer_sync")
-def _(right: Any, context: Any, group: Any, member: Any, pending: Any) -> None:
-    right(context, group, member, pending)
-    if group.state is STABLE:
-        rebalancing.restart_session(context, member)
+@wrong("a sync in Stable restarts the session", "static", membership, "sync")
+def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
+    group = context.groups.get(request.group_id)
+    is_stable = group is not None and group.state is STABLE
+    response = right(context, request, pending)
+    if is_stable and response.error_code is ErrorCode.NONE:
+        rebalancing.restart_session(context, group.members[request.member_id])
+    return response
 
 
 @wrong("a session does not restart when the join is answered", "expiry", rebalancing, "complete_join")
@@ -75,17 +78,17 @@ def unchanged(group: Any, request: Any) -> Any:
 
 
 @wrong("a rejoin that is answered at once takes over the timeouts", "special-retimed", joining, "_join_group")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> None:
+def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
         joining._update(group, unchanged(group, request), request, None)  # type: ignore[arg-type]
-    right(context, group, request, pending)
+    return right(context, group, request, pending)
 
 
 @wrong("a rejoin that is answered at once restarts the session", "expiry", joining, "_join_group")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> None:
+def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
         rebalancing.restart_session(context, unchanged(group, request))
-    right(context, group, request, pending)
+    return right(context, group, request, pending)
 
 
 @wrong_property("members whose join waits expire", "expiry", GroupMember, "has_satisfied_heartbeat")

@@ -32,8 +32,8 @@ WITH_GROUP_ID_NOT_FOUND = 9
 # OffsetCommit
 
 
-def commit(context: Context, request: OffsetCommitRequest, pending: PendingRequest) -> None:
-    """Handle an OffsetCommit request."""
+def commit(context: Context, request: OffsetCommitRequest, pending: PendingRequest) -> OffsetCommitResponse | None:
+    """Handle an OffsetCommit request; return its answer, or None if it waits for a write."""
     results = {
         index: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         for index, entry in enumerate(request.offsets)
@@ -53,9 +53,9 @@ def commit(context: Context, request: OffsetCommitRequest, pending: PendingReque
             results[index] = ErrorCode.NONE
             stored.append((TopicPartition(entry.topic, entry.partition), _stored(context, request, entry)))
     if isinstance(group, ErrorCode) or group is None or not stored:
-        context.answer(pending, _commit_response(request, results))
-        return
+        return _commit_response(request, results)
     _write_offsets(context, group, stored, request, results, pending)
+    return None
 
 
 def _check_commit(context: Context, request: OffsetCommitRequest) -> ClassicGroup | ErrorCode:
@@ -157,16 +157,15 @@ def _is_latest(context: Context, group_id: str, partition: TopicPartition, numbe
 # Deletion and expiry
 
 
-def delete(context: Context, group_id: str, pending: PendingRequest) -> None:
-    """Handle the deletion of a group."""
+def delete(context: Context, group_id: str, pending: PendingRequest) -> DeleteGroupResponse | None:
+    """Handle the deletion of a group; return its answer, or None if it waits for a write."""
     group = context.groups.get(group_id)
     state = GroupState.DEAD if group is None else group.state
     answer = ANSWERS[state][RequestKind.DELETE]
     if group is None or isinstance(answer, ErrorCode):
-        error = answer if isinstance(answer, ErrorCode) else ErrorCode.GROUP_ID_NOT_FOUND
-        context.answer(pending, DeleteGroupResponse(error))
-        return
+        return DeleteGroupResponse(answer if isinstance(answer, ErrorCode) else ErrorCode.GROUP_ID_NOT_FOUND)
     _delete_group(context, group, list(group.offsets), pending)
+    return None
 
 
 def schedule_retention_check(context: Context, *, is_needed: bool) -> None:

@@ -10,7 +10,6 @@ import uuid
 from typing import TYPE_CHECKING
 
 from assignor.coordinator import committing, joining, membership, rebalancing
-from assignor.coordinator.causes import TooManyMembers
 from assignor.coordinator.context import Context, CoordinatorConfig
 from assignor.coordinator.members import BrokenGroupError
 from assignor.coordinator.records import read_groups
@@ -23,8 +22,8 @@ from assignor.coordinator.requests import (
     PendingRequest,
     SyncGroupRequest,
 )
-from assignor.coordinator.responses import GroupDescription, describe_group, error_response, join_error, sync_error
-from assignor.coordinator.state import ErrorCode, GroupEvent, GroupState, response_error
+from assignor.coordinator.responses import GroupDescription, describe_group, error_response
+from assignor.coordinator.state import ErrorCode, GroupState, response_error
 from assignor.coordinator.timers import Timer, TimerKind
 from assignor.errors import IllegalStateError
 from assignor.validation import check_name, read_int, wrong_type
@@ -32,10 +31,10 @@ from assignor.validation import check_name, read_int, wrong_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from assignor.coordinator.causes import Fact
     from assignor.coordinator.context import Effects
     from assignor.coordinator.group import ClassicGroup, StoredOffset
     from assignor.coordinator.requests import Request
+    from assignor.coordinator.responses import Response
     from assignor.model import TopicPartition
     from assignor.partition_assignor import PartitionAssignor, PartitionsPerTopic
 
@@ -43,14 +42,16 @@ __all__ = ["Coordinator"]
 
 _TIME_BITS = 63
 
-REQUEST_HANDLERS: Mapping[type[Request], Callable[..., None]] = {
+REQUEST_HANDLERS: Mapping[type[Request], Callable[..., Response | None]] = {
     JoinGroupRequest: joining.join,
     SyncGroupRequest: membership.sync,
     HeartbeatRequest: membership.heartbeat,
     LeaveGroupRequest: membership.leave,
     OffsetCommitRequest: committing.commit,
 }
-"""The handler of each request; it takes the context, the request, and the pending answer."""
+"""Handler of each request: a function of the context, the request and its pending answer, which returns the answer.
+
+It returns None if the request waits, for other requests, a timer or a write."""
 
 TIMER_HANDLERS: Mapping[TimerKind, Callable[[Context, Timer], None]] = {
     TimerKind.JOIN_PHASE: rebalancing.expire_join_phase,
@@ -58,7 +59,7 @@ TIMER_HANDLERS: Mapping[TimerKind, Callable[[Context, Timer], None]] = {
     TimerKind.SESSION: rebalancing.expire_session,
     TimerKind.RETENTION_CHECK: committing.delete_expired,
 }
-"""The handler of each kind of timer."""
+"""Handler of each kind of timer."""
 
 
 class Coordinator:
@@ -162,7 +163,10 @@ class Coordinator:
         """
         check_name(group_id, "delete_group: group_id")
         self._begin(now)
-        committing.delete(self._context, group_id, PendingRequest(correlation, 0))
+        pending = PendingRequest(correlation, 0)
+        response = committing.delete(self._context, group_id, pending)
+        if response is not None:
+            self._context.answer(pending, response)
         return self._end()
 
     def _handle(self, request: Request, kind: type[Request], now: int, correlation: object) -> Effects:
@@ -171,14 +175,17 @@ class Coordinator:
         context = self._context
         self._begin(now)
         pending = PendingRequest(correlation, request.version)
+        response: Response | None
         if request.version in VERSIONS[kind]:
             try:
-                REQUEST_HANDLERS[kind](context, request, pending)
+                response = REQUEST_HANDLERS[kind](context, request, pending)
             except BrokenGroupError as error:
                 context.report_problem(f"group {request.group_id!r}: {error}")
-                context.answer(pending, error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, pending))
+                response = error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, pending)
         else:
-            context.answer(pending, error_response(request, ErrorCode.UNSUPPORTED_VERSION, pending))
+            response = error_response(request, ErrorCode.UNSUPPORTED_VERSION, pending)
+        if response is not None:
+            context.answer(pending, response)
         return self._end()
 
     # What else happens
@@ -212,7 +219,7 @@ class Coordinator:
             if group.is_server_assigned and group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
                 changed_topic = topics.changed_since(group.topic_sizes)
                 if changed_topic is not None:
-                    self._guarded(group.group_id, self._rebalance, group, changed_topic)
+                    self._guarded(group.group_id, rebalancing.prepare_rebalance, self._context, group, changed_topic)
         return self._end()
 
     def expire(self, now: int) -> Effects:
@@ -288,31 +295,13 @@ class Coordinator:
             self._context.groups[group.group_id] = group
         self._loaded += groups
         if self._started:
-            self._start_sessions()
+            self._start_loaded()
         return self._end()
 
-    def _start_sessions(self) -> None:
+    def _start_loaded(self) -> None:
         for group in self._loaded:
-            self._guarded(group.group_id, self._start_sessions_of, group)
+            self._guarded(group.group_id, rebalancing.start_loaded_group, self._context, group)
         self._loaded.clear()
-
-    def _start_sessions_of(self, group: ClassicGroup) -> None:
-        """Start the sessions of a loaded group, and a rebalance if its members or topics require one."""
-        # First the sessions: even if the rest fails, absent members expire.
-        context = self._context
-        for member in group.members.values():
-            rebalancing.restart_session(context, member)
-        group.subscribed_topics = group.find_topics()
-        group.is_server_assigned = context.assignor.assigns(group)
-        group.topic_sizes = context.assignor.sizes_when_loaded(group)
-        changed_topic = context.topics.changed_since(group.topic_sizes)
-        if len(group.members) > self.config.group_max_size:
-            self._rebalance(group, TooManyMembers(len(group.members), self.config.group_max_size))
-        elif group.is_server_assigned and changed_topic is not None and group.state is GroupState.STABLE:
-            self._rebalance(group, changed_topic)
-
-    def _rebalance(self, group: ClassicGroup, fact: Fact) -> None:
-        rebalancing.prepare_rebalance(self._context, group, fact)
 
     def unload(self, now: int) -> Effects:
         """Give all groups up, as their log has another coordinator now.
@@ -321,19 +310,10 @@ class Coordinator:
         COORDINATOR_NOT_AVAILABLE. Writes that were not confirmed cannot be from then on.
         """
         self._begin(now)
-        context = self._context
-        for group in context.groups.values():
-            for member in group.members.in_order():
-                if member.join is not None:
-                    context.answer(member.join, join_error(ErrorCode.NOT_COORDINATOR, member.member_id, member.join))
-                    group.await_join(member, None)
-                if member.sync is not None:
-                    context.answer(member.sync, sync_error(ErrorCode.NOT_COORDINATOR))
-                    member.sync = None
-            group.move(GroupEvent.REMOVED, self._context.now)
-            context.cancel_timers(group)
+        for group in self._context.groups.values():
+            rebalancing.unload_group(self._context, group)
         self._dead = len(self._context.groups)
-        context.fail_writes(ErrorCode.NOT_COORDINATOR)
+        self._context.fail_writes(ErrorCode.NOT_COORDINATOR)
         return self._end()
 
     # Looking
@@ -361,7 +341,7 @@ class Coordinator:
         if not self._started:
             self._started = True
             self._context.now = now
-            self._start_sessions()
+            self._start_loaded()
         self._fire(now)
         self._context.now = max(self._context.now, now)
 
@@ -370,9 +350,14 @@ class Coordinator:
         context = self._context
         if not self._started:
             return context.take_effects(None)
-        committing.schedule_retention_check(context, is_needed=len(context.groups) > self._dead)
-        self._fire(context.now)
-        return context.take_effects(context.timers.next_deadline())
+        has_groups = len(context.groups) > self._dead
+        if has_groups is (context.retention_timer.deadline is None):
+            committing.schedule_retention_check(context, is_needed=has_groups)
+        deadline = context.timers.next_deadline()
+        if deadline is not None and deadline <= context.now:
+            self._fire(context.now)
+            deadline = context.timers.next_deadline()
+        return context.take_effects(deadline)
 
     def _fire(self, now: int) -> None:
         """Let timers fire, each at its own time."""

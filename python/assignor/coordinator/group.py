@@ -154,8 +154,8 @@ class ClassicGroup:
             self.protocol_type = member.protocol_type
         if self.leader is None:
             self.leader = member.member_id
-        self.members.put(member)
         self._count(member, 1)
+        self.members.put(member)
         if member.join is not None:
             self.waiting_joins += 1
         self.pending_joins.pop(member.member_id, None)
@@ -206,6 +206,14 @@ class ClassicGroup:
         """Replace the join of a member that waits; None if no join of the member waits any more."""
         self.waiting_joins += (join is not None) - (member.join is not None)
         member.join = join
+
+    def await_syncs(self) -> None:
+        """Let all members that joined wait for a sync instead."""
+        for member in self.members.values():
+            member.join = None
+            member.is_new = False
+        self.waiting_joins = 0
+        self.pending_syncs.update(self.members)
 
     def find(self, member_id: str, group_instance_id: str | None) -> GroupMember | ErrorCode:
         """Return the member that a request names, or an error code if the ids do not match a member."""

@@ -6,6 +6,7 @@ kafka-group-coordinator 4.3.1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assignor.coordinator import rebalancing
@@ -38,8 +39,8 @@ WITH_MEMBER_ID_REQUIRED = 4
 """First version in which a new dynamic member has to join again with the id that it was given."""
 
 
-def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> None:
-    """Handle a JoinGroup request."""
+def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> JoinGroupResponse | None:
+    """Handle a JoinGroup request; return its answer, or None if it waits."""
     config, group = context.config, context.groups.get(request.group_id)
     if not request.group_id:
         error = ErrorCode.INVALID_GROUP_ID
@@ -48,23 +49,22 @@ def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -
     elif group is None and request.member_id:
         error = ErrorCode.UNKNOWN_MEMBER_ID
     elif group is None:
-        _join_new_group(context, request, pending)
-        return
+        return _join_new_group(context, request, pending)
     else:
-        _join_group(context, group, request, pending)
-        return
-    context.answer(pending, join_error(error, request.member_id, pending))
+        return _join_group(context, group, request, pending)
+    return join_error(error, request.member_id, pending)
 
 
-def _join_new_group(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> None:
+def _join_new_group(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> JoinGroupResponse | None:
     """Create the group, handle the join, and write the group."""
     group = context.create_group(request.group_id)
     try:
-        _join_group(context, group, request, pending)
+        response = _join_group(context, group, request, pending)
     except Exception:
         context.discard_group(group)  # no record of it was written
         raise
     _write_new_group(context, group, pending)
+    return response
 
 
 def _write_new_group(context: Context, group: ClassicGroup, pending: PendingRequest) -> None:
@@ -85,25 +85,27 @@ def _write_new_group(context: Context, group: ClassicGroup, pending: PendingRequ
     context.write(group.group_id, [new_group_record(group)], written)
 
 
-def _join_group(context: Context, group: ClassicGroup, request: JoinGroupRequest, pending: PendingRequest) -> None:
+def _join_group(
+    context: Context, group: ClassicGroup, request: JoinGroupRequest, pending: PendingRequest
+) -> JoinGroupResponse | None:
     """Handle a join to an existing group."""
     member_id = request.member_id
     answer = ANSWERS[group.state][RequestKind.JOIN if member_id else RequestKind.JOIN_NEW]
     if not _has_room(context, group, member_id):
         rebalancing.remove_id(context, group, member_id)
-        context.answer(pending, join_error(ErrorCode.GROUP_MAX_SIZE_REACHED, "", pending))
-    elif isinstance(answer, ErrorCode) and (group.state is GroupState.DEAD or not member_id):
-        context.answer(pending, join_error(answer, member_id, pending))
-    elif not group.supports(request.protocol_type, request.protocols):
-        context.answer(pending, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id, pending))
-    elif not member_id:
-        _join_new_member(context, group, request, pending)
-    elif member_id in group.pending_joins:
+        return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED, "", pending)
+    if isinstance(answer, ErrorCode) and (group.state is GroupState.DEAD or not member_id):
+        return join_error(answer, member_id, pending)
+    if not group.supports(request.protocol_type, request.protocols):
+        return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id, pending)
+    if not member_id:
+        return _join_new_member(context, group, request, pending)
+    if member_id in group.pending_joins:
         if request.group_instance_id is not None:
             raise BrokenGroupError(f"the member id {member_id} was not given to a static member")
         _add(context, group, member_id, request, pending)
-    else:
-        _rejoin(context, group, request, pending, answer)
+        return None
+    return _rejoin(context, group, request, pending, answer)
 
 
 def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
@@ -120,7 +122,9 @@ def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
 # New members
 
 
-def _join_new_member(context: Context, group: ClassicGroup, request: JoinGroupRequest, pending: PendingRequest) -> None:
+def _join_new_member(
+    context: Context, group: ClassicGroup, request: JoinGroupRequest, pending: PendingRequest
+) -> JoinGroupResponse | None:
     """Handle a join without a member id."""
     instance_id = request.group_instance_id
     member_id = _new_member_id(context, group, request.client_id if instance_id is None else instance_id)
@@ -128,13 +132,13 @@ def _join_new_member(context: Context, group: ClassicGroup, request: JoinGroupRe
         old = group.members.get(group.static_members.get(instance_id, ""))
         if old is not None:
             _replace(context, group, old, member_id, request, pending)
-            return
+            return None
     elif request.version >= WITH_MEMBER_ID_REQUIRED:
         timer = group.pending_joins[member_id] = Timer(TimerKind.SESSION, group.group_id, member_id)
         context.timers.set(timer, context.now + request.session_timeout_ms)
-        context.answer(pending, join_error(ErrorCode.MEMBER_ID_REQUIRED, member_id, pending))
-        return
+        return join_error(ErrorCode.MEMBER_ID_REQUIRED, member_id, pending)
     _add(context, group, member_id, request, pending)
+    return None
 
 
 def _new_member_id(context: Context, group: ClassicGroup, prefix: str) -> str:
@@ -179,16 +183,14 @@ def _rejoin(
     request: JoinGroupRequest,
     pending: PendingRequest,
     answer: Action | ErrorCode,
-) -> None:
+) -> JoinGroupResponse | None:
     """Handle a join of a member, by the answer of the group's state."""
     member = group.find(request.member_id, request.group_instance_id)
     if isinstance(member, ErrorCode):
-        context.answer(pending, join_error(member, request.member_id, pending))
-        return
+        return join_error(member, request.member_id, pending)
     member.is_connected = True
     if isinstance(answer, ErrorCode):
-        context.answer(pending, join_error(answer, request.member_id, pending))
-        return
+        return join_error(answer, request.member_id, pending)
     is_leader = group.is_led_by(member.member_id)
     if answer is Action.WAIT:
         _update(group, member, request, pending)
@@ -207,7 +209,8 @@ def _rejoin(
         _update(group, member, request, pending)
         rebalancing.prepare_rebalance(context, group, fact)
     else:
-        context.answer(pending, join_response(group, member, pending))
+        return join_response(group, member, pending)
+    return None
 
 
 def _update(group: ClassicGroup, member: GroupMember, request: JoinGroupRequest, pending: PendingRequest) -> None:
@@ -255,18 +258,8 @@ def _replace(
 def _put_successor(context: Context, group: ClassicGroup, old: GroupMember, member_id: str) -> GroupMember:
     """Replace a member by a copy with another member id."""
     context.timers.cancel(old.timer)
-    new = GroupMember(
-        member_id,
-        Timer(TimerKind.SESSION, group.group_id, member_id),
-        group_instance_id=old.group_instance_id,
-        client_id=old.client_id,
-        client_host=old.client_host,
-        protocol_type=old.protocol_type,
-        protocols=old.protocols,
-        session_timeout_ms=old.session_timeout_ms,
-        rebalance_timeout_ms=old.rebalance_timeout_ms,
-        assignment=old.assignment,
-    )
+    timer = Timer(TimerKind.SESSION, group.group_id, member_id)
+    new = replace(old, member_id=member_id, timer=timer, is_new=False, join=None, sync=None, is_connected=True)
     group.replace(old, new)
     return new
 

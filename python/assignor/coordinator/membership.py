@@ -15,7 +15,9 @@ from assignor.coordinator.responses import (
     HeartbeatResponse,
     LeaveGroupResponse,
     LeavingMemberResponse,
+    SyncGroupResponse,
     sync_error,
+    sync_response,
 )
 from assignor.coordinator.state import ANSWERS, Action, ErrorCode, GroupState, RequestKind
 
@@ -41,27 +43,25 @@ _HEARTBEAT_RESPONSES = {error: HeartbeatResponse(error) for error in ErrorCode}
 # SyncGroup
 
 
-def sync(context: Context, request: SyncGroupRequest, pending: PendingRequest) -> None:
-    """Handle a SyncGroup request."""
+def sync(context: Context, request: SyncGroupRequest, pending: PendingRequest) -> SyncGroupResponse | None:
+    """Handle a SyncGroup request; return its answer, or None if it waits."""
     found = _check_sync(context, request)
     if isinstance(found, ErrorCode):
-        context.answer(pending, sync_error(found))
-        return
+        return sync_error(found)
     group, member = found
     member.is_connected = True
     answer = ANSWERS[group.state][RequestKind.SYNC]
     if isinstance(answer, ErrorCode):
-        context.answer(pending, sync_error(answer))
-        return
+        return sync_error(answer)
     group.pending_syncs.discard(member.member_id)
     if not group.pending_syncs:
         context.timers.cancel(group.sync_timer)
     if answer is Action.ASSIGN:
-        rebalancing.answer_sync(context, group, member, pending)
-        return
+        return sync_response(group, member, pending)
     member.sync = pending
     if group.is_led_by(member.member_id):
         rebalancing.store_assignment(context, group, dict(request.assignments))
+    return None
 
 
 def _check_sync(context: Context, request: SyncGroupRequest) -> tuple[ClassicGroup, GroupMember] | ErrorCode:
@@ -94,9 +94,9 @@ def _differs(requested: str | None, selected: str | None) -> bool:
 # Heartbeat
 
 
-def heartbeat(context: Context, request: HeartbeatRequest, pending: PendingRequest) -> None:
+def heartbeat(context: Context, request: HeartbeatRequest, _: PendingRequest) -> HeartbeatResponse:
     """Handle a Heartbeat request."""
-    context.answer(pending, _HEARTBEAT_RESPONSES[_check_heartbeat(context, request)])
+    return _HEARTBEAT_RESPONSES[_check_heartbeat(context, request)]
 
 
 def _check_heartbeat(context: Context, request: HeartbeatRequest) -> ErrorCode:
@@ -123,16 +123,17 @@ def _check_heartbeat(context: Context, request: HeartbeatRequest) -> ErrorCode:
 # LeaveGroup
 
 
-def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest) -> None:
-    """Handle a LeaveGroup request: one rebalance for all members of the request."""
+def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest) -> LeaveGroupResponse | None:
+    """Handle a LeaveGroup request, with one rebalance for all its members.
+
+    Return its answer, or None if it waits for a write.
+    """
     if not request.group_id:
-        context.answer(pending, LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID))
-        return
+        return LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
     group = context.groups.get(request.group_id)
     answer = None if group is None else ANSWERS[group.state][RequestKind.LEAVE]
     if isinstance(answer, ErrorCode):
-        context.answer(pending, LeaveGroupResponse(answer))
-        return
+        return LeaveGroupResponse(answer)
     results = [
         LeavingMemberResponse(
             member.member_id,
@@ -146,14 +147,14 @@ def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest)
     if group is not None and left:
         _go_on_without(context, group, left)
     response = _leave_response(results, pending)
+    if context.last_write == previous_write:
+        return response
 
     def written(error: ErrorCode | None) -> None:
         context.answer(pending, response if error is None else LeaveGroupResponse(error))
 
-    if context.last_write > previous_write:
-        context.after_write(context.last_write, written)
-    else:
-        written(None)
+    context.after_write(context.last_write, written)
+    return None
 
 
 def _remove(context: Context, group: ClassicGroup, leaving: LeavingMember) -> ErrorCode:

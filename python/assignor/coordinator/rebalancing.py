@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.coordinator.causes import AssignmentNotStored, SessionExpired, SyncTimedOut
+from assignor.coordinator.causes import AssignmentNotStored, SessionExpired, SyncTimedOut, TooManyMembers
 from assignor.coordinator.records import group_record
-from assignor.coordinator.responses import join_error, join_response, sync_error, sync_response
+from assignor.coordinator.responses import join_error, join_responses, sync_error, sync_response
 from assignor.coordinator.state import ErrorCode, GroupEvent, GroupState
 
 if TYPE_CHECKING:
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from assignor.coordinator.context import Context
     from assignor.coordinator.group import ClassicGroup
     from assignor.coordinator.members import GroupMember
-    from assignor.coordinator.requests import PendingRequest
     from assignor.coordinator.timers import Timer
 
 __all__ = [
-    "answer_sync",
     "complete_join_if_all_joined",
     "expire_join_phase",
     "expire_session",
@@ -36,7 +34,9 @@ __all__ = [
     "remove_id",
     "remove_member",
     "restart_session",
+    "start_loaded_group",
     "store_assignment",
+    "unload_group",
 ]
 
 _CAN_REBALANCE = GroupState.PREPARING_REBALANCE.previous_valid_states
@@ -114,13 +114,12 @@ def complete_join(context: Context, group: ClassicGroup) -> None:
         _write_empty_generation(context, group)
         return
     group.is_server_assigned = context.assignor.assigns(group)
-    for member in group.members.in_order():
-        if member.join is not None:
-            context.answer(member.join, join_response(group, member, member.join))
-            group.await_join(member, None)
+    members = group.members.in_order()
+    for pending, response in join_responses(group, members):
+        context.answer(pending, response)
+    for member in members:
         restart_session(context, member)
-        member.is_new = False
-        group.pending_syncs.add(member.member_id)
+    group.await_syncs()
     context.timers.set(group.sync_timer, context.now + group.rebalance_timeout_ms)
     group.topic_sizes = context.topics.sizes(group.subscribed_topics)
     if group.is_server_assigned:
@@ -180,15 +179,10 @@ def _distribute(context: Context, group: ClassicGroup, assignment: dict[str, byt
     for member in group.members.in_order():
         member.assignment = assignment.get(member.member_id, b"")
         if member.sync is not None:
-            answer_sync(context, group, member, member.sync)
+            context.answer(member.sync, sync_response(group, member, member.sync))
             member.sync = None
             restart_session(context, member)
     group.move(GroupEvent.ASSIGNED, context.now)
-
-
-def answer_sync(context: Context, group: ClassicGroup, member: GroupMember, pending: PendingRequest) -> None:
-    """Answer a sync with the member's assignment."""
-    context.answer(pending, sync_response(group, member, pending))
 
 
 def expire_sync_phase(context: Context, timer: Timer) -> None:
@@ -243,3 +237,35 @@ def remove_id(context: Context, group: ClassicGroup, member_id: str) -> None:
     if timer is not None:
         context.timers.cancel(timer)
     group.remove(member_id)
+
+
+# From log to log
+
+
+def start_loaded_group(context: Context, group: ClassicGroup) -> None:
+    """Start the sessions of a loaded group, and a rebalance if its members or topics require one."""
+    # First the sessions: even if the rest fails, absent members expire.
+    for member in group.members.values():
+        restart_session(context, member)
+    group.subscribed_topics = group.find_topics()
+    group.is_server_assigned = context.assignor.assigns(group)
+    group.topic_sizes = context.assignor.sizes_when_loaded(group)
+    changed_topic = context.topics.changed_since(group.topic_sizes)
+    limit = context.config.group_max_size
+    if len(group.members) > limit:
+        prepare_rebalance(context, group, TooManyMembers(len(group.members), limit))
+    elif group.is_server_assigned and changed_topic is not None and group.state is GroupState.STABLE:
+        prepare_rebalance(context, group, changed_topic)
+
+
+def unload_group(context: Context, group: ClassicGroup) -> None:
+    """Answer the requests that wait with NOT_COORDINATOR, and make the group Dead."""
+    for member in group.members.in_order():
+        if member.join is not None:
+            context.answer(member.join, join_error(ErrorCode.NOT_COORDINATOR, member.member_id, member.join))
+            group.await_join(member, None)
+        if member.sync is not None:
+            context.answer(member.sync, sync_error(ErrorCode.NOT_COORDINATOR))
+            member.sync = None
+    group.move(GroupEvent.REMOVED, context.now)
+    context.cancel_timers(group)

@@ -5,8 +5,7 @@ which decides some answers, `client_id` and `client_host` are who sent it. A req
 that a coordinator never meets a value that it could not write down: text is UTF-8 of at most 32,767 bytes, numbers fit
 their width. Whatever a broker would answer with an error can be asked. Any iterable is taken where a tuple stands.
 
-Source: JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest and OffsetCommitRequest (json),
-kafka-clients 4.3.1.
+Source: JoinGroupRequest.json and those of the other four requests, kafka-clients 4.3.1.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ from assignor.coordinator.requests import HeartbeatRequest, JoinGroupRequest, Le
 from assignor.coordinator.state import ErrorCode, GroupState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from assignor.coordinator.group import ClassicGroup
     from assignor.coordinator.members import GroupMember
     from assignor.coordinator.requests import PendingRequest, Request
@@ -39,6 +41,7 @@ __all__ = [
     "error_response",
     "join_error",
     "join_response",
+    "join_responses",
     "sync_error",
     "sync_response",
     "visible_protocol",
@@ -267,6 +270,13 @@ def join_response(
         _members(group, pending) if leads else (),
         skip_assignment and leads,
     )
+
+
+def join_responses(
+    group: ClassicGroup, members: Iterable[GroupMember]
+) -> list[tuple[PendingRequest, JoinGroupResponse]]:
+    """Return the answers to the joins of these members that wait."""
+    return [(member.join, join_response(group, member, member.join)) for member in members if member.join is not None]
 
 
 def _members(group: ClassicGroup, pending: PendingRequest) -> tuple[JoinGroupMember, ...]:
