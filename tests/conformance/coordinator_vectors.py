@@ -9,20 +9,17 @@ field that is not known here is an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from assignor.coordinator import Coordinator, CoordinatorConfig, Effects
-from tests.coordinator.messages import MESSAGES, Json
+from tests.coordinator.messages import KIND, MESSAGES, Json
+from tests.support.vector_fields import check_fields, metadata, without_metadata
 from tests.support.vector_files import of_kind
-
-NOT_COMPARED = {"name", "seed", "profile", "closest_timer_ms"}
 
 _SETTINGS = {"initial_rebalance_delay_ms", "min_session_timeout_ms", "max_session_timeout_ms", "group_max_size"}
 _REQUEST = {"i", "at_ms", "member", "client_id", "api", "version", "request", "response", "released_by"}
-_REQUEST_NOT_COMPARED = {"sent_ms", "answered_at_ms", "answered_after_step"}
-_OBSERVED = {"error_code", "state", "protocol_type", "protocol", "members"}
 
 _GROUP = "group"
 _FAR_AWAY = 10**15
@@ -56,7 +53,7 @@ class Outcome(NamedTuple):
 
 def files(place: Path) -> list[Path]:
     """The files of the kind `coordinator`; none at all is an error."""
-    return of_kind("coordinator", place, ".jsonl.gz")
+    return of_kind(KIND, place, ".jsonl.gz")
 
 
 # ---- what our coordinator does
@@ -97,8 +94,8 @@ class Replay:
         coordinator: Callable[..., Coordinator] = Coordinator,
         run_timers: RunTimers = run_at_once,
     ) -> None:
-        self.name = trace["name"]
-        self._ids = {"$group": _GROUP, **trace["ids"]}
+        self.name = str(trace.get("name"))
+        self._ids = {"$group": _GROUP, **_ids(trace)}
         self._aliases = {real: alias for alias, real in self._ids.items()}
         self._member_ids = _MemberIds()
         self._run_timers = run_timers
@@ -122,7 +119,7 @@ class Replay:
         for effects in self._run_timers(self.coordinator, now):
             self._answered(by_time, effects)
         if "api" in entry:
-            self._member_ids.next_id = self._ids.get(entry.get("generates"))
+            self._member_ids.next_id = self._ids[entry["generates"]] if "generates" in entry else None
             self._waiting[entry["i"]] = entry
             ask, given = MESSAGES[entry["api"]].ask, self._reals(entry["request"])
             self._answered(by_step, ask(self.coordinator, given, entry["version"], entry["client_id"], now, entry["i"]))
@@ -189,7 +186,7 @@ def play(
         try:
             outcome = replay.outcome(entry)
         except Exception as error:
-            error.add_note(f"{trace['name']}, step {entry['i']}: {entry}")
+            error.add_note(f"{replay.name}, step {entry['i']}: {entry}")
             raise
         yield outcome
 
@@ -204,11 +201,11 @@ def differences(trace: Json, outcomes: Iterable[Outcome]) -> Iterator[str]:
         trace: A trace of the right form.
         outcomes: Of each of its entries.
     """
-    name, steps = trace["name"], trace["steps"]
+    name, ids, steps = str(trace.get("name")), _ids(trace), trace["steps"]
     due: dict[int, set[int]] = {}
     late = set()
     for entry in steps:
-        released_by = entry.get("released_by")
+        released_by = _released_by(entry)
         if released_by == _BY_TIME:
             late.add(entry["i"])
         elif released_by is not None:
@@ -221,7 +218,7 @@ def differences(trace: Json, outcomes: Iterable[Outcome]) -> Iterator[str]:
         for step in sorted(due.get(number, set()) - outcome.by_step.keys()):
             yield f"{where}: step {step} is not answered"
         late -= outcome.by_time.keys()
-        prefixes = [trace["ids"][entry["generates"]][: -len("-") - _UUID_LENGTH]] if "generates" in entry else []
+        prefixes = [ids[entry["generates"]][: -len("-") - _UUID_LENGTH]] if "generates" in entry else []
         if prefixes != outcome.prefixes:
             yield f"{where}: prefixes of member ids made up: expected {prefixes}, got {outcome.prefixes}"
         if outcome.observed is not None:
@@ -234,13 +231,14 @@ def _compare_answer(where: str, entry: Json, response: Json, cause: Json) -> Ite
     what = f"{where}, the answer to step {entry['i']}"
     if entry["response"] is None:
         yield f"{what}: expected: never answered; got {response}"
-    elif entry["released_by"] != cause:
+    elif _released_by(entry) != cause:
         yield f"{what}: expected: released by {entry['released_by']}; got {response} by {cause}"
     else:
         yield from _compare_fields(what, entry["response"], response)
 
 
 def _compare_fields(where: str, expected: Json, found: Json) -> Iterator[str]:
+    expected = without_metadata(KIND, expected, found)
     for field in sorted(expected.keys() | found.keys()):
         if field not in expected or field not in found:
             yield f"{where}: {field} is {'unexpected' if field in found else 'missing'}"
@@ -258,9 +256,9 @@ def check_form(trace: Json) -> None:
         ValueError: It has, or lacks it.
     """
     name = str(trace.get("name"))
-    _fields(name, trace.keys() - (NOT_COMPARED - {"name"}), {"name", "broker", "ids", "steps"})
-    _fields(f"{name}, the broker", trace["broker"].keys() - {"version"}, _SETTINGS)
-    ids, steps = trace["ids"], trace["steps"]
+    check_fields(KIND, name, trace, {"broker", "ids", "steps"})
+    check_fields(KIND, f"{name}, the broker", trace["broker"], _SETTINGS, {"version"})
+    ids, steps = _ids(trace), trace["steps"]
     if len(set(ids.values())) != len(ids) or not steps:
         raise ValueError(f"{name}: two aliases of one id, or no steps")
     now = 0
@@ -272,24 +270,24 @@ def check_form(trace: Json) -> None:
         if "api" in entry:
             _check_request(where, entry, ids, len(steps))
         elif "wait_ms" in entry:
-            _fields(where, entry.keys(), {"i", "at_ms", "wait_ms"})
+            check_fields(KIND, where, entry, {"i", "at_ms", "wait_ms"})
             now += entry["wait_ms"]
         else:
-            _fields(where, entry.keys(), {"i", "at_ms", "observe"})
+            check_fields(KIND, where, entry, {"i", "at_ms", "observe"})
 
 
 def _check_request(where: str, entry: Json, ids: Json, steps: int) -> None:
-    _fields(where, entry.keys() - _REQUEST_NOT_COMPARED - {"generates"}, _REQUEST)
+    check_fields(KIND, where, entry, _REQUEST, {"generates"})
     message = MESSAGES.get(entry["api"])
     if message is None or entry["version"] not in message.versions:
         raise ValueError(f"{where}: unknown request: {entry['api']!r} of version {entry['version']!r}")
-    _fields(f"{where}, the request", entry["request"].keys(), message.carried(entry["version"]))
+    check_fields(KIND, f"{where}, the request", entry["request"], message.carried(entry["version"]))
     known = {"$group", *ids}
     unknown = [text for text in _texts(entry["request"]) if text.startswith("$") and text not in known]
     generates = entry.get("generates", f"${entry['member']}")
     if unknown or ("generates" in entry and generates not in ids) or not generates.startswith(f"${entry['member']}"):
         raise ValueError(f"{where}: unknown aliases: {[*unknown, generates]}")
-    released_by, response = entry["released_by"], entry["response"]
+    released_by, response = _released_by(entry), entry["response"]
     if released_by is None or released_by == _BY_TIME:
         known_release = True
     else:
@@ -298,14 +296,20 @@ def _check_request(where: str, entry: Json, ids: Json, steps: int) -> None:
         raise ValueError(f"{where}: released by {released_by}, with the answer {response}")
 
 
+def _ids(trace: Json) -> dict[str, str]:
+    """Return the real member id of each alias."""
+    return {alias: real for alias, real in trace["ids"].items() if alias not in metadata(KIND)}
+
+
+def _released_by(entry: Json) -> Json | None:
+    """Return what released the answer to a request, without metadata."""
+    released_by: Json | None = entry.get("released_by")
+    return released_by and {name: value for name, value in released_by.items() if name not in metadata(KIND)}
+
+
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (dict, list)):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
-
-
-def _fields(where: str, found: Collection[str], known: Collection[str]) -> None:
-    if set(found) != set(known):
-        raise ValueError(f"{where}: fields unknown or missing: {sorted(set(found) ^ set(known))}")

@@ -13,12 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support.vector_fields import check_fields
 from tests.support.vector_files import of_kind
 
 DIALECT_OF = {"java": "java", "re2j": "re2j", "python_match": "python", "librdkafka": "librdkafka"}
 """The dialect that each field has the answer of."""
 
-_NOT_COMPARED = {"id", "name", "why", "seed", "tags", "category", "profile", "about", "python_fullmatch"}
+KIND = "patterns"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Case:
 
 def files(place: Path) -> list[Path]:
     """The files of the kind `patterns`; none at all is an error."""
-    return of_kind("patterns", place, ".json.gz")
+    return of_kind(KIND, place, ".json.gz")
 
 
 @cache
@@ -50,7 +51,7 @@ def read(path: Path) -> tuple[Case, ...]:
     """The cases of a file, one for each pattern and dialect; none at all is an error."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         whole = json.load(file)
-    _known(path.name, whole, {"topics", "patterns"})
+    check_fields(KIND, path.name, whole, {"topics", "patterns"})
     topics = tuple(whole["topics"])
     cases = tuple(case for entry in whole["patterns"] for case in _cases(entry, topics))
     if not cases:
@@ -61,14 +62,17 @@ def read(path: Path) -> tuple[Case, ...]:
 def _cases(entry: dict[str, Any], topics: tuple[str, ...]) -> list[Case]:
     name = f"{entry.get('id', 'pattern')} {entry.get('pattern')!r}"
     fields = DIALECT_OF.keys() & entry.keys()
-    _known(name, entry, {"pattern", *fields})
+    check_fields(KIND, name, entry, {"pattern", *fields})
     if not fields:
         raise ValueError(f"{name}: no answer of any dialect")
     cases = []
     for field in sorted(fields):
         answer = entry[field]
         refused = "error" in answer
-        _known(f"{name}, {field}", answer, {"error", *({"exception"} & answer.keys())} if refused else {"matches"})
+        if refused:
+            check_fields(KIND, f"{name}, {field}", answer, {"error"}, {"exception"})
+        else:
+            check_fields(KIND, f"{name}, {field}", answer, {"matches"})
         matches = None if refused else frozenset(answer["matches"])
         unknown = (matches or frozenset()).difference(topics)
         if unknown:
@@ -76,8 +80,3 @@ def _cases(entry: dict[str, Any], topics: tuple[str, ...]) -> list[Case]:
         found = None if matches is None else tuple(topic for topic in topics if topic in matches)
         cases.append(Case(f"{name}, {field}", entry["pattern"], DIALECT_OF[field], topics, found))
     return cases
-
-
-def _known(name: str, found: dict[str, Any], known: set[str]) -> None:
-    if found.keys() - _NOT_COMPARED != known:
-        raise ValueError(f"{name}: fields unknown or missing: {sorted((found.keys() - _NOT_COMPARED) ^ known)}")

@@ -21,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from assignor import PartitionInfo, Subscription
+from tests.support.vector_fields import check_fields, label
 from tests.support.vector_files import of_kind
 
-_COMPARED = {"prefer_rack_aware", "via", "linked_subscriptions", "topics", "members", "rack_mode", "expected"}
+KIND = "range"
+
+_CASE = {"prefer_rack_aware", "via", "linked_subscriptions", "topics", "members", "expected"}
 _UPSTREAM = {"prefer_rack_aware", "topics", "members", "actual"}
-_NOT_COMPARED = {"name", "tags"}
 _MEMBER = {"member_id", "group_instance_id", "rack", "topics"}
 
 
@@ -39,7 +41,7 @@ class Case:
         subscriptions: As `assign` takes it.
         prefer_rack_aware: Kafka's test flag.
         expected: What Kafka's class answered, per member in its order.
-        rack_mode: Whether its rack-aware way was taken, in which every list is sorted.
+        rack_mode: True if the vector says that Kafka's rack-aware way was taken, in which every list is sorted.
         applies: False where the contract differs: a list that is not sorted and is not to be, or an id given twice.
         phantom: Of a case of the bug: whether Kafka's answer loses partitions.
         expected_upstream: What Kafka's own unit test asks for.
@@ -60,7 +62,7 @@ class Case:
 
 def files(place: Path) -> list[Path]:
     """The files of the kind `range`; none at all is an error."""
-    return of_kind("range", place)
+    return of_kind(KIND, place)
 
 
 def is_upstream(path: Path) -> bool:
@@ -75,28 +77,35 @@ def is_bug(path: Path) -> bool:
 
 @cache
 def read(path: Path) -> tuple[Case, ...]:
-    """The cases of a file."""
-    if is_upstream(path):
-        return tuple(_upstream(path))
+    """The cases of a file; none at all is an error."""
+    cases = tuple(_upstream(path) if is_upstream(path) else _cases(path))
+    if not cases:
+        raise ValueError(f"{path.name} is empty")
+    return cases
+
+
+def _cases(path: Path) -> Iterator[Case]:
     if not path.name.endswith(".jsonl.gz"):
         raise ValueError(f"{path.name}: not a name that vectors of the kind range have")
     extra = {"phantom"} if is_bug(path) else set()
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return tuple(_case(json.loads(line), extra) for line in lines)
+        for number, line in enumerate(lines):
+            yield _case(json.loads(line), extra, f"{path.name}, case {number}")
 
 
-def _case(case: dict[str, Any], extra: set[str]) -> Case:
-    _fields(case, _COMPARED | _NOT_COMPARED | extra, case.get("name"))
+def _case(case: dict[str, Any], extra: set[str], place: str) -> Case:
+    name = label(case, place)
+    check_fields(KIND, name, case, _CASE | extra)
     via, topics = case["via"], case["topics"]
     if via not in {"cluster", "partitions", "counts"}:
-        raise ValueError(f"{case['name']}: unknown way in: {via!r}")
+        raise ValueError(f"{name}: unknown way in: {via!r}")
     return Case(
-        name=case["name"],
-        partitions_per_topic=_counts(case["name"], topics) if via == "counts" else _partitions(topics),
-        subscriptions=_subscriptions(case["name"], case["members"]),
+        name=name,
+        partitions_per_topic=_counts(name, topics) if via == "counts" else _partitions(topics),
+        subscriptions=_subscriptions(name, case["members"]),
         prefer_rack_aware=case["prefer_rack_aware"],
         expected={member: [(topic, id) for topic, id in partitions] for member, partitions in case["expected"].items()},
-        rack_mode=case["rack_mode"],
+        rack_mode=case.get("rack_mode") is True,
         applies=_applies(topics, sorts=via != "partitions"),
         phantom=case.get("phantom", False),
     )
@@ -104,31 +113,28 @@ def _case(case: dict[str, Any], extra: set[str]) -> Case:
 
 def _upstream(path: Path) -> Iterator[Case]:
     found = json.loads(path.read_text(encoding="utf-8"))
-    _fields(found, {"about", "upstream_tests", "extra"}, path.name)
-    for case in found["upstream_tests"]:
-        fields = _UPSTREAM | {"name", "expected"} | ({"rack_mismatches"} & case.keys())
-        yield _upstream_case(case, fields)
-    for case in found["extra"]:
-        yield _upstream_case(case, _UPSTREAM | {"name", "via_cluster_wrapper", "linked_subscriptions"})
+    check_fields(KIND, path.name, found, {"upstream_tests", "extra"})
+    for number, case in enumerate(found["upstream_tests"]):
+        name = label(case, f"{path.name}, upstream test {number}")
+        check_fields(KIND, name, case, {*_UPSTREAM, "expected"}, {"rack_mismatches"})
+        yield _upstream_case(case, name)
+    for number, case in enumerate(found["extra"]):
+        name = label(case, f"{path.name}, extra {number}")
+        check_fields(KIND, name, case, {*_UPSTREAM, "via_cluster_wrapper", "linked_subscriptions"})
+        yield _upstream_case(case, name)
 
 
-def _upstream_case(case: dict[str, Any], fields: set[str]) -> Case:
-    _fields(case, fields, case.get("name"))
+def _upstream_case(case: dict[str, Any], name: str) -> Case:
     return Case(
-        name=case["name"],
+        name=name,
         partitions_per_topic=_partitions(case["topics"]),
-        subscriptions=_subscriptions(case["name"], case["members"]),
+        subscriptions=_subscriptions(name, case["members"]),
         prefer_rack_aware=case["prefer_rack_aware"],
         expected=_spelled(case["actual"]),
         applies=_applies(case["topics"], sorts=case.get("via_cluster_wrapper", False)),
         expected_upstream=_spelled(case["expected"]) if "expected" in case else None,
         rack_mismatches=case.get("rack_mismatches"),
     )
-
-
-def _fields(found: dict[str, Any], known: set[str], name: object) -> None:
-    if found.keys() != known:
-        raise ValueError(f"{name}: fields unknown or missing: {sorted(found.keys() ^ known)}")
 
 
 def _partitions(topics: dict[str, Any]) -> dict[str, int | list[PartitionInfo]]:
@@ -145,7 +151,7 @@ def _counts(name: str, topics: dict[str, Any]) -> dict[str, int | list[Partition
 def _subscriptions(name: str, members: list[dict[str, Any]]) -> dict[str, Subscription]:
     subscriptions = {}
     for member in members:
-        _fields(member, _MEMBER, name)
+        check_fields(KIND, name, member, _MEMBER)
         subscriptions[member["member_id"]] = Subscription(
             member["topics"], group_instance_id=member["group_instance_id"], rack=member["rack"]
         )

@@ -32,9 +32,10 @@ from assignor.subscription_state import (
     Node,
     SubscriptionPattern,
 )
+from tests.support.vector_fields import check_fields, without_metadata
 from tests.support.vector_files import of_kind
 
-NOT_COMPARED = {"name", "api"}
+KIND = "subscription_state"
 
 Json = dict[str, Any]
 
@@ -71,9 +72,7 @@ class Replay:
         operation = OPERATIONS.get(do.get("op", ""))
         if operation is None:
             raise ValueError(f"{name}: unknown operation: {do.get('op')!r}")
-        given = do.keys() - {"op"}
-        if not operation.needs <= given <= operation.needs | operation.takes:
-            raise ValueError(f"{name}: {do['op']}: fields unknown or missing: {sorted(given ^ operation.needs)}")
+        check_fields(KIND, f"{name}: {do['op']}", do, {"op", *operation.needs}, operation.takes)
         try:
             return {"returns": shown(operation.apply(self, do))}
         except AssignorError as error:
@@ -359,30 +358,26 @@ OPERATIONS = {
 
 def files(place: Path) -> list[Path]:
     """The files of the kind `subscription_state`; none at all is an error."""
-    return of_kind("subscription_state", place, ".jsonl.gz")
+    return of_kind(KIND, place, ".jsonl.gz")
 
 
 def compare(trace: Json) -> int:
     """Fails unless every outcome and every state is Kafka's; gives how many steps there are."""
-    name = trace.get("name")
-    _fields(name, trace.keys() - NOT_COMPARED, {"default_strategy", "start", "steps"})
+    name = str(trace.get("name"))
+    check_fields(KIND, name, trace, {"default_strategy", "start", "steps"})
     replay = Replay(trace["default_strategy"])
     _same_state(f"{name}, at the start", trace["start"], replay.visible())
     for number, step in enumerate(trace["steps"]):
         where = f"{name}, step {number}, {step.get('do')}"
         outcome = "raises" if "raises" in step else "returns"
-        _fields(where, step.keys(), {"do", outcome, "state"})
-        assert {outcome: step[outcome]} == replay.outcome(where, step["do"]), where
+        check_fields(KIND, where, step, {"do", outcome, "state"})
+        found = replay.outcome(where, step["do"])
+        assert without_metadata(KIND, {outcome: step[outcome]}, found) == found, where
         _same_state(where, step["state"], replay.visible())
     return len(trace["steps"])
 
 
 def _same_state(where: str, expected: Json, visible: Json) -> None:
-    _fields(where, expected.keys(), visible.keys())
-    for field, value in expected.items():
-        assert value == visible[field], f"{where}: {field}"
-
-
-def _fields(where: str | None, found: Collection[str], known: Collection[str]) -> None:
-    if set(found) != set(known):
-        raise ValueError(f"{where}: fields unknown or missing: {sorted(set(found) ^ set(known))}")
+    check_fields(KIND, where, expected, visible)
+    for field, value in visible.items():
+        assert without_metadata(KIND, expected[field], value) == value, f"{where}: {field}"

@@ -13,9 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support.vector_fields import check_fields, label
 from tests.support.vector_files import of_kind
 
-_NOT_COMPARED = {"name", "id", "why", "seed", "tags", "category", "profile", "about", "in_3.7.0"}
+KIND = "wire"
+
 _SAID = {
     "subscription": {"topics", "user_data", "owned", "generation", "rack"},
     "assignment": {"partitions", "user_data"},
@@ -49,44 +51,43 @@ class Case:
 
 def files(place: Path) -> list[Path]:
     """The files of the kind `wire`; none at all is an error."""
-    return of_kind("wire", place, ".jsonl.gz")
+    return of_kind(KIND, place, ".jsonl.gz")
 
 
 @cache
 def read(path: Path) -> tuple[Case, ...]:
     """The cases of a file; none at all is an error."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        cases = tuple(_case(json.loads(line)) for line in lines)
+        cases = tuple(_case(json.loads(line), f"{path.name}, case {number}") for number, line in enumerate(lines))
     if not cases:
         raise ValueError(f"{path.name} is empty")
     return cases
 
 
-def _case(line: dict[str, Any]) -> Case:
-    name = line.get("name")
+def _case(line: dict[str, Any], place: str) -> Case:
+    name = label(line, place)
     do, kind = line.get("do"), line.get("kind")
     if do not in {"decode", "encode"} or kind not in _SAID:
         raise ValueError(f"{name}: unknown operation: {do!r} of {kind!r}")
     writes = do == "encode"
-    known = {"name", "do", "kind"} | ({"object", "version"} if writes else set())
+    known = {"do", "kind"} | ({"object", "version"} if writes else set())
     if not writes or "fails" not in line:
         known |= {"hex"}
     known |= {"fails"} if "fails" in line else {"decoded", "left_over"}
-    _fields(name, line.keys() - (_NOT_COMPARED - {"name"}), known)
+    check_fields(KIND, name, line, known)
     if writes:
-        _fields(name, line["object"].keys(), _SAID[kind])
+        check_fields(KIND, name, line["object"], _SAID[kind])
+    if "fails" in line:
+        check_fields(KIND, name, line["fails"], {"exception", "message"})
+    else:
+        check_fields(KIND, name, line["decoded"], _SAID[kind])
     return Case(
-        name=line["name"],
+        name=name,
         kind=kind,
         data=bytes.fromhex(line["hex"]) if "hex" in line else None,
-        decoded=line.get("decoded"),
+        decoded={field: line["decoded"][field] for field in _SAID[kind]} if "decoded" in line else None,
         left_over=line.get("left_over", 0),
         writes=writes,
         said=line.get("object"),
         version=line.get("version"),
     )
-
-
-def _fields(name: object, found: set[str], known: set[str]) -> None:
-    if found != known:
-        raise ValueError(f"{name}: fields unknown or missing: {sorted(found ^ known)}")

@@ -26,8 +26,12 @@ from assignor.coordinator import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from assignor.wire import decode_subscription
+from tests.support.vector_fields import check_fields
 
 Json = dict[str, Any]
+
+KIND = "coordinator"
 
 CLIENT_HOST = "/127.0.0.1"
 NO_GENERATION = -1
@@ -74,8 +78,8 @@ def _throttle(version: int, first: int) -> Json:
 
 def _join(coordinator: Coordinator, given: Json, version: int, client_id: str, now: int, step: int) -> Effects:
     for protocol in given["protocols"]:
-        _known(protocol, {"name", "metadata"})
-        _known(protocol["metadata"], {"hex"}, {"version", "topics"})
+        check_fields(KIND, "a protocol", protocol, {"name", "metadata"})
+        _check_metadata(protocol["metadata"])
     request = JoinGroupRequest(
         given["group_id"],
         given["member_id"],
@@ -117,12 +121,25 @@ def _joined(response: JoinGroupResponse, _: Json, version: int) -> Json:
     return _throttle(version, 2) | _show(version, fields, protocol_type=(7, None), skip_assignment=(9, False))
 
 
+def _check_metadata(given: Json) -> None:
+    """Raise an error unless the bytes are what the vector says of them, if it says more than the bytes."""
+    check_fields(KIND, "the metadata of a protocol", given, {"hex"}, {"version", "topics"})
+    if len(given.keys() & {"version", "topics"}) == 1:
+        raise ValueError(f"the metadata of a protocol needs both version and topics, or neither: {given}")
+    if "version" in given:
+        found = decode_subscription(bytes.fromhex(given["hex"]))
+        if (found.version, list(found.topics)) != (given["version"], given["topics"]):
+            raise ValueError(
+                f"the metadata of a protocol is of version {found.version}, topics {found.topics}: {given}"
+            )
+
+
 # ---- SyncGroup
 
 
 def _sync(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
     for entry in given["assignments"]:
-        _known(entry, {"member_id", "assignment"})
+        check_fields(KIND, "an assignment", entry, {"member_id", "assignment"})
     request = SyncGroupRequest(
         given["group_id"],
         given["generation_id"],
@@ -166,7 +183,7 @@ def _beaten(response: HeartbeatResponse, _: Json, version: int) -> Json:
 def _leave(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
     if "members" in given:
         for entry in given["members"]:
-            _known(entry, {"member_id", "group_instance_id", "reason"})
+            check_fields(KIND, "a member", entry, {"member_id", "group_instance_id", "reason"})
         members = [
             LeavingMember(entry["member_id"], entry["group_instance_id"], entry["reason"] if version >= 5 else None)
             for entry in given["members"]
@@ -195,9 +212,15 @@ def _left(response: LeaveGroupResponse, _: Json, version: int) -> Json:
 def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
     offsets = []
     for topic in given["topics"]:
-        _known(topic, {"name", "partitions"})
+        check_fields(KIND, "a topic", topic, {"name", "partitions"})
         for entry in topic["partitions"]:
-            _known(entry, {"partition_index", "committed_offset", "committed_metadata"}, {"committed_leader_epoch"})
+            check_fields(
+                KIND,
+                "a partition",
+                entry,
+                {"partition_index", "committed_offset", "committed_metadata"},
+                {"committed_leader_epoch"},
+            )
             epoch = entry["committed_leader_epoch"] if version >= 6 else -1
             offsets.append(
                 OffsetToCommit(
@@ -249,11 +272,6 @@ def _deleted(response: DeleteGroupResponse, given: Json, version: int) -> Json:
         **_throttle(version, 0),
         "results": [{"group_id": group_id, "error_code": int(response.error_code)}],
     }
-
-
-def _known(found: Json, needs: set[str], takes: set[str] = frozenset()) -> None:  # type: ignore[assignment]  # nothing is added to it
-    if not needs <= found.keys() <= needs | takes:
-        raise ValueError(f"fields unknown or missing: {sorted(found.keys() ^ needs)}")
 
 
 _OF_MEMBERS = {"group_id": _ALL, "generation_id": _ALL, "member_id": _ALL}

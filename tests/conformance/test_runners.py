@@ -1,0 +1,321 @@
+"""The conformance runners on vectors that were changed: what each ignores, and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from tests.conformance import (
+    test_coordinator,
+    test_patterns,
+    test_range,
+    test_subscription_state,
+    test_wire,
+)
+from tests.support.vector_fields import METADATA, METADATA_OF_KIND, check_fields, metadata, without_metadata
+from tests.support.vector_files import OWN_FOLDER, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Json = dict[str, Any]
+Way = tuple[str | int, ...]
+"""Names of fields and places in lists, from a whole file to a record in it."""
+
+ROOT = Path(__file__).parents[2]
+
+
+class Runner(NamedTuple):
+    """One kind of vectors.
+
+    Attributes:
+        run: Compares a folder and returns how much was compared.
+        file: The name of the file that holds the sample.
+        entries: The field that lists the cases of a file; None where a file has one case per line.
+        sample: The places of cases in the file of our own folder, among them at least one of each form.
+        operation: The way to a field that names an operation, within a case; None where the kind has no operations.
+        mappings: Fields whose keys are data, such as names of topics, so that none of them can be metadata.
+    """
+
+    run: Callable[[Path], int]
+    file: str
+    entries: str | None
+    sample: tuple[int, ...]
+    operation: Way | None
+    mappings: frozenset[str] = frozenset()
+
+
+def _coordinator(folder: Path) -> int:
+    counts, differences = test_coordinator.compare_all(folder)
+    assert [] == differences
+    return counts["requests"]
+
+
+TOPICS_AND_MEMBERS = frozenset({"topics", "expected", "actual"})
+RUNNERS = {
+    "range": Runner(
+        lambda folder: test_range.compare_all(folder, "rust"),
+        "range_visible.jsonl.gz",
+        None,
+        (0, 1, 2, 3),
+        ("via",),
+        TOPICS_AND_MEMBERS,
+    ),
+    "range_bug": Runner(
+        lambda folder: test_range.compare_all(folder, "rust"),
+        "range_upstream_bug.jsonl.gz",
+        None,
+        (0, 1),
+        ("via",),
+        TOPICS_AND_MEMBERS,
+    ),
+    "range_upstream": Runner(
+        lambda folder: test_range.compare_all(folder, "rust"),
+        "range_upstream.json",
+        "upstream_tests",
+        (0, 1),
+        None,
+        TOPICS_AND_MEMBERS,
+    ),
+    "subscription_state": Runner(
+        lambda folder: test_subscription_state.compare_all(folder)["steps"],
+        "subscription_state_visible.jsonl.gz",
+        None,
+        (0, 1, 2),
+        ("steps", 0, "do", "op"),
+        frozenset({"partitions", "all_consumed"}),
+    ),
+    "patterns": Runner(
+        lambda folder: test_patterns.compare_all(folder, "rust")[0],
+        "patterns_visible.json.gz",
+        "patterns",
+        (0, 60),
+        None,
+    ),
+    "wire": Runner(
+        lambda folder: test_wire.compare_all(folder, "rust"), "wire_visible.jsonl.gz", None, (0, 200, 400, -1), ("do",)
+    ),
+    "coordinator": Runner(
+        _coordinator, "coordinator_visible.jsonl.gz", None, (0, 30, 200, 400), ("steps", 0, "api"), frozenset({"ids"})
+    ),
+}
+
+
+def kind_of(runner: str) -> str:
+    """The kind of a runner's vectors; `range` has three forms of files."""
+    return "range" if runner.startswith("range_") else runner
+
+
+@functools.cache
+def own(kind: str) -> list[Json] | Json:
+    """The cases of our own file, or all of the file where they are listed in a field."""
+    runner = RUNNERS[kind]
+    path = OWN_FOLDER / runner.file
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+    if runner.entries is None:
+        return [json.loads(line) for line in text.splitlines()]
+    found: Json = json.loads(text)
+    return found
+
+
+def sample(kind: str) -> Json:
+    """A copy of a file with a few of our own cases, as one record: `cases` lists them where they have lines."""
+    runner, whole = RUNNERS[kind], own(kind)
+    if isinstance(whole, list):
+        return {"cases": [copy.deepcopy(whole[place]) for place in runner.sample]}
+    assert runner.entries is not None
+    cases = whole[runner.entries]
+    return copy.deepcopy({**whole, runner.entries: [cases[place] for place in runner.sample]})
+
+
+def cases(kind: str, file: Json) -> list[Json]:
+    """The cases of a sample."""
+    found: list[Json] = file[RUNNERS[kind].entries or "cases"]
+    return found
+
+
+def stored(folder: Path, kind: str, file: Json) -> Path:
+    """A folder with this file."""
+    name = RUNNERS[kind].file
+    lines = [file] if RUNNERS[kind].entries else file["cases"]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    data = text.encode() if name.endswith(".json") else gzip.compress(text.encode(), compresslevel=1)
+    (folder / name).write_bytes(data)
+    return folder
+
+
+def records(kind: str, value: Any, way: Way = ()) -> Iterator[tuple[Way, Json]]:
+    """The records within a value and the ways to them; metadata is not entered."""
+    if isinstance(value, dict):
+        if not way or way[-1] not in RUNNERS[kind].mappings:
+            yield way, value
+        for name, each in value.items():
+            if name not in METADATA:
+                yield from records(kind, each, (*way, name))
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from records(kind, each, (*way, place))
+
+
+def levels(kind: str) -> dict[str, Way]:
+    """A way to one record of each level; list places, and names that are data, make no difference."""
+    runner = RUNNERS[kind]
+    found: dict[str, Way] = {}
+    for way, _ in records(kind, sample(kind)):
+        if not way and runner.entries is None:
+            continue  # a file of lines is no record
+        names = [
+            "*" if isinstance(name, int) or (at and way[at - 1] in runner.mappings) else name
+            for at, name in enumerate(way)
+        ]
+        found.setdefault(".".join(names) or "the file", way)
+    return found
+
+
+def at(value: Any, way: Way) -> Any:
+    """The value at the end of the way."""
+    return functools.reduce(lambda inner, name: inner[name], way, value)
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_an_unchanged_sample_is_compared(kind: str, tmp_path: Path) -> None:
+    assert RUNNERS[kind].run(stored(tmp_path, kind, sample(kind))) > 0
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_metadata_is_ignored_at_every_level(kind: str, tmp_path: Path) -> None:
+    changed = sample(kind)
+    ways = [way for way, _ in records(kind, changed)]
+    for way in ways:
+        record = at(changed, way)
+        for field in metadata(kind_of(kind)):
+            record.setdefault(field, {"anything": 1})
+
+    assert len(ways) > len(RUNNERS[kind].sample)
+    assert RUNNERS[kind].run(stored(tmp_path, kind, changed)) > 0
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_metadata_may_be_missing(kind: str, tmp_path: Path) -> None:
+    changed = sample(kind)
+    for case in cases(kind, changed):
+        for field in metadata(kind) & case.keys():
+            del case[field]
+
+    assert RUNNERS[kind].run(stored(tmp_path, kind, changed)) > 0
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_an_unknown_field_is_an_error_at_every_level(kind: str, tmp_path: Path) -> None:
+    for level, way in levels(kind).items():
+        changed = sample(kind)
+        at(changed, way)["surprise"] = 1
+        with pytest.raises((AssertionError, ValueError)):
+            print(level, RUNNERS[kind].run(stored(tmp_path, kind, changed)))  # noqa: T201 - shown if nothing is raised
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_metadata_of_another_kind_is_an_unknown_field(kind: str, tmp_path: Path) -> None:
+    for field in frozenset().union(*METADATA_OF_KIND.values()) - metadata(kind):
+        changed = sample(kind)
+        cases(kind, changed)[0][field] = 1
+        with pytest.raises(ValueError, match=f"unknown or missing: .*'{field}'"):
+            RUNNERS[kind].run(stored(tmp_path, kind, changed))
+
+
+@pytest.mark.parametrize("kind", [kind for kind, runner in RUNNERS.items() if runner.operation])
+def test_an_unknown_operation_is_an_error(kind: str, tmp_path: Path) -> None:
+    changed = sample(kind)
+    *way, field = RUNNERS[kind].operation or ()
+    at(cases(kind, changed)[0], tuple(way))[field] = "guess"
+
+    with pytest.raises(ValueError, match=r"unknown .*'guess'"):
+        RUNNERS[kind].run(stored(tmp_path, kind, changed))
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_a_file_without_cases_is_an_error(kind: str, tmp_path: Path) -> None:
+    changed = sample(kind)
+    cases(kind, changed).clear()
+    if kind == "range_upstream":
+        changed["extra"].clear()
+
+    with pytest.raises(ValueError, match=rf"{re.escape(RUNNERS[kind].file)} is empty"):
+        RUNNERS[kind].run(stored(tmp_path, kind, changed))
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+@pytest.mark.parametrize("other", [False, True])
+def test_a_folder_without_the_kind_is_an_error(kind: str, other: bool, tmp_path: Path) -> None:
+    if other:
+        another = "patterns" if kind == "wire" else "wire"
+        stored(tmp_path, another, sample(another))
+
+    with pytest.raises(FileNotFoundError, match=f"no vectors of the kind {kind_of(kind)} in"):
+        RUNNERS[kind].run(tmp_path)
+
+
+def test_a_missing_kind_fails_when_its_test_runs_and_not_for_another_kind(tmp_path: Path) -> None:
+    stored(tmp_path, "wire", sample("wire"))
+
+    selected = ["-m", "conformance", "-k", "vectors_are_answered or traces_are_answered or patterns_match"]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "tests/conformance",
+            *selected,
+            "-p",
+            "no:cacheprovider",
+            "--tb=line",
+            "-rfEp",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "ASSIGNOR_VECTORS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert pytest.ExitCode.TESTS_FAILED == done.returncode, done.stdout + done.stderr
+    ended = set(re.findall(r"^(PASSED|FAILED|ERROR) tests/conformance/test_(\w+)\.py", done.stdout, re.MULTILINE))
+    missing = {("FAILED", kind) for kind in ("coordinator", "patterns", "range", "subscription_state")}
+    assert {("PASSED", "wire"), *missing} == ended
+    for _, kind in missing:
+        assert f"no vectors of the kind {kind} in {tmp_path}" in done.stdout
+
+
+def test_the_name_of_every_conformance_test_has_its_kind_and_no_other(request: pytest.FixtureRequest) -> None:
+    kinds = {kind_of(runner) for runner in RUNNERS}
+    for item in request.session.items:
+        if item.get_closest_marker("conformance"):
+            name = item.nodeid.removeprefix("tests/conformance/")
+            assert 1 == sum(kind in name for kind in kinds), item.nodeid
+
+
+def test_files_of_a_kind_are_found_by_the_pattern_of_their_names(tmp_path: Path) -> None:
+    for name in ("range_a.json", "range_b.jsonl.gz", "arrange_c.jsonl.gz", "wire_d.jsonl.gz", "wire_e.json"):
+        (tmp_path / name).touch()
+
+    assert ["range_a.json", "range_b.jsonl.gz"] == [path.name for path in of_kind("range", tmp_path)]
+    assert ["wire_d.jsonl.gz"] == [path.name for path in of_kind("wire", tmp_path, ".jsonl.gz")]
+
+
+def test_a_field_with_the_name_of_metadata_is_data_where_the_format_needs_it() -> None:
+    check_fields("wire", "here", {"name", "seed"}, {"name"})
+    with pytest.raises(ValueError, match=r"^here: fields unknown or missing: \['name', 'other'\]$"):
+        check_fields("wire", "here", {"seed", "other"}, {"name"})
+
+    expected, answer = {"name": "t", "why": 1, "parts": [{"id": 3, "seed": 4}]}, {"name": "u", "parts": [{"id": 5}]}
+    assert {"name": "t", "parts": [{"id": 3}]} == without_metadata("wire", expected, answer)
