@@ -1,22 +1,24 @@
-"""Compares what a member did, event by event, with what Kafka's own did, and names where ours means to differ.
+"""Compare what a member does, event by event, with what Kafka's own does, and name the deliberate differences.
 
-A deliberate difference ends the comparison of a program at its event: from there on the two live different lives.
+After a deliberate difference the two members have different states. The next event of the program then resynchronises
+both (`resynchronisation.py`), and the comparison continues.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assignor.member.error_codes import ERRORS
-from tests.member.life import NEVER, Json
+from tests.member.life import NEVER, Json, Living
 
 FENCING = (25, 110)
 WITHOUT_HEARTBEATS = {"UNSUBSCRIBED", "FENCED", "FATAL", "STALE"}
 
 
 @dataclass
-class Moment:
+class EventContext:
     """An event, where Kafka's member stood before it and what it did, and what of the life so far matters to it.
 
     Attributes:
@@ -114,79 +116,79 @@ class Moment:
         self.called.append(kind)
 
 
-def _acknowledges_again(moment: Moment) -> bool:
-    return any(effect["kind"] == "again" for effect in moment.after["effects"])
+def _acknowledges_again(context: EventContext) -> bool:
+    return any(effect["kind"] == "again" for effect in context.after["effects"])
 
 
-def _forgets_partitions(moment: Moment) -> bool:
-    number = moment.event.get("callback")
-    if number is None or moment.called[number] != "assigned":
+def _forgets_partitions(context: EventContext) -> bool:
+    number = context.event.get("callback")
+    if number is None or context.called[number] != "assigned":
         return False
-    return bool(moment.event["failed"]) and moment.state == "RECONCILING"
+    return bool(context.event["failed"]) and context.state == "RECONCILING"
 
 
-def _completes_early(moment: Moment) -> bool:
+def _completes_early(context: EventContext) -> bool:
     """A leave that is not over completes with a second one, or with another heartbeat than its goodbye."""
-    like_goodbye = moment.answered_well is not None and moment.answered_well < 0
-    if moment.state == "PREPARE_LEAVING":
+    like_goodbye = context.answered_well is not None and context.answered_well < 0
+    if context.state == "PREPARE_LEAVING":
         return like_goodbye
-    if moment.state != "UNSUBSCRIBED" or moment.goodbye is None:
+    if context.state != "UNSUBSCRIBED" or context.goodbye is None:
         return False
-    if moment.heartbeat is None:
-        return bool(moment.event["type"] == "leave")
-    return moment.heartbeat != moment.goodbye and (like_goodbye or moment.answered_well is None)
+    if context.heartbeat is None:
+        return bool(context.event["type"] == "leave")
+    return context.heartbeat != context.goodbye and (like_goodbye or context.answered_well is None)
 
 
-def _drops_subscription(moment: Moment) -> bool:
-    return bool(moment.event["type"] == "subscribe") and moment.releasing is not None
+def _drops_subscription(context: EventContext) -> bool:
+    return bool(context.event["type"] == "subscribe") and context.releasing is not None
 
 
-def _joins_with_nothing(moment: Moment) -> bool:
+def _joins_with_nothing(context: EventContext) -> bool:
     """It may be STALE again in the same breath, and then says a goodbye that has no other reason."""
-    if moment.subscribed:
+    if context.subscribed:
         return False
-    says = any(effect["kind"] == "heartbeat" for effect in moment.after["effects"])
-    return bool(moment.after["state"] == "JOINING") or (moment.state == "STALE" and says)
+    says = any(effect["kind"] == "heartbeat" for effect in context.after["effects"])
+    return bool(context.after["state"] == "JOINING") or (context.state == "STALE" and says)
 
 
-def _takes_from_earlier_life(moment: Moment) -> bool:
-    number = moment.heartbeat
-    if number is None or moment.sent[number] == moment.life:
+def _takes_from_earlier_life(context: EventContext) -> bool:
+    number = context.heartbeat
+    if number is None or context.sent[number] == context.life:
         return False
-    return moment.epochs[number] >= 0 or moment.answered_well is None
+    return context.epochs[number] >= 0 or context.answered_well is None
 
 
-def _takes_assignment_from_earlier_life(moment: Moment) -> bool:
-    if moment.event.get("assignment") is None or moment.state in WITHOUT_HEARTBEATS:
+def _takes_assignment_from_earlier_life(context: EventContext) -> bool:
+    if context.event.get("assignment") is None or context.state in WITHOUT_HEARTBEATS:
         return False
-    return moment.answered_well is not None and _takes_from_earlier_life(moment)
+    return context.answered_well is not None and _takes_from_earlier_life(context)
 
 
-def _takes_for_last(moment: Moment) -> bool:
-    return moment.confused or (moment.overtaken and moment.before["in_flight"])
+def _takes_for_last(context: EventContext) -> bool:
+    return context.confused or (context.overtaken and context.before["in_flight"])
 
 
-def _waits_for_no_poll(moment: Moment) -> bool:
-    return moment.waits
+def _waits_for_no_poll(context: EventContext) -> bool:
+    return context.waits
 
 
-def _goes_back(moment: Moment) -> bool:
-    return moment.answered_well is not None and 0 <= moment.answered_well < moment.before["epoch"]
+def _goes_back(context: EventContext) -> bool:
+    return context.answered_well is not None and 0 <= context.answered_well < context.before["epoch"]
 
 
-def _joins_early(moment: Moment) -> bool:
-    return bool(moment.event["type"] == "poll") and moment.state == "UNSUBSCRIBED" and bool(moment.losing)
+def _joins_early(context: EventContext) -> bool:
+    return bool(context.event["type"] == "poll") and context.state == "UNSUBSCRIBED" and bool(context.losing)
 
 
-def _forgets_leave(moment: Moment) -> bool:
-    return moment.heartbeat is not None and moment.heartbeat == moment.goodbye and moment.state != "UNSUBSCRIBED"
+def _forgets_leave(context: EventContext) -> bool:
+    return context.heartbeat is not None and context.heartbeat == context.goodbye and context.state != "UNSUBSCRIBED"
 
 
-def _goes_on_fetching(moment: Moment) -> bool:
-    return bool(moment.event["type"] == "leave") and bool(moment.before["epoch"] <= 0)
+def _goes_on_fetching(context: EventContext) -> bool:
+    return bool(context.event["type"] == "leave") and bool(context.before["epoch"] <= 0)
 
 
-ENDS: dict[str, Callable[[Moment], bool]] = {
+ENDS: dict[str, Callable[[EventContext], bool]] = {
     "Kafka acknowledges in a loop what is partly resolved": _acknowledges_again,
     "Kafka forgets what a failed onPartitionsAssigned was called with": _forgets_partitions,
     "Kafka completes a leave before its goodbye is answered": _completes_early,
@@ -196,7 +198,7 @@ ENDS: dict[str, Callable[[Moment], bool]] = {
 }
 """Deliberate differences after which the two differ sooner or later."""
 
-EXCUSES: dict[str, Callable[[Moment], bool]] = {
+EXCUSES: dict[str, Callable[[EventContext], bool]] = {
     "Kafka takes an answer to a heartbeat of an earlier life": _takes_from_earlier_life,
     "Kafka takes the answer to an overtaken heartbeat for that to the last one": _takes_for_last,
     "Kafka tries again without a poll what a failed callback kept from happening": _waits_for_no_poll,
@@ -208,40 +210,132 @@ EXCUSES: dict[str, Callable[[Moment], bool]] = {
 """Deliberate differences that show at once, if at all."""
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What came of comparing a program.
+class UnexpectedDifferenceError(AssertionError):
+    """The two members differ where no deliberate difference applies."""
+
+
+class Comparison:
+    """The comparison of two members of the same options over one program.
+
+    Args:
+        program: The program: its options, its seed if it was drawn, and its events so far.
 
     Attributes:
-        compared: How many events the two agree on.
-        ended: The deliberate difference at which the comparison ended, if it did.
-        difference: The first event at which they differ otherwise, with all that led there.
-        claims: In how many heartbeats ours claims something else to own than Kafka's does.
+        drawn: How many events of the program the members had, resynchronisations apart.
+        compared: In how many of them the members agree.
+        deliberate: How many deliberate differences ended the agreement, by name.
+        resynchronised: After how many of them the members were resynchronised.
+        restarted: After how many of them both members were replaced by new ones, as that was not possible.
+        reported: In how many heartbeats ours reports other partitions than Kafka's.
     """
 
-    compared: int
-    ended: str | None = None
-    difference: str | None = None
-    claims: int = 0
+    def __init__(self, program: Json) -> None:
+        self._program = program
+        self._trail: list[str] = []
+        self._context = EventContext()
+        self.drawn = self.compared = self.resynchronised = self.restarted = self.reported = 0
+        self.deliberate: Counter[str] = Counter()
+        self.differs = False
+        """True after a deliberate difference, until the members are resynchronised."""
 
+    @property
+    def is_complete(self) -> bool:
+        """True if the members were compared to the end of the program."""
+        return not self.differs
 
-def compare(program: Json, ours: list[Json], kafkas: list[Json]) -> Verdict:
-    """Compares the reports of two lives of one program."""
-    moment = Moment()
-    claims = 0
-    for number, (event, our, kafka) in enumerate(zip(program["events"], ours, kafkas, strict=True)):
-        moment.go_on(event, kafka)
-        ended = next((name for name, applies in ENDS.items() if applies(moment)), None)
+    def observe(self, event: Json, our: Json, kafka: Json) -> str | None:
+        """Compare the reports of one event. Return the name of the deliberate difference, if there is one.
+
+        Raises:
+            UnexpectedDifferenceError: They differ, and no deliberate difference applies.
+        """
+        if event["type"] in {"resynchronise", "restart"}:
+            self._resynchronise(event, our, kafka)
+            return None
+        assert not self.differs, "the members are to be resynchronised before the next event"
+        context = self._context
+        context.go_on(event, kafka)
+        name = next((name for name, applies in ENDS.items() if applies(context)), None)
         found = differences(event, our, kafka)
-        claims += other_claims(our, kafka)
-        if found and ended is None:
-            ended = next((name for name, applies in EXCUSES.items() if applies(moment)), None)
-        if ended is not None:
-            return Verdict(number, ended=ended, claims=claims)
-        if found:
-            return Verdict(number, difference=_told(program, ours, number, found))
-        moment.take_in()
-    return Verdict(len(ours), claims=claims)
+        self.drawn += 1
+        self.reported += other_reports(our, kafka)
+        if found and name is None:
+            name = next((name for name, applies in EXCUSES.items() if applies(context)), None)
+        if name is not None:
+            self.deliberate[name] += 1
+            self.differs = True
+        elif found:
+            raise self._unexpected(event, found)
+        else:
+            self.compared += 1
+            context.take_in()
+        self._remember(event, our)
+        return name
+
+    def _resynchronise(self, event: Json, our: Json, kafka: Json) -> None:
+        self._context = EventContext(after=kafka)
+        found = differences(event, {**our, "effects": []}, {**kafka, "effects": []})
+        if found or our["state"] != "UNSUBSCRIBED" or kafka["in_flight"]:
+            raise self._unexpected(event, ["the members differ after they were resynchronised", *found])
+        if event["type"] == "restart":
+            self.restarted += 1
+        else:
+            self.resynchronised += 1
+        self.differs = False
+        self._remember(event, our)
+
+    def _remember(self, event: Json, our: Json) -> None:
+        kinds = [effect["kind"] for effect in our["effects"]]
+        self._trail.append(f"  {event} -> {our['state']} {our['epoch']} {kinds}")
+
+    def _unexpected(self, event: Json, found: list[str]) -> UnexpectedDifferenceError:
+        seed, options = self._program.get("seed"), self._program["options"]
+        first = f"the program of seed {seed} (ASSIGNOR_SEED={seed} repeats it first), options {options}"
+        return UnexpectedDifferenceError("\n".join([first, *self._trail, f"* {event}", *found]))
+
+
+class Pair:
+    """Our member and Kafka's, which get the same events and are compared after each.
+
+    Its reports are those of our member; `differs` is true in one after which both are to be resynchronised.
+
+    Args:
+        ours: Our member, which nothing has happened to yet and which can be resynchronised.
+        kafkas: Kafka's member, likewise.
+        comparison: Compares them.
+    """
+
+    def __init__(self, ours: Living, kafkas: Living, comparison: Comparison) -> None:
+        self._ours = ours
+        self._kafkas = kafkas
+        self._comparison = comparison
+        self.kafka_reports: list[Json] = []
+        """The report of Kafka's member after each event."""
+
+    def step(self, event: Json) -> Json:
+        """Hand an event to both members, and compare what follows.
+
+        Raises:
+            UnexpectedDifferenceError: They differ, and no deliberate difference applies.
+            ResynchronisationError: The event is a resynchronisation, which failed.
+        """
+        our, kafka = self._ours.step(event), self._kafkas.step(event)
+        name = self._comparison.observe(event, our, kafka)
+        self.kafka_reports.append(kafka)
+        return {**our, "differs": name is not None}
+
+
+def compare(program: Json, ours: Living, kafkas: Living) -> Comparison:
+    """Compare two members, which can be resynchronised and restarted, over a program.
+
+    Raises:
+        UnexpectedDifferenceError: They differ, and no deliberate difference applies.
+    """
+    comparison = Comparison(program)
+    pair = Pair(ours, kafkas, comparison)
+    for event in program["events"]:
+        pair.step(event)
+    return comparison
 
 
 def differences(event: Json, our: Json, kafka: Json) -> list[str]:
@@ -277,8 +371,8 @@ def heartbeats(report: Json) -> list[Json]:
     return [effect for effect in report["effects"] if effect["kind"] == "heartbeat"]
 
 
-def other_claims(our: Json, kafka: Json) -> int:
-    """How many heartbeats of a report claim something else than Kafka's do."""
+def other_reports(our: Json, kafka: Json) -> int:
+    """Return how many heartbeats of a report have other partitions than Kafka's."""
     pairs = zip(heartbeats(our), heartbeats(kafka), strict=False)
     return sum(ours["request"]["topic_partitions"] != kafkas["request"]["topic_partitions"] for ours, kafkas in pairs)
 
@@ -313,11 +407,3 @@ def deadline(now: int, kafka: Json) -> int | None:
         if kafka["state"] != "PREPARE_LEAVING":
             times.append(now + kafka["poll_in"])
     return min(times, default=None)
-
-
-def _told(program: Json, ours: list[Json], number: int, found: list[str]) -> str:
-    lines = [f"seed {program.get('seed')}, event {number}, options {program['options']}"]
-    for event, report in zip(program["events"][:number], ours, strict=False):
-        kinds = [effect["kind"] for effect in report["effects"]]
-        lines.append(f"  {event} -> {report['state']} {report['epoch']} {kinds}")
-    return "\n".join([*lines, f"* {program['events'][number]}", *found])

@@ -46,12 +46,6 @@ def life(options: Json, **others: Any) -> Life:
     return Life(member(options, **others), options["retry_backoff_max_ms"], options["retry_backoff_ms"])
 
 
-def lived(program: Json) -> list[Json]:
-    """What a member reports after each event of a program."""
-    living = life(program["options"])
-    return [living.step(event) for event in program["events"]]
-
-
 class Life:
     """One member's life.
 

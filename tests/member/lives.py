@@ -2,7 +2,8 @@
 
 `PYTHONPATH=python python -m tests.member.lives` records them anew (see `oracle.py` for what it needs). The
 first line of the file says which release answered; each other one is a program and what Kafka's member reported after
-each event, of which a report gives only what is not as in the one before.
+each event, of which a report gives only what is not as in the one before. After a deliberate difference of our member
+from Kafka's follows an event that resynchronises or restarts both.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import gzip
 import json
 from typing import TYPE_CHECKING
 
+from tests.member.comparison import Comparison, Pair
 from tests.member.differences import DIFFERENCES, program
 from tests.member.life import Json, life
 from tests.member.oracle import MemberOracle, version
 from tests.member.programs import draw
+from tests.member.resynchronisation import Resynchronised
 from tests.support.vector_files import OWN_FOLDER
 
 if TYPE_CHECKING:
@@ -50,11 +53,44 @@ def write(lives: Iterable[tuple[Json, list[Json]]], release: str) -> None:
     FILE.write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
 
 
+class Recorded:
+    """A member of Kafka's whose reports were recorded.
+
+    Args:
+        reports: Its reports, one for each event of the program.
+    """
+
+    def __init__(self, reports: list[Json]) -> None:
+        self._reports = iter(reports)
+
+    def step(self, _: Json) -> Json:
+        """Return the report of the next event."""
+        return next(self._reports)
+
+
 def record(oracle: MemberOracle) -> None:
-    """Has Kafka's member live the program of each difference and the first ones drawn, and writes what it did."""
-    programs = [program(difference) for difference in DIFFERENCES]
-    programs += [draw(seed, life)[0] for seed in range(PROGRAMS)]
-    write(((each, oracle.live(each)) for each in programs), version())
+    """Record Kafka's member over the program of each difference and over programs of the first seeds."""
+    found = [_record_difference(oracle, difference) for difference in DIFFERENCES]
+    write([*found, *(_draw(oracle, seed) for seed in range(PROGRAMS))], version())
+
+
+def _record_difference(oracle: MemberOracle, difference: str) -> tuple[Json, list[Json]]:
+    shortest = program(difference)
+    oracle.start(shortest["options"])
+    return shortest, [oracle.step(event) for event in shortest["events"]]
+
+
+def _draw(oracle: MemberOracle, seed: int) -> tuple[Json, list[Json]]:
+    pairs: list[Pair] = []
+
+    def start(options: Json) -> Pair:
+        comparison = Comparison({"seed": seed, "options": options})
+        kafkas = Resynchronised(lambda: oracle.start(options))
+        pairs.append(Pair(Resynchronised(lambda: life(options)), kafkas, comparison))
+        return pairs[0]
+
+    drawn, _ = draw(seed, start)
+    return drawn, pairs[0].kafka_reports
 
 
 if __name__ == "__main__":

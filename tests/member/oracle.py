@@ -1,4 +1,4 @@
-"""Kafka's own member, in a process that answers each program of events with what followed from each event."""
+"""Kafka's own member, in a process that answers each event with what followed from it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ class MemberOracle(KafkaProgram):
     def __init__(self) -> None:
         super().__init__("org.apache.kafka.clients.consumer.internals.MemberOracle")
 
-    def live(self, program: Json) -> list[Json]:
-        """Lives a program, and says what followed from each event."""
-        steps: list[Json] = self.ask(program)
-        return steps
+    def start(self, options: Json) -> MemberOracle:
+        """Start a new member with these options, and return the oracle, which now runs it."""
+        self.ask({"options": options})
+        return self
+
+    def step(self, event: Json) -> Json:
+        """Hand an event to the member, and return what followed from it."""
+        report: Json = self.ask(event)
+        return report
 
 
 def version() -> str:
-    """The release of kafka-clients that the oracle runs, as its jar says."""
+    """Return the release of kafka-clients that the oracle runs, as its jar says."""
     return next(JARS.glob("kafka-clients-[0-9]*[0-9].jar")).stem.removeprefix("kafka-clients-")

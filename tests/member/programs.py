@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.member.life import Json, Living
+from tests.member.resynchronisation import resynchronise
 
 IDS = {f"00000000-0000-0000-0000-00000000000{number}": name for number, name in enumerate(("a", "B", "a-1", "a.0"), 1)}
 MADE_ANEW, SAME_NAME = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-00000000000f"
@@ -67,6 +68,9 @@ class Drawing:
         """Takes in an event and what came of it."""
         self.events.append(event)
         self.reports.append(report)
+        if event["type"] in {"resynchronise", "restart"}:
+            self._begin_anew(is_new=event["type"] == "restart")
+            return
         match event["type"]:
             case "subscribe":
                 self.subscribed = "topics" if event["pattern"] is None else "pattern"
@@ -96,6 +100,15 @@ class Drawing:
                     self.committing.append(self.commits)
                     self.commits += 1
 
+    def _begin_anew(self, *, is_new: bool) -> None:
+        self.heartbeats = self.callbacks = self.commits = 0
+        self.unanswered.clear()
+        self.called.clear()
+        self.committing.clear()
+        self.coordinator, self.subscribed = not is_new, None
+        self.named = self.named and not is_new
+        self.at = self.events[-1]["at"]
+
 
 def draw(seed: int, start: Callable[[Json], Living], length: int = 40) -> tuple[Json, list[Json]]:
     """Draws a program while a member lives it.
@@ -116,9 +129,12 @@ def draw(seed: int, start: Callable[[Json], Living], length: int = 40) -> tuple[
     rest = length
     while rest > 0:
         event = _next(drawing)
-        drawing.happened(event, living.step(event))
+        report = living.step(event)
+        drawing.happened(event, report)
         rest = min(rest, 4) if drawing.state == "FATAL" else rest
         rest -= 1
+        if report.get("differs"):
+            drawing.happened(*resynchronise(living, drawing.at))
     return {"seed": seed, "options": drawing.options, "events": drawing.events}, drawing.reports
 
 

@@ -1,6 +1,7 @@
 """The member does what Kafka's own classes did in the recorded lives; needs no Java.
 
-Where ours differs on purpose, `comparison.py` says how, and the comparison of that life ends there.
+Where ours differs on purpose, `comparison.py` says how; both members are then resynchronised, and the comparison
+continues.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.member.comparison import ENDS, EXCUSES, compare
-from tests.member.life import Json, lived
-from tests.member.lives import PROGRAMS, recorded
+from tests.member.comparison import ENDS, EXCUSES, Comparison, UnexpectedDifferenceError, compare
+from tests.member.life import Json, life
+from tests.member.lives import PROGRAMS, Recorded, recorded
+from tests.member.resynchronisation import Resynchronised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 def drawn() -> Iterator[tuple[Json, list[Json]]]:
@@ -23,33 +25,58 @@ def drawn() -> Iterator[tuple[Json, list[Json]]]:
     return (life for life in recorded() if "difference" not in life[0])
 
 
-def test_it_does_what_kafkas_own_classes_did() -> None:
-    compared = recorded_events = whole = 0
-    ended: Counter[str] = Counter()
+def test_it_does_what_kafkas_own_classes_did(record_property: Callable[[str, object], None]) -> None:
+    totals: Counter[str] = Counter()
+    deliberate: Counter[str] = Counter()
     for program, kafkas in drawn():
-        verdict = compare(program, lived(program), kafkas)
-        assert verdict.difference is None, verdict.difference
-        compared += verdict.compared
-        recorded_events += len(kafkas)
-        if verdict.ended is None:
-            whole += 1
-        else:
-            ended[verdict.ended] += 1
-    told = f"{compared} of {recorded_events} events and {whole} of {PROGRAMS} lives to the end; ended by {ended}"
+        comparison = compare_recorded(program, kafkas)
+        assert comparison.drawn + comparison.resynchronised + comparison.restarted == len(kafkas)
+        totals["events recorded"] += comparison.drawn
+        totals["events compared"] += comparison.compared
+        totals["programs compared to the end"] += comparison.is_complete
+        totals["programs"] += 1
+        totals["resynchronisations"] += comparison.resynchronised
+        totals["restarts"] += comparison.restarted
+        deliberate += comparison.deliberate
+    for name, count in (*totals.items(), *deliberate.items()):
+        record_property(name, count)
+    counts = f"{dict(totals)}; deliberate differences: {dict(deliberate)}"
 
-    assert whole + ended.total() == PROGRAMS, told
-    assert compared > 0.75 * recorded_events, told
-    assert whole > 0.55 * PROGRAMS, told
+    assert totals["programs"] == PROGRAMS, counts
+    assert totals["events compared"] + deliberate.total() == totals["events recorded"], counts
+    assert totals["events compared"] > 0.97 * totals["events recorded"], counts
+    assert totals["programs compared to the end"] == PROGRAMS, counts
+    assert totals["resynchronisations"] + totals["restarts"] == deliberate.total(), counts
+    assert totals["resynchronisations"] > 0.94 * deliberate.total(), counts
 
 
 @pytest.mark.parametrize("difference", [*ENDS, *EXCUSES])
 def test_every_deliberate_difference_is_there(difference: str) -> None:
     (program, kafkas), *others = (life for life in recorded() if life[0].get("difference") == difference)
-    verdict = compare(program, lived(program), kafkas)
+    comparison = compare_recorded(program, kafkas)
 
     assert not others
-    assert difference == verdict.ended, verdict.difference
-    assert len(kafkas) - 1 == verdict.compared
+    assert {difference: 1} == comparison.deliberate
+    assert len(kafkas) - 1 == comparison.compared
+
+
+@pytest.mark.parametrize("distance", [0, 1, 5], ids=lambda distance: f"{distance} events after it")
+def test_a_wrong_report_after_a_resynchronisation_is_noticed(distance: int) -> None:
+    program, kafkas = next(life for life in drawn() if "resynchronise" in kinds_of(life[0])[: -distance - 1])
+    kafkas[kinds_of(program).index("resynchronise") + distance]["epoch"] += 1
+
+    with pytest.raises(UnexpectedDifferenceError, match=f"the program of seed {program['seed']} "):
+        compare_recorded(program, kafkas)
+
+
+def kinds_of(program: Json) -> list[str]:
+    """Return the type of each event of a program."""
+    return [event["type"] for event in program["events"]]
+
+
+def compare_recorded(program: Json, kafkas: list[Json]) -> Comparison:
+    """Compare our member with the recorded reports of Kafka's."""
+    return compare(program, Resynchronised(lambda: life(program["options"])), Recorded(kafkas))
 
 
 def test_the_recorded_lives_are_in_every_state_and_meet_every_kind_of_effect() -> None:

@@ -24,7 +24,7 @@ import org.apache.kafka.common.utils.Timer;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.BooleanNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import java.io.BufferedReader;
@@ -46,10 +46,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * Lives a member's life with Kafka's own classes, and says after every event what they did.
+ * Runs a member with Kafka's own classes, and reports after every event what they did.
  *
- * A line of input is one life: {"options": {...}, "events": [...]}; the line that answers it is the list of what
- * followed from each event. ConsumerMembershipManager, ConsumerHeartbeatRequestManager and SubscriptionState are the
+ * A line of input is {"options": {...}}, which starts a new member and is answered with true, or an event, which is
+ * answered with what followed from it. ConsumerMembershipManager, ConsumerHeartbeatRequestManager and SubscriptionState are the
  * real ones. Only the edges are made here: the clock, the coordinator's lookup, the commit, the names of topics, and
  * the application thread, which makes an assignment effective at once and ends a callback when the script says so.
  * Requests, callbacks and commits are numbered from 0 in the order in which they appear.
@@ -108,15 +108,19 @@ public final class MemberOracle {
         PrintStream answers = System.out;
         System.setOut(System.err); // whatever logs must not write between the answers
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        MemberOracle oracle = null;
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            JsonNode life = JSON.readTree(line);
-            MemberOracle oracle = new MemberOracle(life.get("options"));
-            ArrayNode steps = JSON.createArrayNode();
-            for (JsonNode event : life.get("events")) {
-                steps.add(oracle.step(event));
+            JsonNode question = JSON.readTree(line);
+            JsonNode answer = BooleanNode.TRUE;
+            if (question.has("options")) {
+                if (oracle != null) {
+                    oracle.metrics.close();
+                }
+                oracle = new MemberOracle(question.get("options"));
+            } else {
+                answer = oracle.step(question);
             }
-            oracle.metrics.close();
-            answers.println(JSON.writeValueAsString(steps));
+            answers.println(JSON.writeValueAsString(answer));
             answers.flush();
         }
     }
