@@ -14,6 +14,7 @@ __all__ = [
     "Group",
     "Matcher",
     "Plan",
+    "RecordingReplay",
     "TopicPattern",
     "Topics",
     "__build__",
@@ -30,6 +31,7 @@ __all__ = [
     "match_each",
     "match_topics",
     "plan",
+    "record_groups",
     "replay_groups",
 ]
 
@@ -187,6 +189,23 @@ def encode_record(record_type: object, key: object, version: object, value: obje
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
     """Read many records at once; the columns are described at `assignor.offsets.decode_batch`."""
+
+def record_groups(keys: ArrowArray) -> ArrowArray:
+    """Return the group that each record key names; null where a key names none or cannot be read."""
+
+class RecordingReplay:
+    """Decode and replay in one pass over records that are grouped by group and in the order of the log."""
+
+    def __new__(cls, metadata: ArrowArray) -> RecordingReplay: ...
+    def push(self, records: ArrowArray) -> tuple[ArrowRecordBatch, tuple[ArrowArray, ArrowArray]]:
+        """Decode a batch with the columns group_id, offset, timestamp, key, value and aborted.
+
+        Returns:
+            The columns of `assignor.offsets.decode_batch`, and group ids and histories of the groups that ended.
+        """
+
+    def finish(self) -> tuple[ArrowArray, ArrowArray]:
+        """Return group id and history of the last group; empty columns if there is none."""
 
 def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 2147483647) -> ArrowArray:
     """Replay a column of groups; the columns are described at `assignor.spark.schemas`.

@@ -36,7 +36,9 @@ mod _core {
     #[pymodule_export]
     use super::verbs::plan::mapping::PyPlan;
     #[pymodule_export]
-    use super::verbs::records::{coordinator_partition, decode_batch, decode_record, encode_record};
+    use super::verbs::recording_replay::PyRecordingReplay;
+    #[pymodule_export]
+    use super::verbs::records::{coordinator_partition, decode_batch, decode_record, encode_record, record_groups};
     #[pymodule_export]
     use super::verbs::replay::replay_groups;
     #[pymodule_export]

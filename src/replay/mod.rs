@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use crate::error::WireError;
 use crate::offsets::{self, Record, Value};
 
 mod classic;
@@ -130,17 +131,14 @@ pub struct History {
 pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>) -> History {
     let mut group = GroupReplay::default();
     for entry in records {
-        match offsets::decode_record(entry.key, entry.value) {
-            Ok(record) => group.apply(&entry, &record),
-            Err(_) => group.bad_records += 1,
-        }
+        group.push(&entry, &offsets::decode_record(entry.key, entry.value));
     }
-    group.history()
+    group.finish()
 }
 
 /// State of one group during the replay of its log.
-#[derive(Default)]
-struct GroupReplay {
+#[derive(Debug, Default)]
+pub struct GroupReplay {
     classic: Option<ClassicGroup>,
     consumer: EpochGroup,
     share: EpochGroup,
@@ -154,6 +152,14 @@ struct GroupReplay {
 }
 
 impl GroupReplay {
+    /// Apply the next record of the log; one that cannot be decoded is counted and changes nothing else.
+    pub fn push(&mut self, entry: &LogRecord<'_>, decoded: &Result<Record, WireError>) {
+        match decoded {
+            Ok(record) => self.apply(entry, record),
+            Err(_) => self.bad_records += 1,
+        }
+    }
+
     fn apply(&mut self, entry: &LogRecord<'_>, record: &Record) {
         match record.record_type {
             0 | 1 => self.commit(record),
@@ -260,7 +266,9 @@ impl GroupReplay {
         self.generations.iter().rev().map(|generation| generation.kind).find(|kind| self.generation(*kind).is_some())
     }
 
-    fn history(self) -> History {
+    /// Return the history of the group at the end of its log.
+    #[must_use]
+    pub fn finish(self) -> History {
         let last = self.generations.last().map(|generation| (generation.kind, generation.generation));
         let gone = self.last_group_record_was_tombstone && self.offsets.is_empty();
         let standing = self.standing();

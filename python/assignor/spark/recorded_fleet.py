@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from assignor.errors import IllegalArgumentError
 from assignor.recording import Recording
-from assignor.spark.decoding import decode
+from assignor.spark.pipeline import with_groups
 from assignor.spark.recording_files import committed, read_records
 from assignor.spark.replaying import replay, topics_table
 from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
@@ -60,7 +60,7 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
     recording = Recording.open(folder)
     metadata = recording.topics()
     topics = spark.createDataFrame(_last_topics(topics_table(metadata)), TOPICS)
-    histories = replay(committed(decode(read_records(spark, recording))), metadata)
+    histories = replay(committed(with_groups(read_records(spark, recording))), metadata)
     # A broker goes by the names alone while it has not resolved the pattern beside them.
     pattern = F.when(F.col("topics").isNull(), F.col("pattern"))
     members = _of_consumers(histories, "members").withColumn("pattern", pattern)

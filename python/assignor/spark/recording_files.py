@@ -46,6 +46,6 @@ def read_records(spark: SparkSession, recording: Recording) -> DataFrame:
     return joined.select(*records.columns, F.coalesce("aborted", F.lit(False)).alias("aborted"))
 
 
-def committed(events: DataFrame) -> DataFrame:
-    """What `replay` needs of decoded records that still have `aborted`, without those of aborted transactions."""
-    return events.where(~F.col("aborted")).select("group_id", "offset", "timestamp", "key", "value")
+def committed(records: DataFrame) -> DataFrame:
+    """Select what `replay` needs of records with `group_id` and `aborted`, without those of aborted transactions."""
+    return records.where(~F.col("aborted")).select("group_id", "offset", "timestamp", "key", "value")

@@ -20,10 +20,9 @@ from assignor.recording.report import (
     Report,
 )
 from assignor.recording.report_folder import REPORT_FILE, check_report_folder, replace_report_folder
-from assignor.spark.decoding import decode
+from assignor.spark.pipeline import decode_and_replay, decoded_records, group_histories
 from assignor.spark.progress import progress
-from assignor.spark.recording_files import committed, file_uri, read_parquet, read_records
-from assignor.spark.replaying import replay
+from assignor.spark.recording_files import file_uri, read_parquet, read_records
 from assignor.spark.schemas import GROUP
 
 if TYPE_CHECKING:
@@ -68,14 +67,15 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
     with replace_report_folder(check_report_folder(out, recording.folder)) as part:
         topics = recording.topics()
         with progress(spark, "decoding records", quiet=quiet):
-            decode(read_records(spark, recording)).write.parquet(file_uri(part / "records"))
-        events = read_parquet(spark, part / "records")
+            rows = decode_and_replay(read_records(spark, recording), topics).persist()
+            decoded_records(rows).write.parquet(file_uri(part / "records"))
         with progress(spark, "replaying groups", quiet=quiet):
-            histories = replay(committed(events), topics).persist()
+            histories = group_histories(rows).persist()
             _write(histories, part)
             histories.unpersist()
+            rows.unpersist()
         with progress(spark, "adding up", quiet=quiet):
-            found = _collect(part, events)
+            found = _collect(part, read_parquet(spark, part / "records"))
         text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
         (part / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
     return found

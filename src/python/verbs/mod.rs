@@ -10,6 +10,7 @@ pub(crate) mod matcher;
 mod options;
 mod partition_lists;
 pub(crate) mod plan;
+pub(crate) mod recording_replay;
 pub(crate) mod records;
 pub(crate) mod replay;
 mod span_column;

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3_arrow::{PyArray, PyRecordBatch};
 
+use crate::error::WireError;
 use crate::offsets::json::{consumer_protocol_json, uuid_text, value_json};
 use crate::offsets::protocol::{MemberProtocol, consumer_protocol};
 use crate::offsets::{self, Record, Value};
@@ -170,16 +171,38 @@ pub(crate) fn decode_batch(
     }
     let columns = py.detach(|| {
         let mut columns = DecodedColumns::new();
-        (0..rows).try_for_each(|row| columns.push(keys.get(row), values.get(row))).map(|()| columns)
+        for row in 0..rows {
+            let (key, value) = (keys.get(row), values.get(row));
+            columns.push(key, value, &offsets::decode_record(key, value))?;
+        }
+        Ok(columns)
     });
-    let columns = columns
-        .map_err(|full| IllegalArgumentError::new_err(format!("{full} in these {rows} records: hand over fewer")))?;
-    let batch = columns.finish().map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
-    Ok(PyRecordBatch::new(batch))
+    let columns = columns.map_err(|full| too_many_records(&full, rows))?;
+    Ok(PyRecordBatch::new(columns.finish()?))
+}
+
+/// The error of records whose decoded columns pass the limit of Arrow.
+pub(super) fn too_many_records(full: &ColumnFull, rows: usize) -> PyErr {
+    IllegalArgumentError::new_err(format!("{full} in these {rows} records: hand over fewer"))
+}
+
+/// The group that each record key names; null where a key names none or cannot be read.
+#[pyfunction]
+pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+    let keys = BinaryColumn::new("keys", keys)?;
+    let groups = py.detach(|| {
+        let mut groups = TextColumn::new("group_id", LARGEST_OFFSET);
+        for row in 0..keys.len() {
+            groups.push(offsets::decode_key(keys.get(row)).ok().as_ref().and_then(Record::group))?;
+        }
+        Ok(groups)
+    });
+    let groups = groups.map_err(|full: ColumnFull| too_many_records(&full, keys.len()))?;
+    Ok(PyArray::from_array_ref(groups.finish()))
 }
 
 /// A column of byte arrays, whichever width its offsets have.
-struct BinaryColumn(ArrayRef);
+pub(super) struct BinaryColumn(ArrayRef);
 
 impl BinaryColumn {
     fn new(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -187,7 +210,10 @@ impl BinaryColumn {
             let message = format!("{name} is an Arrow array, not {}", given.get_type().name()?);
             return Err(WrongTypeError::new_err(message));
         };
-        let (array, _) = array.into_inner();
+        Self::from_array(name, array.into_inner().0)
+    }
+
+    pub(super) fn from_array(name: &str, array: ArrayRef) -> PyResult<Self> {
         match array.data_type() {
             DataType::Binary | DataType::LargeBinary => Ok(Self(array)),
             other => Err(WrongTypeError::new_err(format!("{name} is a column of {other}, not of binary"))),
@@ -198,7 +224,7 @@ impl BinaryColumn {
         self.0.len()
     }
 
-    fn get(&self, row: usize) -> Option<&[u8]> {
+    pub(super) fn get(&self, row: usize) -> Option<&[u8]> {
         if self.0.is_null(row) {
             return None;
         }
@@ -207,7 +233,8 @@ impl BinaryColumn {
     }
 }
 
-struct DecodedColumns {
+/// Columns of decoded records, in the order of `assignor.spark.schemas.DECODED`.
+pub(super) struct DecodedColumns {
     record_type: Int32Builder,
     type_name: TextColumn,
     group_id: TextColumn,
@@ -221,7 +248,7 @@ struct DecodedColumns {
 }
 
 impl DecodedColumns {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let text = |name| TextColumn::new(name, LARGEST_OFFSET);
         Self {
             record_type: Int32Builder::new(),
@@ -237,10 +264,16 @@ impl DecodedColumns {
         }
     }
 
-    fn push(&mut self, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), ColumnFull> {
+    /// Add a row for a record and what was decoded of it.
+    pub(super) fn push(
+        &mut self,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        decoded: &Result<Record, WireError>,
+    ) -> Result<(), ColumnFull> {
         self.tombstone.append_value(value.is_none());
-        match offsets::decode_record(key, value) {
-            Ok(record) => self.push_record(&record),
+        match decoded {
+            Ok(record) => self.push_record(record),
             Err(error) => {
                 let record_type = key.and_then(offsets::type_of);
                 let name = record_type.and_then(offsets::schema::record_type).map(|found| found.name);
@@ -272,7 +305,7 @@ impl DecodedColumns {
         self.error.push(None::<&str>)
     }
 
-    fn finish(mut self) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    pub(super) fn finish(mut self) -> PyResult<RecordBatch> {
         let columns: [(&str, ArrayRef, bool); 10] = [
             ("type", Arc::new(self.record_type.finish()), true),
             ("type_name", self.type_name.finish(), true),
@@ -289,5 +322,6 @@ impl DecodedColumns {
             columns.iter().map(|(name, array, null)| Field::new(*name, array.data_type().clone(), *null)).collect();
         let arrays = columns.into_iter().map(|(_, array, _)| array).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|error| IllegalArgumentError::new_err(error.to_string()))
     }
 }

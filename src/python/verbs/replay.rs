@@ -92,7 +92,7 @@ impl<'a> GroupRecords<'a> {
 type Listed = FxHashMap<String, Vec<(i32, u32)>>;
 
 /// Reads topic metadata: rows of one time and topic are its partitions.
-fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
+pub(super) fn read_metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     let refused = |name: &str, wanted: &str| {
         let found = batch.column_by_name(name).map_or("missing".to_owned(), |found| found.data_type().to_string());
         WrongTypeError::new_err(format!("column {name} of the topic metadata must be {wanted}; it is {found}"))
