@@ -44,9 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("assignor: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        if not _is_told(error):
+        if not _is_expected(error):
             raise
-        print(f"assignor: {_told(error)}", file=sys.stderr)
+        print(f"assignor: {_message(error)}", file=sys.stderr)
         return 2
     return code
 
@@ -68,13 +68,13 @@ def _terminated_as_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _is_told(error: Exception) -> bool:
-    """Whether it is a matter of the input or of the machine, and not a fault of ours."""
+def _is_expected(error: Exception) -> bool:
+    """Return whether the input or the machine causes the error, rather than a defect of this package."""
     return isinstance(error, AssignorError | OSError) or type(error).__module__.split(".")[0] in {"pyspark", "py4j"}
 
 
-def _told(error: Exception) -> str:
-    """What of an error is for people: of one of Spark's, which have their stacks with them, the first and last line."""
+def _message(error: Exception) -> str:
+    """Return the message of an error: of an error of Spark, which carries a stack trace, the first and last line."""
     if isinstance(error, AssignorError):
         return str(error)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
@@ -111,6 +111,8 @@ def _report(options: argparse.Namespace) -> int:
     recording = Recording.open(options.folder)
     out = Path(options.out) if options.out else Path("assignor-report") / recording.folder.resolve().name
     check_report_folder(out, recording.folder)
+    if not options.json:
+        import assignor.recording.text  # noqa: F401  # it needs rich: report a missing one before Spark starts
     from assignor.spark.progress import progress
     from assignor.spark.session import session
 

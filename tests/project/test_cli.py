@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,17 @@ def test_a_place_that_holds_something_else_is_refused_before_spark_starts(
     told = capsys.readouterr()
     assert 2 == code
     assert f"assignor: {tmp_path} holds something that is no report; say --out with another folder\n" == told.err
+
+
+def test_without_rich_one_line_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "assignor.recording.text", raising=False)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+
+    code = main(["report", str(FLEET), "--out", str(tmp_path / "out")])
+
+    assert (2, "assignor: rich is not installed: pip install 'assignor[cli]'\n") == (code, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
