@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from assignor.validation import Bytes
 
 __all__ = [
-    "AssignmentBytes",
-    "SubscriptionBytes",
+    "DecodedAssignment",
+    "DecodedSubscription",
     "decode_assignment",
     "decode_subscription",
     "encode_assignment",
@@ -34,7 +34,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionBytes:
+class DecodedSubscription:
     """A member's subscription, decoded.
 
     Attributes:
@@ -57,7 +57,7 @@ class SubscriptionBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class AssignmentBytes:
+class DecodedAssignment:
     """A member's part of an assignment, decoded.
 
     Attributes:
@@ -71,7 +71,7 @@ class AssignmentBytes:
     user_data: bytes | None = None
 
 
-def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> SubscriptionBytes:
+def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> DecodedSubscription:
     r"""Read a subscription.
 
     Args:
@@ -95,7 +95,7 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
     """
     verb = choose(engine, _core.decode_subscription, "wire")
     version, topics, user_data, owned, generation, rack, tolerated = verb(as_bytes(data, "data"), tolerant)
-    return SubscriptionBytes(
+    return DecodedSubscription(
         version=version,
         topics=tuple(topics),
         user_data=user_data,
@@ -106,7 +106,7 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
     )
 
 
-def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> AssignmentBytes:
+def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> DecodedAssignment:
     r"""Read a member's part of an assignment. All versions have the same body, so there is nothing to tolerate.
 
     Args:
@@ -127,11 +127,11 @@ def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> AssignmentByte
     """
     verb = choose(engine, _core.decode_assignment, "wire")
     version, partitions, user_data = verb(as_bytes(data, "data"))
-    return AssignmentBytes(version=version, partitions=_flat(partitions), user_data=user_data)
+    return DecodedAssignment(version=version, partitions=_flat(partitions), user_data=user_data)
 
 
 def encode_subscription(
-    subscription: Subscription | SubscriptionBytes, version: int = 3, *, engine: Engine = "rust"
+    subscription: Subscription | DecodedSubscription, version: int = 3, *, engine: Engine = "rust"
 ) -> bytes:
     r"""Write a subscription.
 
@@ -160,8 +160,8 @@ def encode_subscription(
         b'\x00\x00\x00\x00\x00\x02\x00\x03bar\x00\x03foo\xff\xff\xff\xff'
     """
     verb = choose(engine, _core.encode_subscription, "wire")
-    if not isinstance(subscription, Subscription | SubscriptionBytes):
-        raise wrong_type("subscription", "a Subscription or SubscriptionBytes", subscription)
+    if not isinstance(subscription, Subscription | DecodedSubscription):
+        raise wrong_type("subscription", "a Subscription or DecodedSubscription", subscription)
     if isinstance(subscription, Subscription) and subscription.pattern is not None:
         raise IllegalArgumentError(
             f"subscription: the message has no place for a pattern {shown(subscription.pattern)} but for topics; "
@@ -181,7 +181,7 @@ def encode_subscription(
 
 
 def encode_assignment(
-    partitions: Iterable[tuple[str, int]] | AssignmentBytes,
+    partitions: Iterable[tuple[str, int]] | DecodedAssignment,
     version: int = 3,
     *,
     user_data: Bytes | None = None,
@@ -214,7 +214,7 @@ def encode_assignment(
         b'\x00\x00\x00\x00\x00\x01\x00\x03foo\x00\x00\x00\x02\x00\x00\x00\x07\x00\x00\x00\x01\xff\xff\xff\xff'
     """
     verb = choose(engine, _core.encode_assignment, "wire")
-    if isinstance(partitions, AssignmentBytes):
+    if isinstance(partitions, DecodedAssignment):
         if user_data is not None:
             raise IllegalArgumentError("user_data: what decode_assignment returned brings its own; replace it there")
         user_data, partitions = partitions.user_data, partitions.partitions

@@ -20,8 +20,8 @@ import pytest
 from assignor import Subscription, TopicPartition
 from assignor.errors import WireError
 from assignor.wire import (
-    AssignmentBytes,
-    SubscriptionBytes,
+    DecodedAssignment,
+    DecodedSubscription,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -77,12 +77,12 @@ def written(case: Case, engine: Engine) -> list[bytes | None]:
     if case.kind == "assignment":
         partitions = tuple(TopicPartition(*partition) for partition in said["partitions"])
         ways.append(lambda: encode_assignment(partitions, *asked, user_data=user_data, engine=engine))
-        ways.append(lambda: encode_assignment(AssignmentBytes(0, partitions, user_data), *asked, engine=engine))
+        ways.append(lambda: encode_assignment(DecodedAssignment(0, partitions, user_data), *asked, engine=engine))
     else:
         owned = tuple(TopicPartition(*partition) for partition in said["owned"])
         rest = {"owned_partitions": owned, "generation": said["generation"], "user_data": user_data}
         rest |= {"topics": tuple(said["topics"]), "rack": said["rack"]}
-        ways.append(lambda: encode_subscription(SubscriptionBytes(version=0, **rest), *asked, engine=engine))
+        ways.append(lambda: encode_subscription(DecodedSubscription(version=0, **rest), *asked, engine=engine))
         if all(partition.partition >= 0 for partition in owned):  # what a member holds is never negative
             ways.append(lambda: encode_subscription(Subscription(**rest), *asked, engine=engine))
     found: list[bytes | None] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assignor import Plan, Subscription, TopicPartition, plan
 from assignor.offsets import decode_record
 from assignor.reference.history import Metadata
-from assignor.wire import SubscriptionBytes, decode_assignment, decode_subscription
+from assignor.wire import DecodedSubscription, decode_assignment, decode_subscription
 from tests.support.engines import Engine
 from tests.support.recorded_fleet import logs, topics
 
@@ -40,7 +40,7 @@ class Written(NamedTuple):
         """Group and generation."""
         return self.group, self.value["generation"]
 
-    def subscribed(self) -> dict[str, SubscriptionBytes]:
+    def subscribed(self) -> dict[str, DecodedSubscription]:
         """What each member wants; one wrote an older body than its header says."""
         return {
             member["memberId"]: decode_subscription(member["subscription"], tolerant=True)
@@ -128,7 +128,7 @@ def test_a_plan_that_is_the_recorded_assignment_has_the_length_of_the_record(eng
 
 def test_the_rest_of_a_record_has_its_length_whatever_was_assigned_and_by_which_protocol(engine: Engine) -> None:
     seen = set()
-    read: list[SubscriptionBytes] = []
+    read: list[DecodedSubscription] = []
     for record in written():
         protocol = record.value["protocol"]
         if protocol is None:

@@ -160,11 +160,11 @@ def topic_id(topic: str) -> str:
     return base64.urlsafe_b64encode(topic.encode().ljust(16, b"\0")).decode().rstrip("=")
 
 
-def metadata(moments: Mapping[int, Mapping[str, int | Sequence[Sequence[str]]]]) -> list[Row]:
-    """Topic metadata: per moment and topic how many partitions there are, or the racks of each."""
+def metadata(snapshots: Mapping[int, Mapping[str, int | Sequence[Sequence[str]]]]) -> list[Row]:
+    """Topic metadata: per time and topic how many partitions there are, or the racks of each."""
     return [
         {"t": time, "topic": topic, "topic_id": topic_id(topic), "partition": partition, "racks": list(racks)}
-        for time, topics in moments.items()
+        for time, topics in snapshots.items()
         for topic, partitions in topics.items()
         for partition, racks in enumerate([()] * partitions if isinstance(partitions, int) else partitions)
     ]
@@ -199,8 +199,8 @@ def replayed(engine: str, *events: Event, topics: Sequence[Row] = ()) -> Row:
     return history
 
 
-def verdicts(history: Row) -> list[tuple[str | None, list[str]]]:
-    """What was found about each generation."""
+def comparisons(history: Row) -> list[tuple[str | None, list[str]]]:
+    """Return outcome and remarks of the comparison of each generation."""
     return [(generation["range"], generation["remarks"]) for generation in history["generations"]]
 
 

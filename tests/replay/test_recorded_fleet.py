@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assignor.reference.replay import LogRecord
-from tests.replay.logs import assigned, replay_all, verdicts
+from tests.replay.logs import assigned, comparisons, replay_all
 from tests.support.mutation import mutated
 from tests.support.recorded_fleet import logs, snapshots, topics
 
@@ -145,7 +145,7 @@ def test_range_generations_of_the_fleet() -> None:
     outcomes = Counter[str | None]()
     remarks = []
     for group, history in zip(found, replay_all("rust", list(found.values()), topics()), strict=True):
-        for place, (outcome, said) in enumerate(verdicts(history)):
+        for place, (outcome, said) in enumerate(comparisons(history)):
             outcomes[outcome] += 1
             remarks += [(group, history["generations"][place]["generation"], outcome, remark) for remark in said]
     del outcomes[None]
@@ -192,7 +192,11 @@ def test_engines_agree_on_cuts_in_which_records_are_missing_or_damaged() -> None
         )
     histories = assert_engines_agree(cases)
     assert sum(history["bad_records"] for history in histories) > 100
-    assert {outcome for history in histories for outcome, _ in verdicts(history)} >= {"equal", "different", "unknown"}
+    assert {outcome for history in histories for outcome, _ in comparisons(history)} >= {
+        "equal",
+        "different",
+        "unknown",
+    }
 
 
 def damaged(rng: random.Random, record: LogRecord) -> LogRecord:

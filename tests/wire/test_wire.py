@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from assignor import TopicPartition, errors
 from assignor.ordering import java_order
 from assignor.wire import (
-    AssignmentBytes,
-    SubscriptionBytes,
+    DecodedAssignment,
+    DecodedSubscription,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -39,7 +39,7 @@ def test_a_subscription_keeps_wire_order(engine: Engine) -> None:
         b"\0\3" b"\0\0\0\2" b"\0\3foo" b"\0\3bar" b"\0\0\0\1u"
         b"\0\0\0\2" b"\0\1b\0\0\0\2\0\0\0\7\0\0\0\1" b"\0\1a\0\0\0\1\0\0\0\7" b"\0\0\0\5" b"\0\2r1"
     )  # fmt: skip
-    assert decode_subscription(data, engine=engine) == SubscriptionBytes(
+    assert decode_subscription(data, engine=engine) == DecodedSubscription(
         version=3,
         topics=("foo", "bar"),
         user_data=b"u",
@@ -52,7 +52,7 @@ def test_a_subscription_keeps_wire_order(engine: Engine) -> None:
 def test_a_topic_may_come_twice_in_an_assignment(engine: Engine) -> None:
     entry = b"\0\1t\0\0\0\1\0\0\0"
     read = decode_assignment(b"\0\0\0\0\0\2" + entry + b"\1" + entry + b"\1" + ABSENT, engine=engine)
-    assert read == AssignmentBytes(0, (TopicPartition("t", 1), TopicPartition("t", 1)))
+    assert read == DecodedAssignment(0, (TopicPartition("t", 1), TopicPartition("t", 1)))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ INT32 = st.one_of(st.integers(0, 9), st.integers(-(2**31), 2**31 - 1))
 PAIRS = st.lists(st.builds(TopicPartition, names(), INT32), max_size=8).map(tuple)
 DATA = st.none() | st.binary(max_size=4)
 DRAWN = st.builds(
-    SubscriptionBytes,
+    DecodedSubscription,
     version=st.just(3),
     topics=st.lists(names(), max_size=5).map(tuple),
     user_data=DATA,
@@ -176,11 +176,11 @@ VERSIONS = st.one_of(st.integers(0, 3), st.integers(4, 2**15 - 1))
 
 
 @given(DRAWN, VERSIONS)
-def test_a_subscription_comes_back_in_order(engine: Engine, given: SubscriptionBytes, version: int) -> None:
+def test_a_subscription_comes_back_in_order(engine: Engine, given: DecodedSubscription, version: int) -> None:
     data = encode_subscription(given, version, engine=engine)
     read = decode_subscription(data, engine=engine)
 
-    assert read == SubscriptionBytes(
+    assert read == DecodedSubscription(
         version=min(version, 3),
         topics=tuple(sorted(given.topics, key=java_order)),
         user_data=given.user_data,
@@ -203,7 +203,7 @@ def test_an_assignment_comes_back_grouped(
 
     order = list(dict.fromkeys(topic for topic, _ in partitions))
     grouped = tuple(sorted(partitions, key=lambda partition: order.index(partition.topic)))
-    assert AssignmentBytes(min(version, 3), grouped, user_data) == read
+    assert DecodedAssignment(min(version, 3), grouped, user_data) == read
     assert data == encode_assignment(read, version, engine=engine)
 
 
@@ -228,7 +228,7 @@ WRONG_PAIRS = st.sampled_from(
     st.integers(-2, 5),
 )
 def test_engines_agree_on_what_is_written(
-    drawn: SubscriptionBytes, wrong_pairs: list[Any], wrong_names: list[Any], version: int
+    drawn: DecodedSubscription, wrong_pairs: list[Any], wrong_names: list[Any], version: int
 ) -> None:
     pairs: Any = [*drawn.owned_partitions, *wrong_pairs]
     names: Any = [*wrong_names, *drawn.topics]

@@ -10,8 +10,8 @@ import pytest
 
 from assignor import Subscription, TopicPartition, assign, errors
 from assignor.wire import (
-    AssignmentBytes,
-    SubscriptionBytes,
+    DecodedAssignment,
+    DecodedSubscription,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -83,7 +83,7 @@ def test_what_assign_answers_can_be_written(engine: Engine) -> None:
 
     read = decode_assignment(encode_assignment(answer["a"], engine=engine), engine=engine)
 
-    assert AssignmentBytes(3, tuple(answer["a"])) == read
+    assert DecodedAssignment(3, tuple(answer["a"])) == read
 
 
 LONGEST = "é" * 16_383 + "x"
@@ -157,7 +157,7 @@ PARTITIONS = [
 def test_partitions_that_cannot_be_meant_are_refused(
     partitions: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:
-    owned = SubscriptionBytes(3, (), owned_partitions=partitions)
+    owned = DecodedSubscription(3, (), owned_partitions=partitions)
 
     assert (error, "assignment: " + message.format("partitions")) == refused_once(
         lambda: encode_assignment(partitions, engine=engine)
@@ -175,10 +175,10 @@ def test_every_integer_of_32_bits_is_an_id(engine: Engine) -> None:
     assert [("t", id) for id in ids] == list(decode_assignment(data, engine=engine).partitions)
 
 
-Raw: Any = SubscriptionBytes  # also of what it is not meant for
+Raw: Any = DecodedSubscription  # also of what it is not meant for
 SUBSCRIPTIONS = [
-    (["t"], TYPE, "subscription must be a Subscription or SubscriptionBytes, not list: ['t']"),
-    (None, NULL, "subscription must be a Subscription or SubscriptionBytes, not None"),
+    (["t"], TYPE, "subscription must be a Subscription or DecodedSubscription, not list: ['t']"),
+    (None, NULL, "subscription must be a Subscription or DecodedSubscription, not None"),
     (Raw(3, "t"), TYPE, "subscription: topics must be an iterable of topic names, not str: 't'"),
     (Raw(3, 7), TYPE, "subscription: topics must be an iterable of topic names, not int: 7"),
     (Raw(3, ["t", 7]), TYPE, "subscription: a topic must be a str, not int: 7"),
@@ -216,7 +216,7 @@ def test_a_version_that_no_header_carries_is_refused(
 
 
 def test_user_data_of_an_assignment_is_given_once(engine: Engine) -> None:
-    read = AssignmentBytes(3, (TopicPartition("t", 0),), b"u")
+    read = DecodedAssignment(3, (TopicPartition("t", 0),), b"u")
 
     with pytest.raises(ARGUMENT, match="user_data: what decode_assignment returned brings its own"):
         encode_assignment(read, user_data=b"u", engine=engine)

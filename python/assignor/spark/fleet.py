@@ -261,9 +261,9 @@ class Fleet:
             tables["current"] = (self._current, ("group_id", "member_id", "topic"))
         found = [_lacking(table, frame, needed) for table, (frame, needed) in tables.items()]
         if self._snapshot is not None:
-            told = self._snapshot
-            seen = [(each.what, told.cluster, each.name, each.reason, 1) for each in told.problems]
-            guessed = [("member", told.cluster, each.group_id, each.reason, 1) for each in told.guessed]
+            snapshot = self._snapshot
+            seen = [(each.what, snapshot.cluster, each.name, each.reason, 1) for each in snapshot.problems]
+            guessed = [("member", snapshot.cluster, each.group_id, each.reason, 1) for each in snapshot.guessed]
             rows = self._members.sparkSession.createDataFrame([*seen, *guessed], schemas.PROBLEMS)
             found.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
         first, *others = found

@@ -53,14 +53,14 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
             fields.append(F.when(shared, F.xxhash64("topics")).alias("subscription"))
         elif name not in KEYS:
             fields.append(F.col(name))
-    told = [F.struct(*fields).alias("member")]
+    structs = [F.struct(*fields).alias("member")]
     lists = {"members": F.collect_list("member")}
     if "topics" in columns:
         subscription = F.struct(F.xxhash64("topics").alias("subscription"), "topics")
         # What a row without a member id subscribes to is nobody's, whatever it is.
-        told.append(F.when(shared & F.col("member_id").isNotNull(), subscription).alias("subscription"))
+        structs.append(F.when(shared & F.col("member_id").isNotNull(), subscription).alias("subscription"))
         lists["subscriptions"] = F.collect_set("subscription")
-    rows = members.select(*KEYS, *told)
+    rows = members.select(*KEYS, *structs)
     if current is not None:
         held = F.struct(*(name for name in ASSIGNMENTS.fieldNames() if name not in KEYS)).alias("held")
         rows = rows.unionByName(current.select(*KEYS, held), allowMissingColumns=True)

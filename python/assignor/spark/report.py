@@ -1,4 +1,4 @@
-"""Runs the pipeline over a recording: decode, replay, compare, and write what was found as Parquet."""
+"""Report on a recording: decode, replay and compare on Spark, and write the results as Parquet."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def _groups(part: Path) -> list[GroupReport]:
 
 
 def _remarks(part: Path) -> Iterator[Remark]:
-    told = pq.read_table(part / "generations", filters=pc.list_value_length(pc.field("remarks")) > 0)
-    for row in told.sort_by([("group_id", "ascending"), ("offset", "ascending")]).to_pylist():
+    rows = pq.read_table(part / "generations", filters=pc.list_value_length(pc.field("remarks")) > 0)
+    for row in rows.sort_by([("group_id", "ascending"), ("offset", "ascending")]).to_pylist():
         for text in row["remarks"]:
             yield Remark(row["group_id"], row["generation"], row["range"], text)
 

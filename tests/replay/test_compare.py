@@ -1,4 +1,4 @@
-"""Whether the range rules explain what a leader gave out; on hand-made generations and both engines."""
+"""Comparison of generations made by hand with the range rules, in both engines."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from assignor.model import PartitionInfo, Subscription
 from assignor.reference.history import Metadata
 from assignor.reference.history.compare import compare
 from assignor.reference.replay import ParsedMember, ParsedSubscription
-from tests.replay.logs import Event, Row, classic, member, metadata, replayed, verdicts
+from tests.replay.logs import Event, Row, classic, comparisons, member, metadata, replayed
 from tests.support.record_bytes import assignment, subscription
 
 GROWING = metadata({10: {"t": 2}, 20: {"t": 3}, 30: {"t": 4}})
 THREE = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
 
 
-def judged(engine: str, *events: Event, topics: list[Row]) -> list[tuple[str | None, list[str]]]:
-    return verdicts(replayed(engine, *events, topics=topics))
+def compared(engine: str, *events: Event, topics: list[Row]) -> list[tuple[str | None, list[str]]]:
+    return comparisons(replayed(engine, *events, topics=topics))
 
 
 def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
@@ -34,7 +34,7 @@ def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
 @pytest.mark.parametrize(
     ("time", "outcome"),
     [
-        (0, "different"),  # all is later: the first moment is the one after
+        (0, "different"),  # all snapshots are later: the first one is the one after
         (9, "different"),
         (10, "equal"),  # the one at that time is the one before
         (15, "equal"),
@@ -45,39 +45,39 @@ def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
         (99, "different"),
     ],
 )
-def test_the_moment_before_or_the_one_after_explains(engine: str, time: int, outcome: str) -> None:
-    ((found, _),) = judged(engine, classic(1, *THREE).at(time), topics=GROWING)
+def test_the_snapshot_before_or_after_explains(engine: str, time: int, outcome: str) -> None:
+    ((found, _),) = compared(engine, classic(1, *THREE).at(time), topics=GROWING)
     assert found == outcome
 
 
-def test_a_moment_further_away_does_not_explain(engine: str) -> None:
+def test_a_snapshot_further_away_does_not_explain(engine: str) -> None:
     topics = metadata({10: {"t": 3}, 20: {"t": 2}, 30: {"t": 2}, 40: {"t": 3}})
     times = [5, 10, 19, 20, 29, 30, 39, 40]
-    found = judged(engine, *[classic(1, *THREE).at(time) for time in times], topics=topics)
+    found = compared(engine, *[classic(1, *THREE).at(time) for time in times], topics=topics)
     assert [outcome == "equal" for outcome, _ in found] == [True, True, True, False, False, True, True, True]
 
 
-def test_before_the_first_moment_that_one_explains(engine: str) -> None:
-    assert judged(engine, classic(1, *THREE).at(-5), topics=metadata({0: {"t": 3}})) == [("equal", [])]
+def test_before_the_first_snapshot_that_one_explains(engine: str) -> None:
+    assert compared(engine, classic(1, *THREE).at(-5), topics=metadata({0: {"t": 3}})) == [("equal", [])]
 
 
-def test_without_metadata_nothing_is_judged(engine: str) -> None:
+def test_without_metadata_nothing_is_compared(engine: str) -> None:
     history = replayed(engine, classic(1, *THREE))
-    assert verdicts(history) == [(None, [])]
+    assert comparisons(history) == [(None, [])]
     assert [history[f"range_{outcome}"] for outcome in ("equal", "different", "unknown")] == [0, 0, 0]
 
 
 def test_without_metadata_what_cannot_be_read_is_unknown_still(engine: str) -> None:
     history = replayed(engine, classic(1, *THREE), classic(2, member("a", b"\0", {})), classic(3, *THREE))
     said = "the subscription of a cannot be read: 2 bytes are needed and 1 remain at offset 0 while reading version"
-    assert verdicts(history) == [(None, []), ("unknown", [said]), (None, [])]
+    assert comparisons(history) == [(None, []), ("unknown", [said]), (None, [])]
     assert [history[f"range_{outcome}"] for outcome in ("equal", "different", "unknown")] == [0, 0, 1]
 
 
-def test_only_range_generations_with_members_are_judged(engine: str) -> None:
+def test_only_range_generations_with_members_are_compared(engine: str) -> None:
     events = [classic(1, *THREE), classic(2), classic(3, *THREE, protocol="roundrobin"), classic(3, *THREE)]
     history = replayed(engine, *events, topics=metadata({0: {"t": 3}}))
-    assert verdicts(history) == [("equal", []), (None, []), (None, []), ("equal", [])]
+    assert comparisons(history) == [("equal", []), (None, []), (None, []), ("equal", [])]
     assert (history["range_equal"], history["rebalances"]) == (2, 3)
 
 
@@ -88,45 +88,47 @@ def test_a_subscription_that_cannot_be_read_is_unknown(engine: str) -> None:
     damaged = member("b", subscription("t")[:-1], {"t": [2]})
     said = "the subscription of b cannot be read: 2 bytes are needed and 1 remain at offset 21 while reading rack"
     history = replayed(engine, classic(1, THREE[0], damaged), topics=GROWING)
-    assert verdicts(history) == [("unknown", [said])]
+    assert comparisons(history) == [("unknown", [said])]
     assert (history["range_equal"], history["range_different"], history["range_unknown"]) == (0, 0, 1)
 
 
 def test_an_assignment_that_cannot_be_read_is_unknown(engine: str) -> None:
     damaged = member("b", ["t"], assignment(("t", [2]))[:-5])
     said = "the assignment of b cannot be read: 1 elements of at least 4 bytes do not fit in the 3 that remain"
-    ((outcome, (remark,)),) = judged(engine, classic(1, THREE[0], damaged), topics=GROWING)
+    ((outcome, (remark,)),) = compared(engine, classic(1, THREE[0], damaged), topics=GROWING)
     assert outcome == "unknown"
     assert remark.startswith(said)
 
 
 def test_both_blobs_and_every_member_that_cannot_be_read_are_named(engine: str) -> None:
     short = "cannot be read: 2 bytes are needed and 1 remain at offset 0 while reading version"
-    ((outcome, remarks),) = judged(
+    ((outcome, remarks),) = compared(
         engine, classic(1, member("a", b"\0", b"\0"), THREE[1], member("c", ["t"], b"\0")), topics=GROWING
     )
     assert outcome == "unknown"
     assert remarks == [f"the {what} {short}" for what in ("subscription of a", "assignment of a", "assignment of c")]
 
 
-def test_an_empty_assignment_blob_is_judged_and_an_empty_subscription_blob_is_not(engine: str) -> None:
+def test_an_empty_assignment_blob_is_compared_and_an_empty_subscription_blob_is_not(engine: str) -> None:
     topics = metadata({0: {"t": 2}})
     three = [member("a", ["t"], {"t": [0]}), member("b", ["t"], {"t": [1]}), member("c", ["t"], b"")]
-    assert judged(engine, classic(1, *three), topics=topics) == [("equal", [])]
+    assert compared(engine, classic(1, *three), topics=topics) == [("equal", [])]
     two = [member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], b"")]
-    assert judged(engine, classic(1, *two), topics=topics) == [("different", [not_range(2, 2, same_partitions=True)])]
+    assert compared(engine, classic(1, *two), topics=topics) == [("different", [not_range(2, 2, same_partitions=True)])]
     said = "the subscription of a cannot be read: 2 bytes are needed and 0 remain at offset 0 while reading version"
-    assert judged(engine, classic(1, member("a", b"", b"")), topics=topics) == [("unknown", [said])]
+    assert compared(engine, classic(1, member("a", b"", b"")), topics=topics) == [("unknown", [said])]
 
 
-def test_what_only_the_tolerant_reader_reads_is_judged_with_a_remark(engine: str) -> None:
+def test_what_only_the_tolerant_reader_reads_is_compared_with_a_remark(engine: str) -> None:
     older = subscription("t", version=1, body=0)
     reason = "4 bytes are needed and 0 remain at offset 13 while reading owned_partitions"
     said = f"Kafka's own reader refuses the subscription of b: {reason}"
     topics = metadata({0: {"t": 3}})
-    assert judged(engine, classic(1, THREE[0], member("b", older, {"t": [2]})), topics=topics) == [("equal", [said])]
+    assert compared(engine, classic(1, THREE[0], member("b", older, {"t": [2]})), topics=topics) == [("equal", [said])]
     unlike_range = classic(1, member("a", ["t"], {"t": [0, 1, 2]}), member("b", older, {}))
-    assert judged(engine, unlike_range, topics=topics) == [("different", [said, not_range(2, 2, same_partitions=True)])]
+    assert compared(engine, unlike_range, topics=topics) == [
+        ("different", [said, not_range(2, 2, same_partitions=True)])
+    ]
 
 
 # ---- what the range rules look at
@@ -134,12 +136,12 @@ def test_what_only_the_tolerant_reader_reads_is_judged_with_a_remark(engine: str
 
 def test_a_newer_subscription_version_is_read_as_the_newest(engine: str) -> None:
     newer = member("a", subscription("t", version=9), assignment(("t", [0, 1]), version=9))
-    assert judged(engine, classic(1, newer, THREE[1]), topics=metadata({0: {"t": 3}})) == [("equal", [])]
+    assert compared(engine, classic(1, newer, THREE[1]), topics=metadata({0: {"t": 3}})) == [("equal", [])]
 
 
 def test_a_topic_listed_twice_and_one_listed_empty_are_what_they_hold(engine: str) -> None:
     split = member("a", ["t"], assignment(("t", [1]), ("u", []), ("t", [0])))
-    assert judged(engine, classic(1, split, THREE[1]), topics=metadata({0: {"t": 3, "u": 1}})) == [("equal", [])]
+    assert compared(engine, classic(1, split, THREE[1]), topics=metadata({0: {"t": 3, "u": 1}})) == [("equal", [])]
 
 
 def test_static_members_come_first_by_instance_id(engine: str) -> None:
@@ -149,9 +151,9 @@ def test_static_members_come_first_by_instance_id(engine: str) -> None:
         member("b", ["t"], {"t": [1]}, instance="y"),
         member("c", ["t"], {"t": [0]}, instance="x"),
     ]
-    assert judged(engine, classic(1, *by_instance), topics=topics) == [("equal", [])]
+    assert compared(engine, classic(1, *by_instance), topics=topics) == [("equal", [])]
     by_member = [{**each, "groupInstanceId": None} for each in by_instance]
-    assert judged(engine, classic(1, *by_member), topics=topics) == [
+    assert compared(engine, classic(1, *by_member), topics=topics) == [
         ("different", [not_range(2, 3, same_partitions=True)])
     ]
 
@@ -168,10 +170,10 @@ def test_racks_of_members_and_replicas_count(engine: str) -> None:
         member("a", ["t"], {"t": [0, 2]}, rack="r0"),
         member("b", ["t"], {"t": [1, 3]}, rack="r1"),
     ]
-    assert judged(engine, classic(1, *members), topics=RACKED) == [("equal", [])]
-    assert judged(engine, classic(1, *crossed), topics=RACKED) == [("equal", [])]
+    assert compared(engine, classic(1, *members), topics=RACKED) == [("equal", [])]
+    assert compared(engine, classic(1, *crossed), topics=RACKED) == [("equal", [])]
     plain = metadata({0: {"t": 4}})
-    assert judged(engine, classic(1, *crossed), topics=plain) == [
+    assert compared(engine, classic(1, *crossed), topics=plain) == [
         ("different", [not_range(2, 2, same_partitions=True)])
     ]
 
@@ -182,7 +184,7 @@ def test_without_a_rack_of_its_own_a_member_is_given_plain_ranges(engine: str, w
         member("a", subscription("t", **{"rack": "r0", **without}), {"t": [0, 1]}),
         member("b", subscription("t", **{"rack": "r1", **without}), {"t": [2, 3]}),
     ]
-    assert judged(engine, classic(1, *members), topics=RACKED) == [("equal", [])]
+    assert compared(engine, classic(1, *members), topics=RACKED) == [("equal", [])]
 
 
 # ---- why not
@@ -195,26 +197,26 @@ def test_a_topic_that_the_leader_did_not_know_yet_is_named(engine: str) -> None:
     ]
     topics = metadata({0: {"t": 2, "new": 1, "newer": 5, "other": 1}})
     said = "assigned before the metadata of new, newer had arrived"
-    assert judged(engine, classic(1, *members), topics=topics) == [("different", [said])]
+    assert compared(engine, classic(1, *members), topics=topics) == [("different", [said])]
 
 
 def test_a_leader_that_knew_no_topic_at_all(engine: str) -> None:
     said = "assigned before the metadata of t had arrived"
     nothing = [member("a", ["t"], {}), member("b", ["t"], {})]
-    assert judged(engine, classic(1, *nothing), topics=metadata({0: {"t": 2}})) == [("different", [said])]
+    assert compared(engine, classic(1, *nothing), topics=metadata({0: {"t": 2}})) == [("different", [said])]
 
 
-def test_a_topic_that_came_between_the_moments(engine: str) -> None:
+def test_a_topic_that_was_created_between_the_snapshots(engine: str) -> None:
     topics = metadata({0: {"t": 2}, 50: {"t": 4, "new": 2}})
     members = [member("a", ["t", "new"], {"t": [0, 1]}), member("b", ["t", "new"], {"t": [2, 3]})]
     said = "assigned before the metadata of new had arrived"
-    assert judged(engine, classic(1, *members).at(10), topics=topics) == [("different", [said])]
+    assert compared(engine, classic(1, *members).at(10), topics=topics) == [("different", [said])]
 
 
 def test_another_assignor_under_the_name_of_range(engine: str) -> None:
     striped = [member("a", ["t"], {"t": [0, 2]}), member("b", ["t"], {"t": [1]}), member("c", ["u"], {"u": [0]})]
     topics = metadata({0: {"t": 3, "u": 1}})
-    assert judged(engine, classic(1, *striped), topics=topics) == [
+    assert compared(engine, classic(1, *striped), topics=topics) == [
         ("different", [not_range(2, 3, same_partitions=True)])
     ]
 
@@ -222,20 +224,20 @@ def test_another_assignor_under_the_name_of_range(engine: str) -> None:
 @pytest.mark.parametrize("of_b", [{}, {"t": [1, 2]}, {"t": [2], "u": [0]}])
 def test_partitions_left_out_doubled_or_added(engine: str, of_b: dict[str, list[int]]) -> None:
     members = [THREE[0], member("b", ["t"], of_b)]
-    assert judged(engine, classic(1, *members), topics=metadata({0: {"t": 3}})) == [
+    assert compared(engine, classic(1, *members), topics=metadata({0: {"t": 3}})) == [
         ("different", [not_range(1, 2, same_partitions=False)])
     ]
 
 
-def test_where_neither_moment_explains_the_one_before_is_compared(engine: str) -> None:
+def test_where_neither_snapshot_explains_the_one_before_is_described(engine: str) -> None:
     topics = metadata({0: {"t": 2}, 50: {"t": 4}})
     lacking = classic(1, member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {}))
     for time, differing in ((10, 2), (60, 1)):
-        ((_, (remark,)),) = judged(engine, lacking.at(time), topics=topics)
+        ((_, (remark,)),) = compared(engine, lacking.at(time), topics=topics)
         assert remark.startswith(f"not the range rules: {differing} of 2 members have other partitions")
 
 
-def test_the_reference_does_not_judge_where_no_moment_is_known() -> None:
+def test_the_reference_does_not_compare_without_metadata() -> None:
     wanted = ParsedMember("a", None, ParsedSubscription(["t"], None, None), {"t": [0]})
     assert compare("range", [wanted], 0, Metadata()) is None
 
@@ -244,7 +246,7 @@ def test_the_reference_does_not_judge_where_no_moment_is_known() -> None:
 
 
 def drawn(rng: random.Random) -> tuple[Event, list[Row]]:
-    """A generation under `range` that one of two moments explains, or nearly."""
+    """A generation under `range` that one of two snapshots explains, or nearly."""
     racks = ["", "r0", "r1", "r2"][: rng.randint(1, 4)]
 
     def topics() -> dict[str, list[list[str]]]:
@@ -253,8 +255,8 @@ def drawn(rng: random.Random) -> tuple[Event, list[Row]]:
             name: [rng.sample(racks, rng.randint(0, len(racks))) for _ in range(rng.randint(1, 5))] for name in names
         }
 
-    moments = {10: topics(), 20: topics()}
-    known = rng.choice(list(moments.values()))
+    snapshots = {10: topics(), 20: topics()}
+    known = rng.choice(list(snapshots.values()))
     wants = {
         id: Subscription(
             tuple(rng.choices(["t", "u", "v", "～", "😀", "missing"], k=rng.randint(0, 4))),
@@ -273,7 +275,7 @@ def drawn(rng: random.Random) -> tuple[Event, list[Row]]:
         want = wants[id]
         blob = subscription(*want.topics, rack=want.rack, version=rng.choice([2, 3, 3, 3, 3]))
         members.append(member(id, blob[: rng.choice([99] * 40 + [-1])], gets, instance=want.group_instance_id))
-    return classic(1, *members).at(rng.choice([5, 10, 15, 20, 25])), metadata(moments)
+    return classic(1, *members).at(rng.choice([5, 10, 15, 20, 25])), metadata(snapshots)
 
 
 def test_engines_agree_on_any_generation() -> None:
@@ -281,7 +283,7 @@ def test_engines_agree_on_any_generation() -> None:
     outcomes = Counter[str | None]()
     for _ in range(1_500):
         generation, topics = drawn(rng)
-        rust, specified = (judged(engine, generation, topics=topics) for engine in ("rust", "reference"))
+        rust, specified = (compared(engine, generation, topics=topics) for engine in ("rust", "reference"))
         assert rust == specified
         outcomes[rust[0][0]] += 1
     assert min(outcomes.values()) > 50
