@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from assignor.member.error_codes import ERRORS
-from tests.member.life import NEVER, Json, Living
+from tests.member.runner import NEVER, Json, Runner
 
 FENCING = (25, 110)
 WITHOUT_HEARTBEATS = {"UNSUBSCRIBED", "FENCED", "FATAL", "STALE"}
@@ -19,20 +19,20 @@ WITHOUT_HEARTBEATS = {"UNSUBSCRIBED", "FENCED", "FATAL", "STALE"}
 
 @dataclass
 class EventContext:
-    """An event, where Kafka's member stood before it and what it did, and what of the life so far matters to it.
+    """An event, where Kafka's member stood before it and what it did, and what matters to it of the events so far.
 
     Attributes:
         event: What happened.
         before: What Kafka's member reported after the event before.
         after: What it reports after this one.
         subscribed: Whether the application has subscribed since it last left.
-        life: In which of its lives the member is; it starts another whenever it joins.
-        sent: In which one each heartbeat was sent.
+        join_number: How many times the member has joined.
+        sent: After which join each heartbeat was sent.
         epochs: The epoch of each heartbeat.
         called: The kind of each callback.
         releasing: The callback of a leave, if it has not come back.
         losing: The callbacks for what was lost that have not come back.
-        goodbye: The heartbeat that leaves for the application and has no answer yet.
+        leave_heartbeat: The heartbeat that leaves for the application and has no answer yet.
         waits: Whether a callback of a reconciliation failed since the application polled last.
         confused: Whether an overtaken heartbeat was answered and the last one was not: Kafka knows only whether there
             is an answer to wait for.
@@ -42,13 +42,13 @@ class EventContext:
     before: Json = field(default_factory=lambda: {"state": "UNSUBSCRIBED", "epoch": 0, "in_flight": False})
     after: Json = field(default_factory=lambda: {"state": "UNSUBSCRIBED", "epoch": 0, "in_flight": False})
     subscribed: bool = False
-    life: int = 0
+    join_number: int = 0
     sent: list[int] = field(default_factory=list)
     epochs: list[int] = field(default_factory=list)
     called: list[str] = field(default_factory=list)
     releasing: int | None = None
     losing: set[int] = field(default_factory=set)
-    goodbye: int | None = None
+    leave_heartbeat: int | None = None
     waits: bool = False
     confused: bool = False
 
@@ -86,15 +86,15 @@ class EventContext:
         """Takes in what the event led to."""
         number = self.heartbeat
         if number is not None:
-            self.goodbye = None if number == self.goodbye else self.goodbye
+            self.leave_heartbeat = None if number == self.leave_heartbeat else self.leave_heartbeat
             self.confused = self.overtaken and (self.confused or self.before["in_flight"])
         number = self.event.get("callback")
         if number is not None:
             self.losing.discard(number)
             self.releasing = None if number == self.releasing else self.releasing
-        left = self.life
+        left = self.join_number
         if self.after["state"] == "JOINING":
-            self.life += self.state != "JOINING" or self.event.get("error") in FENCING
+            self.join_number += self.state != "JOINING" or self.event.get("error") in FENCING
         for effect in self.after["effects"]:
             if effect["kind"] == "heartbeat":
                 self._take_in_heartbeat(effect["request"]["member_epoch"], left)
@@ -103,8 +103,8 @@ class EventContext:
 
     def _take_in_heartbeat(self, epoch: int, left: int) -> None:
         if epoch < 0 and self.after["state"] == "UNSUBSCRIBED":
-            self.goodbye = len(self.sent)
-        self.sent.append(left if epoch < 0 else self.life)
+            self.leave_heartbeat = len(self.sent)
+        self.sent.append(left if epoch < 0 else self.join_number)
         self.epochs.append(epoch)
 
     def _take_in_callback(self, kind: str) -> None:
@@ -128,15 +128,15 @@ def _forgets_partitions(context: EventContext) -> bool:
 
 
 def _completes_early(context: EventContext) -> bool:
-    """A leave that is not over completes with a second one, or with another heartbeat than its goodbye."""
-    like_goodbye = context.answered_well is not None and context.answered_well < 0
+    """A leave that is not over completes with a second one, or with another heartbeat than its leave heartbeat."""
+    like_leave = context.answered_well is not None and context.answered_well < 0
     if context.state == "PREPARE_LEAVING":
-        return like_goodbye
-    if context.state != "UNSUBSCRIBED" or context.goodbye is None:
+        return like_leave
+    if context.state != "UNSUBSCRIBED" or context.leave_heartbeat is None:
         return False
     if context.heartbeat is None:
         return bool(context.event["type"] == "leave")
-    return context.heartbeat != context.goodbye and (like_goodbye or context.answered_well is None)
+    return context.heartbeat != context.leave_heartbeat and (like_leave or context.answered_well is None)
 
 
 def _drops_subscription(context: EventContext) -> bool:
@@ -144,24 +144,24 @@ def _drops_subscription(context: EventContext) -> bool:
 
 
 def _joins_with_nothing(context: EventContext) -> bool:
-    """It may be STALE again in the same breath, and then says a goodbye that has no other reason."""
+    """It may be STALE again in the same breath, and then says a leave heartbeat that has no other reason."""
     if context.subscribed:
         return False
     says = any(effect["kind"] == "heartbeat" for effect in context.after["effects"])
     return bool(context.after["state"] == "JOINING") or (context.state == "STALE" and says)
 
 
-def _takes_from_earlier_life(context: EventContext) -> bool:
+def _takes_from_earlier_join(context: EventContext) -> bool:
     number = context.heartbeat
-    if number is None or context.sent[number] == context.life:
+    if number is None or context.sent[number] == context.join_number:
         return False
     return context.epochs[number] >= 0 or context.answered_well is None
 
 
-def _takes_assignment_from_earlier_life(context: EventContext) -> bool:
+def _takes_assignment_from_earlier_join(context: EventContext) -> bool:
     if context.event.get("assignment") is None or context.state in WITHOUT_HEARTBEATS:
         return False
-    return context.answered_well is not None and _takes_from_earlier_life(context)
+    return context.answered_well is not None and _takes_from_earlier_join(context)
 
 
 def _takes_for_last(context: EventContext) -> bool:
@@ -181,7 +181,11 @@ def _joins_early(context: EventContext) -> bool:
 
 
 def _forgets_leave(context: EventContext) -> bool:
-    return context.heartbeat is not None and context.heartbeat == context.goodbye and context.state != "UNSUBSCRIBED"
+    return (
+        context.heartbeat is not None
+        and context.heartbeat == context.leave_heartbeat
+        and context.state != "UNSUBSCRIBED"
+    )
 
 
 def _goes_on_fetching(context: EventContext) -> bool:
@@ -191,21 +195,21 @@ def _goes_on_fetching(context: EventContext) -> bool:
 ENDS: dict[str, Callable[[EventContext], bool]] = {
     "Kafka acknowledges in a loop what is partly resolved": _acknowledges_again,
     "Kafka forgets what a failed onPartitionsAssigned was called with": _forgets_partitions,
-    "Kafka completes a leave before its goodbye is answered": _completes_early,
+    "Kafka completes a leave before its heartbeat is answered": _completes_early,
     "Kafka drops a subscription that comes before a leave has released all": _drops_subscription,
-    "Kafka takes an assignment that was given in an earlier life": _takes_assignment_from_earlier_life,
+    "Kafka takes an assignment that was given before the last join": _takes_assignment_from_earlier_join,
     "Kafka joins after the application unsubscribed": _joins_with_nothing,
 }
 """Deliberate differences after which the two differ sooner or later."""
 
 EXCUSES: dict[str, Callable[[EventContext], bool]] = {
-    "Kafka takes an answer to a heartbeat of an earlier life": _takes_from_earlier_life,
+    "Kafka takes an answer to a heartbeat of an earlier join": _takes_from_earlier_join,
     "Kafka takes the answer to an overtaken heartbeat for that to the last one": _takes_for_last,
     "Kafka tries again without a poll what a failed callback kept from happening": _waits_for_no_poll,
     "Kafka goes back to an older epoch": _goes_back,
     "Kafka joins while the onPartitionsLost of a member that was fenced still runs": _joins_early,
     "Kafka goes on fetching what a member without an epoch loses as it leaves": _goes_on_fetching,
-    "Kafka forgets a leave whose goodbye is answered in the next life": _forgets_leave,
+    "Kafka forgets a leave whose heartbeat is answered after the next join": _forgets_leave,
 }
 """Deliberate differences that show at once, if at all."""
 
@@ -305,7 +309,7 @@ class Pair:
         comparison: Compares them.
     """
 
-    def __init__(self, ours: Living, kafkas: Living, comparison: Comparison) -> None:
+    def __init__(self, ours: Runner, kafkas: Runner, comparison: Comparison) -> None:
         self._ours = ours
         self._kafkas = kafkas
         self._comparison = comparison
@@ -325,7 +329,7 @@ class Pair:
         return {**our, "differs": name is not None}
 
 
-def compare(program: Json, ours: Living, kafkas: Living) -> Comparison:
+def compare(program: Json, ours: Runner, kafkas: Runner) -> Comparison:
     """Compare two members, which can be resynchronised and restarted, over a program.
 
     Raises:

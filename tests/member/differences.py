@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from tests.member.life import Json
 from tests.member.programs import MADE_ANEW, NAMES, START
+from tests.member.runner import Json
 
 MAX_POLL = 300_000
 INTERVAL = 3000
@@ -76,16 +76,16 @@ DIFFERENCES: dict[str, tuple[Json, ...]] = {
         response(0, 5, [0]),
         callback(0, failed=True),
     ),
-    "Kafka completes a leave before its goodbye is answered": (*JOINING, leave(), transport(0)),
+    "Kafka completes a leave before its heartbeat is answered": (*JOINING, leave(), transport(0)),
     "Kafka drops a subscription that comes before a leave has released all": (*STABLE, leave(), subscribe()),
-    "Kafka takes an assignment that was given in an earlier life": (
+    "Kafka takes an assignment that was given before the last join": (
         *JOINING,
         wait(MAX_POLL),
         poll(),
         response(0, 5, [0]),
     ),
     "Kafka joins after the application unsubscribed": (*STABLE, wait(MAX_POLL), poll(), leave(), callback(1)),
-    "Kafka takes an answer to a heartbeat of an earlier life": (
+    "Kafka takes an answer to a heartbeat of an earlier join": (
         *JOINING,
         wait(MAX_POLL),
         poll(),
@@ -119,7 +119,7 @@ DIFFERENCES: dict[str, tuple[Json, ...]] = {
         response(0, 0, [0]),
         leave(),
     ),
-    "Kafka forgets a leave whose goodbye is answered in the next life": (
+    "Kafka forgets a leave whose heartbeat is answered after the next join": (
         *STABLE,
         response(1, 5),
         leave(),

@@ -187,7 +187,7 @@ def preparing_to_leave(**options: object) -> Driver:
 
 
 def leaving(**options: object) -> Driver:
-    """One whose goodbye is to be sent."""
+    """One whose heartbeat is to be sent."""
     driver = preparing_to_leave(**options)
     driver.call_back()
     return driver

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.broker.cluster import JARS
-from tests.member.life import Json
+from tests.member.runner import Json
 from tests.support.kafka_program import KafkaProgram, OracleMissingError
 
 __all__ = ["MemberOracle", "OracleMissingError", "version"]

@@ -1,7 +1,7 @@
 """Draws programs of events for a member, from a seed: valid mostly, hostile sometimes.
 
 What happens next is chosen from what the member has asked for and not yet been given, so that a program makes sense
-for every member that does the same. See `life.py` for what a program is.
+for every member that does the same. See `runner.py` for what a program is.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.member.life import Json, Living
 from tests.member.resynchronisation import resynchronise
+from tests.member.runner import Json, Runner
 
 IDS = {f"00000000-0000-0000-0000-00000000000{number}": name for number, name in enumerate(("a", "B", "a-1", "a.0"), 1)}
 MADE_ANEW, SAME_NAME = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-00000000000f"
@@ -110,8 +110,8 @@ class Drawing:
         self.at = self.events[-1]["at"]
 
 
-def draw(seed: int, start: Callable[[Json], Living], length: int = 40) -> tuple[Json, list[Json]]:
-    """Draws a program while a member lives it.
+def draw(seed: int, start: Callable[[Json], Runner], length: int = 40) -> tuple[Json, list[Json]]:
+    """Draws a program while a member runs it.
 
     Args:
         seed: Of all that is random.

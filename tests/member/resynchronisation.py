@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.member.life import Json, Living
+from tests.member.runner import Json, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ class Resynchronised:
         start: Starts the member; called again for each restart.
     """
 
-    def __init__(self, start: Callable[[], Living]) -> None:
+    def __init__(self, start: Callable[[], Runner]) -> None:
         self._start = start
         self._begin()
 
@@ -119,7 +119,7 @@ class Resynchronised:
         raise ResynchronisationError(f"the member does not come to rest in {self._state}")
 
 
-def resynchronise(living: Living, at: int) -> tuple[Json, Json]:
+def resynchronise(living: Runner, at: int) -> tuple[Json, Json]:
     """Resynchronise a member, or several as one; restart it if that fails.
 
     Args:

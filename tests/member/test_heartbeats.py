@@ -70,7 +70,7 @@ def test_an_acknowledgement_does_not_wait_for_the_interval() -> None:
     assert sent + 1 == driver.count(SendHeartbeat)
 
 
-def test_the_goodbye_waits_for_nothing_not_even_for_an_answer() -> None:
+def test_the_leave_heartbeat_waits_for_nothing_not_even_for_an_answer() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()

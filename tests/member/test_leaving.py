@@ -53,15 +53,15 @@ def kinds(effects: Sequence[object]) -> list[str]:
 # ---- because it wants to
 
 
-def test_partitions_are_released_before_the_goodbye() -> None:
+def test_partitions_are_released_before_the_leave_heartbeat() -> None:
     driver = stable()
     mine = partitions("orders", 0, 1)
 
     assert [PauseFetching(mine), CallPartitionsRevoked(2, mine)] == driver.hand(Leave())
-    released, goodbye = driver.call_back()
+    released, leave_heartbeat = driver.call_back()
     assert ReleaseAssignment() == released
-    assert isinstance(goodbye, SendHeartbeat)
-    assert (-1, {}) == (goodbye.request.member_epoch, goodbye.request.topic_partitions)
+    assert isinstance(leave_heartbeat, SendHeartbeat)
+    assert (-1, {}) == (leave_heartbeat.request.member_epoch, leave_heartbeat.request.topic_partitions)
     assert () == driver.member.assignment
     driver.send()
     assert "UNSUBSCRIBED" == driver.state
@@ -74,12 +74,12 @@ def test_a_static_member_says_that_it_may_come_back() -> None:
     assert (-2, "i") == (driver.request.member_epoch, driver.request.instance_id)
 
 
-def test_one_that_owns_nothing_says_goodbye_at_once() -> None:
+def test_one_that_owns_nothing_says_leave_heartbeat_at_once() -> None:
     driver = joining()
-    (goodbye,) = driver.hand(Leave())
+    (leave_heartbeat,) = driver.hand(Leave())
 
-    assert isinstance(goodbye, SendHeartbeat)
-    assert ("m-1", -1) == (goodbye.request.member_id, goodbye.request.member_epoch)
+    assert isinstance(leave_heartbeat, SendHeartbeat)
+    assert ("m-1", -1) == (leave_heartbeat.request.member_id, leave_heartbeat.request.member_epoch)
 
 
 def test_leaving_before_the_first_answer_ends_well_whether_the_coordinator_knows_the_member_or_not() -> None:
@@ -96,7 +96,7 @@ def test_leaving_before_the_first_answer_ends_well_whether_the_coordinator_knows
         assert () == driver.member.assignment
 
 
-def test_the_goodbye_is_said_once_and_without_an_answer_it_is_over_all_the_same() -> None:
+def test_the_leave_heartbeat_is_said_once_and_without_an_answer_it_is_over_all_the_same() -> None:
     for lost in ("refused", "timed out"):
         driver = leaving()
         driver.send()
@@ -179,19 +179,19 @@ def test_a_subscription_made_while_leaving_is_kept_for_afterwards() -> None:
     assert ("clicks",) == driver.request.subscribed_topic_names
 
 
-def test_joining_again_waits_for_the_answer_to_the_goodbye() -> None:
+def test_joining_again_waits_for_the_answer_to_the_leave_heartbeat() -> None:
     driver = leaving()
     driver.send()
     driver.hand(Subscribe(["clicks"]), Poll())
     assert ("JOINING", -1) == (driver.state, driver.request.member_epoch)
 
-    goodbye = driver.heartbeat.number
-    assert [LeaveCompleted()] == driver.hand(ResponseReceived(goodbye, HeartbeatResponse(error_code=25)))
+    leave_heartbeat = driver.heartbeat.number
+    assert [LeaveCompleted()] == driver.hand(ResponseReceived(leave_heartbeat, HeartbeatResponse(error_code=25)))
     driver.wait(100)
     assert ("JOINING", 0) == (driver.state, driver.request.member_epoch)
 
 
-def test_fenced_while_preparing_to_leave_says_no_goodbye_and_joins_no_more() -> None:
+def test_fenced_while_preparing_to_leave_says_no_leave_heartbeat_and_joins_no_more() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()

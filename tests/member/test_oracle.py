@@ -21,10 +21,10 @@ from assignor.member.reconciler import Reconciler
 from assignor.member.state_machine import MemberStateMachine
 from tests.member.comparison import ENDS, EXCUSES, Comparison, Pair, UnexpectedDifferenceError, compare
 from tests.member.differences import program
-from tests.member.life import NEVER, Json, life
 from tests.member.oracle import MemberOracle, OracleMissingError
 from tests.member.programs import draw
 from tests.member.resynchronisation import Resynchronised, resynchronise
+from tests.member.runner import NEVER, Json, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,12 +56,12 @@ def compare_drawn(oracle: MemberOracle, seeds: Iterable[int], **others: Any) -> 
         program: Json = {"seed": seed}
         comparison = Comparison(program)
 
-        def start(options: Json, program: Json = program, comparison: Comparison = comparison) -> Pair:
+        def start_pair(options: Json, program: Json = program, comparison: Comparison = comparison) -> Pair:
             program["options"] = options
-            ours = Resynchronised(lambda: life(options, **others))
+            ours = Resynchronised(lambda: start(options, **others))
             return Pair(ours, Resynchronised(lambda: oracle.start(options)), comparison)
 
-        draw(seed, start)
+        draw(seed, start_pair)
         yield comparison
 
 
@@ -104,7 +104,7 @@ def test_every_deliberate_difference_is_there(oracle: MemberOracle, difference: 
 
 RESTARTED = {
     "Kafka joins after the application unsubscribed",
-    "Kafka forgets a leave whose goodbye is answered in the next life",
+    "Kafka forgets a leave whose heartbeat is answered after the next join",
 }
 """The differences after which Kafka's member cannot leave any more: it waits for the end of a leave that it forgot."""
 
@@ -115,7 +115,7 @@ def test_the_members_agree_again_after_every_deliberate_difference(oracle: Membe
     options, events = shortest["options"], shortest["events"]
     comparison = Comparison(shortest)
     kafkas = Resynchronised(lambda: oracle.start(options))
-    pair = Pair(Resynchronised(lambda: life(options)), kafkas, comparison)
+    pair = Pair(Resynchronised(lambda: start(options)), kafkas, comparison)
     for event in events:
         pair.step(event)
     again, _ = resynchronise(pair, events[-1]["at"])
@@ -131,7 +131,7 @@ def compare_program(oracle: MemberOracle, program: Json) -> Comparison:
     """Compare both members over a program."""
     options = program["options"]
     kafkas = Resynchronised(lambda: oracle.start(options))
-    return compare(program, Resynchronised(lambda: life(options)), kafkas)
+    return compare(program, Resynchronised(lambda: start(options)), kafkas)
 
 
 def is_noticed(oracle: MemberOracle, **others: Any) -> bool:

@@ -40,9 +40,9 @@ def test_without_a_poll_for_too_long_the_member_leaves_and_is_stale() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.wait(19_999)
     driver.effects.clear()
-    goodbye, *_ = driver.wait(1)
-    assert isinstance(goodbye, SendHeartbeat)
-    assert (-1, {}) == (goodbye.request.member_epoch, goodbye.request.topic_partitions)
+    leave_heartbeat, *_ = driver.wait(1)
+    assert isinstance(leave_heartbeat, SendHeartbeat)
+    assert (-1, {}) == (leave_heartbeat.request.member_epoch, leave_heartbeat.request.topic_partitions)
     assert "LEAVING" == driver.state
 
     assert ["PauseFetching", "CallPartitionsLost"] == kinds(driver.send())
@@ -62,7 +62,7 @@ def test_it_joins_again_once_its_partitions_are_released_and_it_polls() -> None:
             driver.call_back()
 
         assert "JOINING" == driver.state
-        driver.respond(-1)  # the answer to the goodbye
+        driver.respond(-1)  # the answer to the leave heartbeat
         assert "JOINING" == driver.state
 
 
@@ -94,7 +94,7 @@ def test_an_error_of_an_older_heartbeat_does_not_move_a_stale_member() -> None:
         assert "JOINING" == driver.state
 
 
-def test_a_poll_timer_goodbye_that_cannot_be_sent_ends_in_stale_too() -> None:
+def test_a_poll_timer_leave_heartbeat_that_cannot_be_sent_ends_in_stale_too() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.wait(20_000)
     driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
@@ -102,7 +102,7 @@ def test_a_poll_timer_goodbye_that_cannot_be_sent_ends_in_stale_too() -> None:
     assert "STALE" == driver.state
 
 
-def test_fenced_between_a_poll_timer_goodbye_and_its_sending_joins_at_the_next_poll() -> None:
+def test_fenced_between_a_poll_timer_leave_heartbeat_and_its_sending_joins_at_the_next_poll() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.wait(19_000)
     driver.send()
@@ -128,7 +128,7 @@ def test_without_a_coordinator_the_poll_timer_is_looked_at_once_there_is_one() -
     assert "LEAVING" == driver.state
 
 
-def test_a_stale_member_joins_at_the_poll_although_its_goodbye_has_no_answer_yet() -> None:
+def test_a_stale_member_joins_at_the_poll_although_its_leave_heartbeat_has_no_answer_yet() -> None:
     driver = stale()
     driver.call_back()
     (heartbeat,) = driver.hand(Poll())
@@ -140,15 +140,19 @@ def test_a_stale_member_joins_at_the_poll_although_its_goodbye_has_no_answer_yet
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda goodbye: TransportFailed(goodbye, False, "the connection is gone"),
-        lambda goodbye: TransportFailed(goodbye, True, "it took too long"),
-        lambda goodbye: ResponseReceived(goodbye, HeartbeatResponse(error_code=30)),
-        lambda goodbye: ResponseReceived(goodbye, HeartbeatResponse(error_code=25)),
-        lambda goodbye: ResponseReceived(goodbye, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)),
+        lambda leave_heartbeat: TransportFailed(leave_heartbeat, False, "the connection is gone"),
+        lambda leave_heartbeat: TransportFailed(leave_heartbeat, True, "it took too long"),
+        lambda leave_heartbeat: ResponseReceived(leave_heartbeat, HeartbeatResponse(error_code=30)),
+        lambda leave_heartbeat: ResponseReceived(leave_heartbeat, HeartbeatResponse(error_code=25)),
+        lambda leave_heartbeat: ResponseReceived(
+            leave_heartbeat, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)
+        ),
     ],
     ids=["failed for good", "failed", "error 30", "error 25", "answered well"],
 )
-def test_what_is_answered_to_the_goodbye_of_a_stale_member_means_nothing(answer: Callable[[int], Event]) -> None:
+def test_what_is_answered_to_the_leave_heartbeat_of_a_stale_member_means_nothing(
+    answer: Callable[[int], Event],
+) -> None:
     for released in (False, True):
         driver = stale()
         if released:
@@ -158,13 +162,13 @@ def test_what_is_answered_to_the_goodbye_of_a_stale_member_means_nothing(answer:
         assert "STALE" == driver.state
 
 
-def test_a_member_that_is_back_does_not_take_the_answer_to_its_goodbye_for_one_to_its_join() -> None:
+def test_a_member_that_is_back_does_not_take_the_answer_to_its_leave_heartbeat_for_one_to_its_join() -> None:
     driver = stale()
     driver.call_back()
-    goodbye = driver.heartbeat.number
+    leave_heartbeat = driver.heartbeat.number
     driver.hand(Poll())
 
-    assert [] == driver.hand(ResponseReceived(goodbye, HeartbeatResponse(member_epoch=-1)))
+    assert [] == driver.hand(ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
 
 
 def test_a_stale_member_that_unsubscribes_has_nothing_any_more_although_its_callback_still_runs() -> None:

@@ -183,11 +183,11 @@ def settle(given_run: Run) -> None:
             effect = waiting.pop(0)
             match effect:
                 case SendHeartbeat(number, request):
-                    goodbye = request.member_epoch < 0
+                    leave_heartbeat = request.member_epoch < 0
                     answer = HeartbeatResponse(
-                        member_epoch=request.member_epoch if goodbye else epoch,
+                        member_epoch=request.member_epoch if leave_heartbeat else epoch,
                         heartbeat_interval_ms=1000,
-                        assignment=None if goodbye else {ORDERS: [0, 1]},
+                        assignment=None if leave_heartbeat else {ORDERS: [0, 1]},
                     )
                     queue += [events.HeartbeatSent(number), events.ResponseReceived(number, answer)]
                 case Commit(number):

@@ -1,4 +1,4 @@
-"""The member does what Kafka's own classes did in the recorded lives; needs no Java.
+"""The member does what Kafka's own classes did in the recorded runs; needs no Java.
 
 Where ours differs on purpose, `comparison.py` says how; both members are then resynchronised, and the comparison
 continues.
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.member.comparison import ENDS, EXCUSES, Comparison, UnexpectedDifferenceError, compare
-from tests.member.life import Json, life
-from tests.member.lives import PROGRAMS, Recorded, recorded
+from tests.member.recorded_runs import PROGRAMS, RecordedRunner, recorded
 from tests.member.resynchronisation import Resynchronised
+from tests.member.runner import Json, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
 def drawn() -> Iterator[tuple[Json, list[Json]]]:
-    """The recorded lives whose programs were drawn."""
-    return (life for life in recorded() if "difference" not in life[0])
+    """The recorded runs whose programs were drawn."""
+    return (run for run in recorded() if "difference" not in run[0])
 
 
 def test_it_does_what_kafkas_own_classes_did(record_property: Callable[[str, object], None]) -> None:
@@ -52,7 +52,7 @@ def test_it_does_what_kafkas_own_classes_did(record_property: Callable[[str, obj
 
 @pytest.mark.parametrize("difference", [*ENDS, *EXCUSES])
 def test_every_deliberate_difference_is_there(difference: str) -> None:
-    (program, kafkas), *others = (life for life in recorded() if life[0].get("difference") == difference)
+    (program, kafkas), *others = (run for run in recorded() if run[0].get("difference") == difference)
     comparison = compare_recorded(program, kafkas)
 
     assert not others
@@ -62,7 +62,7 @@ def test_every_deliberate_difference_is_there(difference: str) -> None:
 
 @pytest.mark.parametrize("distance", [0, 1, 5], ids=lambda distance: f"{distance} events after it")
 def test_a_wrong_report_after_a_resynchronisation_is_noticed(distance: int) -> None:
-    program, kafkas = next(life for life in drawn() if "resynchronise" in kinds_of(life[0])[: -distance - 1])
+    program, kafkas = next(run for run in drawn() if "resynchronise" in kinds_of(run[0])[: -distance - 1])
     kafkas[kinds_of(program).index("resynchronise") + distance]["epoch"] += 1
 
     with pytest.raises(UnexpectedDifferenceError, match=f"the program of seed {program['seed']} "):
@@ -76,14 +76,14 @@ def kinds_of(program: Json) -> list[str]:
 
 def compare_recorded(program: Json, kafkas: list[Json]) -> Comparison:
     """Compare our member with the recorded reports of Kafka's."""
-    return compare(program, Resynchronised(lambda: life(program["options"])), Recorded(kafkas))
+    return compare(program, Resynchronised(lambda: start(program["options"])), RecordedRunner(kafkas))
 
 
-def test_the_recorded_lives_are_in_every_state_and_meet_every_kind_of_effect() -> None:
+def test_the_recorded_runs_are_in_every_state_and_meet_every_kind_of_effect() -> None:
     states = {report["state"] for _, reports in recorded() for report in reports}
     kinds = {effect["kind"] for _, reports in recorded() for report in reports for effect in report["effects"]}
 
-    # A goodbye goes out as soon as there is nothing to wait for, so that no event leaves a member in LEAVING.
+    # A leave heartbeat goes out as soon as there is nothing to wait for, so that no event leaves a member in LEAVING.
     every = {"UNSUBSCRIBED", "JOINING", "RECONCILING", "ACKNOWLEDGING", "STABLE"}
     assert every | {"FENCED", "PREPARE_LEAVING", "FATAL", "STALE"} == states
     assert kinds >= {"heartbeat", "assigned", "revoked", "lost", "commit", "left", "error"}

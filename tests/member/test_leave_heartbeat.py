@@ -1,4 +1,4 @@
-"""A member that leaves: its goodbye, and what can come in between."""
+"""A member that leaves: its leave heartbeat, and what can come in between."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.member.driver import INTERVAL, ORDERS, Driver, leaving, preparing_to_
 
 
 @pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("static", -2)])
-def test_a_member_that_is_fenced_before_its_goodbye_has_the_epoch_of_one_that_left(
+def test_a_member_that_is_fenced_before_its_leave_heartbeat_has_the_epoch_of_one_that_left(
     instance_id: str | None, epoch: int
 ) -> None:
     driver = preparing_to_leave(instance_id=instance_id, heartbeat_while_preparing_to_leave=True)
@@ -19,7 +19,7 @@ def test_a_member_that_is_fenced_before_its_goodbye_has_the_epoch_of_one_that_le
     assert ("UNSUBSCRIBED", epoch) == (driver.state, driver.member.epoch)
 
 
-def test_a_goodbye_that_fails_for_good_is_told_before_the_leave_is_over() -> None:
+def test_a_leave_heartbeat_that_fails_for_good_is_told_before_the_leave_is_over() -> None:
     driver = leaving()
     driver.send()
     found = driver.hand(events.TransportFailed(driver.heartbeat.number, False, "the connection is gone"))
@@ -28,13 +28,13 @@ def test_a_goodbye_that_fails_for_good_is_told_before_the_leave_is_over() -> Non
     assert "FATAL" == driver.state
 
 
-def back_with_a_goodbye_under_way() -> tuple[Driver, int]:
-    """One that left, was out a second time for want of polls, and is stable again; the number of its first goodbye."""
+def back_with_a_leave_heartbeat_under_way() -> tuple[Driver, int]:
+    """One that left, was out a second time for want of polls, and is stable again; the number of its first leave heartbeat."""
     driver = stable(rebalance_timeout_ms=20_000, request_timeout_ms=60_000)
     driver.hand(events.Leave())
     driver.call_back()
     driver.send()
-    goodbye = driver.heartbeat.number
+    leave_heartbeat = driver.heartbeat.number
     driver.hand(events.Subscribe(["orders"]), events.Poll())
     driver.wait(20_000)
     driver.send()
@@ -44,14 +44,14 @@ def back_with_a_goodbye_under_way() -> tuple[Driver, int]:
     driver.respond(1)
     assert "STABLE" == driver.state
     driver.effects.clear()
-    return driver, goodbye
+    return driver, leave_heartbeat
 
 
-def test_the_answer_to_an_earlier_goodbye_does_not_end_a_second_leave() -> None:
-    driver, goodbye = back_with_a_goodbye_under_way()
+def test_the_answer_to_an_earlier_leave_heartbeat_does_not_end_a_second_leave() -> None:
+    driver, leave_heartbeat = back_with_a_leave_heartbeat_under_way()
     driver.hand(events.Leave())
 
-    assert [] == driver.hand(events.ResponseReceived(goodbye, HeartbeatResponse(member_epoch=-1)))
+    assert [] == driver.hand(events.ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
     driver.call_back()
     driver.send()
     assert [effects.LeaveCompleted()] == driver.respond(-1)
@@ -59,11 +59,11 @@ def test_the_answer_to_an_earlier_goodbye_does_not_end_a_second_leave() -> None:
 
 def test_what_ends_a_member_that_is_back_does_not_end_its_earlier_leave() -> None:
     for error in (42, 110):
-        driver, goodbye = back_with_a_goodbye_under_way()
+        driver, leave_heartbeat = back_with_a_leave_heartbeat_under_way()
         driver.wait(INTERVAL)
         driver.respond(error=error)
 
         assert 1 == driver.count(effects.CallPartitionsLost)
         assert 0 == driver.count(effects.LeaveCompleted)
-        answer = events.ResponseReceived(goodbye, HeartbeatResponse(member_epoch=-1))
+        answer = events.ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1))
         assert [effects.LeaveCompleted()] == driver.hand(answer)

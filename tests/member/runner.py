@@ -1,7 +1,7 @@
-"""Lives a program of events with `assignor.member.Member`, and says after each what it did as `MemberOracle` does.
+"""Run a program of events with `assignor.member.Member`, and report after each what followed, as `MemberOracle` does.
 
 A program is JSON: the options of the member, and events with the time at which they happen. Heartbeats, callbacks and
-commits are numbered from 0 in the order in which they appear, so that a program holds for every member that lives it.
+commits are numbered from 0 in the order in which they appear, so that a program holds for every member that runs it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Json = dict[str, Any]
 NEVER = 2**31 - 1
 
 
-class Living(Protocol):
-    """Whatever lives a program event by event."""
+class Runner(Protocol):
+    """A member that runs a program event by event."""
 
     def step(self, event: Json) -> Json:
-        """Takes an event, and says what came of it."""
+        """Hand an event to the member, and return what followed from it."""
         ...
 
 
@@ -41,13 +41,13 @@ def member(options: Json, **others: Any) -> Member:
     return Member(options["group"], "member", **{**given, **kafka, **others})
 
 
-def life(options: Json, **others: Any) -> Life:
-    """The life of a member of these options that is about to begin."""
-    return Life(member(options, **others), options["retry_backoff_max_ms"], options["retry_backoff_ms"])
+def start(options: Json, **others: Any) -> MemberRunner:
+    """Start a member of these options."""
+    return MemberRunner(member(options, **others), options["retry_backoff_max_ms"], options["retry_backoff_ms"])
 
 
-class Life:
-    """One member's life.
+class MemberRunner:
+    """Runs a member of ours over a program.
 
     Args:
         member: The member, which nothing has happened to yet.

@@ -1,6 +1,6 @@
-"""Lives of Kafka's own member, recorded, so that ours can be compared where there is no Java.
+"""Runs of Kafka's own member, recorded, so that ours can be compared where there is no Java.
 
-`PYTHONPATH=python python -m tests.member.lives` records them anew (see `oracle.py` for what it needs). The
+`PYTHONPATH=python python -m tests.member.recorded_runs` records them anew (see `oracle.py` for what it needs). The
 first line of the file says which release answered; each other one is a program and what Kafka's member reported after
 each event, of which a report gives only what is not as in the one before. After a deliberate difference of our member
 from Kafka's follows an event that resynchronises or restarts both.
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 from tests.member.comparison import Comparison, Pair
 from tests.member.differences import DIFFERENCES, program
-from tests.member.life import Json, life
 from tests.member.oracle import MemberOracle, version
 from tests.member.programs import draw
 from tests.member.resynchronisation import Resynchronised
+from tests.member.runner import Json, start
 from tests.support.vector_files import OWN_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FILE = OWN_FOLDER / "member_lives.jsonl.gz"
+FILE = OWN_FOLDER / "member_runs.jsonl.gz"
 PROGRAMS = 400
 
 
@@ -32,17 +32,17 @@ def recorded() -> Iterator[tuple[Json, list[Json]]]:
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
         next(lines)
         for line in lines:
-            life = json.loads(line)
+            run = json.loads(line)
             reports: list[Json] = []
-            for changed in life.pop("kafka"):
+            for changed in run.pop("kafka"):
                 reports.append({**(reports[-1] if reports else {}), "effects": [], **changed})
-            yield life, reports
+            yield run, reports
 
 
-def write(lives: Iterable[tuple[Json, list[Json]]], release: str) -> None:
+def write(runs: Iterable[tuple[Json, list[Json]]], release: str) -> None:
     """Writes the file."""
     lines = [json.dumps({"kafka": release})]
-    for events, reports in lives:
+    for events, reports in runs:
         before: Json = {}
         changes = []
         for report in reports:
@@ -53,7 +53,7 @@ def write(lives: Iterable[tuple[Json, list[Json]]], release: str) -> None:
     FILE.write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
 
 
-class Recorded:
+class RecordedRunner:
     """A member of Kafka's whose reports were recorded.
 
     Args:
@@ -83,13 +83,13 @@ def _record_difference(oracle: MemberOracle, difference: str) -> tuple[Json, lis
 def _draw(oracle: MemberOracle, seed: int) -> tuple[Json, list[Json]]:
     pairs: list[Pair] = []
 
-    def start(options: Json) -> Pair:
+    def start_pair(options: Json) -> Pair:
         comparison = Comparison({"seed": seed, "options": options})
         kafkas = Resynchronised(lambda: oracle.start(options))
-        pairs.append(Pair(Resynchronised(lambda: life(options)), kafkas, comparison))
+        pairs.append(Pair(Resynchronised(lambda: start(options)), kafkas, comparison))
         return pairs[0]
 
-    drawn, _ = draw(seed, start)
+    drawn, _ = draw(seed, start_pair)
     return drawn, pairs[0].kafka_reports
 
 
