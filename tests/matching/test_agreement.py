@@ -107,21 +107,21 @@ def test_that_the_engines_would_be_seen_to_differ(monkeypatch: pytest.MonkeyPatc
 
 
 WORKER = """
-import json, sys, time
+import faulthandler, json, sys
 from assignor import errors, match_topics
 names = json.loads(sys.stdin.readline())
-slowest = (0, "")
 counts = {"matched": 0, "InvalidPatternError": 0, "UnsupportedPatternError": 0}
 for line in sys.stdin:
     dialect, pattern = json.loads(line)
-    start = time.monotonic()
+    print(line, end="", flush=True)
+    faulthandler.dump_traceback_later(60, exit=True)
     try:
         match_topics(pattern, names, dialect=dialect)
         counts["matched"] += 1
     except (errors.InvalidPatternError, errors.UnsupportedPatternError) as error:
         counts[type(error).__name__] += 1
-    slowest = max(slowest, (time.monotonic() - start, pattern))
-print(json.dumps([counts, slowest]))
+faulthandler.cancel_dump_traceback_later()
+print(json.dumps(counts))
 """
 
 PIECES = [*r"\[](){}?*+|^$.-&,:<>=!#abAB019 _", "(?", "(?:", "(?=", "(?!", "(?<", "(?<=", "(?P<n>", "(?i)", "(?x)"]
@@ -168,11 +168,11 @@ def test_no_pattern_crashes_or_hangs_the_matcher() -> None:
         timeout=3000 if LONG else 240,
     )
 
-    assert ("", 0) == (done.stderr, done.returncode)
-    counts, (seconds, pattern) = json.loads(done.stdout)
+    last = done.stdout.splitlines()[-1]
+    assert ("", 0) == (done.stderr, done.returncode), f"the last pattern: {last}"
+    counts = json.loads(last)
     assert FUZZED == sum(counts.values())
     assert min(counts["matched"], counts["InvalidPatternError"]) > FUZZED / 10
-    assert seconds < 10, pattern
 
 
 @settings(max_examples=30)
