@@ -70,7 +70,7 @@ bench-spark: build ## Time Fleet on Spark beside what Spark itself takes; a quar
 guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind
 	$(BIN)/python -m benches.instructions
 
-guard-fails: build ## See that the guard notices when a core takes more; compiles another core
+guard-fails: build ## Check that the guard fails when a budget is too small; needs valgrind
 	$(BIN)/python -m pytest benches/tests/test_instructions.py
 
 docs: build ## Write the generated parts of the pages in docs anew

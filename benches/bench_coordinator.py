@@ -6,8 +6,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from benches.coordinator_costs import OPERATIONS, SPENDING
+from benches.coordinator_report_sections import LEADERS, crowd_of
 from benches.coordinator_workloads import Life
-from benches.coordinators import LEADERS, crowd_of
 
 CROWDS = {"one of 1,000": crowd_of(1, 1_000), "1,000 of three": crowd_of(1_000, 3)}
 

@@ -1,4 +1,4 @@
-"""Matching by patterns one side at a time under pytest-benchmark, to compare a change with what was before it."""
+"""Benchmarks of pattern matching, one implementation at a time, to compare two versions with pytest-benchmark."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from benches import matching, patterns
-from benches.goals import SELECTIONS
+from benches.selections import SELECTIONS
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each size and side that is installed, the sides of a size together."""
+    """Make one test for each size and installed implementation."""
     sizes = SELECTIONS[metafunc.config.getoption("--selection")].matched
     tests = [
         pytest.param(topics, texts, name, id=f"{topics}x{texts}-{name}")

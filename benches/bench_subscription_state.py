@@ -5,17 +5,22 @@ from __future__ import annotations
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benches.goals import SELECTIONS
+from benches.selections import SELECTIONS
 from benches.subscription_states import ASSIGNMENTS, FEW, OPERATIONS, installed, offers, prepare
 
-CASES = [(side, each) for each in (*OPERATIONS, *ASSIGNMENTS) for side in installed() if offers(side, each)]
+CASES = [
+    (implementation, each)
+    for each in (*OPERATIONS, *ASSIGNMENTS)
+    for implementation in installed()
+    if offers(implementation, each)
+]
 
 
-@pytest.mark.parametrize(("side", "operation"), CASES)
+@pytest.mark.parametrize(("implementation", "operation"), CASES)
 def test_subscription_state(
-    benchmark: BenchmarkFixture, side: str, operation: str, pytestconfig: pytest.Config
+    benchmark: BenchmarkFixture, implementation: str, operation: str, pytestconfig: pytest.Config
 ) -> None:
     many = SELECTIONS[pytestconfig.getoption("--selection")].partitions // 10
-    call = prepare(side, operation, many if operation in ASSIGNMENTS else FEW)
+    call = prepare(implementation, operation, many if operation in ASSIGNMENTS else FEW)
     benchmark.group = operation
     benchmark(call)

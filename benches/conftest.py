@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benches.goals import SELECTIONS
-from benches.sides import require_release
+from benches.implementations import require_release
+from benches.selections import SELECTIONS
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,11 +10,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from benches.coordinator_workloads import RUN, Crowd, Phases
-from benches.java_side import JavaMissingError
+from benches.java_process import JavaMissingError
+from benches.line_process import LineProcess
 
 HERE = Path(__file__).resolve().parent
 ROOT, JARS, BUILT = HERE.parent, HERE.parent / "target" / "kafka", HERE.parent / "target" / "group-timer"
@@ -26,7 +25,7 @@ REHEARSALS = 15
 """Rounds after which Java is warm."""
 
 
-class GroupSide:
+class JavaCoordinator(LineProcess):
     """One group in Kafka's class; `with` ends it.
 
     Args:
@@ -43,34 +42,15 @@ class GroupSide:
         _build()
         sizes = map(str, (crowd.members, crowd.topics, crowd.partitions, RUN))
         path = os.pathsep.join([str(BUILT), str(JARS / "*")])
-        self._process = subprocess.Popen(
-            [java, *OPTIONS, "-cp", path, PROGRAM, *sizes], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self._read()
+        super().__init__([java, *OPTIONS, "-cp", path, PROGRAM, *sizes])
+        self.read()
         for _ in range(REHEARSALS):
             self.round()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.communicate()
-
     def round(self) -> Phases:
-        """A full rebalance, and a heartbeat of everybody."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("round\n")
-        self._process.stdin.flush()
-        return dict(
-            zip(("joins", "syncs", "heartbeats"), (int(each) / 1e9 for each in self._read().split()), strict=True)
-        )
-
-    def _read(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"GroupTimer ended with {self._process.wait()}")
-        return line
+        """Run a full rebalance and a heartbeat of each member."""
+        seconds = (int(each) / 1e9 for each in self.ask("round").split())
+        return dict(zip(("joins", "syncs", "heartbeats"), seconds, strict=True))
 
 
 def _build() -> None:

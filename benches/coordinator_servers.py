@@ -1,25 +1,26 @@
 """Servers of one large group, each in turn: a real broker, and a `Coordinator` behind loopback sockets.
 
-As a program, `python -m benches.coordinator_servers SIDE MEMBERS`, it starts one of them, has a group in it, and
-answers each line of its input with the figures of a round, as JSON. Every side has a program of its own, since each
+As a program, `python -m benches.coordinator_servers SERVER MEMBERS`, it starts one of them with one group, and
+answers each line of its input with the figures of a round, as JSON. Each server has a process of its own, since each
 opens a file for every member; the one that waits for its turn costs nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from benches.coordinator_sockets import Members, Spent
 from benches.coordinator_workloads import Crowd, subscriptions_of
+from benches.line_process import LineProcess, ProcessEndedError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,11 +46,11 @@ class ServerMissingError(Exception):
     """No server can be timed here, and why."""
 
 
-class Served:
+class ServedGroup(LineProcess):
     """A group of many members in a server, in a process of its own; `with` ends it.
 
     Args:
-        side: "broker" or "ours".
+        implementation: "broker" or "ours".
         members: How many there are to be.
 
     Attributes:
@@ -60,55 +61,40 @@ class Served:
         ServerMissingError: There is no Java, no Maven or no Linux here.
     """
 
-    def __init__(self, side: str, members: int) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "benches.coordinator_servers", side, str(members)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.members, beginning = self._read()
+    def __init__(self, implementation: str, members: int) -> None:
+        command = [sys.executable, "-m", "benches.coordinator_servers", implementation, str(members)]
+        super().__init__(command, ROOT)
+        self.members, beginning = self._answer(self.read)
         self.beginning = Spent(*beginning)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.communicate()
-
     def round(self) -> Phases:
-        """A full rebalance, and a heartbeat of everybody."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("round\n")
-        self._process.stdin.flush()
-        return {phase: Spent(*spent) for phase, spent in self._read().items()}
+        """Run a full rebalance and a heartbeat of each member."""
+        answer = self._answer(functools.partial(self.ask, "round"))
+        return {phase: Spent(*spent) for phase, spent in answer.items()}
 
-    def _read(self) -> Any:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            said = self._process.communicate()[1].strip().splitlines()
-            raise ServerMissingError(said[-1] if said else "no word why")
-        return json.loads(line)
+    def _answer(self, read: Callable[[], str]) -> Any:
+        try:
+            return json.loads(read())
+        except ProcessEndedError as error:
+            lines = str(error).splitlines()
+            raise ServerMissingError(lines[-1] if lines else "the server ended without an error message") from None
 
 
 def main(arguments: Sequence[str]) -> None:
     """Starts a server and drives a group in it, a round for each line."""
-    side, wanted = arguments[0], int(arguments[1])
+    implementation, wanted = arguments[0], int(arguments[1])
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     crowd = Crowd(1, min(wanted, most - SPARE))
-    with {"broker": _broker, "ours": _ours}[side]() as (port, process):
+    with {"broker": _broker, "ours": _ours}[implementation]() as (port, process):
         group = Members(port, process, subscriptions_of(crowd), crowd.partitions_per_topic())
         with contextlib.closing(group):
-            _tell((crowd.members, group.found()))
+            _write((crowd.members, group.found()))
             for _ in sys.stdin:
-                _tell({"join": group.rejoin(), "sync": group.sync(), "heartbeat": group.beat()})
+                _write({"join": group.rejoin(), "sync": group.sync(), "heartbeat": group.beat()})
 
 
-def _tell(figures: object) -> None:
+def _write(figures: object) -> None:
     sys.stdout.write(f"{json.dumps(figures)}\n")
     sys.stdout.flush()
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from assignor import plan
 from assignor.wire import decode_subscription
 from benches.coordinator_workloads import SESSION_MS
-from benches.sides import WrongAnswerError
+from benches.implementations import WrongAnswerError
 
 FIND_COORDINATOR, JOIN, HEARTBEAT, SYNC = 10, 11, 12, 14
 VERSIONS = {FIND_COORDINATOR: 1, JOIN: 5, HEARTBEAT: 3, SYNC: 3}

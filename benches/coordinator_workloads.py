@@ -32,7 +32,7 @@ from assignor.coordinator import (
     SyncGroupRequest,
 )
 from assignor.wire import decode_subscription, encode_subscription
-from benches.sides import WrongAnswerError
+from benches.implementations import WrongAnswerError
 
 SESSION_MS = 300_000
 """Long enough for whatever happens between two signs of life, and Kafka lets members ask for it."""

@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benches import twins
-from benches.counted import CALLS
-from benches.sides import require_release
+from benches.guarded_calls import CALLS
+from benches.implementations import require_release
 from benches.tables import Table
 
 HERE = Path(__file__).resolve().parent
@@ -52,14 +51,14 @@ class CannotCountError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a call takes, beside what it may.
+class CallCount:
+    """Instructions of a call beside its budget.
 
     Attributes:
-        call: Its name.
-        measured: Its instructions; None for one that is in the budget and no longer in CALLS.
-        committed: What it took when the budget was written; None for one that is not in the budget.
-        limit: What it may take.
+        call: Name of the call.
+        measured: Its instructions; None for a call that is in the budget and no longer in CALLS.
+        committed: Its instructions when the budget was written; None for a call that is not in the budget.
+        limit: The instructions that it may take at most.
     """
 
     call: str
@@ -69,12 +68,12 @@ class Verdict:
 
     @property
     def ratio(self) -> float | None:
-        """How many times what it took when the budget was written."""
+        """Return the measured count divided by the committed one."""
         return self.measured / self.committed if self.measured is not None and self.committed else None
 
     @property
-    def verdict(self) -> str:
-        """In a word or three."""
+    def status(self) -> str:
+        """Return "ok", "far under", or the reason why the guard fails."""
         if self.measured is None:
             return "UNKNOWN CALL"
         if self.limit is None or self.ratio is None:
@@ -85,40 +84,43 @@ class Verdict:
 
     @property
     def is_failure(self) -> bool:
-        """Whether the guard fails for it."""
-        return self.verdict not in ("ok", "far under")
+        """Return whether the guard fails because of this call."""
+        return self.status not in ("ok", "far under")
 
 
-def compare(counts: Mapping[str, int], budget: Mapping[str, Mapping[str, int]]) -> list[Verdict]:
-    """A verdict on every call that was counted or is in the budget."""
+def compare(counts: Mapping[str, int], budget: Mapping[str, Mapping[str, int]]) -> list[CallCount]:
+    """Return the count beside the budget of every call that was counted or is in the budget."""
     return [
-        Verdict(call, counts.get(call), committed.get("measured"), committed.get("limit"))
+        CallCount(call, counts.get(call), committed.get("measured"), committed.get("limit"))
         for call in dict.fromkeys([*counts, *budget])
         for committed in [budget.get(call, {})]
     ]
 
 
 def budget_of(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """The budget that such counts make."""
+    """Return the budget that these counts make."""
     return {call: {"measured": count, "limit": int(SLACK * count)} for call, count in counts.items()}
 
 
-def table(verdicts: Iterable[Verdict]) -> Table:
-    """The verdicts as a table."""
+def table(call_counts: Iterable[CallCount]) -> Table:
+    """Return the counts as a table."""
     rows = [
         (
-            verdict.call,
-            *("-" if value is None else f"{value:,}" for value in (verdict.measured, verdict.committed, verdict.limit)),
-            "-" if verdict.ratio is None else f"{verdict.ratio:.3f}",
-            verdict.verdict,
+            call_count.call,
+            *(
+                "-" if value is None else f"{value:,}"
+                for value in (call_count.measured, call_count.committed, call_count.limit)
+            ),
+            "-" if call_count.ratio is None else f"{call_count.ratio:.3f}",
+            call_count.status,
         )
-        for verdict in verdicts
+        for call_count in call_counts
     ]
     return Table(("call", "measured", "committed", "limit", "ratio", ""), rows)
 
 
-def count(calls: Sequence[str], core: Path | None = None) -> dict[str, int]:
-    """The instructions that each call takes, in this core or in another library of it.
+def count(calls: Sequence[str]) -> dict[str, int]:
+    """Return the number of instructions that each call takes.
 
     Raises:
         CannotCountError: This is not where the budget is for, or callgrind does not do what it should.
@@ -126,13 +128,14 @@ def count(calls: Sequence[str], core: Path | None = None) -> dict[str, int]:
     valgrind = _valgrind()
     with tempfile.TemporaryDirectory() as folder:
         command = [valgrind, "--tool=callgrind", "--quiet", f"--callgrind-out-file={folder}/counts"]
-        command += ["--dump-before=getppid", sys.executable, "-m", "benches.counted", *calls]
-        environment = {**os.environ, **ENVIRONMENT}
-        if core is not None:
-            twins.install(core, Path(folder))
-            environment["PYTHONPATH"] = folder
+        command += ["--dump-before=getppid", sys.executable, "-m", "benches.guarded_calls", *calls]
         done = subprocess.run(
-            command, cwd=HERE.parent, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            cwd=HERE.parent,
+            env={**os.environ, **ENVIRONMENT},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         if done.returncode:
             raise CannotCountError(f"callgrind failed: {done.stdout.strip().splitlines()[-1:]}")
@@ -164,12 +167,11 @@ def _total(part: Path) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Counts, prints, and says by its exit code whether every call is within its limit."""
+    """Count, print a table, and return 1 if a call is over its limit and 2 if nothing can be counted."""
     options = _parser().parse_args(arguments)
     try:
-        core = None if options.twin is None else twins.build(options.twin)
-        counts = count(options.only or list(CALLS), core)
-    except (CannotCountError, twins.TwinMissingError) as error:
+        counts = count(options.only or list(CALLS))
+    except CannotCountError as error:
         print(f"assignor: {error}", file=sys.stderr)
         return 2
     with_what = made_with()
@@ -178,13 +180,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         BUDGET.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     committed: dict[str, Any] = json.loads(BUDGET.read_text(encoding="utf-8"))
     budget = {call: entry for call, entry in committed["calls"].items() if not options.only or call in options.only}
-    verdicts = compare(counts, budget)
-    print("\n".join(table(verdicts).text()))
+    call_counts = compare(counts, budget)
+    print("\n".join(table(call_counts).text()))
     if committed["made with"] != with_what:
         print(f"\nThe budget was made with {committed['made with']}, and this is {with_what}.")
-    if any(verdict.verdict == "far under" for verdict in verdicts):
+    if any(call_count.status == "far under" for call_count in call_counts):
         print("\nWhat is far under its budget may grow unnoticed: `python -m benches.instructions --update` lowers it.")
-    return int(any(verdict.is_failure for verdict in verdicts))
+    return int(any(call_count.is_failure for call_count in call_counts))
 
 
 def made_with() -> str:
@@ -202,7 +204,6 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--update", action="store_true", help="write what is counted as the new budget")
     what.add_argument("--only", choices=list(CALLS), action="append", help="a call to count; may be repeated")
-    what.add_argument("--twin", choices=["uninterned"], help="count a core that is built to be over its limits")
     return parser
 
 

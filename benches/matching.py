@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 from assignor import Subscription, TopicMatcher, resolve
 from benches import patterns
-from benches.goals import ALL_AT_ONCE, NEW_PATTERN, Outcome, Selection
-from benches.java_side import JavaMissingError, PatternSide
-from benches.sides import WrongAnswerError
-from benches.tables import Raw, Report, Section, Table, milliseconds
+from benches.implementations import WrongAnswerError
+from benches.java_process import JavaMissingError, JavaPatterns
+from benches.selections import Selection
+from benches.tables import Raw, Report, ReportSection, Table, milliseconds
+from benches.targets import ALL_AT_ONCE, NEW_PATTERN, TargetResult
 from benches.timing import Sampler, Times, interleave, ratio, sampler
 
 Found = list[list[str]]
@@ -83,23 +84,23 @@ THEIRS: dict[str, Prepare] = {"re": with_re, "google-re2": with_re2, "google-re2
 
 
 def available() -> dict[str, Prepare]:
-    """The sides that are installed."""
+    """The implementations that are installed."""
     has_re2 = importlib.util.find_spec("re2") is not None
-    return OURS | {name: side for name, side in THEIRS.items() if has_re2 or name == "re"}
+    return OURS | {name: implementation for name, implementation in THEIRS.items() if has_re2 or name == "re"}
 
 
-def matching(selection: Selection, report: Report, raw: Raw) -> Section:
+def matching(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Compiling and matching many patterns, and what one pattern or one topic more costs."""
-    rows, outcomes = [], []
-    sides = available()
-    java: PatternSide | None
+    rows, target_results = [], []
+    implementations = available()
+    java: JavaPatterns | None
     try:
-        java = PatternSide()
+        java = JavaPatterns()
         notes = [java.version]
     except JavaMissingError as why:
         java = None
         notes = [f"Java is not timed: {why}"]
-    if "google-re2" in sides:
+    if "google-re2" in implementations:
         notes.insert(0, f"google-re2 {importlib.metadata.version('google-re2')}")
     engines = [] if java is None else list(java.engines)
     for topic_count, pattern_count in selection.matched:
@@ -107,12 +108,12 @@ def matching(selection: Selection, report: Report, raw: Raw) -> Section:
         texts = patterns.patterns(pattern_count, topics)
         case = f"{topic_count:,} x {pattern_count:,}"
         report(f"matching {case}")
-        times = raw[f"all, {case}"] = _all_at_once(texts, topics, sides, java, selection)
-        columns = [*sides, *engines]
+        times = raw[f"all, {case}"] = _all_at_once(texts, topics, implementations, java, selection)
+        columns = [*implementations, *engines]
         rows.append([case, *(milliseconds(times[name]) for name in columns)])
         if pattern_count == max(count for _, count in selection.matched):
-            outcomes += [
-                Outcome(f"resolve over {peer}, {case}", ratio(times, peer, "resolve"), wanted)
+            target_results += [
+                TargetResult(f"resolve over {peer}, {case}", ratio(times, peer, "resolve"), wanted)
                 for peer, wanted in ALL_AT_ONCE.items()
                 if peer in times
             ]
@@ -122,10 +123,10 @@ def matching(selection: Selection, report: Report, raw: Raw) -> Section:
         report(f"matching {what}")
         calls = {name: _each(sampler(call)) for name, call in one_more(texts, topics).items()}
         times = raw[what] = interleave(calls, selection.own_pace)
-        cells = [milliseconds(times[name]) if name in times else "-" for name in [*sides, *engines]]
+        cells = [milliseconds(times[name]) if name in times else "-" for name in [*implementations, *engines]]
         rows.append([what, *cells])
         if what == "a new pattern":
-            outcomes.append(Outcome(f"{what} over re", ratio(times, "re", "TopicMatcher"), NEW_PATTERN))
+            target_results.append(TargetResult(f"{what} over re", ratio(times, "re", "TopicMatcher"), NEW_PATTERN))
     if java is not None:
         java.close()
     note = (
@@ -133,13 +134,19 @@ def matching(selection: Selection, report: Report, raw: Raw) -> Section:
         "topics x patterns, all lists equal. Below, one pattern more for all those topics, and one topic more for all "
         f"those patterns, which are compiled; 50 of them, and the time is of one. {'; '.join(notes)}."
     )
-    return Section("Matching topics by patterns", note, Table(["", *sides, *engines], rows), outcomes)
+    return ReportSection(
+        "Matching topics by patterns", note, Table(["", *implementations, *engines], rows), target_results
+    )
 
 
 def _all_at_once(
-    texts: list[str], topics: list[str], sides: dict[str, Prepare], java: PatternSide | None, selection: Selection
+    texts: list[str],
+    topics: list[str],
+    implementations: dict[str, Prepare],
+    java: JavaPatterns | None,
+    selection: Selection,
 ) -> Times:
-    calls = {name: side(texts, topics) for name, side in sides.items()}
+    calls = {name: implementation(texts, topics) for name, implementation in implementations.items()}
     right = with_re(texts, topics)()
     for name, call in calls.items():
         if call() != right:

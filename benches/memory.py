@@ -46,25 +46,29 @@ def _spans(partitions_per_topic: Any, subscriptions: Any) -> Spans:
     return plan(partitions_per_topic, subscriptions).spans()
 
 
-SIDES: dict[str, Callable[..., Any]] = {
+IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {
     "assign": assign,
     "plan.spans": _spans,
     "reference": functools.partial(assign, engine="reference"),
 }
 
 
-def measure(side: str, workload: Workload) -> Use:
+def measure(implementation: str, workload: Workload) -> Use:
     """Makes the call in a new process."""
     sizes = map(str, (workload.members, workload.topics, workload.partitions))
     done = subprocess.run(
-        [sys.executable, "-m", "benches.memory", side, *sizes], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-m", "benches.memory", implementation, *sizes],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     return Use(**json.loads(done.stdout))
 
 
 def main(arguments: Sequence[str]) -> None:
     """Makes the call in this process."""
-    call = SIDES[arguments[0]]
+    call = IMPLEMENTATIONS[arguments[0]]
     members, topics, partitions = map(int, arguments[1:])
     workload = Workload(members, topics, partitions)
     call({"t": 2}, {"a": ["t"], "b": ["t"]})  # so that what only the first call needs is not counted

@@ -1,14 +1,13 @@
-"""Times `assignor` beside its peers and prints tables of milliseconds and ratios, each goal beside what was measured.
+"""Times `assignor` beside its peers and prints tables of milliseconds and ratios, each target beside what was measured.
 
-This is what `make bench` runs. Nobody's answer is timed before it is known to be right, and a wrong one ends the run
-with exit code 1; a goal that is missed is marked and no failure. `docs/performance.md` says how fair it all is.
+This is what `make bench` runs. Each answer is checked before it is timed, and a wrong one ends the run
+with exit code 1; a target that is missed is marked and no failure. `docs/performance.md` says how fair it all is.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import sys
@@ -17,23 +16,24 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import assignor._core
-from benches.goals import SELECTIONS
-from benches.sections import SECTIONS
-from benches.sides import SIDES, WrongAnswerError, require_release
-from benches.tables import Raw, Section
+from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, require_release
+from benches.report_output import add_options, finish
+from benches.report_sections import SECTIONS
+from benches.selections import SELECTIONS
+from benches.tables import Raw, ReportSection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Times, prints, and says by its exit code whether every answer was right."""
+    """Time, print tables, and return 1 if an answer is wrong."""
     options = _parser().parse_args(arguments)
-    machine = list(_machine())
-    print("\n".join(f"{name:9} {text}" for name, text in machine))
+    machine = dict(_machine())
+    print("\n".join(f"{name:9} {text}" for name, text in machine.items()))
     if options.selection == "quick":
         print(
             "\nA smoke test: everything is run, but on small groups and too briefly for the figures to mean anything."
         )
     raw: dict[str, Raw] = {}
-    sections: list[Section] = []
+    sections: list[ReportSection] = []
     start = time.monotonic()
     try:
         require_release()
@@ -44,15 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RuntimeError, WrongAnswerError) as error:
         print(f"assignor: {error}", file=sys.stderr)
         return 1
-    outcomes = [outcome for section in sections for outcome in section.outcomes]
-    met = sum(outcome.met for outcome in outcomes)
-    print(f"\n{met} of {len(outcomes)} goals met in {time.monotonic() - start:,.0f} s.")
-    if options.json:
-        goals = [{"what": o.what, "measured": o.measured, "wanted": f"{o.sense} {o.wanted}{o.unit}"} for o in outcomes]
-        figures = {"machine": dict(machine), "seconds": raw, "goals": goals}
-        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-    if options.markdown:
-        options.markdown.write_text("\n".join(_page(machine, sections)) + "\n", encoding="utf-8")
+    finish(options, machine, sections, raw, time.monotonic() - start)
     return 0
 
 
@@ -62,19 +54,21 @@ def _parser() -> argparse.ArgumentParser:
     for selection, text in {"quick": "a smoke test of seconds", "all": "JMH's whole grid; an hour or more"}.items():
         which.add_argument(f"--{selection}", dest="selection", action="store_const", const=selection, help=text)
     parser.set_defaults(selection="default")
-    parser.add_argument("--only", choices=list(SECTIONS), action="append", help="a section to run; may be repeated")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every time that was measured, in seconds")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables for docs/performance.md")
+    add_options(parser, SECTIONS)
     return parser
 
 
 def _machine() -> Iterable[tuple[str, str]]:
-    """Where this runs, and what."""
+    """Yield the machine, the versions and the build."""
     load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
     yield "Machine", f"{platform.platform()}, {os.cpu_count()} cores{load}"
     yield "CPU", _cpu()
     yield "Python", f"{platform.python_implementation()} {platform.python_version()}"
-    packages = {side.package: side.version for side in SIDES.values() if side.version}
+    packages = {
+        implementation.package: implementation.version
+        for implementation in IMPLEMENTATIONS.values()
+        if implementation.version
+    }
     packages["numpy"] = importlib.metadata.version("numpy")
     yield "Versions", ", ".join(f"{name} {version}" for name, version in packages.items())
     yield "Core", f"built for {assignor._core.__build__}"
@@ -85,13 +79,6 @@ def _cpu() -> str:
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.processor() or platform.machine()
-
-
-def _page(machine: list[tuple[str, str]], sections: list[Section]) -> Iterable[str]:
-    for name, text in machine:
-        yield f"* {name}: {text}"
-    for section in sections:
-        yield from section.markdown()
 
 
 def _report(what: str) -> None:

@@ -1,14 +1,13 @@
 """Times `Fleet` on Spark beside what Spark itself takes and beside a call of Python for each group.
 
-This is what `make bench-spark` runs. Nobody's answer is timed before it is known to be right, and a wrong one ends the
-run with exit code 1; a goal that is missed is marked and no failure.
+This is what `make bench-spark` runs. Each answer is checked before it is timed, and a wrong one ends the
+run with exit code 1; a target that is missed is marked and no failure.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import sys
@@ -19,22 +18,23 @@ from pathlib import Path
 
 import assignor._core
 from assignor.errors import AssignorError
-from benches.sides import WrongAnswerError, require_release
-from benches.spark_sections import SECTIONS, SELECTIONS
+from benches.implementations import WrongAnswerError, require_release
+from benches.report_output import add_options, finish
+from benches.spark_report_sections import SECTIONS, SELECTIONS
 from benches.spark_session import CORES, HEAP, session
-from benches.tables import Raw, Section
+from benches.tables import Raw, ReportSection
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Times, prints, and says by its exit code whether every answer was right."""
+    """Time, print tables, and return 1 if an answer is wrong."""
     options = _parser().parse_args(arguments)
     selection = SELECTIONS["quick" if options.quick else "default"]
-    machine = list(_machine())
-    print("\n".join(f"{name:9} {text}" for name, text in machine))
+    machine = dict(_machine())
+    print("\n".join(f"{name:9} {text}" for name, text in machine.items()))
     if options.quick:
         print("\nA smoke test: the fleets are too small for the figures to mean anything.")
     raw: dict[str, Raw] = {}
-    sections: list[Section] = []
+    sections: list[ReportSection] = []
     start = time.monotonic()
     try:
         require_release()
@@ -46,32 +46,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RuntimeError, WrongAnswerError, AssignorError) as error:
         print(f"assignor: {error}", file=sys.stderr)
         return 1
-    outcomes = [outcome for section in sections for outcome in section.outcomes]
-    met = sum(outcome.met for outcome in outcomes)
-    print(f"\n{met} of {len(outcomes)} goals met in {time.monotonic() - start:,.0f} s.")
-    if options.json:
-        goals = [{"what": o.what, "measured": o.measured, "wanted": f"{o.sense} {o.wanted}{o.unit}"} for o in outcomes]
-        options.json.write_text(
-            json.dumps({"machine": dict(machine), "measured": raw, "goals": goals}, indent=1), encoding="utf-8"
-        )
-    if options.markdown:
-        lines = [f"* {name}: {text}" for name, text in machine]
-        lines += [line for section in sections for line in section.markdown()]
-        options.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    finish(options, machine, sections, raw, time.monotonic() - start)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Time Fleet on Spark.")
     parser.add_argument("--quick", action="store_true", help="a smoke test")
-    parser.add_argument("--only", choices=list(SECTIONS), action="append", help="a section to run; may be repeated")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every time that was measured, in seconds")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables for docs/performance.md")
+    add_options(parser, SECTIONS)
     return parser
 
 
 def _machine() -> Iterable[tuple[str, str]]:
-    """Where this runs, and what."""
+    """Yield the machine, the versions and the build."""
     load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
     yield "Machine", f"{platform.platform()}, {os.cpu_count()} cores{load}"
     yield "Python", f"{platform.python_implementation()} {platform.python_version()}"

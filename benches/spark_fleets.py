@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from assignor import Subscription, assign
 from assignor.spark import Fleet
 from assignor.spark.synthetic import synthetic_fleet
-from benches.sides import WrongAnswerError
+from benches.implementations import WrongAnswerError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,7 +97,7 @@ def checksum(answer: DataFrame) -> Checksum:
 
 
 def right_answer(given: Written) -> Checksum:
-    """What every side has to answer: what `Fleet.assign()` does, a sample of which is compared with `assign`.
+    """What every implementation has to answer: what `Fleet.assign()` does, a sample of which is compared with `assign`.
 
     Raises:
         WrongAnswerError: The two differ.

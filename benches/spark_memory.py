@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benches.spark_fleets import Size, written
-from benches.spark_sections import timed
+from benches.spark_report_sections import timed
 from benches.spark_session import Peak, peak, session
 
 

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 import assignor._core
 from assignor import SubscriptionState, TopicPartition
-from benches.goals import Selection
-from benches.sides import WrongAnswerError
-from benches.tables import Section, Table, milliseconds, shown
+from benches.implementations import WrongAnswerError
+from benches.selections import Selection
+from benches.tables import ReportSection, Table, milliseconds, shown
 from benches.timing import interleave, ratio, sampler
 
 FEW = 1_000
@@ -244,7 +244,7 @@ ASSIGNMENTS = ("assign_from_subscribed", "assign_from_user")
 
 
 def installed() -> list[str]:
-    """The sides that can be timed."""
+    """The implementations that can be timed."""
     return [name for name, holder in HOLDERS.items() if _version(holder.package) is not None]
 
 
@@ -262,43 +262,45 @@ def partitions_of(count: int) -> Partitions:
     return [TopicPartition(f"topic-{id // 100:04d}", id % 100) for id in range(count)]
 
 
-def offers(side: str, operation: str) -> bool:
+def offers(implementation: str, operation: str) -> bool:
     """Whether the class has it."""
-    return operation in (*ASSIGNMENTS, "pause, resume") or hasattr(HOLDERS[side], operation)
+    return operation in (*ASSIGNMENTS, "pause, resume") or hasattr(HOLDERS[implementation], operation)
 
 
-def prepare(side: str, operation: str, count: int) -> Callable[[], Any]:
+def prepare(implementation: str, operation: str, count: int) -> Callable[[], Any]:
     """The call that is timed, of which the answer is known to be right.
 
     Raises:
         WrongAnswerError: It is not right.
     """
-    kind, partitions = HOLDERS[side], partitions_of(count)
+    kind, partitions = HOLDERS[implementation], partitions_of(count)
     if operation in ASSIGNMENTS:
         calls = {
             "assign_from_subscribed": functools.partial(kind.by_group, _topics(partitions), partitions),
             "assign_from_user": functools.partial(kind.by_user, partitions),
         }
-        _assert(calls[operation]().assigned() == set(partitions), side, operation)
+        _assert(calls[operation]().assigned() == set(partitions), implementation, operation)
         return calls[operation]
     holder = kind.by_group(_topics(partitions), partitions)
     holder.seek(partitions)
-    _assert(holder.position(partitions) == [OFFSET] * count, side, operation)
+    _assert(holder.position(partitions) == [OFFSET] * count, implementation, operation)
     if operation == "pause, resume":
         holder.pause(partitions)
-        _assert(holder.paused() == set(partitions), side, operation)
+        _assert(holder.paused() == set(partitions), implementation, operation)
         holder.resume(partitions)
-        _assert(not holder.paused(), side, operation)
+        _assert(not holder.paused(), implementation, operation)
         return lambda: (holder.pause(partitions), holder.resume(partitions))
     call = functools.partial(getattr(holder, operation), partitions)
     answer = call()
     if operation.startswith("is_"):
-        _assert(answer == [True] * count, side, operation)
+        _assert(answer == [True] * count, implementation, operation)
     elif operation == "fetchable_partitions":
-        _assert(set(answer) == set(partitions) and len(answer) == count, side, operation)
+        _assert(set(answer) == set(partitions) and len(answer) == count, implementation, operation)
     elif operation == "all_consumed":
         _assert(
-            {tp: found.offset for tp, found in answer.items()} == dict.fromkeys(partitions, OFFSET), side, operation
+            {tp: found.offset for tp, found in answer.items()} == dict.fromkeys(partitions, OFFSET),
+            implementation,
+            operation,
         )
     return call
 
@@ -307,12 +309,12 @@ def _topics(partitions: Partitions) -> list[str]:
     return list(dict.fromkeys(tp.topic for tp in partitions))
 
 
-def _assert(right: bool, side: str, operation: str) -> None:
+def _assert(right: bool, implementation: str, operation: str) -> None:
     if not right:
-        raise WrongAnswerError(f"{side} is wrong about {operation}")
+        raise WrongAnswerError(f"{implementation} is wrong about {operation}")
 
 
-def subscription_state(selection: Selection, report: Callable[[str], None], raw: dict[str, Any]) -> Section:
+def subscription_state(selection: Selection, report: Callable[[str], None], raw: dict[str, Any]) -> ReportSection:
     """What the operations of the classes cost."""
     names, many = installed(), selection.partitions // 10
     rows = []
@@ -332,7 +334,7 @@ def subscription_state(selection: Selection, report: Callable[[str], None], raw:
     if missing:
         note += f" Not installed and so not timed: {', '.join(missing)}."
     head = ["operation, partitions", *names, *(f"{name} / ours" for name in names[1:])]
-    return Section("Subscription state", note, Table(head, rows))
+    return ReportSection("Subscription state", note, Table(head, rows))
 
 
 def _cells(times: dict[str, list[float]], names: Iterable[str]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benches.goals import Outcome
+from benches.targets import TargetResult
 
 Report = Callable[[str], None]
 """Is told what is about to be timed."""
@@ -36,20 +36,20 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """What is said about one question.
 
     Attributes:
         title: The question, in a few words.
         note: How to read the figures.
         figures: Everything that was timed.
-        outcomes: The goals, and what they came to.
+        target_results: The targets, and what they came to.
     """
 
     title: str
     note: str
     figures: Table | None = None
-    outcomes: Sequence[Outcome] = ()
+    target_results: Sequence[TargetResult] = ()
 
     def text(self) -> Iterable[str]:
         """The section for a terminal."""
@@ -68,14 +68,17 @@ class Section:
     def _tables(self) -> Iterable[Table]:
         if self.figures is not None:
             yield self.figures
-        if self.outcomes:
-            yield Table(("goal", "measured", "wanted", ""), [_goal_row(outcome) for outcome in self.outcomes])
+        if self.target_results:
+            yield Table(
+                ("target", "measured", "wanted", ""),
+                [_target_row(target_result) for target_result in self.target_results],
+            )
 
 
-def _goal_row(outcome: Outcome) -> tuple[str, str, str, str]:
-    measured = f"{shown(outcome.measured)}{outcome.unit}"
-    wanted = f"{outcome.sense} {outcome.wanted:,g}{outcome.unit}"
-    return outcome.what, measured, wanted, "met" if outcome.met else "MISSED"
+def _target_row(target_result: TargetResult) -> tuple[str, str, str, str]:
+    measured = f"{shown(target_result.measured)}{target_result.unit}"
+    wanted = f"{target_result.sense} {target_result.wanted:,g}{target_result.unit}"
+    return target_result.what, measured, wanted, "met" if target_result.met else "MISSED"
 
 
 def milliseconds(seconds: Sequence[float]) -> str:

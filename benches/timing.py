@@ -1,4 +1,4 @@
-"""Times calls side by side: all sides are called in turn, round after round, so that noise falls on all of them.
+"""Timing of several implementations in turn, round after round, so that noise affects all of them.
 
 A ratio is taken within a round and its median over the rounds is what is reported: whatever slows the machine down for
 a while slows both sides of a ratio. Before every sample the garbage collector runs; while it is taken, the collector is
@@ -37,7 +37,7 @@ Sampler = Callable[[int], float]
 """Makes so many calls; answers the seconds of one."""
 
 Times = dict[str, list[float]]
-"""By side, the seconds of a call in each round."""
+"""By implementation, the seconds of a call in each round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +80,30 @@ def sampler(call: Callable[[], Any]) -> Sampler:
 def interleave(
     samplers: Mapping[str, Sampler], pace: Pace, known: Mapping[str, float] | None = None, alike: bool = False
 ) -> Times:
-    """The times of all sides, called in turn.
+    """Return the times of all implementations, called in turn.
 
-    A rehearsal tells how many rounds there can be; a side of which it is `known` that a call takes long is spared it.
-    Sides that are to be `alike` make as many calls in a sample as the shortest of them.
+    A first call of each decides the number of rounds; it is left out for calls that are `known` to take long. With
+    `alike`, all make as many calls in a sample as the fastest of them.
     """
     rehearsed = {
-        side: seconds if (seconds := (known or {}).get(side, 0)) > LONG else sample(1)
-        for side, sample in samplers.items()
+        implementation: seconds if (seconds := (known or {}).get(implementation, 0)) > LONG else sample(1)
+        for implementation, sample in samplers.items()
     }
-    calls = {side: math.ceil(SAMPLE / seconds) if seconds < SHORT else 1 for side, seconds in rehearsed.items()}
+    calls = {
+        implementation: math.ceil(SAMPLE / seconds) if seconds < SHORT else 1
+        for implementation, seconds in rehearsed.items()
+    }
     if alike:
         calls = dict.fromkeys(calls, max(calls.values()))
-    cost = sum(max(calls[side] * seconds, SAMPLE) + COLLECT for side, seconds in rehearsed.items())
+    cost = sum(max(calls[implementation] * seconds, SAMPLE) + COLLECT for implementation, seconds in rehearsed.items())
     rounds = min(max(int(pace.seconds / cost), pace.fewest), pace.most)
-    times: Times = {side: [] for side in samplers}
+    times: Times = {implementation: [] for implementation in samplers}
     for _ in range(rounds):
-        for side, sample in samplers.items():
-            times[side].append(sample(calls[side]))
+        for implementation, sample in samplers.items():
+            times[implementation].append(sample(calls[implementation]))
     return times
 
 
 def ratio(times: Times, slow: str, fast: str) -> float:
-    """How many times as long one side takes as another: the median over the rounds."""
+    """How many times as long one implementation takes as another: the median over the rounds."""
     return statistics.median(theirs / ours for theirs, ours in zip(times[slow], times[fast], strict=True))

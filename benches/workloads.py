@@ -35,7 +35,7 @@ RATIOS = (5, 10, 50)
 BUCKETS = 5
 RACKS = 3
 PAIRS = 1_000_000
-"""More (member, topic) pairs than this are asked of the Rust engine only: on other sides seconds become minutes."""
+"""More (member, topic) pairs than this are timed with the Rust engine only: other implementations take minutes."""
 
 
 @dataclass(frozen=True, slots=True)

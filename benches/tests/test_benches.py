@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from assignor import PartitionInfo, plan
-from benches import matching, patterns, sections, subscription_states
-from benches.goals import OVER_JAVA, OVER_PEERS, SELECTIONS, Outcome
-from benches.java_side import JavaMissingError, checksum
+from benches import matching, patterns, report_sections, subscription_states
+from benches.implementations import IMPLEMENTATIONS, WrongAnswerError
+from benches.java_process import JavaMissingError, checksum
 from benches.memory import Use
-from benches.sides import SIDES, WrongAnswerError
-from benches.tables import Section, Table, shown
+from benches.selections import SELECTIONS
+from benches.tables import ReportSection, Table, shown
+from benches.targets import OVER_JAVA, OVER_PEERS, TargetResult
 from benches.timing import Pace, interleave, ratio
 from benches.workloads import jmh
 
@@ -26,15 +27,17 @@ As made up.
 | --- | ---: |
 | 3x1x6 | 1.00 / 2.00 |
 
-| goal | measured | wanted |  |
+| target | measured | wanted |  |
 | --- | ---: | ---: | ---: |
 | plan over it | 12.3x | >= 10x | met |
 | beyond it | 30.0% | <= 20% | MISSED |"""
 
 
 def test_a_section_shows_goals_beside_what_was_measured() -> None:
-    outcomes = [Outcome("plan over it", 12.34, 10), Outcome("beyond it", 30, 20, "%", "<=")]
-    section = Section("Speed", "As made up.", Table(["group", "plan"], [["3x1x6", "1.00 / 2.00"]]), outcomes)
+    target_results = [TargetResult("plan over it", 12.34, 10), TargetResult("beyond it", 30, 20, "%", "<=")]
+    section = ReportSection(
+        "Speed", "As made up.", Table(["group", "plan"], [["3x1x6", "1.00 / 2.00"]]), target_results
+    )
 
     assert PAGE == "\n".join(section.markdown())
     text = list(section.text())
@@ -53,9 +56,9 @@ def test_sides_take_turns_and_a_ratio_is_taken_within_a_round() -> None:
     turns: list[str] = []
     seconds = {"slow": [3.0, 4.0, 9.0, 10.0], "fast": [1.0, 2.0, 1.0, 2.0]}
 
-    def sample(side: str) -> float:
-        turns.append(side)
-        return seconds[side][turns.count(side) - 1]
+    def sample(implementation: str) -> float:
+        turns.append(implementation)
+        return seconds[implementation][turns.count(implementation) - 1]
 
     times = interleave(
         {"slow": lambda _: sample("slow"), "fast": lambda _: sample("fast")}, Pace(seconds=0, fewest=3, most=9)
@@ -81,13 +84,13 @@ def test_short_calls_are_repeated() -> None:
 @pytest.mark.parametrize("selection", SELECTIONS)
 def test_every_goal_of_a_selection_can_be_measured(selection: str) -> None:
     chosen = SELECTIONS[selection]
-    measured = [goal for goal in OVER_PEERS if (goal.workload, goal.shape) in chosen.peers]
+    measured = [target for target in OVER_PEERS if (target.workload, target.shape) in chosen.peers]
 
     assert measured if selection == "quick" else measured == OVER_PEERS
-    for goal in OVER_PEERS:
-        for name in (goal.ours, goal.peer):
-            assert SIDES[name].takes(goal.workload, goal.shape)
-    assert {goal.ours for goal in OVER_JAVA} <= set(SIDES)
+    for target in OVER_PEERS:
+        for name in (target.ours, target.peer):
+            assert IMPLEMENTATIONS[name].takes(target.workload, target.shape)
+    assert {target.ours for target in OVER_JAVA} <= set(IMPLEMENTATIONS)
     assert len(set(chosen.java)) == len(chosen.java)
 
 
@@ -119,9 +122,9 @@ def test_without_java_the_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     def missing(_: int) -> None:
         raise JavaMissingError("mvn was not found")
 
-    monkeypatch.setattr(sections, "JavaSide", missing)
+    monkeypatch.setattr(report_sections, "JavaRangeAssignor", missing)
 
-    section = sections.java(SELECTIONS["quick"], lambda _: None, {})
+    section = report_sections.java(SELECTIONS["quick"], lambda _: None, {})
 
     assert list(section.text())[-1] == "Not timed: mvn was not found."
 
@@ -131,22 +134,22 @@ def test_memory_beyond_the_result_is_a_share_of_the_result() -> None:
     assert Use(before=None, alive=None, peak=None, collect=[]).beyond is None
 
 
-@pytest.mark.parametrize("side", subscription_states.installed())
+@pytest.mark.parametrize("implementation", subscription_states.installed())
 @pytest.mark.parametrize("operation", [*subscription_states.OPERATIONS, *subscription_states.ASSIGNMENTS])
 def test_a_subscription_state_is_timed_once_it_is_right(
-    side: str, operation: str, monkeypatch: pytest.MonkeyPatch
+    implementation: str, operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not subscription_states.offers(side, operation):
+    if not subscription_states.offers(implementation, operation):
         return
-    subscription_states.prepare(side, operation, 3)()
+    subscription_states.prepare(implementation, operation, 3)()
 
     wrong = {"is_assigned": [True], "is_fetchable": [True], "fetchable_partitions": [], "all_consumed": {}}
     method = operation if operation in wrong else "position"
     if operation in subscription_states.ASSIGNMENTS:
         method, wrong = "assigned", {"assigned": set()}
-    monkeypatch.setattr(subscription_states.HOLDERS[side], method, lambda *_: wrong.get(method))
-    with pytest.raises(WrongAnswerError, match=f"{side} is wrong about {operation}"):
-        subscription_states.prepare(side, operation, 3)
+    monkeypatch.setattr(subscription_states.HOLDERS[implementation], method, lambda *_: wrong.get(method))
+    with pytest.raises(WrongAnswerError, match=f"{implementation} is wrong about {operation}"):
+        subscription_states.prepare(implementation, operation, 3)
 
 
 def test_racks_of_columns_are_those_of_the_partitions() -> None:
@@ -180,8 +183,8 @@ def test_all_sides_match_alike() -> None:
 
     assert {"resolve", "TopicMatcher", "re"} <= matching.available().keys()
     assert sum(map(len, right)) > 40
-    for name, side in matching.available().items():
-        assert right == side(texts, names)(), name
+    for name, implementation in matching.available().items():
+        assert right == implementation(texts, names)(), name
 
 
 def test_a_side_that_matches_otherwise_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +192,7 @@ def test_a_side_that_matches_otherwise_is_not_timed(monkeypatch: pytest.MonkeyPa
         return lambda: [[*topics] for _ in texts]
 
     monkeypatch.setattr(matching, "available", lambda: {"resolve": wrong})
-    monkeypatch.setattr(matching, "PatternSide", _missing)
+    monkeypatch.setattr(matching, "JavaPatterns", _missing)
 
     with pytest.raises(WrongAnswerError, match="resolve does not match what re matches"):
         matching.matching(SELECTIONS["quick"], lambda _: None, {})

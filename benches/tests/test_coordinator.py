@@ -12,15 +12,15 @@ import pytest
 from assignor.coordinator import Coordinator, Effects, ErrorCode, GroupState, HeartbeatRequest
 from assignor.coordinator.context import Answer
 from assignor.coordinator.responses import HeartbeatResponse
-from benches import coordinators
+from benches import coordinator_report_sections
 from benches.coordinator_costs import OPERATIONS, SPENDING, costs
-from benches.coordinator_servers import Served, ServerMissingError
+from benches.coordinator_report_sections import LEADERS
+from benches.coordinator_servers import ServedGroup, ServerMissingError
 from benches.coordinator_sockets import read_join
 from benches.coordinator_workloads import Crowd, Life
-from benches.coordinators import LEADERS
-from benches.goals import SELECTIONS
-from benches.java_side import JavaMissingError
-from benches.sides import WrongAnswerError
+from benches.implementations import WrongAnswerError
+from benches.java_process import JavaMissingError
+from benches.selections import SELECTIONS
 
 SMALL = replace(
     SELECTIONS["quick"],
@@ -93,7 +93,7 @@ def test_crowds_take_turns_at_each_operation() -> None:
 
 
 def test_the_tables_have_a_row_for_each_phase_and_both_leaders() -> None:
-    section = coordinators.coordinator(SMALL, lambda _: None, {})
+    section = coordinator_report_sections.coordinator(SMALL, lambda _: None, {})
 
     assert section.figures
     rows = {row[0]: row[1:] for row in section.figures.rows}
@@ -105,18 +105,18 @@ def test_the_tables_have_a_row_for_each_phase_and_both_leaders() -> None:
 
 
 def test_costs_have_a_column_for_each_size_and_a_goal_for_each_operation() -> None:
-    for ask in (coordinators.coordinator_members, coordinators.coordinator_groups):
+    for ask in (coordinator_report_sections.coordinator_members, coordinator_report_sections.coordinator_groups):
         section = ask(SMALL, lambda _: None, {})
 
         assert section.figures
         assert list(OPERATIONS) == [row[0] for row in section.figures.rows]
         assert {3} == {len(row) for row in section.figures.rows}
-        assert len(OPERATIONS) == len(section.outcomes)
-        assert all(outcome.sense == "<=" for outcome in section.outcomes)
+        assert len(OPERATIONS) == len(section.target_results)
+        assert all(target_result.sense == "<=" for target_result in section.target_results)
 
 
 def test_memory_is_stated_by_member() -> None:
-    section = coordinators.coordinator_memory(replace(SMALL, crowds=((100, 3),)), lambda _: None, {})
+    section = coordinator_report_sections.coordinator_memory(replace(SMALL, crowds=((100, 3),)), lambda _: None, {})
 
     assert section.figures
     ((crowd, per_member, _),) = section.figures.rows
@@ -126,7 +126,7 @@ def test_memory_is_stated_by_member() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the client waits by epoll and reads Linux' clock of a process")
 def test_a_group_over_sockets_is_rebalanced_as_one_in_process() -> None:
-    with Served("ours", SMALL.served) as server:
+    with ServedGroup("ours", SMALL.served) as server:
         first, second = server.round(), server.round()
 
     assert SMALL.served == server.members
@@ -143,12 +143,12 @@ def test_an_answer_to_a_join_is_read_as_it_was_written() -> None:
 
 
 def test_where_there_is_no_broker_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(side: str, members: int) -> Iterator[None]:
-        raise ServerMissingError(f"no {side} for {members} members")
+    def missing(implementation: str, members: int) -> Iterator[None]:
+        raise ServerMissingError(f"no {implementation} for {members} members")
 
-    monkeypatch.setattr(coordinators, "Served", missing)
+    monkeypatch.setattr(coordinator_report_sections, "ServedGroup", missing)
 
-    section = coordinators.coordinator_broker(SMALL, lambda _: None, {})
+    section = coordinator_report_sections.coordinator_broker(SMALL, lambda _: None, {})
 
     assert "Not timed: no broker for 12 members." == section.note
 
@@ -157,8 +157,8 @@ def test_where_there_is_no_java_that_is_said_too(monkeypatch: pytest.MonkeyPatch
     def missing(_: Crowd) -> None:
         raise JavaMissingError("javac was not found")
 
-    monkeypatch.setattr(coordinators, "GroupSide", missing)
+    monkeypatch.setattr(coordinator_report_sections, "JavaCoordinator", missing)
 
-    section = coordinators.coordinator_java(SMALL, lambda _: None, {})
+    section = coordinator_report_sections.coordinator_java(SMALL, lambda _: None, {})
 
     assert "Not timed: javac was not found." == section.note

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benches import spark_fleets, spark_sides
-from benches.sides import WrongAnswerError
+from benches import spark_fleets, spark_implementations
+from benches.implementations import WrongAnswerError
 from benches.spark_fleets import Size, checksum, right_answer, written
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def test_a_call_for_each_group_answers_alike_and_the_floor_as_much(spark: SparkS
     answer = right_answer(given)
 
     assert 6 * 5 == given.members.count()
-    assert answer == checksum(spark_sides.in_arrow(given))
-    assert 0 <= answer.rows - checksum(spark_sides.floor(given, answer.rows)).rows <= 2
+    assert answer == checksum(spark_implementations.in_arrow(given))
+    assert 0 <= answer.rows - checksum(spark_implementations.floor(given, answer.rows)).rows <= 2
 
 
 def test_an_answer_that_assign_does_not_give_is_not_timed(

@@ -1,4 +1,4 @@
-"""The benchmark room: workloads as JMH defines them, sides that agree, no timing of a debug build."""
+"""The benchmark room: workloads as JMH defines them, implementations that agree, no timing of a debug build."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import assignor._core
 from assignor import PartitionInfo, Subscription, TopicPartition, plan
 from benches import conftest
-from benches.sides import SIDES, WrongAnswerError, encoders, require_release, right_answer
+from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, encoders, require_release, right_answer
 from benches.workloads import MEMBERS, PAIRS, RATIOS, TOPICS, Axis, Shape, Workload, doubling, grid, jmh
 
 TINY = [
@@ -165,37 +165,41 @@ def test_slow_sides_are_spared_the_largest_workloads() -> None:
     largest = jmh(10000, 1000, 50)
 
     assert largest.pairs > PAIRS
-    assert all(name.startswith(("assign", "plan", "Group")) for name, side in SIDES.items() if side.takes(largest))
+    assert all(
+        name.startswith(("assign", "plan", "Group"))
+        for name, implementation in IMPLEMENTATIONS.items()
+        if implementation.takes(largest)
+    )
 
 
 def test_the_reference_is_spared_long_walks_through_racks() -> None:
-    assert SIDES["reference"].takes(jmh(10000, 10, 50))
-    assert not SIDES["reference"].takes(jmh(10000, 10, 50, racks="two"))
+    assert IMPLEMENTATIONS["reference"].takes(jmh(10000, 10, 50))
+    assert not IMPLEMENTATIONS["reference"].takes(jmh(10000, 10, 50, racks="two"))
 
 
-@pytest.mark.parametrize("name", SIDES)
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
 @pytest.mark.parametrize("workload", TINY, ids=lambda workload: workload.name)
 def test_every_side_gives_the_right_answer(name: str, workload: Workload) -> None:
-    side = SIDES[name]
-    assert side.version is not None, f"{side.package} is not installed"
-    assert side.takes(workload) == (side.racks or workload.racks == "none")
-    if side.takes(workload):
-        for shape in side.shapes:
-            call = side.prepare(workload, shape)
+    implementation = IMPLEMENTATIONS[name]
+    assert implementation.version is not None, f"{implementation.package} is not installed"
+    assert implementation.takes(workload) == (implementation.racks or workload.racks == "none")
+    if implementation.takes(workload):
+        for shape in implementation.shapes:
+            call = implementation.prepare(workload, shape)
 
-            side.assert_right(workload, call())
-            side.assert_right(workload, call())  # a call leaves its input as it was
+            implementation.assert_right(workload, call())
+            implementation.assert_right(workload, call())  # a call leaves its input as it was
 
 
-@pytest.mark.parametrize("name", SIDES)
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_a_wrong_answer_is_noticed(name: str) -> None:
-    workload, side = TINY[0], SIDES[name]
-    result = side.prepare(workload, "lists")()
+    workload, implementation = TINY[0], IMPLEMENTATIONS[name]
+    result = implementation.prepare(workload, "lists")()
     swapped = dict(result)
     swapped["member0"], swapped["member9"] = result["member9"], result["member0"]
 
     with pytest.raises(WrongAnswerError, match=re.escape(workload.name)):
-        side.assert_right(workload, swapped)
+        implementation.assert_right(workload, swapped)
 
 
 @pytest.mark.parametrize("workload", [workload for workload in TINY if workload.racks == "none"], ids=lambda w: w.name)
@@ -207,13 +211,13 @@ def test_both_encoders_write_the_same_bytes(workload: Workload) -> None:
 
 @pytest.mark.parametrize("checked", [0, 100])
 def test_a_workload_too_large_for_the_reference_is_checked(checked: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benches.sides.PAIRS", 1)
-    monkeypatch.setattr("benches.sides.CHECKED", checked)
+    monkeypatch.setattr("benches.implementations.PAIRS", 1)
+    monkeypatch.setattr("benches.implementations.CHECKED", checked)
     right_answer.cache_clear()
     workload = jmh(2, 2, 2)
 
     assert right_answer(workload)["member1"] == [TopicPartition("topic0", 1), TopicPartition("topic1", 1)]
-    assert not SIDES["reference"].takes(workload)
+    assert not IMPLEMENTATIONS["reference"].takes(workload)
 
 
 def test_a_peer_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,11 +228,13 @@ def test_a_peer_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(metadata, "version", not_found)
 
-    assert {side.package for side in SIDES.values() if side.takes(TINY[0])} == {"assignor"}
+    assert {implementation.package for implementation in IMPLEMENTATIONS.values() if implementation.takes(TINY[0])} == {
+        "assignor"
+    }
 
 
 def test_a_debug_build_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    benchmark = Path("bench_range.py")
+    benchmark = Path("bench_assign.py")
 
     monkeypatch.setattr(assignor._core, "__build__", "release")
     conftest.pytest_collect_file(benchmark)

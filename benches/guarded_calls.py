@@ -1,6 +1,6 @@
 """The calls whose instructions are counted; as a program, which callgrind runs, it makes them.
 
-`python -m benches.counted CALL...` is that program.
+`python -m benches.guarded_calls CALL...` is that program.
 
 It marks where a call begins and where it ends by asking for its parent's id, and at each `getppid` callgrind writes
 down what it has counted since the one before. So Python's start is left out, and the making of a call's input and the
@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from assignor import plan
-from benches.sides import SIDES
+from benches.implementations import IMPLEMENTATIONS
 from benches.workloads import Shape, Workload
 
 HOMOGENEOUS = Workload(300, 100, 20)
@@ -33,8 +33,8 @@ Prepare = Callable[[], Callable[[], Any]]
 """Makes a call; all its input is ready when this returns."""
 
 
-def _side(name: str, workload: Workload, shape: Shape = "lists") -> Prepare:
-    return lambda: SIDES[name].prepare(workload, shape)
+def _implementation(name: str, workload: Workload, shape: Shape = "lists") -> Prepare:
+    return lambda: IMPLEMENTATIONS[name].prepare(workload, shape)
 
 
 def _many(prepare: Prepare) -> Prepare:
@@ -55,18 +55,18 @@ def _encode() -> Callable[[], Any]:
 
 
 CALLS: dict[str, Prepare] = {
-    "assign": _side("assign", HOMOGENEOUS),
-    "assign, heterogeneous": _side("assign", HETEROGENEOUS),
-    "assign, tiny": _many(_side("assign", TINY)),
-    "plan": _side("plan", HOMOGENEOUS),
-    "plan, heterogeneous": _side("plan", HETEROGENEOUS),
-    "plan, fresh": _side("plan", HOMOGENEOUS, "fresh"),
-    "plan, sets": _side("plan", HOMOGENEOUS, "sets"),
-    "plan, objects": _side("plan", HOMOGENEOUS, "objects"),
-    "plan, racks": _side("plan", RACKS),
-    "plan, columns": _side("plan, columns", HOMOGENEOUS),
-    "plan, tiny": _many(_side("plan", TINY)),
-    "Group.plan": _side("Group.plan", HOMOGENEOUS),
+    "assign": _implementation("assign", HOMOGENEOUS),
+    "assign, heterogeneous": _implementation("assign", HETEROGENEOUS),
+    "assign, tiny": _many(_implementation("assign", TINY)),
+    "plan": _implementation("plan", HOMOGENEOUS),
+    "plan, heterogeneous": _implementation("plan", HETEROGENEOUS),
+    "plan, fresh": _implementation("plan", HOMOGENEOUS, "fresh"),
+    "plan, sets": _implementation("plan", HOMOGENEOUS, "sets"),
+    "plan, objects": _implementation("plan", HOMOGENEOUS, "objects"),
+    "plan, racks": _implementation("plan", RACKS),
+    "plan, columns": _implementation("plan, columns", HOMOGENEOUS),
+    "plan, tiny": _many(_implementation("plan", TINY)),
+    "Group.plan": _implementation("Group.plan", HOMOGENEOUS),
     "plan.encode": _encode,
 }
 """By name: 300 members and 100 topics of 20 partitions each, all subscriptions being alike and a list each, unless the

@@ -1,4 +1,4 @@
-"""The sides that are timed: how each is called, which workloads it is spared, whether its answer is right."""
+"""Implementations of assignment that are timed: their calls, their workloads, and checks of their answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CHECKED = 200_000
 
 
 class WrongAnswerError(Exception):
-    """A side's answer is not the right one: nothing of it is worth timing."""
+    """The answer of an implementation is wrong, so it is not timed."""
 
 
 def require_release() -> None:
-    """Refuses to time a build that is not optimised.
+    """Raise an error if the build of the core is not optimised.
 
     Raises:
         RuntimeError: The core that is imported is a debug build.
@@ -39,8 +39,8 @@ def require_release() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """Somebody who assigns.
+class Implementation:
+    """An implementation of assignment.
 
     Attributes:
         name: What tables and test ids call it.
@@ -97,14 +97,14 @@ class Side:
 def right_answer(workload: Workload) -> Plan:
     """The engine's answer, known to be right: equal to the reference's or, where that takes too long, complete.
 
-    It is kept as a plan, which gives the garbage collector nothing to walk through while sides are timed.
+    It is kept as a plan, which gives the garbage collector nothing to walk through while implementations are timed.
 
     Raises:
         WrongAnswerError: The engines differ, or partitions are left out or given to two.
     """
     topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions()
     kept = plan(topics, subscriptions)
-    if SIDES["reference"].takes(workload):
+    if IMPLEMENTATIONS["reference"].takes(workload):
         if dict(kept) != assign(topics, subscriptions, engine="reference"):
             raise WrongAnswerError(f"the engines differ on {workload.name}")
     elif workload.total_partitions <= CHECKED:
@@ -215,25 +215,27 @@ def _flat(assignment: Iterable[tuple[str, list[int]]]) -> list[TopicPartition]:
     return [TopicPartition(topic, id) for topic, ids in assignment for id in ids]
 
 
-SIDES = {
-    side.name: side
-    for side in (
-        Side("assign", _assign),
-        Side("assign, Topics", _assign_topics),
-        Side("plan", _plan),
-        Side("plan, columns", _plan_columns, shapes=("lists",)),
-        Side("Group.plan", _plan_group),
-        Side("kafka-python", _kafka_python, _read_kafka_python, package="kafka-python", slow=True, racks=False),
-        Side("aiokafka", _aiokafka, _read_aiokafka, package="aiokafka", slow=True, racks=False),
-        Side("reference", _reference, slow=True),
-        Side("simple Python", _simple, shapes=("lists", "fresh", "sets"), slow=True, racks=False),
+IMPLEMENTATIONS = {
+    implementation.name: implementation
+    for implementation in (
+        Implementation("assign", _assign),
+        Implementation("assign, Topics", _assign_topics),
+        Implementation("plan", _plan),
+        Implementation("plan, columns", _plan_columns, shapes=("lists",)),
+        Implementation("Group.plan", _plan_group),
+        Implementation(
+            "kafka-python", _kafka_python, _read_kafka_python, package="kafka-python", slow=True, racks=False
+        ),
+        Implementation("aiokafka", _aiokafka, _read_aiokafka, package="aiokafka", slow=True, racks=False),
+        Implementation("reference", _reference, slow=True),
+        Implementation("simple Python", _simple, shapes=("lists", "fresh", "sets"), slow=True, racks=False),
     )
 }
 """By name: ours in Rust, which return lists of objects or spans; the peers; ours in plain Python, and the simplest."""
 
 
 def encoders(workload: Workload) -> dict[str, Callable[[], Any]]:
-    """The two sides of encoding what all members are assigned, from a plan and from kafka-python's own objects.
+    """Return two encoders of a whole assignment: from a plan, and from kafka-python's own objects.
 
     The content is the same: kafka-python's assignor also writes down topics of which a member has no partition, and
     those are left out here.

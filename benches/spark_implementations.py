@@ -1,4 +1,4 @@
-"""The sides that plan a fleet on Spark: `Fleet`, the least that Spark asks for, and a call of Python for each group.
+"""Implementations of fleet planning on Spark: `Fleet`, a floor that only moves rows, and a Python call for each group.
 
 Spark's workers cannot import the benchmark: what they run are functions within functions.
 """

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 
 from benches.coordinator_costs import FRESH, costs
 from benches.coordinator_java import REHEARSALS as REHEARSED
-from benches.coordinator_java import GroupSide
+from benches.coordinator_java import JavaCoordinator
 from benches.coordinator_memory import bytes_per_member
-from benches.coordinator_servers import Served, ServerMissingError
+from benches.coordinator_servers import ServedGroup, ServerMissingError
 from benches.coordinator_sockets import Spent
 from benches.coordinator_workloads import Crowd, Life
-from benches.goals import GROWN, Outcome, Selection
-from benches.java_side import JavaMissingError
-from benches.tables import Raw, Report, Section, Table, milliseconds, shown
+from benches.java_process import JavaMissingError
+from benches.selections import Selection
+from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
+from benches.targets import GROWN, TargetResult
 from benches.timing import Times, ratio
 
 LEADERS = {"a client leads": False, "it leads itself": True}
@@ -37,7 +38,7 @@ def crowd_of(groups: int, members: int) -> Crowd:
     return Crowd(groups, members) if members >= 10 else Crowd(groups, members, topics=1, partitions=6)
 
 
-def coordinator(selection: Selection, report: Report, raw: Raw) -> Section:
+def coordinator(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Full rebalances, heartbeats and expiry of all members of a crowd."""
     rows = []
     for groups, members in selection.crowds:
@@ -53,7 +54,7 @@ def coordinator(selection: Selection, report: Report, raw: Raw) -> Section:
         "costs, and what a client that leads does between its join and its sync, has rows of its own."
     )
     head = ["", "requests", *(cell for leader in LEADERS for cell in (f"{leader}, ms", "a second"))]
-    return Section("The coordinator", note, Table(head, rows))
+    return ReportSection("The coordinator", note, Table(head, rows))
 
 
 def _lives(crowd: Crowd, rounds: int, report: Report) -> dict[str, Times]:
@@ -95,21 +96,23 @@ def _row(crowd: Crowd, phase: str, found: Sequence[list[float]]) -> list[str]:
     return [f"{crowd.name}: {phase}", f"{count:,}", *cells]
 
 
-def coordinator_members(selection: Selection, report: Report, raw: Raw) -> Section:
+def coordinator_members(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """What one request costs as a group has more members."""
     crowds = [crowd_of(max(1000 // members, 1), members) for members in selection.group_sizes]
     note = (
         "Microseconds for one request, min / median of the rounds, by the members that its group has; of small groups "
-        "there are several. The goal is about the last column over the one of 100 members."
+        "there are several. The target is about the last column over the one of 100 members."
     )
     heads = [f"{crowd.members:,} members" for crowd in crowds]
     return _growth("Cost against the size of a group", note, heads, crowds, selection, report, raw)
 
 
-def coordinator_groups(selection: Selection, report: Report, raw: Raw) -> Section:
+def coordinator_groups(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """What one request costs as there are more groups."""
     crowds = [crowd_of(groups, 3) for groups in selection.group_counts]
-    note = "The same by the number of groups, each of three members; the goal is about the last column over the first."
+    note = (
+        "The same by the number of groups, each of three members; the target is about the last column over the first."
+    )
     heads = [f"{crowd.groups:,} groups" for crowd in crowds]
     return _growth("Cost against the number of groups", note, heads, crowds, selection, report, raw)
 
@@ -122,9 +125,9 @@ def _growth(
     selection: Selection,
     report: Report,
     raw: Raw,
-) -> Section:
+) -> ReportSection:
     report(f"{title}: {', '.join(heads)}")
-    rows, outcomes = [], []
+    rows, target_results = [], []
     small = next(crowd for crowd in crowds if crowd.members != 10)
     for operation, times in costs(crowds, selection.crowd_rounds).items():
         raw[operation] = times
@@ -132,15 +135,15 @@ def _growth(
         pairs = zip(times[small.name], times[crowds[-1].name], strict=True)
         growth = statistics.median(last / first for first, last in pairs)
         what = f"{operation}, {heads[-1]} over {heads[crowds.index(small)]}"
-        outcomes.append(Outcome(what, growth, GROWN, sense="<="))
-    return Section(title, note, Table(["", *heads], rows), outcomes)
+        target_results.append(TargetResult(what, growth, GROWN, sense="<="))
+    return ReportSection(title, note, Table(["", *heads], rows), target_results)
 
 
 def _microseconds(seconds: Sequence[float]) -> str:
     return milliseconds([1000 * each for each in seconds])
 
 
-def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Section:
+def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """What the coordinator keeps for each member."""
     rows = []
     for groups, members in selection.crowds:
@@ -153,17 +156,19 @@ def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Sectio
         "Growth of the resident memory of a process of its own, with all groups Stable: what members offer and were "
         "given, their ids and timers. Subscriptions that are alike are the same bytes here, and count once."
     )
-    return Section("Memory of the coordinator", note, Table(["groups x members", "bytes a member", "MB in all"], rows))
+    return ReportSection(
+        "Memory of the coordinator", note, Table(["groups x members", "bytes a member", "MB in all"], rows)
+    )
 
 
-def coordinator_java(selection: Selection, report: Report, raw: Raw) -> Section:
+def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """One large group in Kafka's own class."""
     title, crowd = "Kafka's coordinator without its broker", Crowd(1, selection.served)
     report(f"Kafka's coordinator with {crowd.members:,} members")
     try:
-        java = GroupSide(crowd)
+        java = JavaCoordinator(crowd)
     except JavaMissingError as why:
-        return Section(title, f"Not timed: {why}.")
+        return ReportSection(title, f"Not timed: {why}.")
     times: dict[str, Times] = {}
     with java:
         life = Life(crowd)
@@ -171,18 +176,18 @@ def coordinator_java(selection: Selection, report: Report, raw: Raw) -> Section:
         for number in range(3 * selection.crowd_rounds):
             report(f"Kafka's coordinator and ours with {crowd.members:,} members: round {number + 1}")
             gc.collect()
-            for side, spent in (("Java", java.round()), ("ours", life.rebalance() | life.beat())):
+            for implementation, spent in (("Java", java.round()), ("ours", life.rebalance() | life.beat())):
                 for phase in ("joins", "syncs", "heartbeats"):
-                    times.setdefault(phase, {}).setdefault(side, []).append(spent[phase])
+                    times.setdefault(phase, {}).setdefault(implementation, []).append(spent[phase])
     raw |= times
     rows = [
         [
             phase,
-            *(milliseconds(seconds) for seconds in by_side.values()),
-            *(f"{crowd.members / statistics.median(seconds):,.0f}" for seconds in by_side.values()),
-            f"{shown(ratio(by_side, 'Java', 'ours'))}x",
+            *(milliseconds(seconds) for seconds in by_implementation.values()),
+            *(f"{crowd.members / statistics.median(seconds):,.0f}" for seconds in by_implementation.values()),
+            f"{shown(ratio(by_implementation, 'Java', 'ours'))}x",
         ]
-        for phase, by_side in times.items()
+        for phase, by_implementation in times.items()
     ]
     note = (
         f"GroupMetadataManager of Kafka 4.3.1, called as our coordinator is, with {crowd.members:,} members of one "
@@ -190,35 +195,40 @@ def coordinator_java(selection: Selection, report: Report, raw: Raw) -> Section:
         f"is warm ({REHEARSED} rounds). Milliseconds for all members, min / median, requests a second, and how many "
         "times as long Java takes; requests are made before."
     )
-    return Section(title, note, Table(["", "Java", "ours", "Java, a second", "ours, a second", "Java / ours"], rows))
+    return ReportSection(
+        title, note, Table(["", "Java", "ours", "Java, a second", "ours, a second", "Java / ours"], rows)
+    )
 
 
-def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> Section:
+def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """One large group in a real broker, and in our coordinator behind sockets."""
     title = "A real broker beside it"
     names = {"broker": "Kafka 4.3.1", "ours": "ours"}
-    found: dict[str, dict[str, list[Spent]]] = {side: {} for side in names}
+    found: dict[str, dict[str, list[Spent]]] = {implementation: {} for implementation in names}
     with contextlib.ExitStack() as stack:
         servers = {}
-        for side, name in names.items():
+        for implementation, name in names.items():
             report(f"{name} with {selection.served:,} members")
             try:
-                servers[side] = stack.enter_context(Served(side, selection.served))
+                servers[implementation] = stack.enter_context(ServedGroup(implementation, selection.served))
             except ServerMissingError as why:
-                return Section(title, f"Not timed: {why}.")
-            found[side]["ids"] = [servers[side].beginning]
+                return ReportSection(title, f"Not timed: {why}.")
+            found[implementation]["ids"] = [servers[implementation].beginning]
         for number in range(selection.crowd_rounds + REHEARSALS):
-            for side, server in servers.items():
-                report(f"{names[side]} with {server.members:,} members: round {number + 1}")
+            for implementation, server in servers.items():
+                report(f"{names[implementation]} with {server.members:,} members: round {number + 1}")
                 for phase, spent in server.round().items():
                     if number >= REHEARSALS:
-                        found[side].setdefault(phase, []).append(spent)
+                        found[implementation].setdefault(phase, []).append(spent)
         members = min(server.members for server in servers.values())
     raw |= found
     rows = [
-        [f"{phase}, {name}", *(milliseconds(list(column)) for column in zip(*found[side][phase], strict=True))]
+        [
+            f"{phase}, {name}",
+            *(milliseconds(list(column)) for column in zip(*found[implementation][phase], strict=True)),
+        ]
         for phase in found["ours"]
-        for side, name in names.items()
+        for implementation, name in names.items()
     ]
     note = (
         f"{members:,} members of one group, a loopback connection for each, the same bytes to both servers, which are "
@@ -228,4 +238,4 @@ def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> Sectio
         f"client took meanwhile. The first {REHEARSALS} rounds, in which Java warms up, do not count."
     )
     head = ["", "in all", "after the last request", "server's processors", "client's processor"]
-    return Section(title, note, Table(head, rows))
+    return ReportSection(title, note, Table(head, rows))

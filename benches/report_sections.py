@@ -1,4 +1,4 @@
-"""The questions that are timed, one after the other: each yields its figures and what they came to beside the goals."""
+"""Sections of the report of `make bench`: each times one subject, and compares its figures with the targets."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import statistics
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
-from benches.checks import timed as timed_checks
-from benches.checks import trusting
-from benches.coordinators import (
+from benches.coordinator_report_sections import (
     coordinator,
     coordinator_broker,
     coordinator_groups,
@@ -17,152 +15,148 @@ from benches.coordinators import (
     coordinator_members,
     coordinator_memory,
 )
-from benches.goals import (
-    BEYOND,
-    CHECKING,
-    COLLECT,
-    DOUBLING,
-    ENCODE,
-    OVER_JAVA,
-    OVER_PEERS,
-    Goal,
-    JavaGoal,
-    Outcome,
-    Selection,
-)
-from benches.java_side import JavaMissingError, JavaSide, checksum
+from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, encoders, right_answer
+from benches.java_process import JavaMissingError, JavaRangeAssignor, checksum
 from benches.matching import matching
 from benches.memory import measure
-from benches.sides import SIDES, WrongAnswerError, encoders, right_answer
+from benches.selections import Selection
 from benches.subscription_states import subscription_state
-from benches.tables import Raw, Report, Section, Table, milliseconds, shown
+from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
+from benches.targets import BEYOND, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, JavaTarget, Target, TargetResult
 from benches.timing import Pace, Sampler, Times, interleave, ratio, sampler
-from benches.twins import TwinMissingError
 from benches.workloads import PAIRS, Racks, Shape, Workload, doubling
 
 
 def timed(
     workload: Workload, shape: Shape, names: Iterable[str], pace: Pace, others: Mapping[str, Sampler] | None = None
 ) -> Times:
-    """Times sides on one group, each only once its answer is known to be right; `others` take their turns first."""
+    """Time implementations on one group, each after its answer is checked; `others` take their turns first."""
     samplers = dict(others or {})
     known = {}
     for name in names:
-        call = SIDES[name].prepare(workload, shape)
+        call = IMPLEMENTATIONS[name].prepare(workload, shape)
         start = time.perf_counter()
         result = call()
         known[name] = time.perf_counter() - start
-        SIDES[name].assert_right(workload, result)
+        IMPLEMENTATIONS[name].assert_right(workload, result)
         del result
         samplers[name] = sampler(call)
     return interleave(samplers, pace, known)
 
 
-def peers(selection: Selection, report: Report, raw: Raw) -> Section:
+def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """The Python peers, on groups of every size and shape."""
     everywhere = ("assign", "assign, Topics", "plan", "Group.plan", "kafka-python", "aiokafka", "reference")
-    columns = list(dict.fromkeys([*everywhere, *(goal.peer for goal in OVER_PEERS)]))
-    missing = [name for name in columns if SIDES[name].version is None]
-    rows, outcomes = [], []
+    columns = list(dict.fromkeys([*everywhere, *(target.peer for target in OVER_PEERS)]))
+    missing = [name for name in columns if IMPLEMENTATIONS[name].version is None]
+    rows, target_results = [], []
     for workload, shape in selection.peers:
-        goals = [goal for goal in OVER_PEERS if (goal.workload, goal.shape) == (workload, shape)]
-        asked = {side for goal in goals for side in (goal.ours, goal.peer)}
+        targets = [target for target in OVER_PEERS if (target.workload, target.shape) == (workload, shape)]
+        asked = {implementation for target in targets for implementation in (target.ours, target.peer)}
         asked |= set(everywhere) if shape == "lists" else set()
-        asked -= {"reference"} if workload.pairs >= PAIRS else set()  # seconds a call, and no goal is about it
-        names = [name for name in columns if name in asked and SIDES[name].takes(workload, shape)]
+        asked -= {"reference"} if workload.pairs >= PAIRS else set()  # seconds a call, and no target is about it
+        names = [name for name in columns if name in asked and IMPLEMENTATIONS[name].takes(workload, shape)]
         case = f"{workload.name} {shape}"
         report(f"{case}: {', '.join(names)}")
         times = raw[case] = timed(workload, shape, names, selection.pace)
         pairs = f"{workload.pairs:,}"
         rows.append([case, pairs, *(milliseconds(times[name]) if name in times else "-" for name in columns)])
-        outcomes += [_over_peer(goal, times) for goal in goals if goal.peer in times]
-    outcomes.sort(key=lambda outcome: [goal.ours for goal in OVER_PEERS].index(outcome.what.split(" over ")[0]))
+        target_results += [_over_peer(target, times) for target in targets if target.peer in times]
+    target_results.sort(
+        key=lambda target_result: [target.ours for target in OVER_PEERS].index(target_result.what.split(" over ")[0])
+    )
     note = (
         "Milliseconds, min / median. Groups are named members x topics x partitions of a topic; the shape is how the "
         "subscriptions are held. Peers start from members already decoded, check nothing, and return int lists."
     )
     if missing:
         note += f" Not installed and so not timed: {', '.join(missing)}."
-    return Section("Python peers", note, Table(["group", "pairs", *columns], rows), outcomes)
+    return ReportSection("Python peers", note, Table(["group", "pairs", *columns], rows), target_results)
 
 
-def _over_peer(goal: Goal, times: Times) -> Outcome:
-    what = f"{goal.ours} over {goal.peer}, {goal.workload.name} {goal.shape}"
-    return Outcome(what, ratio(times, goal.peer, goal.ours), goal.at_least)
+def _over_peer(target: Target, times: Times) -> TargetResult:
+    what = f"{target.ours} over {target.peer}, {target.workload.name} {target.shape}"
+    return TargetResult(what, ratio(times, target.peer, target.ours), target.at_least)
 
 
-def java(selection: Selection, report: Report, raw: Raw) -> Section:
+def java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Java's own RangeAssignor on JMH's points."""
     title = "Java's RangeAssignor"
     report("starting Java")
     try:
-        side = JavaSide(selection.java_warm)
+        java_assignor = JavaRangeAssignor(selection.java_warm)
     except JavaMissingError as why:
-        return Section(title, f"Not timed: {why}.")
-    columns = list(dict.fromkeys(goal.ours for goal in OVER_JAVA))
+        return ReportSection(title, f"Not timed: {why}.")
+    columns = list(dict.fromkeys(target.ours for target in OVER_JAVA))
     rows = []
     found: list[tuple[Workload, Times]] = []
-    with side:
+    with java_assignor:
         for workload in selection.java:
-            asked = {"assign", "plan", *(goal.ours for goal in OVER_JAVA if goal.racks == workload.racks)}
+            asked = {"assign", "plan", *(target.ours for target in OVER_JAVA if target.racks == workload.racks)}
             names = [name for name in columns if name in asked]
             report(f"{workload.name}: Java, {', '.join(names)}")
             answer = checksum(right_answer(workload))
-            if side.prepare(workload) != answer:
+            if java_assignor.prepare(workload) != answer:
                 raise WrongAnswerError(f"Java and the engine differ on {workload.name}")
-            times = timed(workload, "lists", names, selection.own_pace, {"Java": side.sampler()})
+            times = timed(workload, "lists", names, selection.own_pace, {"Java": java_assignor.sampler()})
             found.append((workload, times))
             raw[workload.name] = times
             cells = [f"{milliseconds(times[name])} ({shown(ratio(times, 'Java', name))}x)" for name in times]
-            by_side = dict(zip(times, cells, strict=True))
-            rows.append([workload.name, milliseconds(times["Java"]), *(by_side.get(name, "-") for name in columns)])
+            by_implementation = dict(zip(times, cells, strict=True))
+            rows.append(
+                [workload.name, milliseconds(times["Java"]), *(by_implementation.get(name, "-") for name in columns)]
+            )
     note = (
-        f"{side.version}. Milliseconds, min / median, and how many times as long Java takes. Java's input is built and "
-        f"its code warm ({selection.java_warm} ms of calls at each point); it returns an object for each partition, as "
-        "assign does. That its answer is ours is told by a checksum of who has which partition."
+        f"{java_assignor.version}. Milliseconds, min / median, and how many times as long Java takes. Java's input is "
+        f"built and its code warm ({selection.java_warm} ms of calls at each point); it returns an object for each "
+        "partition, as assign does. A checksum of all owners shows that its answer is ours."
     )
-    outcomes = [outcome for goal in OVER_JAVA for outcome in _over_java(goal, found)]
-    return Section(title, note, Table(["group", "Java", *columns], rows), outcomes)
+    target_results = [target_result for target in OVER_JAVA for target_result in _over_java(target, found)]
+    return ReportSection(title, note, Table(["group", "Java", *columns], rows), target_results)
 
 
-def _over_java(goal: JavaGoal, found: list[tuple[Workload, Times]]) -> Iterator[Outcome]:
+def _over_java(target: JavaTarget, found: list[tuple[Workload, Times]]) -> Iterator[TargetResult]:
     ratios = {
-        workload.name: ratio(times, "Java", goal.ours) for workload, times in found if workload.racks == goal.racks
+        workload.name: ratio(times, "Java", target.ours) for workload, times in found if workload.racks == target.racks
     }
     if not ratios:
         return
-    racks = "without racks" if goal.racks == "none" else "rack-aware"
-    if goal.each is not None:
+    racks = "without racks" if target.racks == "none" else "rack-aware"
+    if target.each is not None:
         worst = min(ratios, key=ratios.__getitem__)
-        yield Outcome(f"{goal.ours} over Java, {racks}, at the worst point ({worst})", ratios[worst], goal.each)
-    if goal.mean is not None:
+        yield TargetResult(
+            f"{target.ours} over Java, {racks}, at the worst point ({worst})", ratios[worst], target.each
+        )
+    if target.mean is not None:
         mean = statistics.geometric_mean(ratios.values())
-        yield Outcome(f"{goal.ours} over Java, {racks}, geometric mean of {len(ratios)} points", mean, goal.mean)
+        yield TargetResult(
+            f"{target.ours} over Java, {racks}, geometric mean of {len(ratios)} points", mean, target.mean
+        )
 
 
-def encode(selection: Selection, report: Report, raw: Raw) -> Section:
+def encode(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Encoding what every member is assigned."""
-    rows, outcomes = [], []
+    rows, target_results = [], []
     names = ["plan.encode", "kafka-python encode"]
     note = (
         "Milliseconds, min / median, for the ConsumerProtocol assignments of all members; the bytes are equal. "
         "kafka-python's assignor also writes down topics without partitions, which are left out here."
     )
-    if SIDES["kafka-python"].version is None:
-        return Section("Encoding", "Not timed: kafka-python is not installed.")
+    if IMPLEMENTATIONS["kafka-python"].version is None:
+        return ReportSection("Encoding", "Not timed: kafka-python is not installed.")
     for workload in selection.encoded:
         report(f"{workload.name}: {', '.join(names)}")
         calls = encoders(workload)
         times = raw[workload.name] = interleave({name: sampler(call) for name, call in calls.items()}, selection.pace)
         rows.append([workload.name, *(milliseconds(times[name]) for name in names)])
         what = f"plan.encode over kafka-python's encode, {workload.name}"
-        outcomes.append(Outcome(what, ratio(times, names[1], names[0]), ENCODE))
-    return Section("Encoding", note, Table(["group", *names], rows), outcomes)
+        target_results.append(TargetResult(what, ratio(times, names[1], names[0]), ENCODE))
+    return ReportSection("Encoding", note, Table(["group", *names], rows), target_results)
 
 
-def growth(selection: Selection, report: Report, raw: Raw) -> Section:
+def growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Doubling one size at a time."""
-    rows, outcomes = [], []
+    rows, target_results = [], []
     racks: Racks
     for racks in ("none", "two"):
         for axis, start in selection.growing.items():
@@ -174,28 +168,28 @@ def growth(selection: Selection, report: Report, raw: Raw) -> Section:
                 medians = [shown(statistics.median(seconds) * 1000) for seconds in times.values()]
                 label = f"{name}, {axis} from {series[0].name}"
                 rows.append([label, *medians, *(f"x{step:.2f}" for step in steps)])
-                outcomes.append(Outcome(f"{label}: worst doubling", max(steps), DOUBLING, sense="<="))
+                target_results.append(TargetResult(f"{label}: worst doubling", max(steps), DOUBLING, sense="<="))
     head = ["", "1", "2", "4", "8", "to 2", "to 4", "to 8"]
     note = "Median milliseconds as one size doubles three times, and how many times as long each doubling makes it."
-    return Section("Growth", note, Table(head, rows), outcomes)
+    return ReportSection("Growth", note, Table(head, rows), target_results)
 
 
 def _series(name: str, series: Iterable[Workload], pace: Pace) -> Times:
     samplers = {}
     for workload in series:
-        call = SIDES[name].prepare(workload, "lists")
-        SIDES[name].assert_right(workload, call())
+        call = IMPLEMENTATIONS[name].prepare(workload, "lists")
+        IMPLEMENTATIONS[name].assert_right(workload, call())
         samplers[workload.name] = sampler(call)
     right_answer.cache_clear()
     gc.collect()
     return interleave(samplers, pace, alike=True)
 
 
-def memory(selection: Selection, report: Report, raw: Raw) -> Section:
+def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """What calls take beyond their result, and what the result costs the garbage collector afterwards."""
     flat = Workload(100, 1, selection.partitions)
     wide = Workload(1000, 1000, selection.partitions // 1000)
-    rows, outcomes = [], []
+    rows, target_results = [], []
     collected = {}
     for name, workload in (
         ("assign", flat),
@@ -212,48 +206,24 @@ def memory(selection: Selection, report: Report, raw: Raw) -> Section:
         sizes = [_megabytes(use.before, use.alive), _megabytes(use.alive, use.peak)]
         rows.append([what, *sizes, milliseconds(use.collect)])
         if name != "reference" and use.beyond is not None:
-            outcomes.append(Outcome(f"peak beyond the result, {what}", use.beyond * 100, BEYOND, "%", "<="))
+            target_results.append(TargetResult(f"peak beyond the result, {what}", use.beyond * 100, BEYOND, "%", "<="))
     for workload in (flat, wide):
         share = collected["assign", workload] / collected["reference", workload]
-        outcomes.append(
-            Outcome(f"gc.collect() after assign over after the reference, {workload.name}", share, COLLECT, sense="<=")
+        target_results.append(
+            TargetResult(
+                f"gc.collect() after assign over after the reference, {workload.name}", share, COLLECT, sense="<="
+            )
         )
     note = (
         "Each call in a process of its own: the growth of its resident memory with the result alive, what was in use "
         "beyond that at the peak, and gc.collect() with the result alive, min / median of milliseconds."
     )
     head = ["call", "result, MB", "beyond it, MB", "gc.collect()"]
-    return Section("Memory", note, Table(head, rows), outcomes)
+    return ReportSection("Memory", note, Table(head, rows), target_results)
 
 
 def _megabytes(start: int | None, end: int | None) -> str:
     return "-" if start is None or end is None else f"{(end - start) / 1e6:.1f}"
-
-
-def checks(selection: Selection, report: Report, raw: Raw) -> Section:
-    """What checking the input costs."""
-    title = "Checks of the input"
-    if not selection.checked:
-        return Section(title, "Not timed: compiling a core without them takes minutes.")
-    report("compiling a core that does not check its input")
-    try:
-        core = trusting()
-    except TwinMissingError as why:
-        return Section(title, f"Not timed: {why}.")
-    rows, outcomes = [], []
-    for workload, shape in selection.checked:
-        for verb in ("assign", "plan"):
-            what = f"{verb}, {workload.name} {shape}"
-            report(f"checks of {what}")
-            times = raw[what] = timed_checks(core, verb, workload, shape, selection.own_pace)
-            rows.append([what, *(milliseconds(seconds) for seconds in times.values())])
-            share = 100 * (1 - ratio(times, "unchecked", "checked"))
-            outcomes.append(Outcome(f"checks in {what}", share, CHECKING, "%", "<="))
-    note = (
-        "Milliseconds, min / median, of the core and of a twin compiled without the checks, and what part of the "
-        "core's time the difference is. It may come out below nothing: the twin's code lies elsewhere in memory."
-    )
-    return Section(title, note, Table(["call", "checked", "unchecked"], rows), outcomes)
 
 
 SECTIONS = {
@@ -262,7 +232,6 @@ SECTIONS = {
     "encode": encode,
     "growth": growth,
     "memory": memory,
-    "checks": checks,
     "matching": matching,
     "subscription-state": subscription_state,
     "coordinator": coordinator,

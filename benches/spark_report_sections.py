@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from benches import spark_sides as sides
-from benches.goals import Outcome
-from benches.sides import WrongAnswerError
+from benches import spark_implementations as implementations
+from benches.implementations import WrongAnswerError
 from benches.spark_fleets import Size, Written, checksum, right_answer, written
 from benches.spark_session import Spent, spent
-from benches.tables import Raw, Report, Section, Table, milliseconds, shown
+from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
+from benches.targets import TargetResult
 from benches.timing import Times, ratio
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Selection:
     """What one can ask to run.
 
     Attributes:
-        rounds: How often each side is timed, after one time that is not.
+        rounds: How often each implementation is timed, after one time that is not.
         slow_rounds: How often those are that call Python for each group.
         fleets: Those that are planned beside the floor, and by calls for each group.
         checked_groups: Of a fleet of more groups, calls for each group are checked on a fleet of so many.
@@ -91,7 +91,7 @@ SELECTIONS = {
 
 @dataclass(slots=True)
 class Timed:
-    """What the rounds gave, by side.
+    """What the rounds gave, by implementation.
 
     Attributes:
         seconds: From the start of a job to its end.
@@ -103,14 +103,14 @@ class Timed:
     spent: dict[str, list[Spent]] = field(default_factory=dict)
     load: float = 0
 
-    def cells(self, side: str) -> list[str]:
+    def cells(self, implementation: str) -> list[str]:
         """Milliseconds, and the least processor seconds of Java and of the workers."""
-        taken = [min(each) for each in zip(*self.spent[side], strict=True)]
-        return [milliseconds(self.seconds[side]), *map(shown, taken)]
+        taken = [min(each) for each in zip(*self.spent[implementation], strict=True)]
+        return [milliseconds(self.seconds[implementation]), *map(shown, taken)]
 
     def processors(self, slow: str, fast: str) -> float:
-        """How many times as much processor time one side takes as another: the least of each."""
-        least = [min(map(sum, self.spent[side])) for side in (slow, fast)]
+        """How many times as much processor time one implementation takes as another: the least of each."""
+        least = [min(map(sum, self.spent[implementation])) for implementation in (slow, fast)]
         return least[0] / least[1] if least[1] else 0
 
     def raw(self) -> Raw:
@@ -127,7 +127,7 @@ def run(frame: DataFrame) -> None:
 
 
 def timed(ways: Mapping[str, Callable[[], DataFrame]], rounds: int, report: Report, warm: int = 1) -> Timed:
-    """Runs all sides in turn, round after round; the first rounds only warm them up."""
+    """Runs all implementations in turn, round after round; the first rounds only warm them up."""
     found = Timed({name: [] for name in ways}, {name: [] for name in ways})
     for turn in range(-warm, rounds):
         for name, way in ways.items():
@@ -143,68 +143,73 @@ def timed(ways: Mapping[str, Callable[[], DataFrame]], rounds: int, report: Repo
     return found
 
 
-def floor(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+def floor(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """What Spark itself takes."""
-    rows, outcomes = [], []
+    rows, target_results = [], []
     for size in selection.fleets:
         report(f"writing and checking {size.name}")
         given = written(spark, size, folder)
         answer = right_answer(given)
-        least = checksum(sides.floor(given, answer.rows))
+        least = checksum(implementations.floor(given, answer.rows))
         if not 0.98 * answer.rows <= least.rows <= answer.rows:
             raise WrongAnswerError(f"the floor gives {least.rows} rows and not {answer.rows}, {size.name}")
         ways = {
-            "Fleet.assign()": functools.partial(sides.fleet, given),
-            "floor": functools.partial(sides.floor, given, answer.rows),
+            "Fleet.assign()": functools.partial(implementations.fleet, given),
+            "floor": functools.partial(implementations.floor, given, answer.rows),
         }
         found = timed(ways, selection.rounds, report)
         raw[size.name] = found.raw()
         rows += [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
         what = f"Fleet.assign() over the floor, {size.name}"
-        outcomes.append(Outcome(what, ratio(found.seconds, *ways), FLOOR, sense="<="))
-        outcomes.append(Outcome(f"{what}, processor time", found.processors(*ways), FLOOR, sense="<="))
+        target_results.append(TargetResult(what, ratio(found.seconds, *ways), FLOOR, sense="<="))
+        target_results.append(TargetResult(f"{what}, processor time", found.processors(*ways), FLOOR, sense="<="))
     note = (
         "Groups x members x topics of a group. The floor collects ids, instance ids and topics by group, hands them to "
         "a worker in Arrow, takes as many rows back as the answer has, and thinks nothing. Milliseconds, min / median; "
         "the least processor seconds; the load of the machine at the end."
     )
-    return Section("What Spark itself takes", note, Table(["", *HEAD, "load"], rows), outcomes)
+    return ReportSection("What Spark itself takes", note, Table(["", *HEAD, "load"], rows), target_results)
 
 
-def per_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+def per_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """A call of Python for each group, with the same core."""
-    rows, outcomes = [], []
-    slow = {"applyInArrow": (sides.in_arrow, OVER_ARROW), "applyInPandas": (sides.in_pandas, OVER_PANDAS)}
+    rows, target_results = [], []
+    slow = {
+        "applyInArrow": (implementations.in_arrow, OVER_ARROW),
+        "applyInPandas": (implementations.in_pandas, OVER_PANDAS),
+    }
     for size in selection.fleets:
         part = Size(min(size.groups, selection.checked_groups), size.members, size.topics_per_group, size.topics)
         checked = written(spark, part, folder)
         answer = right_answer(checked)
-        for name, (side, _) in slow.items():
+        for name, (implementation, _) in slow.items():
             report(f"checking {name}, {part.name}")
-            if checksum(side(checked)) != answer:
+            if checksum(implementation(checked)) != answer:
                 raise WrongAnswerError(f"{name} and Fleet.assign() differ on {part.name}")
         given = written(spark, size, folder)
         if part != size:
             right_answer(given)
-        run(sides.fleet(given))
-        ways = {"Fleet.assign()": functools.partial(sides.fleet, given)}
-        ways |= {name: functools.partial(side, given) for name, (side, _) in slow.items()}
-        # The check has warmed the slow sides up: they have run through thousands of groups.
+        run(implementations.fleet(given))
+        ways = {"Fleet.assign()": functools.partial(implementations.fleet, given)}
+        ways |= {name: functools.partial(implementation, given) for name, (implementation, _) in slow.items()}
+        # The check has warmed the slow implementations up: they have run through thousands of groups.
         found = timed(ways, selection.slow_rounds, report, warm=0)
         raw[size.name] = found.raw()
         rows += [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
-        for name, (_, goals) in slow.items():
+        for name, (_, targets) in slow.items():
             what = f"{name} over Fleet.assign(), {size.name}"
-            outcomes.append(Outcome(what, ratio(found.seconds, name, "Fleet.assign()"), goals[size.members]))
+            target_results.append(
+                TargetResult(what, ratio(found.seconds, name, "Fleet.assign()"), targets[size.members])
+            )
     note = (
         f"The same core, called by Spark for each group. Rounds: {selection.slow_rounds}, since one takes minutes; "
         f"the answers were compared on fleets of at most {selection.checked_groups:,} groups, which also warmed the "
-        "sides up."
+        "implementations up."
     )
-    return Section("A call for each group", note, Table(["", *HEAD, "load"], rows), outcomes)
+    return ReportSection("A call for each group", note, Table(["", *HEAD, "load"], rows), target_results)
 
 
-def large_fleet(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+def large_fleet(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Memory, in a session of its own for each size."""
     rows = []
     for size in selection.large:
@@ -228,10 +233,10 @@ def large_fleet(spark: SparkSession, folder: Path, selection: Selection, report:
         "memory of Java, whose heap may have 2 GB, and of the largest of its Python workers."
     )
     head = ["fleet", "ms", "µs a group", "Java, MB", "worker, MB", "load"]
-    return Section("A large fleet", note, Table(head, rows))
+    return ReportSection("A large fleet", note, Table(head, rows))
 
 
-def large_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+def large_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """One group of many members and topics."""
     size = selection.group
     report(f"writing and checking {size.name}")
@@ -244,9 +249,9 @@ def large_group(spark: SparkSession, folder: Path, selection: Selection, report:
     told.write.mode("overwrite").parquet(str(here / "subscriptions"))
     members, subscriptions = (spark.read.parquet(str(here / name)) for name in ("members", "subscriptions"))
     ways: dict[str, Callable[[], DataFrame]] = {
-        "Fleet.assign()": lambda: sides.fleet(given),
-        "interned by a sorted hash": lambda: sides.hashed(given),
-        "interned in the input": lambda: sides.interned(given, members, subscriptions),
+        "Fleet.assign()": lambda: implementations.fleet(given),
+        "interned by a sorted hash": lambda: implementations.hashed(given),
+        "interned in the input": lambda: implementations.interned(given, members, subscriptions),
         "members read, and no more": lambda: given.members,
     }
     for name, way in ways.items():
@@ -255,8 +260,8 @@ def large_group(spark: SparkSession, folder: Path, selection: Selection, report:
     found = timed(ways, selection.rounds, report)
     raw[size.name] = found.raw()
     rows = [[name, *found.cells(name), shown(found.load)] for name in ways]
-    outcomes = [
-        Outcome(
+    target_results = [
+        TargetResult(
             f"Fleet.assign() over what is {name}", ratio(found.seconds, "Fleet.assign()", name), INTERNED, sense="<="
         )
         for name in ways
@@ -266,17 +271,17 @@ def large_group(spark: SparkSession, folder: Path, selection: Selection, report:
         f"{size.name}: each member's row has all of its topics, but for what is interned in the input. Milliseconds, "
         "min / median."
     )
-    return Section("A large group", note, Table(["", *HEAD, "load"], rows), outcomes)
+    return ReportSection("A large group", note, Table(["", *HEAD, "load"], rows), target_results)
 
 
-def growth(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> Section:
+def growth(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """More and more groups."""
     fleets: dict[str, Written] = {}
     for size in selection.growing:
         report(f"writing and checking {size.name}")
         fleets[size.name] = written(spark, size, folder)
         right_answer(fleets[size.name])
-    ways = {name: functools.partial(sides.fleet, given) for name, given in fleets.items()}
+    ways = {name: functools.partial(implementations.fleet, given) for name, given in fleets.items()}
     found = timed(ways, selection.rounds, report)
     raw.update(found.raw())
     rows = []
@@ -284,7 +289,7 @@ def growth(spark: SparkSession, folder: Path, selection: Selection, report: Repo
         per = statistics.median(found.seconds[name]) / given.size.groups * 1e6
         rows.append([name, *found.cells(name), shown(per), shown(found.load)])
     note = "`Fleet.assign()`: milliseconds, min / median; a job of any size has a fixed cost."
-    return Section("Cost against the number of groups", note, Table(["fleet", *HEAD, "µs a group", "load"], rows))
+    return ReportSection("Cost against the number of groups", note, Table(["fleet", *HEAD, "µs a group", "load"], rows))
 
 
 SECTIONS = {

@@ -1,4 +1,4 @@
-"""Java's own side: Kafka's RangeAssignor, and engines of patterns, each in a process called through a pipe.
+"""Java's implementations: Kafka's RangeAssignor and engines of patterns, each in a process called through pipes.
 
 Maven builds it. The process is there while ours is timed and makes its calls when its turn comes, in the same rounds.
 Its input is built and its code compiled before the first of them.
@@ -13,12 +13,12 @@ import tempfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from assignor import Plan
+from benches.line_process import LineProcess
 from benches.timing import Sampler
 from benches.workloads import Workload
 
@@ -31,8 +31,8 @@ class JavaMissingError(Exception):
     """Java cannot be timed here, and why."""
 
 
-class JavaProcess:
-    """A program of benches/java that answers each line with a line.
+class JavaProcess(LineProcess):
+    """A program of benches/java.
 
     Args:
         program: The class with its `main`.
@@ -52,37 +52,10 @@ class JavaProcess:
         release = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True, check=True).stderr.split('"')[1]
         self.version = f"Java {release}, {' '.join(OPTIONS)}"
         path = os.pathsep.join([str(BUILT / "classes"), str(BUILT / "jars" / "*")])
-        self._process = subprocess.Popen(
-            [java, *OPTIONS, "-cp", path, program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            bufsize=1,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Ends the process."""
-        self._process.communicate()
-
-    def _ask(self, line: str) -> str:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"the Java side ended at {line[:60]!r}: {self._process.communicate()[1]}")
-        return answer.strip()
+        super().__init__([java, *OPTIONS, "-cp", path, program])
 
 
-class JavaSide(JavaProcess):
+class JavaRangeAssignor(JavaProcess):
     """Kafka's RangeAssignor, with one group at a time.
 
     Args:
@@ -104,20 +77,20 @@ class JavaSide(JavaProcess):
         buckets = ",".join(
             f"{members.start}-{members.stop}:{topics.start}-{topics.stop}" for members, topics in workload.buckets()
         )
-        partitions, checksum = self._ask(f"group {replicas} {sizes} {buckets}").split()
-        self._ask(f"warm {self._warm}")
+        partitions, checksum = self.ask(f"group {replicas} {sizes} {buckets}").split()
+        self.ask(f"warm {self._warm}")
         return int(partitions), int(checksum, 16)
 
     def sampler(self) -> Sampler:
         """Samples calls on the group that was prepared last."""
 
         def sample(calls: int) -> float:
-            return int(self._ask(f"time {calls}")) / calls / 1e9
+            return int(self.ask(f"time {calls}")) / calls / 1e9
 
         return sample
 
 
-class PatternSide(JavaProcess):
+class JavaPatterns(JavaProcess):
     """java.util.regex and RE2/J, with one set of patterns and topics at a time.
 
     Attributes:
@@ -136,13 +109,13 @@ class PatternSide(JavaProcess):
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
             file.write("\n".join([*patterns, "", *topics]))
             file.flush()
-            return int(self._ask(f"read {self.engines[engine]} {file.name}"))
+            return int(self.ask(f"read {self.engines[engine]} {file.name}"))
 
     def sampler(self, engine: str) -> Sampler:
         """Samples calls of an engine on what was prepared last."""
 
         def sample(calls: int) -> float:
-            return int(self._ask(f"time {self.engines[engine]} {calls}")) / calls / 1e9
+            return int(self.ask(f"time {self.engines[engine]} {calls}")) / calls / 1e9
 
         return sample
 

@@ -1,0 +1,109 @@
+"""Selections of workloads to time: a smoke test, the workloads of the targets, and all of JMH's grid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from benches.targets import OVER_PEERS, SMALL, SQUARE, TINY, WIDE, heterogeneous
+from benches.timing import Pace
+from benches.workloads import PAIRS, TOPICS, Axis, Racks, Shape, Sizes, Workload, grid, jmh
+
+
+def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
+    """JMH's points of ratio 10, but for the largest, which take Java minutes."""
+    return [
+        point
+        for subscription in ("HOMOGENEOUS", "HETEROGENEOUS")
+        for count, topics in itertools.product(members, TOPICS)
+        if (point := jmh(count, topics, 10, subscription, racks, sizes)).members * topics <= PAIRS
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one can ask to run.
+
+    Attributes:
+        pace: Rounds of a comparison with Python peers.
+        peers: The groups on which Python peers are timed, and the shapes of their subscriptions.
+        own_pace: Rounds of all others, where no implementation is as slow as those.
+        java_warm: How many milliseconds Java is warmed up for at each point.
+        java: The groups on which Java is timed.
+        encoded: The groups that are encoded.
+        growing: By the size that doubles, the first group of the series.
+        matched: How many topics and how many patterns; the last are the most.
+        partitions: Of the groups whose memory is measured.
+        crowds: Of the coordinator: how many groups, and how many members each has.
+        crowd_rounds: How often each of them rebalances.
+        group_sizes: Members of the groups in which the cost of one request is compared.
+        group_counts: Numbers of groups, for the same.
+        served: Members of the group that is given to a real broker; with none there is no broker.
+    """
+
+    pace: Pace
+    peers: list[tuple[Workload, Shape]]
+    own_pace: Pace
+    java_warm: int
+    java: list[Workload]
+    encoded: list[Workload]
+    growing: dict[Axis, Workload]
+    matched: Sequence[tuple[int, int]]
+    partitions: int = 1_000_000
+    crowds: Sequence[tuple[int, int]] = ((1, 10_000), (100_000, 3))
+    crowd_rounds: int = 5
+    group_sizes: Sequence[int] = (10, 100, 1_000, 10_000)
+    group_counts: Sequence[int] = (100, 1_000, 10_000, 100_000)
+    served: int = 10_000
+
+
+_WORKLOADS = list(dict.fromkeys(target.workload for target in OVER_PEERS))
+_CASES: list[tuple[Workload, Shape]] = sorted(
+    dict.fromkeys((target.workload, target.shape) for target in OVER_PEERS), key=lambda case: _WORKLOADS.index(case[0])
+)
+_DEFAULT = Selection(
+    pace=Pace(seconds=3, fewest=3, most=30),
+    peers=_CASES,
+    own_pace=Pace(seconds=1.5, fewest=7, most=30),
+    java_warm=2000,
+    java=[
+        *java_grid((100, 1000, 10000)),
+        *java_grid((1000, 10000), "two"),
+        *java_grid((1000, 10000), "two", "differ"),
+    ],
+    encoded=[SQUARE, WIDE],
+    growing={
+        "members": Workload(1250, 100, 500),
+        "topics": Workload(1000, 125, 50),
+        "partitions": Workload(1000, 10, 6250),
+    },
+    matched=[(10_000, 1), (10_000, 10), (10_000, 200), (10_000, 2000)],
+)
+
+SELECTIONS = {
+    "quick": Selection(
+        pace=Pace(seconds=0.05, fewest=3, most=30),
+        peers=[(workload, shape) for workload, shape in _CASES if workload in (TINY, SMALL, heterogeneous(SMALL))],
+        own_pace=Pace(seconds=0.05, fewest=3, most=30),
+        java_warm=50,
+        java=[jmh(100, 10, 10), jmh(100, 10, 10, racks="two"), jmh(100, 10, 10, "HETEROGENEOUS", "two", "differ")],
+        encoded=[jmh(100, 10, 10)],
+        growing=dict.fromkeys(get_args(Axis), Workload(50, 10, 20)),
+        matched=[(200, 1), (200, 20)],
+        partitions=100_000,
+        crowds=((1, 100), (100, 3)),
+        crowd_rounds=2,
+        group_sizes=(10, 100, 200),
+        group_counts=(100, 200),
+        served=100,
+    ),
+    "default": _DEFAULT,
+    "all": replace(
+        _DEFAULT,
+        peers=[*_CASES, *((point, "lists") for point in grid() if (point, "lists") not in _CASES)],
+        java=[point for point in grid() if point.members * point.topics <= PAIRS],
+    ),
+}
+"""By name: a smoke test whose figures mean nothing, what the targets are about, and all of JMH's grid besides."""
