@@ -1,0 +1,94 @@
+"""Decoding and replay in one pass give what both give one after the other, wherever the batches end."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assignor import _core
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.offsets import decode_batch
+from assignor.reference.replay import LogRecord
+from tests.replay.logs import TOPICS, replay_all
+from tests.support.recorded_fleet import RECORDING, topics
+
+ABORTED = 7
+"""Every record whose offset this divides counts as one of an aborted transaction."""
+
+
+@functools.cache
+def sorted_records() -> pa.RecordBatch:
+    """The recorded fleet by group, in the order of the log, with the columns that the pass reads."""
+    table = pq.read_table(RECORDING / "records.parquet")
+    aborted = pa.array([offset % ABORTED == 0 for offset in table["offset"].to_pylist()])
+    groups = pa.array(_core.record_groups(table["key"].combine_chunks()))
+    table = table.append_column("group_id", groups).append_column("aborted", aborted)
+    order = [("group_id", "ascending"), ("offset", "ascending"), ("timestamp", "ascending")]
+    (batch,) = table.sort_by(order).combine_chunks().to_batches()
+    return batch
+
+
+def metadata() -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(topics(), schema=TOPICS)
+
+
+def in_one_pass(records: pa.RecordBatch, size: int) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
+    """Decoded records, and the history of each group, of records in batches of a size."""
+    replay = _core.RecordingReplay(metadata())
+    decoded, histories = [], []
+    for start in range(0, records.num_rows, size):
+        rows, ended = replay.push(records.slice(start, size))
+        decoded.append(pa.record_batch(rows))
+        histories.append(ended)
+    histories.append(replay.finish())
+    found = [pair for ids, found in histories for pair in zip(pa.array(ids), pa.array(found), strict=True)]
+    by_group = {group.as_py(): history.as_py() for group, history in found}
+    assert len(found) == len(by_group), "no group ends twice"
+    return pa.Table.from_batches(decoded), by_group
+
+
+@pytest.mark.parametrize("size", [1_000, 1_000_000])
+def test_one_pass_gives_decoded_records_and_histories(size: int) -> None:
+    records = sorted_records()
+
+    decoded, histories = in_one_pass(records, size)
+
+    assert (
+        decoded.combine_chunks().to_batches()[0].equals(pa.record_batch(decode_batch(records["key"], records["value"])))
+    )
+    logs: dict[str, list[Any]] = {}
+    for row in records.to_pylist():
+        if row["group_id"] is not None and not row["aborted"]:
+            logs.setdefault(row["group_id"], []).append(LogRecord(*(row[name] for name in LogRecord._fields)))
+    expected = replay_all("rust", list(logs.values()), topics())
+    assert dict(zip(logs, expected, strict=True)) == histories
+    assert len(histories) > 20
+
+
+def test_nothing_gives_nothing() -> None:
+    replay = _core.RecordingReplay(metadata())
+
+    rows, ended = replay.push(sorted_records().slice(0, 0))
+
+    assert [0] * 5 == [len(pa.array(column)) for column in (*ended, *replay.finish(), rows)]
+
+
+def test_wrong_columns_and_wrong_metadata_are_refused() -> None:
+    replay = _core.RecordingReplay(metadata())
+
+    with pytest.raises(WrongTypeError, match="column group_id is missing"):
+        replay.push(sorted_records().drop_columns(["group_id"]))
+    with pytest.raises(WrongTypeError, match="offset"):
+        replay.push(sorted_records().set_column(1, "offset", sorted_records()["offset"].cast(pa.int32())))
+    with pytest.raises(IllegalArgumentError, match="must not be negative"):
+        _core.RecordingReplay(pa.RecordBatch.from_pylist([{**topics()[0], "partition": -1}], schema=TOPICS))
+
+
+def test_keys_without_a_group_have_none() -> None:
+    keys = pa.array([b"\0\2\0\1g", b"\0\2\0\1", b"\x7f\xff", None], pa.binary())
+
+    assert ["g", None, None, None] == pa.array(_core.record_groups(keys)).to_pylist()
