@@ -1,6 +1,6 @@
 //! One interpreter for all the tables: bytes and a layout in, a tree of values out.
 
-use super::schema::{Field, Kind};
+use super::schema::{Field, FieldType};
 use super::value::Value;
 use crate::bytes::{Lengths, Reader, wrong};
 use crate::error::WireError;
@@ -23,20 +23,20 @@ impl Format {
     }
 
     /// The fewest bytes that a value of this kind takes.
-    fn least(self, kind: Kind, nullable: bool) -> usize {
+    fn least(self, kind: FieldType, nullable: bool) -> usize {
         match kind {
-            Kind::Int8 => 1,
-            Kind::Int16 | Kind::Uint16 => 2,
-            Kind::Int32 => 4,
-            Kind::Int64 => 8,
-            Kind::Uuid => 16,
-            Kind::String | Kind::Bytes | Kind::Array(_) => match (self.flexible, kind) {
+            FieldType::Int8 => 1,
+            FieldType::Int16 | FieldType::Uint16 => 2,
+            FieldType::Int32 => 4,
+            FieldType::Int64 => 8,
+            FieldType::Uuid => 16,
+            FieldType::String | FieldType::Bytes | FieldType::Array(_) => match (self.flexible, kind) {
                 (true, _) => 1,
-                (false, Kind::String) => 2,
+                (false, FieldType::String) => 2,
                 (false, _) => 4,
             },
-            Kind::Struct(_) if nullable => PRESENCE,
-            Kind::Struct(fields) => {
+            FieldType::Struct(_) if nullable => PRESENCE,
+            FieldType::Struct(fields) => {
                 let untagged = fields.iter().filter(|field| field.is_in(self.version) && field.tag.is_none());
                 untagged.map(|field| self.least(field.kind, field.nullable)).sum::<usize>() + usize::from(self.flexible)
             }
@@ -59,33 +59,38 @@ pub(super) fn read_struct(reader: &mut Reader<'_>, fields: &[Field], format: For
 
 fn read_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Value, WireError> {
     match field.kind {
-        Kind::String if field.nullable => {
+        FieldType::String if field.nullable => {
             Ok(reader.nullable_string(format.lengths())?.map_or(Value::Null, Value::String))
         }
-        Kind::Struct(_) if field.nullable && reader.int8()? < 0 => Ok(Value::Null),
+        FieldType::Struct(_) if field.nullable && reader.int8()? < 0 => Ok(Value::Null),
         kind => read(reader, kind, format),
     }
 }
 
-fn read(reader: &mut Reader<'_>, kind: Kind, format: Format) -> Result<Value, WireError> {
+fn read(reader: &mut Reader<'_>, kind: FieldType, format: Format) -> Result<Value, WireError> {
     Ok(match kind {
-        Kind::Int8 => Value::Int(reader.int8()?.into()),
-        Kind::Int16 => Value::Int(reader.int16()?.into()),
-        Kind::Uint16 => Value::Int(reader.uint16()?.into()),
-        Kind::Int32 => Value::Int(reader.int32()?.into()),
-        Kind::Int64 => Value::Int(reader.int64()?),
-        Kind::Uuid => Value::Uuid(reader.uuid()?),
-        Kind::String => Value::String(reader.string(format.lengths())?),
-        Kind::Bytes => Value::Bytes(reader.bytes(format.lengths())?.to_vec()),
-        Kind::Struct(fields) => read_struct(reader, fields, format)?,
-        Kind::Array(element) => {
+        FieldType::Int8 => Value::Int(reader.int8()?.into()),
+        FieldType::Int16 => Value::Int(reader.int16()?.into()),
+        FieldType::Uint16 => Value::Int(reader.uint16()?.into()),
+        FieldType::Int32 => Value::Int(reader.int32()?.into()),
+        FieldType::Int64 => Value::Int(reader.int64()?),
+        FieldType::Uuid => Value::Uuid(reader.uuid()?),
+        FieldType::String => Value::String(reader.string(format.lengths())?),
+        FieldType::Bytes => Value::Bytes(reader.bytes(format.lengths())?.to_vec()),
+        FieldType::Struct(fields) => read_struct(reader, fields, format)?,
+        FieldType::Array(element) => {
             let count = reader.count(format.lengths(), format.least(*element, false))?;
             read_elements(reader, *element, count, format)?
         }
     })
 }
 
-fn read_elements(reader: &mut Reader<'_>, element: Kind, count: usize, format: Format) -> Result<Value, WireError> {
+fn read_elements(
+    reader: &mut Reader<'_>,
+    element: FieldType,
+    count: usize,
+    format: Format,
+) -> Result<Value, WireError> {
     let items = (0..count).map(|index| read(reader, element, format).map_err(|e| e.within_element(index)));
     items.collect::<Result<_, _>>().map(Value::Array)
 }
@@ -126,7 +131,7 @@ fn read_tagged(
 /// where an untagged one has an int8 (KIP-893).
 fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Option<Value>, WireError> {
     let value = match field.kind {
-        Kind::Struct(_) if field.nullable => {
+        FieldType::Struct(_) if field.nullable => {
             if reader.varint()? <= 0 {
                 return Ok(Some(Value::Null));
             }
@@ -138,7 +143,7 @@ fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> 
             }
             value
         }
-        Kind::Array(element) if field.nullable => {
+        FieldType::Array(element) if field.nullable => {
             let count = reader.nullable_count(format.lengths(), format.least(*element, false))?;
             count.map_or(Ok(Value::Null), |count| read_elements(reader, *element, count, format))?
         }

@@ -4,7 +4,7 @@
 //! Kafka, and its writers do the same. A tagged field is left out where it holds what its absence stands for.
 
 use super::decode::{Format, is_default};
-use super::schema::{self, Field, Kind, Layout};
+use super::schema::{self, Field, FieldType, RecordLayout};
 use super::{Record, Value};
 use crate::bytes::{Writer, unwritable};
 use crate::error::WireError;
@@ -36,7 +36,7 @@ pub fn encode_record(record: &Record) -> Result<(Vec<u8>, Option<Vec<u8>>), Wire
 ///
 /// # Errors
 /// The tables know none.
-pub fn layout_of(record_type: i16) -> Result<Layout, WireError> {
+pub fn layout_of(record_type: i16) -> Result<RecordLayout, WireError> {
     let found = schema::record_type(record_type);
     found.and_then(|found| found.layout).ok_or_else(|| {
         let name = found.map(|found| format!(" ({})", found.name)).unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn layout_of(record_type: i16) -> Result<Layout, WireError> {
     })
 }
 
-fn format_of(layout: &Layout, version: Option<i16>) -> Result<Format, WireError> {
+fn format_of(layout: &RecordLayout, version: Option<i16>) -> Result<Format, WireError> {
     match version {
         None => Err(unwritable("a value has a version, and there is none".to_owned())),
         Some(version) if version < 0 => Err(unwritable(format!("version {version} is negative"))),
@@ -74,9 +74,9 @@ fn missing(field: &Field, format: Format) -> WireError {
 
 fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
     match (field.kind, value) {
-        (Kind::String, Value::Null) if field.nullable && format.flexible => writer.compact_string(None),
-        (Kind::String, Value::Null) if field.nullable => writer.nullable_string(None),
-        (Kind::Struct(_), _) if field.nullable => {
+        (FieldType::String, Value::Null) if field.nullable && format.flexible => writer.compact_string(None),
+        (FieldType::String, Value::Null) if field.nullable => writer.nullable_string(None),
+        (FieldType::Struct(_), _) if field.nullable => {
             let absent = *value == Value::Null;
             writer.int8(if absent { -1 } else { 1 });
             if absent { Ok(()) } else { write(writer, value, field.kind, format) }
@@ -85,20 +85,20 @@ fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format
     }
 }
 
-fn write(writer: &mut Writer, value: &Value, kind: Kind, format: Format) -> Result<(), WireError> {
+fn write(writer: &mut Writer, value: &Value, kind: FieldType, format: Format) -> Result<(), WireError> {
     match (kind, value) {
-        (Kind::Int8, Value::Int(number)) => writer.int8(narrow(*number, i8::MIN, i8::MAX)?),
-        (Kind::Int16, Value::Int(number)) => writer.int16(narrow(*number, i16::MIN, i16::MAX)?),
-        (Kind::Uint16, Value::Int(number)) => writer.uint16(narrow(*number, u16::MIN, u16::MAX)?),
-        (Kind::Int32, Value::Int(number)) => writer.int32(narrow(*number, i32::MIN, i32::MAX)?),
-        (Kind::Int64, Value::Int(number)) => writer.int64(*number),
-        (Kind::Uuid, Value::Uuid(uuid)) => writer.uuid(uuid),
-        (Kind::String, Value::String(text)) if format.flexible => writer.compact_string(Some(text))?,
-        (Kind::String, Value::String(text)) => writer.string(text)?,
-        (Kind::Bytes, Value::Bytes(bytes)) if format.flexible => writer.compact_bytes(bytes)?,
-        (Kind::Bytes, Value::Bytes(bytes)) => writer.nullable_bytes(Some(bytes))?,
-        (Kind::Struct(fields), value) => write_struct(writer, value, fields, format)?,
-        (Kind::Array(element), Value::Array(items)) => {
+        (FieldType::Int8, Value::Int(number)) => writer.int8(narrow(*number, i8::MIN, i8::MAX)?),
+        (FieldType::Int16, Value::Int(number)) => writer.int16(narrow(*number, i16::MIN, i16::MAX)?),
+        (FieldType::Uint16, Value::Int(number)) => writer.uint16(narrow(*number, u16::MIN, u16::MAX)?),
+        (FieldType::Int32, Value::Int(number)) => writer.int32(narrow(*number, i32::MIN, i32::MAX)?),
+        (FieldType::Int64, Value::Int(number)) => writer.int64(*number),
+        (FieldType::Uuid, Value::Uuid(uuid)) => writer.uuid(uuid),
+        (FieldType::String, Value::String(text)) if format.flexible => writer.compact_string(Some(text))?,
+        (FieldType::String, Value::String(text)) => writer.string(text)?,
+        (FieldType::Bytes, Value::Bytes(bytes)) if format.flexible => writer.compact_bytes(bytes)?,
+        (FieldType::Bytes, Value::Bytes(bytes)) => writer.nullable_bytes(Some(bytes))?,
+        (FieldType::Struct(fields), value) => write_struct(writer, value, fields, format)?,
+        (FieldType::Array(element), Value::Array(items)) => {
             if format.flexible { writer.compact_count(Some(items.len())) } else { writer.count(items.len()) }?;
             for (index, item) in items.iter().enumerate() {
                 write(writer, item, *element, format).map_err(|e| e.within_element(index))?;
@@ -116,14 +116,14 @@ where
     number.try_into().map_err(|_| unwritable(format!("{number} is not between {least} and {most}")))
 }
 
-fn wanted(kind: Kind) -> &'static str {
+fn wanted(kind: FieldType) -> &'static str {
     match kind {
-        Kind::Int8 | Kind::Int16 | Kind::Uint16 | Kind::Int32 | Kind::Int64 => "an integer",
-        Kind::String => "text",
-        Kind::Bytes => "a byte array",
-        Kind::Uuid => "a uuid",
-        Kind::Struct(_) => "a structure",
-        Kind::Array(_) => "an array",
+        FieldType::Int8 | FieldType::Int16 | FieldType::Uint16 | FieldType::Int32 | FieldType::Int64 => "an integer",
+        FieldType::String => "text",
+        FieldType::Bytes => "a byte array",
+        FieldType::Uuid => "a uuid",
+        FieldType::Struct(_) => "a structure",
+        FieldType::Array(_) => "an array",
     }
 }
 
@@ -160,8 +160,8 @@ fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Fo
 /// Presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893).
 fn write_tagged_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
     match (field.kind, value) {
-        (Kind::Struct(_) | Kind::Array(_), Value::Null) if field.nullable => writer.varint(0),
-        (Kind::Struct(_), _) if field.nullable => {
+        (FieldType::Struct(_) | FieldType::Array(_), Value::Null) if field.nullable => writer.varint(0),
+        (FieldType::Struct(_), _) if field.nullable => {
             writer.varint(1);
             write(writer, value, field.kind, format)?;
         }

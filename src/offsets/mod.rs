@@ -113,7 +113,7 @@ pub fn decode_key(key: Option<&[u8]>) -> Result<Record, WireError> {
     Ok(Record { record_type, name: found.map(|found| found.name), status, key, version: None, value: None })
 }
 
-fn decode_value(layout: &schema::Layout, value: &[u8]) -> Result<(i16, Value), WireError> {
+fn decode_value(layout: &schema::RecordLayout, value: &[u8]) -> Result<(i16, Value), WireError> {
     let mut reader = Reader::new(value);
     let version = reader.int16().map_err(|e| e.within("version"))?;
     if version < 0 {

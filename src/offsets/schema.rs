@@ -7,7 +7,7 @@
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum FieldType {
     /// int8.
     Int8,
     /// int16.
@@ -27,7 +27,7 @@ pub enum Kind {
     /// Fields one after the other.
     Struct(&'static [Field]),
     /// Elements of one kind.
-    Array(&'static Kind),
+    Array(&'static FieldType),
 }
 
 /// One field of a key, a value, or a structure inside.
@@ -36,7 +36,7 @@ pub struct Field {
     /// Kafka's name, as its JSON has it.
     pub name: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: FieldType,
     /// The first version that has it.
     pub since: i16,
     /// The last version that has it.
@@ -85,7 +85,7 @@ impl Field {
 
 /// Key and value of one record type.
 #[derive(Debug, Clone, Copy)]
-pub struct Layout {
+pub struct RecordLayout {
     /// Fields of the key, after its int16 type number.
     pub key: &'static [Field],
     /// Fields of the value, after its int16 version.
@@ -104,7 +104,7 @@ pub struct RecordType {
     /// Kafka's name (`CoordinatorRecordType`).
     pub name: &'static str,
     /// None for types that only other releases than 4.3.1 write, whose layout is not known here.
-    pub layout: Option<Layout>,
+    pub layout: Option<RecordLayout>,
 }
 
 /// The record type of that number, if it has a name.
@@ -113,12 +113,12 @@ pub fn record_type(number: i16) -> Option<&'static RecordType> {
     TYPES.iter().find(|record_type| record_type.number == number)
 }
 
-const fn field(name: &'static str, kind: Kind) -> Field {
+const fn field(name: &'static str, kind: FieldType) -> Field {
     Field { name, kind, since: 0, until: i16::MAX, nullable: false, tag: None, default: 0 }
 }
 
 const fn known(number: i16, name: &'static str, key: &'static [Field], value: &'static [Field]) -> RecordType {
-    RecordType { number, name, layout: Some(Layout { key, value, newest: 0, flexible: 0 }) }
+    RecordType { number, name, layout: Some(RecordLayout { key, value, newest: 0, flexible: 0 }) }
 }
 
 const fn classic(
@@ -128,18 +128,18 @@ const fn classic(
     value: &'static [Field],
     newest: i16,
 ) -> RecordType {
-    RecordType { number, name, layout: Some(Layout { key, value, newest, flexible: 4 }) }
+    RecordType { number, name, layout: Some(RecordLayout { key, value, newest, flexible: 4 }) }
 }
 
 const fn named(number: i16, name: &'static str) -> RecordType {
     RecordType { number, name, layout: None }
 }
 
-use Kind::{Array, Bytes, Int8, Int16, Int32, Int64, String, Struct, Uint16, Uuid};
+use FieldType::{Array, Bytes, Int8, Int16, Int32, Int64, String, Struct, Uint16, Uuid};
 
-const INT32S: Kind = Array(&Int32);
-const INT16S: Kind = Array(&Int16);
-const STRINGS: Kind = Array(&String);
+const INT32S: FieldType = Array(&Int32);
+const INT16S: FieldType = Array(&Int16);
+const STRINGS: FieldType = Array(&String);
 
 const OFFSET_KEY: &[Field] = &[field("group", String), field("topic", String), field("partition", Int32)];
 const CLASSIC_GROUP_KEY: &[Field] = &[field("group", String)];
@@ -159,7 +159,7 @@ const OFFSET_COMMIT: &[Field] = &[
     field("topicId", Uuid).since(4).tagged(0),
 ];
 
-const CLASSIC_MEMBER: Kind = Struct(&[
+const CLASSIC_MEMBER: FieldType = Struct(&[
     field("memberId", String),
     field("groupInstanceId", String).since(3).nullable(),
     field("clientId", String),
@@ -181,9 +181,9 @@ const GROUP_METADATA: &[Field] = &[
 
 const CONSUMER_GROUP_METADATA: &[Field] = &[field("epoch", Int32), field("metadataHash", Int64).tagged(0)];
 
-const PARTITION_RACKS: Kind = Struct(&[field("partition", Int32), field("racks", STRINGS)]);
+const PARTITION_RACKS: FieldType = Struct(&[field("partition", Int32), field("racks", STRINGS)]);
 
-const TOPIC_METADATA: Kind = Struct(&[
+const TOPIC_METADATA: FieldType = Struct(&[
     field("topicId", Uuid),
     field("topicName", String),
     field("numPartitions", Int32),
@@ -192,9 +192,9 @@ const TOPIC_METADATA: Kind = Struct(&[
 
 const CONSUMER_GROUP_PARTITION_METADATA: &[Field] = &[field("topics", Array(&TOPIC_METADATA))];
 
-const CLASSIC_PROTOCOL: Kind = Struct(&[field("name", String), field("metadata", Bytes)]);
+const CLASSIC_PROTOCOL: FieldType = Struct(&[field("name", String), field("metadata", Bytes)]);
 
-const CLASSIC_MEMBER_METADATA: Kind =
+const CLASSIC_MEMBER_METADATA: FieldType =
     Struct(&[field("sessionTimeoutMs", Int32), field("supportedProtocols", Array(&CLASSIC_PROTOCOL))]);
 
 const CONSUMER_GROUP_MEMBER_METADATA: &[Field] = &[
@@ -213,11 +213,11 @@ const CONSUMER_GROUP_MEMBER_METADATA: &[Field] = &[
 const TARGET_ASSIGNMENT_METADATA: &[Field] =
     &[field("assignmentEpoch", Int32), field("assignmentTimestamp", Int64).tagged(0)];
 
-const TOPIC_PARTITIONS: Kind = Struct(&[field("topicId", Uuid), field("partitions", INT32S)]);
+const TOPIC_PARTITIONS: FieldType = Struct(&[field("topicId", Uuid), field("partitions", INT32S)]);
 
 const TARGET_ASSIGNMENT_MEMBER: &[Field] = &[field("topicPartitions", Array(&TOPIC_PARTITIONS))];
 
-const OWNED_PARTITIONS: Kind = Struct(&[
+const OWNED_PARTITIONS: FieldType = Struct(&[
     field("topicId", Uuid),
     field("partitions", INT32S),
     field("assignmentEpochs", INT32S).nullable().tagged(0),
@@ -247,9 +247,9 @@ const SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: &[Field] = &[
     field("assignedPartitions", Array(&TOPIC_PARTITIONS)),
 ];
 
-const SHARE_TOPIC: Kind = Struct(&[field("topicId", Uuid), field("topicName", String)]);
+const SHARE_TOPIC: FieldType = Struct(&[field("topicId", Uuid), field("topicName", String)]);
 
-const SHARE_TOPIC_PARTITIONS: Kind =
+const SHARE_TOPIC_PARTITIONS: FieldType =
     Struct(&[field("topicId", Uuid), field("topicName", String), field("partitions", INT32S)]);
 
 const SHARE_GROUP_STATE_PARTITION_METADATA: &[Field] = &[
@@ -261,7 +261,7 @@ const SHARE_GROUP_STATE_PARTITION_METADATA: &[Field] = &[
 const CONSUMER_GROUP_REGULAR_EXPRESSION: &[Field] =
     &[field("topics", STRINGS), field("version", Int64), field("timestamp", Int64)];
 
-const KEY_VALUE: Kind = Struct(&[field("key", String), field("value", String)]);
+const KEY_VALUE: FieldType = Struct(&[field("key", String), field("value", String)]);
 
 const STREAMS_GROUP_METADATA: &[Field] = &[
     field("epoch", Int32),
@@ -270,7 +270,7 @@ const STREAMS_GROUP_METADATA: &[Field] = &[
     field("lastAssignmentConfigs", Array(&KEY_VALUE)).nullable().tagged(1),
 ];
 
-const ENDPOINT: Kind = Struct(&[field("host", String), field("port", Uint16)]);
+const ENDPOINT: FieldType = Struct(&[field("host", String), field("port", Uint16)]);
 
 const STREAMS_GROUP_MEMBER_METADATA: &[Field] = &[
     field("instanceId", String).nullable(),
@@ -284,12 +284,12 @@ const STREAMS_GROUP_MEMBER_METADATA: &[Field] = &[
     field("clientTags", Array(&KEY_VALUE)),
 ];
 
-const TASKS: Kind = Struct(&[field("subtopologyId", String), field("partitions", INT32S)]);
+const TASKS: FieldType = Struct(&[field("subtopologyId", String), field("partitions", INT32S)]);
 
 const STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER: &[Field] =
     &[field("activeTasks", Array(&TASKS)), field("standbyTasks", Array(&TASKS)), field("warmupTasks", Array(&TASKS))];
 
-const OWNED_TASKS: Kind = Struct(&[
+const OWNED_TASKS: FieldType = Struct(&[
     field("subtopologyId", String),
     field("partitions", INT32S),
     field("assignmentEpochs", INT32S).nullable().tagged(0),
@@ -307,20 +307,20 @@ const STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: &[Field] = &[
     field("warmupTasksPendingRevocation", Array(&OWNED_TASKS)),
 ];
 
-const INTERNAL_TOPIC: Kind = Struct(&[
+const INTERNAL_TOPIC: FieldType = Struct(&[
     field("name", String),
     field("partitions", Int32),
     field("replicationFactor", Int16),
     field("topicConfigs", Array(&KEY_VALUE)),
 ]);
 
-const COPARTITION_GROUP: Kind = Struct(&[
+const COPARTITION_GROUP: FieldType = Struct(&[
     field("sourceTopics", INT16S),
     field("sourceTopicRegex", INT16S),
     field("repartitionSourceTopics", INT16S),
 ]);
 
-const SUBTOPOLOGY: Kind = Struct(&[
+const SUBTOPOLOGY: FieldType = Struct(&[
     field("subtopologyId", String),
     field("sourceTopics", STRINGS),
     field("sourceTopicRegex", STRINGS),

@@ -28,7 +28,7 @@ pub(super) struct EpochGroup {
     validated_topology: i32,
     topology: Option<Topology>,
     members: BTreeMap<String, MemberMetadata>,
-    current: BTreeMap<String, CurrentAssignment>,
+    current: BTreeMap<String, CurrentMemberAssignment>,
     /// The topics that a broker found for each pattern.
     resolved: BTreeMap<String, Vec<String>>,
     /// Owners of each partition.
@@ -49,7 +49,7 @@ struct MemberMetadata {
 }
 
 #[derive(Debug, Clone)]
-struct CurrentAssignment {
+struct CurrentMemberAssignment {
     epoch: i32,
     state: i32,
     /// By topic id, or by subtopology for streams.
@@ -75,7 +75,7 @@ impl EpochGroup {
             }
             6 | 12 | 20 => self.target_epoch = value.map_or(0, |value| int(value, "assignmentEpoch", 0)),
             5 | 10 | 19 => self.put_member(member(), value.map(MemberMetadata::read)),
-            8 | 14 | 22 => self.put_current(member(), value.map(CurrentAssignment::read)),
+            8 | 14 | 22 => self.put_current(member(), value.map(CurrentMemberAssignment::read)),
             16 => put(
                 &mut self.resolved,
                 text(&record.key, "regularExpression"),
@@ -99,7 +99,7 @@ impl EpochGroup {
         put(&mut self.members, id, metadata);
     }
 
-    fn put_current(&mut self, id: String, current: Option<CurrentAssignment>) {
+    fn put_current(&mut self, id: String, current: Option<CurrentMemberAssignment>) {
         if self.members.contains_key(&id) {
             let topology = self.topology.as_ref();
             if let Some(before) = self.current.get(&id) {
@@ -272,7 +272,7 @@ impl MemberMetadata {
     }
 }
 
-impl CurrentAssignment {
+impl CurrentMemberAssignment {
     /// What a member has: what it is assigned and what it has yet to give up; of streams tasks the active ones.
     fn read(value: &Value) -> Self {
         const FIELDS: [&str; 4] =

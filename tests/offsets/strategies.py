@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assignor.offsets import Record
 from assignor.reference.offsets.decode import is_default
-from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Kind, Struct
+from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, FieldType, Struct
 
 VERSIONS = [
     (number, version)
@@ -58,7 +58,7 @@ def values(field: Field, version: int) -> st.SearchStrategy[Any]:
     return content.filter(lambda value: value is None or not is_default(value, field.default))
 
 
-def contents(kind: Kind, version: int) -> st.SearchStrategy[Any]:
+def contents(kind: FieldType, version: int) -> st.SearchStrategy[Any]:
     """What is not null."""
     if isinstance(kind, Struct):
         return structures(kind.fields, version)

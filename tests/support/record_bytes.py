@@ -10,7 +10,7 @@ import base64
 import struct
 from typing import TYPE_CHECKING, Any
 
-from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Kind, Struct
+from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, FieldType, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ def write_field(field: Field, value: Any, version: int, *, compact: bool) -> byt
     return write(field.kind, value, version, compact=compact)
 
 
-def write(kind: Kind, value: Any, version: int, *, compact: bool) -> bytes:
+def write(kind: FieldType, value: Any, version: int, *, compact: bool) -> bytes:
     """A value that is not null; None is zero or empty."""
     if isinstance(kind, Struct):
         return write_struct(kind.fields, value or {}, version, compact=compact)

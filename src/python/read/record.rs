@@ -10,7 +10,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyMemoryView, PyS
 
 use super::values::is_int;
 use crate::offsets::json::uuid_from_text;
-use crate::offsets::schema::{Field, Kind};
+use crate::offsets::schema::{Field, FieldType};
 use crate::offsets::{Record, Status, Value, layout_of};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{INDEX, WireError};
@@ -92,20 +92,20 @@ fn field(given: &Bound<'_, PyAny>, field: &Field, path: Path<'_>) -> PyResult<Va
     if field.nullable && given.is_none() { Ok(Value::Null) } else { value(given, field.kind, path) }
 }
 
-fn value(given: &Bound<'_, PyAny>, kind: Kind, path: Path<'_>) -> PyResult<Value> {
+fn value(given: &Bound<'_, PyAny>, kind: FieldType, path: Path<'_>) -> PyResult<Value> {
     Ok(match kind {
-        Kind::Int8 => Value::Int(integer(given, i8::MIN.into(), i8::MAX.into(), path)?),
-        Kind::Int16 => Value::Int(int16(given, path)?.into()),
-        Kind::Uint16 => Value::Int(integer(given, u16::MIN.into(), u16::MAX.into(), path)?),
-        Kind::Int32 => Value::Int(integer(given, i32::MIN.into(), i32::MAX.into(), path)?),
-        Kind::Int64 => Value::Int(integer(given, i64::MIN, i64::MAX, path)?),
-        Kind::String => Value::String(text(given, path)?),
-        Kind::Bytes => Value::Bytes(bytes(given, path)?),
-        Kind::Uuid => Value::Uuid(uuid_from_text(&text(given, path)?).ok_or_else(|| {
+        FieldType::Int8 => Value::Int(integer(given, i8::MIN.into(), i8::MAX.into(), path)?),
+        FieldType::Int16 => Value::Int(int16(given, path)?.into()),
+        FieldType::Uint16 => Value::Int(integer(given, u16::MIN.into(), u16::MAX.into(), path)?),
+        FieldType::Int32 => Value::Int(integer(given, i32::MIN.into(), i32::MAX.into(), path)?),
+        FieldType::Int64 => Value::Int(integer(given, i64::MIN, i64::MAX, path)?),
+        FieldType::String => Value::String(text(given, path)?),
+        FieldType::Bytes => Value::Bytes(bytes(given, path)?),
+        FieldType::Uuid => Value::Uuid(uuid_from_text(&text(given, path)?).ok_or_else(|| {
             path.refused(format!("{} is no uuid as Kafka shows it, 22 characters of URL-safe base64", shown(given)))
         })?),
-        Kind::Struct(fields) => structure(given, fields, path)?,
-        Kind::Array(element) => {
+        FieldType::Struct(fields) => structure(given, fields, path)?,
+        FieldType::Array(element) => {
             let items: Vec<Bound<'_, PyAny>> = if let Ok(list) = given.cast::<PyList>() {
                 list.iter().collect()
             } else if let Ok(tuple) = given.cast::<PyTuple>() {

@@ -9,7 +9,7 @@ from assignor.reference.bytes import Reader
 from assignor.reference.offsets.decode import read_struct
 from assignor.reference.offsets.encode import encode_record
 from assignor.reference.offsets.protocol import consumer_protocol
-from assignor.reference.offsets.schema import TYPES, Layout
+from assignor.reference.offsets.schema import TYPES, RecordLayout
 
 __all__ = ["Record", "coordinator_partition", "decode_record", "encode_record"]
 
@@ -43,7 +43,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record:
     return Record(number, record_type.name, "decoded", fields, version, content, consumer_protocol(number, content))
 
 
-def decode_value(layout: Layout, value: bytes) -> tuple[int, dict[str, Any]]:
+def decode_value(layout: RecordLayout, value: bytes) -> tuple[int, dict[str, Any]]:
     """The version of a value and its fields."""
     version = Reader(value).integer("h", "value.version")
     if version < 0:

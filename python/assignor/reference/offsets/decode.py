@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import WireError
-from assignor.reference.offsets.schema import INTEGERS, Array, Field, Kind, Struct
+from assignor.reference.offsets.schema import INTEGERS, Array, Field, FieldType, Struct
 
 if TYPE_CHECKING:
     from assignor.reference.bytes import Reader
@@ -34,7 +34,7 @@ def read_field(reader: Reader, field: Field, version: int, path: str) -> Any:
     return read(reader, field.kind, version, path)
 
 
-def read(reader: Reader, kind: Kind, version: int, path: str) -> Any:
+def read(reader: Reader, kind: FieldType, version: int, path: str) -> Any:
     """A value that cannot be null."""
     if isinstance(kind, Struct):
         return read_struct(reader, kind.fields, version, path)
@@ -50,7 +50,7 @@ def read(reader: Reader, kind: Kind, version: int, path: str) -> Any:
     return reader.integer(INTEGERS[kind][0], path)
 
 
-def least(reader: Reader, kind: Kind, version: int, nullable: bool = False) -> int:
+def least(reader: Reader, kind: FieldType, version: int, nullable: bool = False) -> int:
     """The fewest bytes that a value of this kind takes."""
     if isinstance(kind, Struct):
         if nullable:

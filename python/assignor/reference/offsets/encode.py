@@ -13,7 +13,7 @@ from assignor.errors import WireError
 from assignor.reference.bytes import write_bytes, write_count, write_string, write_varint
 from assignor.reference.offsets.decode import is_default
 from assignor.reference.offsets.parse import parse_integer, parse_struct
-from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Kind, Layout, Struct
+from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, FieldType, RecordLayout, Struct
 
 __all__ = ["encode_record"]
 
@@ -39,7 +39,7 @@ def encode_record(record_type: object, key: object, version: object, value: obje
     return head, struct.pack(">h", read) + body
 
 
-def known_layout(number: int) -> Layout:
+def known_layout(number: int) -> RecordLayout:
     """The layout of a type that can be written."""
     record_type = TYPES.get(number)
     if record_type is None or record_type.layout is None:
@@ -48,7 +48,7 @@ def known_layout(number: int) -> Layout:
     return record_type.layout
 
 
-def check_version(layout: Layout, version: int) -> None:
+def check_version(layout: RecordLayout, version: int) -> None:
     """Refuse a version that the tables do not have."""
     if version < 0:
         raise WireError(f"version {version} is negative", None, "value.version")
@@ -79,7 +79,7 @@ def write_field(value: Any, field: Field, version: int, path: str, *, compact: b
     return write(value, field.kind, version, path, compact=compact)
 
 
-def write(value: Any, kind: Kind, version: int, path: str, *, compact: bool) -> bytes:
+def write(value: Any, kind: FieldType, version: int, path: str, *, compact: bool) -> bytes:
     """A value; of those that can be null, text is null here."""
     if isinstance(kind, Struct):
         return write_struct(value, kind.fields, version, path, compact=compact)

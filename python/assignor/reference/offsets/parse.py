@@ -10,7 +10,7 @@ import operator
 from typing import Any
 
 from assignor.errors import WireError
-from assignor.reference.offsets.schema import INTEGERS, Array, Field, Kind, Struct
+from assignor.reference.offsets.schema import INTEGERS, Array, Field, FieldType, Struct
 from assignor.validation import is_int, shown, wrong_type
 
 __all__ = ["parse_integer", "parse_struct"]
@@ -39,7 +39,7 @@ def parse_field(value: object, field: Field, path: str) -> Any:
     return None if field.nullable and value is None else parse_value(value, field.kind, path)
 
 
-def parse_value(value: object, kind: Kind, path: str) -> Any:
+def parse_value(value: object, kind: FieldType, path: str) -> Any:
     """Parse a value that cannot be None; a uuid becomes its bytes."""
     if isinstance(kind, Struct):
         return parse_struct(value, kind.fields, path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["INTEGERS", "TYPES", "Array", "Field", "Kind", "Layout", "RecordType", "Struct"]
+__all__ = ["INTEGERS", "TYPES", "Array", "Field", "FieldType", "RecordLayout", "RecordType", "Struct"]
 
 INTEGERS = {"int8": ("b", 1), "int16": ("h", 2), "uint16": ("H", 2), "int32": ("i", 4), "int64": ("q", 8)}
 """Layout (as in the module struct) and size in bytes of each kind of integer."""
@@ -24,7 +24,7 @@ class Field:
     """
 
     name: str
-    kind: Kind
+    kind: FieldType
     since: int = 0
     until: int = 32_767
     nullable: bool = False
@@ -47,15 +47,15 @@ class Struct:
 class Array:
     """Elements of one kind."""
 
-    element: Kind
+    element: FieldType
 
 
-Kind = str | Struct | Array
+FieldType = str | Struct | Array
 """A structure, an array, one of INTEGERS, or string, bytes, uuid."""
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """Fields of the key after its type, fields of the value after its version, and the value's newest version."""
 
     key: tuple[Field, ...]
@@ -69,7 +69,7 @@ class RecordType:
     """A type's name (CoordinatorRecordType); no layout where only other releases than 4.3.1 write it."""
 
     name: str
-    layout: Layout | None = None
+    layout: RecordLayout | None = None
 
 
 INT16S = Array("int16")
@@ -286,36 +286,40 @@ SUBTOPOLOGY = Struct(
 STREAMS_GROUP_TOPOLOGY = (Field("epoch", "int32"), Field("subtopologies", Array(SUBTOPOLOGY)))
 
 TYPES = {
-    0: RecordType("LEGACY_OFFSET_COMMIT", Layout(OFFSET_KEY, LEGACY_OFFSET_COMMIT, flexible=1)),
-    1: RecordType("OFFSET_COMMIT", Layout(OFFSET_KEY, OFFSET_COMMIT, newest=4, flexible=4)),
-    2: RecordType("GROUP_METADATA", Layout(CLASSIC_GROUP_KEY, GROUP_METADATA, newest=4, flexible=4)),
-    3: RecordType("CONSUMER_GROUP_METADATA", Layout(GROUP_KEY, CONSUMER_GROUP_METADATA)),
-    4: RecordType("CONSUMER_GROUP_PARTITION_METADATA", Layout(GROUP_KEY, CONSUMER_GROUP_PARTITION_METADATA)),
-    5: RecordType("CONSUMER_GROUP_MEMBER_METADATA", Layout(MEMBER_KEY, CONSUMER_GROUP_MEMBER_METADATA)),
-    6: RecordType("CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", Layout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
-    7: RecordType("CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", Layout(MEMBER_KEY, TARGET_ASSIGNMENT_MEMBER)),
+    0: RecordType("LEGACY_OFFSET_COMMIT", RecordLayout(OFFSET_KEY, LEGACY_OFFSET_COMMIT, flexible=1)),
+    1: RecordType("OFFSET_COMMIT", RecordLayout(OFFSET_KEY, OFFSET_COMMIT, newest=4, flexible=4)),
+    2: RecordType("GROUP_METADATA", RecordLayout(CLASSIC_GROUP_KEY, GROUP_METADATA, newest=4, flexible=4)),
+    3: RecordType("CONSUMER_GROUP_METADATA", RecordLayout(GROUP_KEY, CONSUMER_GROUP_METADATA)),
+    4: RecordType("CONSUMER_GROUP_PARTITION_METADATA", RecordLayout(GROUP_KEY, CONSUMER_GROUP_PARTITION_METADATA)),
+    5: RecordType("CONSUMER_GROUP_MEMBER_METADATA", RecordLayout(MEMBER_KEY, CONSUMER_GROUP_MEMBER_METADATA)),
+    6: RecordType("CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", RecordLayout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
+    7: RecordType("CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", RecordLayout(MEMBER_KEY, TARGET_ASSIGNMENT_MEMBER)),
     8: RecordType(
-        "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", Layout(MEMBER_KEY, CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT)
+        "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", RecordLayout(MEMBER_KEY, CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT)
     ),
     9: RecordType("SHARE_GROUP_PARTITION_METADATA"),
-    10: RecordType("SHARE_GROUP_MEMBER_METADATA", Layout(MEMBER_KEY, SHARE_GROUP_MEMBER_METADATA)),
-    11: RecordType("SHARE_GROUP_METADATA", Layout(GROUP_KEY, SHARE_GROUP_METADATA)),
-    12: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", Layout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
-    13: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", Layout(MEMBER_KEY, TARGET_ASSIGNMENT_MEMBER)),
-    14: RecordType("SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", Layout(MEMBER_KEY, SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT)),
-    15: RecordType("SHARE_GROUP_STATE_PARTITION_METADATA", Layout(GROUP_KEY, SHARE_GROUP_STATE_PARTITION_METADATA)),
-    16: RecordType("CONSUMER_GROUP_REGULAR_EXPRESSION", Layout(PATTERN_KEY, CONSUMER_GROUP_REGULAR_EXPRESSION)),
-    17: RecordType("STREAMS_GROUP_METADATA", Layout(GROUP_KEY, STREAMS_GROUP_METADATA)),
+    10: RecordType("SHARE_GROUP_MEMBER_METADATA", RecordLayout(MEMBER_KEY, SHARE_GROUP_MEMBER_METADATA)),
+    11: RecordType("SHARE_GROUP_METADATA", RecordLayout(GROUP_KEY, SHARE_GROUP_METADATA)),
+    12: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", RecordLayout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
+    13: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", RecordLayout(MEMBER_KEY, TARGET_ASSIGNMENT_MEMBER)),
+    14: RecordType(
+        "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", RecordLayout(MEMBER_KEY, SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT)
+    ),
+    15: RecordType(
+        "SHARE_GROUP_STATE_PARTITION_METADATA", RecordLayout(GROUP_KEY, SHARE_GROUP_STATE_PARTITION_METADATA)
+    ),
+    16: RecordType("CONSUMER_GROUP_REGULAR_EXPRESSION", RecordLayout(PATTERN_KEY, CONSUMER_GROUP_REGULAR_EXPRESSION)),
+    17: RecordType("STREAMS_GROUP_METADATA", RecordLayout(GROUP_KEY, STREAMS_GROUP_METADATA)),
     18: RecordType("STREAMS_GROUP_PARTITION_METADATA"),
-    19: RecordType("STREAMS_GROUP_MEMBER_METADATA", Layout(MEMBER_KEY, STREAMS_GROUP_MEMBER_METADATA)),
-    20: RecordType("STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", Layout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
+    19: RecordType("STREAMS_GROUP_MEMBER_METADATA", RecordLayout(MEMBER_KEY, STREAMS_GROUP_MEMBER_METADATA)),
+    20: RecordType("STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", RecordLayout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
     21: RecordType(
-        "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", Layout(MEMBER_KEY, STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER)
+        "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", RecordLayout(MEMBER_KEY, STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER)
     ),
     22: RecordType(
-        "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", Layout(MEMBER_KEY, STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT)
+        "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", RecordLayout(MEMBER_KEY, STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT)
     ),
-    23: RecordType("STREAMS_GROUP_TOPOLOGY", Layout(GROUP_KEY, STREAMS_GROUP_TOPOLOGY)),
+    23: RecordType("STREAMS_GROUP_TOPOLOGY", RecordLayout(GROUP_KEY, STREAMS_GROUP_TOPOLOGY)),
     24: RecordType("STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS"),
 }
 """Every record type that has a name, by the int16 at the head of its key."""
