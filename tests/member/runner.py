@@ -60,7 +60,7 @@ class MemberRunner:
         self._patience = patience
         self._asked = -patience
         self._pause = pause
-        self._may_look_at: int | None = None
+        self._may_look_at = -NEVER
         self._looks_for_coordinator = False
         self._given_up: set[tuple[str, int]] = set()
         self._heartbeats: list[int] = []
@@ -97,7 +97,8 @@ class MemberRunner:
         report["looks_for_coordinator"] = self._looks_for_coordinator
         report["asked_lately"] = event["at"] - self._asked < self._patience
         report["wake"] = self.member.next_deadline()
-        waits = self._may_look_at is not None and report["wake"] == self._may_look_at > event["at"]
+        # Other deadlines may be earlier, and so `next_deadline` does not show this one.
+        waits = self._may_look_at in self.member._heartbeats.deadlines() and self._may_look_at > event["at"]
         report["looks_soon"] = waits and not self._looks_for_coordinator
         return report
 

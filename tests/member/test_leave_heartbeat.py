@@ -29,7 +29,7 @@ def test_a_leave_heartbeat_that_fails_for_good_is_told_before_the_leave_is_over(
 
 
 def back_with_a_leave_heartbeat_under_way() -> tuple[Driver, int]:
-    """One that left, was out a second time for want of polls, and is stable again; the number of its first leave heartbeat."""
+    """Return a member that left, was STALE and is stable again, and the number of its first leave heartbeat."""
     driver = stable(rebalance_timeout_ms=20_000, request_timeout_ms=60_000)
     driver.hand(events.Leave())
     driver.call_back()

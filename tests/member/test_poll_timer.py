@@ -140,13 +140,11 @@ def test_a_stale_member_joins_at_the_poll_although_its_leave_heartbeat_has_no_an
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda leave_heartbeat: TransportFailed(leave_heartbeat, False, "the connection is gone"),
-        lambda leave_heartbeat: TransportFailed(leave_heartbeat, True, "it took too long"),
-        lambda leave_heartbeat: ResponseReceived(leave_heartbeat, HeartbeatResponse(error_code=30)),
-        lambda leave_heartbeat: ResponseReceived(leave_heartbeat, HeartbeatResponse(error_code=25)),
-        lambda leave_heartbeat: ResponseReceived(
-            leave_heartbeat, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)
-        ),
+        lambda number: TransportFailed(number, False, "the connection is gone"),
+        lambda number: TransportFailed(number, True, "it took too long"),
+        lambda number: ResponseReceived(number, HeartbeatResponse(error_code=30)),
+        lambda number: ResponseReceived(number, HeartbeatResponse(error_code=25)),
+        lambda number: ResponseReceived(number, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)),
     ],
     ids=["failed for good", "failed", "error 30", "error 25", "answered well"],
 )
