@@ -205,7 +205,7 @@ def test_nouns_have_the_promised_form() -> None:
     nouns: list[Any] = [assignor.Subscription, assignor.Findings]
     for noun in nouns:
         assert dataclasses.is_dataclass(noun)
-        assert noun.__dataclass_params__.frozen
+        assert vars(noun)["__dataclass_params__"].frozen
         assert "__slots__" in noun.__dict__
     assert ["unowned", "doubly_owned", "not_subscribed", "unknown"] == [
         field.name for field in dataclasses.fields(assignor.Findings)
