@@ -23,7 +23,7 @@ from assignor.member.state_machine import TRANSITIONS, Trigger
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"
-LIFE = DOCS.parent / "tests" / "vectors" / "member_life.json.gz"
+LIFE = DOCS.parent / "tests" / "vectors" / "member_timeline.json.gz"
 
 
 def state_diagram() -> str:

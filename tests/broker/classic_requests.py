@@ -118,9 +118,9 @@ class Cast:
             case JoinGroupRequest():
                 self._joined(member, request, answer)
             case SyncGroupRequest() if request.member_id == member.id:
-                self._told(member, ErrorCode(answer.error_code), "stable")
+                self._apply_answer(member, ErrorCode(answer.error_code), "stable")
             case HeartbeatRequest() if request.member_id == member.id:
-                self._told(member, ErrorCode(answer.error_code), member.phase)
+                self._apply_answer(member, ErrorCode(answer.error_code), member.phase)
             case LeaveGroupRequest() if any(leaver.member_id == member.id for leaver in request.members):
                 member.forget()
 
@@ -144,7 +144,7 @@ class Cast:
             member.phase = "out"
 
     @staticmethod
-    def _told(member: _Member, code: ErrorCode, phase: str) -> None:
+    def _apply_answer(member: _Member, code: ErrorCode, phase: str) -> None:
         if code is ErrorCode.NONE:
             member.phase = phase
         elif code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.broker import recording
 from tests.broker.cluster import BrokerMissingError, Cluster
-from tests.broker.story import Story
+from tests.broker.scenario import Scenario
 from tests.support import vector_files
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def tell(broker: Cluster) -> Iterator[Callable[..., Story]]:
-    """Return a factory of stories with the broker; write them as vectors at the end if ASSIGNOR_RECORD is set."""
-    told: list[Recording] = []
-    yield functools.partial(Story, broker, keep=told.append)
+def start_scenario(broker: Cluster) -> Iterator[Callable[..., Scenario]]:
+    """Return a factory of scenarios with the broker; write them as vectors at the end if ASSIGNOR_RECORD is set."""
+    recordings: list[Recording] = []
+    yield functools.partial(Scenario, broker, keep=recordings.append)
     if recording.wanted():
-        recording.write(vector_files.OWN_FOLDER / recording.FILE, told)
+        recording.write(vector_files.OWN_FOLDER / recording.FILE, recordings)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assignor import TopicPartition
     from assignor.member.effects import Effect
     from assignor.member.events import Event
-    from tests.broker.life import Life
+    from tests.broker.member_timeline import MemberTimeline
 
     class Network(Protocol):
         """What carries a client's questions; each is answered by an event, some time later."""
@@ -52,7 +52,7 @@ class MemberClient:
         left: How often it was told that it had left.
         history: What it owned since when.
         offsets: How far the application got.
-        life: Keeps each event and what came of it, if it is given.
+        timeline: Keeps each event and what came of it, if it is given.
         looks: Is called after each event.
     """
 
@@ -78,22 +78,22 @@ class MemberClient:
         self._events: deque[Event] = deque()
         self._wake_at: int | None = None
         self._handling = False
-        self.life: Life | None = None
+        self.timeline: MemberTimeline | None = None
         self.looks: Callable[[], None] = lambda: None
 
     def subscribe(self, *topics: str, pattern: str | None = None) -> None:
         """Subscribe to names, to a pattern, or to both."""
-        self.tell(events.Subscribe(topics, pattern))
+        self.handle(events.Subscribe(topics, pattern))
 
     def leave(self) -> None:
         """Unsubscribe, which leaves the group."""
-        self.tell(events.Leave())
+        self.handle(events.Leave())
 
     def release_callbacks(self) -> None:
         """Let the callbacks come back that were held."""
         self.holds_callbacks = False
         while self._held:
-            self.tell(events.CallbackDone(self._held.pop(0)))
+            self.handle(events.CallbackDone(self._held.pop(0)))
 
     def step(self) -> None:
         """Let the application poll, or at least time pass."""
@@ -102,11 +102,11 @@ class MemberClient:
         for partition in set(self.member.assignment) - self._paused:
             self.offsets[partition] = self.offsets.get(partition, 0) + 1
         if self.polls:
-            self.tell(events.Poll())
+            self.handle(events.Poll())
         elif self._wake_at is not None and self._wake_at <= self._network.now():
-            self.tell(events.Tick())
+            self.handle(events.Tick())
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Hand an event to the member, and carry out what it asks for; what comes of that is handed over in turn."""
         self._events.append(event)
         if not self._handling and not self.frozen:
@@ -128,8 +128,8 @@ class MemberClient:
                 now = self._network.now()
                 event = self._events.popleft()
                 asked = self.member.handle(event, now)
-                if self.life:
-                    self.life.keep(now, event, self.member.state, self.member.epoch, asked)
+                if self.timeline:
+                    self.timeline.record(now, event, self.member.state, self.member.epoch, asked)
                 for effect in asked:
                     self._carry_out(effect)
                 if not self.history or self.history[-1][1] != self.member.assignment:

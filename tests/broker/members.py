@@ -1,4 +1,4 @@
-"""All the members of a story, moved in one thread: after each event nobody may own what somebody else owns."""
+"""All the members of a scenario, moved in one thread: after each event nobody may own what somebody else owns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kio.static.protocol import Entity
 
     from tests.broker.admin import DescribedGroup
-    from tests.broker.life import Life
-    from tests.broker.story import Story
+    from tests.broker.member_timeline import MemberTimeline
+    from tests.broker.scenario import Scenario
 
 PAUSE = 0.01
 """Seconds that one step waits for an answer."""
@@ -39,34 +39,39 @@ View = dict[str, tuple[int, frozenset[TopicPartition]]]
 
 
 class Members:
-    """The members of a story.
+    """The members of a scenario.
 
     Attributes:
         clients: Those of ours that take part, by name.
         others: Consumers of another library in the same group; they are polled with ours.
-        beside: Members of other stories, which move whenever these do.
+        beside: Members of other scenarios, which move whenever these do.
     """
 
-    def __init__(self, story: Story) -> None:
-        self.story = story
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
         self.clients: dict[str, MemberClient] = {}
         self.others: list[Any] = []
         self.beside: list[Members] = []
-        self._connection: Connection | None = story.connection
+        self._connection: Connection | None = scenario.connection
         self._asked: dict[int, Callable[[Entity | None], None]] = {}
         self._arrived: list[Callable[[], None]] = []
         self._searching: dict[MemberClient, int] = {}
 
     def join(
-        self, name: str, *topics: str, pattern: str | None = None, life: Life | None = None, **options: Any
+        self,
+        name: str,
+        *topics: str,
+        pattern: str | None = None,
+        timeline: MemberTimeline | None = None,
+        **options: Any,
     ) -> MemberClient:
-        """Let a new member subscribe to topics of the story and take part, and keep its life if that is wanted."""
-        options.setdefault("server_assignor", self.story.assignor)
-        client = MemberClient(self, self.story.group, name, **options)
-        client.life = life
+        """Let a new member subscribe to topics of the scenario and take part; record its timeline if given."""
+        options.setdefault("server_assignor", self.scenario.assignor)
+        client = MemberClient(self, self.scenario.group, name, **options)
+        client.timeline = timeline
         client.looks = self._nobody_owns_twice
         self.clients[name] = client
-        client.subscribe(*map(self.story.topic, topics), pattern=pattern)
+        client.subscribe(*map(self.scenario.topic, topics), pattern=pattern)
         return client
 
     def kill(self, name: str) -> MemberClient:
@@ -114,12 +119,12 @@ class Members:
         """
         self.step()
         self.until(self._settled, timeout)
-        self.meanwhile(self.story.describe)
+        self.meanwhile(self.scenario.describe)
         return self.coordinator_view()
 
     def view(self) -> View:
         """Say what each member believes; of the others' epochs nothing is known but that they are the group's."""
-        epoch = self.story.admin.describe(self.story.group).epoch if self.others else 0
+        epoch = self.scenario.admin.describe(self.scenario.group).epoch if self.others else 0
         ours = {
             client.member_id: (client.member.epoch, frozenset(client.member.assignment))
             for client in self.clients.values()
@@ -129,7 +134,7 @@ class Members:
 
     def coordinator_view(self) -> View:
         """Say what the coordinator thinks of each member."""
-        return _view(self.story.admin.describe(self.story.group))
+        return _view(self.scenario.admin.describe(self.scenario.group))
 
     def owned(self) -> list[TopicPartition]:
         """Give all that is owned by the members' own account, sorted, as often as it is owned."""
@@ -137,14 +142,16 @@ class Members:
         return sorted([*found, *(partition for other in self.others for partition in _assignment(other))])
 
     def partitions(self) -> list[TopicPartition]:
-        """Give all partitions of the story's topics."""
+        """Give all partitions of the scenario's topics."""
         return sorted(
-            TopicPartition(name, partition) for name, count in self.story.counts.items() for partition in range(count)
+            TopicPartition(name, partition)
+            for name, count in self.scenario.counts.items()
+            for partition in range(count)
         )
 
     def now(self) -> int:
-        """Give the milliseconds since the story began."""
-        return self.story.now()
+        """Give the milliseconds since the scenario began."""
+        return self.scenario.now()
 
     def send_heartbeat(self, client: MemberClient, number: int, request: HeartbeatRequest) -> bool:
         """Send a heartbeat; False when there is no connection."""
@@ -156,7 +163,7 @@ class Members:
                 self._hand_over(client, events.TransportFailed(number, True, "disconnected"))
                 return
             response = from_wire(body)
-            self.story.recording.exchange(sent, self.now(), client.name, request, response)
+            self.scenario.recording.exchange(sent, self.now(), client.name, request, response)
             if client.loses_answers:
                 client.loses_answers -= 1
                 self._hand_over(client, events.TransportFailed(number, True, "lost"))
@@ -176,7 +183,7 @@ class Members:
 
         if self._connection is None:
             self._reconnect()
-        if not self._ask(coordinator_request(self.story.group), FindCoordinatorResponse, answered):
+        if not self._ask(coordinator_request(self.scenario.group), FindCoordinatorResponse, answered):
             self._searching[client] = self.now() + RETRY_MS
 
     def ask_names(self, client: MemberClient, topic_ids: tuple[UUID, ...]) -> None:
@@ -205,9 +212,9 @@ class Members:
 
         offsets: dict[UUID, dict[int, int]] = defaultdict(dict)
         for partition in client.member.assignment:
-            offsets[self.story.ids[partition.topic]][partition.partition] = client.offsets.get(partition, 0)
+            offsets[self.scenario.ids[partition.topic]][partition.partition] = client.offsets.get(partition, 0)
         who = client.member.commit_identity()
-        request = commit_request(self.story.group, offsets, who.member_id, who.member_epoch, who.instance_id)
+        request = commit_request(self.scenario.group, offsets, who.member_id, who.member_epoch, who.instance_id)
         if not self._ask(request, OffsetCommitResponse, answered):
             self._hand_over(client, events.CommitFailed(number, "not connected"))
 
@@ -258,7 +265,7 @@ class Members:
 
     def _reconnect(self) -> None:
         try:
-            self._connection = self.story.reconnect()
+            self._connection = self.scenario.reconnect()
         except ConnectionLostError:
             self._connection = None
 
@@ -267,7 +274,7 @@ class Members:
 
         def hand_over() -> None:
             if client in self.clients.values():
-                client.tell(event)
+                client.handle(event)
 
         self._arrived.append(hand_over)
 
@@ -284,7 +291,7 @@ class Members:
         if not states <= {MemberState.STABLE, MemberState.UNSUBSCRIBED} or self.owned() != self.partitions():
             return False
         try:
-            group = self.story.admin.describe(self.story.group)
+            group = self.scenario.admin.describe(self.scenario.group)
         except (ConnectionLostError, RefusedError):
             return False  # the coordinator is not there yet
         reached = all(member.assigned == member.target for member in group.members.values())
@@ -303,7 +310,7 @@ class Members:
 
 
 def side_by_side(*groups: Members) -> None:
-    """Let the members of several stories wait at the same time."""
+    """Let the members of several scenarios wait at the same time."""
     for members in groups:
         members.beside = [other for other in groups if other is not members]
 

@@ -1,25 +1,25 @@
 """What members and a real broker said to each other, kept as data: `tests/vectors/member_exchanges.jsonl.gz`.
 
-The file is gzip, one story per line, each a JSON object:
+The file is gzip, one scenario per line, each a JSON object:
 
-* `story`: its name; `group`: the group's id; `assignor`: "range" or "uniform", which the group computes targets by.
+* `scenario`: its name; `group`: the group's id; `assignor`: "range" or "uniform", which the group computes targets by.
   "uniform" deals out by the order of Java's hash maps, so another coordinator need not give the very same partitions.
 * `settings`: the broker's own settings of consumer groups, name to text, as in its configuration.
-* `events`: what happened, in the order in which the broker answered. Each has `at`, in milliseconds since the story
+* `events`: what happened, in the order in which the broker answered. Each has `at`, in milliseconds since the scenario
   began, never falling, and is one of three kinds, which is told by its other keys:
 
   * `topics`: {name: {"id": uuid, "partitions": count}} - these topics are new, have another number of partitions, or
     are gone (0). No heartbeat was under way while that changed, and the coordinator has seen it at `at`.
   * `request`, `response`, `sent`, `client` - a heartbeat and its answer. `sent` is when it was sent, `at` when the
-    answer was there; the coordinator handled it in between. `client` names who sent it: a story may have two that use
-    one member id. `request` has the fields of `HeartbeatRequest` and `response` those of `HeartbeatResponse`
+    answer was there; the coordinator handled it in between. `client` names who sent it: a scenario may have two that
+    use one member id. `request` has the fields of `HeartbeatRequest` and `response` those of `HeartbeatResponse`
     (assignor.member), all of them, null included. `topic_partitions` and `assignment` are {uuid: [partition, ...]},
     ids of topics and of partitions ascending, whatever the order was on the wire.
   * `described`: the coordinator's own account at that moment (ConsumerGroupDescribe): {"state", "epoch", "assignor",
     "members": {member id: {"epoch", "instance_id", "assigned", "target"}}}, where the last two are {topic name:
     [partition, ...]}.
 
-All members of a story share one connection, over which the broker handles one request after the other: the order of
+All members of a scenario share one connection, over which the broker handles one request after the other: the order of
 the events is the order in which the coordinator saw them. What it does by the clock is not an event: it removes a
 member whose session timed out (`group.consumer.session.timeout.ms` after its last heartbeat) or that did not revoke
 in time (`rebalance_timeout_ms` of its own), and looks for topics of a pattern anew. Targets are computed within the
@@ -50,12 +50,12 @@ FILE = "member_exchanges.jsonl.gz"
 
 
 class Recording:
-    """One story as it goes on; times are in milliseconds since it began."""
+    """One scenario as it goes on; times are in milliseconds since it began."""
 
-    def __init__(self, story: str, group: str, assignor: str) -> None:
-        self.story = story
+    def __init__(self, scenario: str, group: str, assignor: str) -> None:
+        self.scenario = scenario
         self._head = {
-            "story": story,
+            "scenario": scenario,
             "group": group,
             "assignor": assignor,
             "settings": {name: value for name, value in SETTINGS.items() if name.startswith("group.consumer.")},
@@ -94,23 +94,23 @@ class Recording:
         self._events.append({"at": at, "described": account})
 
     def line(self) -> str:
-        """Give the story as JSON."""
+        """Give the scenario as JSON."""
         return json.dumps({**self._head, "events": self._events}, separators=(",", ":"))
 
 
 def wanted() -> bool:
-    """Whether the stories of this run are to be kept: all that are there then, so run all of them (`-m broker`)."""
+    """Whether the scenarios of this run are to be kept: all that are there then, so run all of them (`-m broker`)."""
     return bool(os.environ.get("ASSIGNOR_RECORD"))
 
 
 def write(path: Path, recordings: Iterable[Recording]) -> None:
-    """Write stories, sorted by name; the same stories give the same bytes."""
-    lines = "".join(f"{each.line()}\n" for each in sorted(recordings, key=lambda each: each.story))
+    """Write scenarios, sorted by name; the same scenarios give the same bytes."""
+    lines = "".join(f"{each.line()}\n" for each in sorted(recordings, key=lambda each: each.scenario))
     path.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Read stories."""
+    """Read scenarios."""
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 

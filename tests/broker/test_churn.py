@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assignor.member import MemberState
-from tests.broker.by_hand import HandMember
 from tests.broker.members import Members, side_by_side
+from tests.broker.scripted_member import ScriptedMember
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.broker.member_client import MemberClient
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
 pytestmark = pytest.mark.broker
 
@@ -23,8 +23,8 @@ STEPS = 25
 TOPICS = ["orders", "payments", "refunds"]
 
 
-def test_whatever_members_do_each_partition_ends_with_one_owner(tell: Callable[..., Story]) -> None:
-    with tell("churn-range", "range") as one, tell("churn-uniform", "uniform") as other:
+def test_whatever_members_do_each_partition_ends_with_one_owner(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("churn-range", "range") as one, start_scenario("churn-uniform", "uniform") as other:
         groups = [Churn(one, seed=1), Churn(other, seed=2)]
         side_by_side(*(group.members for group in groups))
         for _ in range(STEPS):
@@ -40,10 +40,10 @@ def test_whatever_members_do_each_partition_ends_with_one_owner(tell: Callable[.
 class Churn:
     """A group in which something changes all the time, drawn from a seed."""
 
-    def __init__(self, story: Story, seed: int) -> None:
-        self.story = story
-        story.create_topics(orders=7, payments=4, refunds=1)
-        self.members = Members(story)
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.scenario = scenario
+        scenario.create_topics(orders=7, payments=4, refunds=1)
+        self.members = Members(scenario)
         self.draw = random.Random(seed)
         self.joined = 0
         self.join()
@@ -54,7 +54,7 @@ class Churn:
         some = self.draw.choice(clients)
         changes: list[Callable[[], object]] = [
             some.leave,
-            lambda: some.subscribe(*map(self.story.topic, self.topics())),
+            lambda: some.subscribe(*map(self.scenario.topic, self.topics())),
             lambda: setattr(some, "holds_callbacks", True),
             some.release_callbacks,
             lambda: self.disown(some),
@@ -94,7 +94,7 @@ class Churn:
         """Let somebody say goodbye in a member's name."""
         if client.member.state in (MemberState.STABLE, MemberState.RECONCILING) and client.instance_id is None:
             client.doubted = True
-            self.members.meanwhile(lambda: HandMember(self.story, client.member_id).leave())
+            self.members.meanwhile(lambda: ScriptedMember(self.scenario, client.member_id).leave())
 
     def kill(self, client: MemberClient) -> None:
         if len(self.members.clients) > 2:
@@ -102,5 +102,5 @@ class Churn:
 
     def grow(self) -> None:
         name = self.draw.choice(TOPICS)
-        count = self.story.counts[self.story.topic(name)] + 1
-        self.members.meanwhile(lambda: self.story.grow_topic(name, count))
+        count = self.scenario.counts[self.scenario.topic(name)] + 1
+        self.members.meanwhile(lambda: self.scenario.grow_topic(name, count))

@@ -328,7 +328,7 @@ def test_what_a_cluster_refuses_to_tell_is_a_problem(groups: Groups) -> None:
         def list_consumer_groups(self, **settings: Any) -> Future[Any]:  # type: ignore[override]  # untyped
             found = super().list_consumer_groups(**settings).result()
             found.errors.append(refused)
-            return told(found)
+            return completed(found)
 
         def describe_consumer_groups(self, group_ids: list[str], **settings: Any) -> dict[str, Future[Any]]:  # type: ignore[override]  # too
             failed: Future[Any] = Future()
@@ -343,7 +343,7 @@ def test_what_a_cluster_refuses_to_tell_is_a_problem(groups: Groups) -> None:
     assert {"apart"} == {row.group_id for row in found.members}
 
 
-def told(result: Any) -> Future[Any]:
+def completed(result: Any) -> Future[Any]:
     """A future that has its result."""
     future: Future[Any] = Future()
     future.set_result(result)

@@ -222,10 +222,10 @@ async def play_at(
         await shrink(first.recording.program, fails)
         seed = first.recording.program.seed
         said = f"{len(failed)} of {len(played)} sequences differ, and ASSIGNOR_SEED={seed} plays this one first"
-        return played, f"{said}:\n{told(first)}\nshorter:\n{told(shortest)}"
+        return played, f"{said}:\n{described(first)}\nshorter:\n{described(shortest)}"
 
 
-def told(played: Played) -> str:
+def described(played: Played) -> str:
     """What was asked and answered, and what is wrong with it."""
     lines = [str(played.recording.program)]
     for entry in played.recording.entries:

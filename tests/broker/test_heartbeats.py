@@ -7,47 +7,47 @@ from typing import TYPE_CHECKING
 import pytest
 from kio.schema.errors import ErrorCode
 
-from tests.broker.by_hand import HandMember
+from tests.broker.scripted_member import ScriptedMember
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
 pytestmark = pytest.mark.broker
 
 
-def test_a_member_waits_for_what_another_has_not_given_up(tell: Callable[..., Story]) -> None:
-    with tell("hand-over", "range") as story:
-        story.create_topics(orders=4, payments=3)
-        a, b = HandMember(story, "a"), HandMember(story, "b")
+def test_a_member_waits_for_what_another_has_not_given_up(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("hand-over", "range") as scenario:
+        scenario.create_topics(orders=4, payments=3)
+        a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
         a.join("orders", "payments")
         assert {"orders": [0, 1, 2, 3], "payments": [0, 1, 2]} == a.has()
         a.acknowledge()
         b.join("orders", "payments")
         assert {} == b.has()
         epoch = a.epoch
-        assert a.beat().assignment is not None
+        assert a.heartbeat().assignment is not None
         assert ({"orders": [0, 1], "payments": [0, 1]}, epoch) == (a.has(), a.epoch)
-        assert b.beat().assignment is None
+        assert b.heartbeat().assignment is None
         a.acknowledge()
         assert epoch + 1 == a.epoch == b.epoch
-        b.beat()
+        b.heartbeat()
         assert {"orders": [2, 3], "payments": [2]} == b.has()
         b.acknowledge()
-        assert "Stable" == story.describe().state
+        assert "Stable" == scenario.describe().state
         assert -1 == b.leave().member_epoch
-        a.beat()
+        a.heartbeat()
         assert {"orders": [0, 1, 2, 3], "payments": [0, 1, 2]} == a.has()
         a.acknowledge()
         a.leave()
-        assert {} == story.describe().members
+        assert {} == scenario.describe().members
 
 
-def test_three_members_come_and_go(tell: Callable[..., Story]) -> None:
-    with tell("three-by-hand", "uniform") as story:
-        story.create_topics(orders=4, payments=3)
-        members = [HandMember(story, name) for name in "abc"]
+def test_three_members_come_and_go(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("three-by-hand", "uniform") as scenario:
+        scenario.create_topics(orders=4, payments=3)
+        members = [ScriptedMember(scenario, name) for name in "abc"]
         for member in members:
             member.join("orders", "payments")
         settle(*members)
@@ -55,13 +55,13 @@ def test_three_members_come_and_go(tell: Callable[..., Story]) -> None:
         members.pop(1).leave()
         settle(*members)
         assert [3, 4] == sorted(sum(map(len, member.has().values())) for member in members)
-        assert "Stable" == story.describe().state
+        assert "Stable" == scenario.describe().state
 
 
-def test_members_with_other_topics_share_what_they_have_in_common(tell: Callable[..., Story]) -> None:
-    with tell("other-topics", "range") as story:
-        story.create_topics(orders=3, payments=2, refunds=5)
-        a, b, c = (HandMember(story, name) for name in "abc")
+def test_members_with_other_topics_share_what_they_have_in_common(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("other-topics", "range") as scenario:
+        scenario.create_topics(orders=3, payments=2, refunds=5)
+        a, b, c = (ScriptedMember(scenario, name) for name in "abc")
         a.join("orders", "payments")
         b.join("payments", "refunds")
         c.join("orders", "refunds", "missing")
@@ -69,140 +69,140 @@ def test_members_with_other_topics_share_what_they_have_in_common(tell: Callable
         assert {"orders": [0, 1], "payments": [0]} == a.has()
         assert {"payments": [1], "refunds": [0, 1, 2]} == b.has()
         assert {"orders": [2], "refunds": [3, 4]} == c.has()
-        b.beat(topics=["orders"])
+        b.heartbeat(topics=["orders"])
         settle(a, b, c)
         assert ({"orders": [0], "payments": [0, 1]}, {"orders": [1]}) == (a.has(), b.has())
         assert {"orders": [2], "refunds": [0, 1, 2, 3, 4]} == c.has()
-        story.describe()
+        scenario.describe()
 
 
-def test_topics_that_appear_grow_and_vanish_are_dealt_out_anew(tell: Callable[..., Story]) -> None:
-    with tell("changing-topics", "range") as story:
-        story.create_topics(orders=2)
-        a, b = HandMember(story, "a"), HandMember(story, "b")
+def test_topics_that_appear_grow_and_vanish_are_dealt_out_anew(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("changing-topics", "range") as scenario:
+        scenario.create_topics(orders=2)
+        a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
         for member in (a, b):
             member.join("orders", "later")
         settle(a, b)
         assert ({"orders": [0]}, {"orders": [1]}) == (a.has(), b.has())
-        story.create_topics(later=2)
+        scenario.create_topics(later=2)
         settle(a, b)
         assert ({"later": [0], "orders": [0]}, {"later": [1], "orders": [1]}) == (sort(a.has()), sort(b.has()))
-        story.grow_topic("later", 3)
+        scenario.grow_topic("later", 3)
         settle(a, b)
         assert ({"later": [0, 1], "orders": [0]}, {"later": [2], "orders": [1]}) == (sort(a.has()), sort(b.has()))
-        story.delete_topic("orders")
+        scenario.delete_topic("orders")
         settle(a, b)
         assert ({"later": [0, 1]}, {"later": [2]}) == (a.has(), b.has())
-        story.describe()
+        scenario.describe()
 
 
-def test_an_epoch_that_is_not_the_members_is_fenced(tell: Callable[..., Story]) -> None:
-    with tell("wrong-epochs", "range") as story:
-        story.create_topics(orders=2)
-        a, b = HandMember(story, "a"), HandMember(story, "b")
+def test_an_epoch_that_is_not_the_members_is_fenced(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("wrong-epochs", "range") as scenario:
+        scenario.create_topics(orders=2)
+        a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
         a.join("orders")
         a.acknowledge()
-        assert ErrorCode.unknown_member_id.value == b.beat(epoch=a.epoch).error_code
-        assert ErrorCode.fenced_member_epoch.value == a.beat(epoch=a.epoch + 1).error_code
+        assert ErrorCode.unknown_member_id.value == b.heartbeat(epoch=a.epoch).error_code
+        assert ErrorCode.fenced_member_epoch.value == a.heartbeat(epoch=a.epoch + 1).error_code
         b.join("orders")
         settle(a, b)
-        assert ErrorCode.fenced_member_epoch.value == a.beat(epoch=a.epoch - 1).error_code
-        again = a.beat(epoch=a.epoch - 1, owned=a.given)
+        assert ErrorCode.fenced_member_epoch.value == a.heartbeat(epoch=a.epoch - 1).error_code
+        again = a.heartbeat(epoch=a.epoch - 1, owned=a.given)
         assert (0, a.epoch) == (again.error_code, again.member_epoch)
         rejoined = a.join("orders")
         assert (0, {"orders": [0]}) == (rejoined.error_code, a.has())
         settle(a, b)
-        story.describe()
+        scenario.describe()
 
 
-def test_an_instance_id_keeps_its_partitions_for_whoever_comes_with_it(tell: Callable[..., Story]) -> None:
-    with tell("static-by-hand", "range") as story:
-        story.create_topics(orders=4)
-        first, other = HandMember(story, "z", instance_id="one"), HandMember(story, "a")
+def test_an_instance_id_keeps_its_partitions_for_whoever_comes_with_it(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("static-by-hand", "range") as scenario:
+        scenario.create_topics(orders=4)
+        first, other = ScriptedMember(scenario, "z", instance_id="one"), ScriptedMember(scenario, "a")
         for member in (first, other):
             member.join("orders")
         settle(first, other)
         assert ({"orders": [0, 1]}, {"orders": [2, 3]}) == (first.has(), other.has())
-        second = HandMember(story, "k", instance_id="one")
+        second = ScriptedMember(scenario, "k", instance_id="one")
         assert ErrorCode.unreleased_instance_id.value == second.join("orders").error_code
-        assert ErrorCode.fenced_instance_id.value == second.beat(epoch=first.epoch).error_code
+        assert ErrorCode.fenced_instance_id.value == second.heartbeat(epoch=first.epoch).error_code
         assert -2 == first.leave_for_now().member_epoch
-        story.describe()
+        scenario.describe()
         epoch = other.epoch
         second.join("orders")
         settle(second, other)
         assert ({"orders": [0, 1]}, {"orders": [2, 3]}) == (second.has(), other.has())
         assert (epoch, epoch) == (second.epoch, other.epoch)
-        assert ErrorCode.fenced_instance_id.value == first.beat().error_code
+        assert ErrorCode.fenced_instance_id.value == first.heartbeat().error_code
         second.leave()
         settle(other)
         assert {"orders": [0, 1, 2, 3]} == other.has()
-        story.describe()
+        scenario.describe()
 
 
 @pytest.mark.long
-def test_whoever_is_silent_or_holds_on_too_long_is_removed(tell: Callable[..., Story]) -> None:
-    with tell("timeouts-by-hand", "range") as story:
-        story.create_topics(orders=4)
+def test_whoever_is_silent_or_holds_on_too_long_is_removed(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("timeouts-by-hand", "range") as scenario:
+        scenario.create_topics(orders=4)
         silent, holding, alive = (
-            HandMember(story, "a"),
-            HandMember(story, "b", rebalance_timeout_ms=2000),
-            HandMember(story, "c"),
+            ScriptedMember(scenario, "a"),
+            ScriptedMember(scenario, "b", rebalance_timeout_ms=2000),
+            ScriptedMember(scenario, "c"),
         )
         silent.join("orders")
         holding.join("orders")
         settle(silent, holding)
         alive.join("orders")
         for _ in range(14):
-            holding.beat()
-            alive.beat()
-            story.wait(500)
-        assert ErrorCode.unknown_member_id.value == silent.beat().error_code
-        assert ErrorCode.unknown_member_id.value == holding.beat().error_code
+            holding.heartbeat()
+            alive.heartbeat()
+            scenario.wait(500)
+        assert ErrorCode.unknown_member_id.value == silent.heartbeat().error_code
+        assert ErrorCode.unknown_member_id.value == holding.heartbeat().error_code
         settle(alive)
         assert {"orders": [0, 1, 2, 3]} == alive.has()
-        story.describe()
+        scenario.describe()
 
 
-def test_a_heartbeat_that_makes_no_sense_is_refused(tell: Callable[..., Story]) -> None:
-    with tell("refusals", "range") as story:
-        story.create_topics(orders=2)
-        a = HandMember(story, "a")
-        assert ErrorCode.group_id_not_found.value == a.beat(epoch=3).error_code
-        assert ErrorCode.invalid_request.value == a.beat(epoch=0).error_code
-        assert ErrorCode.invalid_request.value == a.beat(epoch=-3).error_code
+def test_a_heartbeat_that_makes_no_sense_is_refused(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("refusals", "range") as scenario:
+        scenario.create_topics(orders=2)
+        a = ScriptedMember(scenario, "a")
+        assert ErrorCode.group_id_not_found.value == a.heartbeat(epoch=3).error_code
+        assert ErrorCode.invalid_request.value == a.heartbeat(epoch=0).error_code
+        assert ErrorCode.invalid_request.value == a.heartbeat(epoch=-3).error_code
         assert ErrorCode.unsupported_assignor.value == a.join("orders", assignor="nonesuch").error_code
         assert ErrorCode.invalid_regular_expression.value == a.join(pattern="(").error_code
         assert 0 == a.join("orders").error_code
-        assert ErrorCode.unsupported_assignor.value == a.beat(assignor="nonesuch").error_code
+        assert ErrorCode.unsupported_assignor.value == a.heartbeat(assignor="nonesuch").error_code
         assert ErrorCode.invalid_request.value == a.leave_for_now().error_code
         assert 0 == a.leave().error_code
 
 
-def test_a_pattern_is_looked_up_beside_names(tell: Callable[..., Story]) -> None:
-    with tell("pattern-by-hand", "range") as story:
-        story.create_topics(orders=2, origins=1, refunds=2)
-        a, b = HandMember(story, "a"), HandMember(story, "b")
-        a.join(pattern=story.topic("or.*"))
-        story.wait(200)
+def test_a_pattern_is_looked_up_beside_names(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("pattern-by-hand", "range") as scenario:
+        scenario.create_topics(orders=2, origins=1, refunds=2)
+        a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
+        a.join(pattern=scenario.topic("or.*"))
+        scenario.wait(200)
         settle(a)
         assert {"orders": [0, 1], "origins": [0]} == sort(a.has())
-        b.join("refunds", pattern=story.topic("or.*"))
+        b.join("refunds", pattern=scenario.topic("or.*"))
         settle(a, b)
         assert {"orders": [0], "origins": [0]} == sort(a.has())
         assert {"orders": [1], "refunds": [0, 1]} == sort(b.has())
-        a.beat(topics=["refunds"], pattern="")
+        a.heartbeat(topics=["refunds"], pattern="")
         settle(a, b)
         assert {"refunds": [0]} == a.has()
         assert {"orders": [0, 1], "origins": [0], "refunds": [1]} == sort(b.has())
-        story.describe()
+        scenario.describe()
 
 
-def settle(*members: HandMember) -> None:
+def settle(*members: ScriptedMember) -> None:
     """Each acknowledges what it was given and gets more, in turn, until nobody is given anything else."""
     moving = True
     while moving:
-        answers = [member.beat() for member in members]
+        answers = [member.heartbeat() for member in members]
         moving = any(answer.assignment is not None for answer in answers)
         for member in members:
             member.acknowledge()

@@ -10,24 +10,24 @@ from kio.schema.errors import ErrorCode
 
 from assignor.member import MemberState
 from tests.broker import recording
-from tests.broker.by_hand import HandMember
-from tests.broker.life import FILE, Life
+from tests.broker.member_timeline import FILE, MemberTimeline
 from tests.broker.members import Members, side_by_side
+from tests.broker.scripted_member import ScriptedMember
 from tests.support import vector_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
 pytestmark = pytest.mark.broker
 
 
 @pytest.mark.parametrize("assignor", ["range", "uniform"])
-def test_five_members_share_two_topics(tell: Callable[..., Story], assignor: str) -> None:
-    with tell(f"five-{assignor}", assignor) as story:
-        story.create_topics(orders=7, payments=6)
-        members = Members(story)
+def test_five_members_share_two_topics(start_scenario: Callable[..., Scenario], assignor: str) -> None:
+    with start_scenario(f"five-{assignor}", assignor) as scenario:
+        scenario.create_topics(orders=7, payments=6)
+        members = Members(scenario)
         for name in "abcde":
             members.join(name, "orders", "payments")
         assert members.settle() == members.view()
@@ -38,16 +38,18 @@ def test_five_members_share_two_topics(tell: Callable[..., Story], assignor: str
 
 
 @pytest.mark.parametrize("assignor", ["range", "uniform"])
-def test_members_of_ours_share_with_consumers_of_librdkafka(tell: Callable[..., Story], assignor: str) -> None:
-    with tell(f"mixed-{assignor}", assignor, keep=None) as story:
-        story.create_topics(orders=6, payments=5)
-        members = Members(story)
+def test_members_of_ours_share_with_consumers_of_librdkafka(
+    start_scenario: Callable[..., Scenario], assignor: str
+) -> None:
+    with start_scenario(f"mixed-{assignor}", assignor, keep=None) as scenario:
+        scenario.create_topics(orders=6, payments=5)
+        members = Members(scenario)
         for name in "ab":
             members.join(name, "orders", "payments")
         members.settle()
         try:
             for _ in range(2):
-                members.others.append(consumer_of_librdkafka(story))
+                members.others.append(consumer_of_librdkafka(scenario))
             members.join("c", "orders", "payments")
             assert members.settle() == members.view()
             assert members.partitions() == members.owned()
@@ -62,35 +64,35 @@ def test_members_of_ours_share_with_consumers_of_librdkafka(tell: Callable[..., 
                 other.close()
 
 
-def test_the_life_of_one_beside_another_that_comes_and_goes(tell: Callable[..., Story]) -> None:
-    with tell("life", "range") as story:
-        story.create_topics(orders=4)
-        members = Members(story)
-        life = Life(story.ids, story.topic(""))
-        one = members.join("one", "orders", life=life)
+def test_the_life_of_one_beside_another_that_comes_and_goes(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("life", "range") as scenario:
+        scenario.create_topics(orders=4)
+        members = Members(scenario)
+        timeline = MemberTimeline(scenario.ids, scenario.topic(""))
+        one = members.join("one", "orders", timeline=timeline)
         members.settle()
         other = members.join("other", "orders")
         members.settle()
         other.leave()
         members.settle()
         one.doubted = True
-        members.meanwhile(lambda: HandMember(story, one.member_id).leave())
+        members.meanwhile(lambda: ScriptedMember(scenario, one.member_id).leave())
         members.until(lambda: one.calls[-1][0] == "lost")
         assert members.settle() == members.view()
         assert members.partitions() == members.owned()
         one.leave()
         members.until(lambda: one.left)
-        states = [entry["state"] for entry in life.entries]
+        states = [entry["state"] for entry in timeline.entries]
         assert {state.name for state in MemberState} - {"FATAL", "STALE"} == set(states)
         assert "UNSUBSCRIBED" == states[-1]
         if recording.wanted():
-            life.write(vector_files.OWN_FOLDER / FILE)
+            timeline.write(vector_files.OWN_FOLDER / FILE)
 
 
-def test_what_a_leaving_member_had_goes_to_the_others(tell: Callable[..., Story]) -> None:
-    with tell("leaving", "range") as story:
-        story.create_topics(orders=6)
-        members = Members(story)
+def test_what_a_leaving_member_had_goes_to_the_others(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("leaving", "range") as scenario:
+        scenario.create_topics(orders=6)
+        members = Members(scenario)
         a, b, c = (members.join(name, "orders") for name in "abc")
         members.settle()
         b.leave()
@@ -101,29 +103,29 @@ def test_what_a_leaving_member_had_goes_to_the_others(tell: Callable[..., Story]
         assert ["assigned", "revoked"] == [kind for kind, partitions in b.calls if partitions]
 
 
-def test_one_that_left_comes_back(tell: Callable[..., Story]) -> None:
-    with tell("coming-back", "uniform") as story:
-        story.create_topics(orders=4, payments=3)
-        members = Members(story)
+def test_one_that_left_comes_back(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("coming-back", "uniform") as scenario:
+        scenario.create_topics(orders=4, payments=3)
+        members = Members(scenario)
         a, b = members.join("a", "orders"), members.join("b", "orders", "payments")
         members.settle()
         b.leave()
         members.until(lambda: b.left)
-        a.subscribe(story.topic("orders"), story.topic("payments"))
+        a.subscribe(scenario.topic("orders"), scenario.topic("payments"))
         members.settle()
-        a.subscribe(story.topic("orders"))
-        b.subscribe(story.topic("payments"))
+        a.subscribe(scenario.topic("orders"))
+        b.subscribe(scenario.topic("payments"))
         assert members.settle() == members.view()
         assert members.partitions() == members.owned()
         assert {a.member_id, b.member_id} == set(members.view())
-        assert {story.topic("payments")} == {topic for topic, _ in b.member.assignment}
+        assert {scenario.topic("payments")} == {topic for topic, _ in b.member.assignment}
 
 
 @pytest.mark.parametrize("option", ["heartbeat_while_preparing_to_leave", "heartbeat_while_fenced", "join_at_once"])
-def test_a_member_may_do_as_the_code_of_kafka_does(tell: Callable[..., Story], option: str) -> None:
-    with tell(option.replace("_", "-"), "range") as story:
-        story.create_topics(orders=4)
-        members = Members(story)
+def test_a_member_may_do_as_the_code_of_kafka_does(start_scenario: Callable[..., Scenario], option: str) -> None:
+    with start_scenario(option.replace("_", "-"), "range") as scenario:
+        scenario.create_topics(orders=4)
+        members = Members(scenario)
         members.join("a", "orders")
         options: dict[str, Any] = {option: True}
         b, c = members.join("b", "orders", **options), members.join("c", "orders", **options)
@@ -131,7 +133,7 @@ def test_a_member_may_do_as_the_code_of_kafka_does(tell: Callable[..., Story], o
         b.holds_callbacks = True
         b.leave()
         c.holds_callbacks = c.doubted = True
-        members.meanwhile(lambda: HandMember(story, c.member_id).leave())
+        members.meanwhile(lambda: ScriptedMember(scenario, c.member_id).leave())
         members.run(1.2)
         assert (0, MemberState.PREPARE_LEAVING) == (b.left, b.member.state)
         assert ("lost", MemberState.FENCED) == (c.calls[-1][0], c.member.state)
@@ -142,10 +144,10 @@ def test_a_member_may_do_as_the_code_of_kafka_does(tell: Callable[..., Story], o
         assert (1, 2) == (b.left, len(members.view()))
 
 
-def test_a_static_member_that_restarts_disturbs_nobody(tell: Callable[..., Story]) -> None:
-    with tell("static-restart", "range") as story:
-        story.create_topics(orders=6)
-        members = Members(story)
+def test_a_static_member_that_restarts_disturbs_nobody(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("static-restart", "range") as scenario:
+        scenario.create_topics(orders=6)
+        members = Members(scenario)
         one, two, other = (
             members.join("one", "orders", instance_id="1"),
             members.join("two", "orders", instance_id="2"),
@@ -164,10 +166,10 @@ def test_a_static_member_that_restarts_disturbs_nobody(tell: Callable[..., Story
         assert before.items() - members.view().items() == {(two.member_id, before[two.member_id])}
 
 
-def test_an_instance_id_that_is_taken_is_fatal(tell: Callable[..., Story]) -> None:
-    with tell("instance-taken", "range") as story:
-        story.create_topics(orders=3)
-        members = Members(story)
+def test_an_instance_id_that_is_taken_is_fatal(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("instance-taken", "range") as scenario:
+        scenario.create_topics(orders=3)
+        members = Members(scenario)
         members.join("holder", "orders", instance_id="1")
         before = members.settle()
         late = members.join("late", "orders", instance_id="1")
@@ -181,30 +183,30 @@ def test_an_instance_id_that_is_taken_is_fatal(tell: Callable[..., Story]) -> No
 
 
 def test_one_that_falls_silent_is_replaced_and_may_come_back_while_topics_are_taken_in(
-    tell: Callable[..., Story],
+    start_scenario: Callable[..., Scenario],
 ) -> None:
-    with tell("silent", "uniform") as story, tell("topics-to-come", "range") as other_story:
-        story.create_topics(orders=4, payments=4)
-        members = Members(story)
+    with start_scenario("silent", "uniform") as scenario, start_scenario("topics-to-come", "range") as other_scenario:
+        scenario.create_topics(orders=4, payments=4)
+        members = Members(scenario)
         _, _, killed, frozen = (members.join(name, "orders", "payments") for name in ("a", "b", "killed", "frozen"))
         members.settle()
         members.kill("killed")
         frozen.freeze()
         had = frozen.member.assignment
 
-        other_story.create_topics(orders=2)
-        others = Members(other_story)
+        other_scenario.create_topics(orders=2)
+        others = Members(other_scenario)
         side_by_side(members, others)
         by_name = others.join("names", "orders", "later")
-        by_pattern = others.join("pattern", pattern=other_story.topic("(orders|origins)"))
+        by_pattern = others.join("pattern", pattern=other_scenario.topic("(orders|origins)"))
         others.settle()
-        others.meanwhile(lambda: other_story.create_topics(later=2, origins=3))
-        others.until(lambda: other_story.topic("later") in {topic for topic, _ in by_name.member.assignment})
-        others.meanwhile(lambda: other_story.grow_topic("orders", 5))
+        others.meanwhile(lambda: other_scenario.create_topics(later=2, origins=3))
+        others.until(lambda: other_scenario.topic("later") in {topic for topic, _ in by_name.member.assignment})
+        others.meanwhile(lambda: other_scenario.grow_topic("orders", 5))
         assert others.settle() == others.view()
         assert others.partitions() == others.owned()
         assert {"orders", "origins"} == {
-            topic.removeprefix(other_story.topic("")) for topic, _ in by_pattern.member.assignment
+            topic.removeprefix(other_scenario.topic("")) for topic, _ in by_pattern.member.assignment
         }
 
         members.until(lambda: {killed.member_id, frozen.member_id}.isdisjoint(members.coordinator_view()))
@@ -215,32 +217,32 @@ def test_one_that_falls_silent_is_replaced_and_may_come_back_while_topics_are_ta
         assert ("lost", had) in frozen.calls
 
 
-def test_one_that_somebody_else_says_goodbye_for_joins_again(tell: Callable[..., Story]) -> None:
-    with tell("goodbye-by-another", "range") as story:
-        story.create_topics(orders=6)
-        members = Members(story)
+def test_one_that_somebody_else_says_goodbye_for_joins_again(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("goodbye-by-another", "range") as scenario:
+        scenario.create_topics(orders=6)
+        members = Members(scenario)
         a, _ = members.join("a", "orders"), members.join("b", "orders")
         members.settle()
         had = a.member.assignment
         a.doubted = True
-        members.meanwhile(lambda: HandMember(story, a.member_id).leave())
+        members.meanwhile(lambda: ScriptedMember(scenario, a.member_id).leave())
         members.until(lambda: ("lost", had) in a.calls)
         assert members.settle() == members.view()
         assert members.partitions() == members.owned()
         assert 2 == len(members.view())
 
 
-def test_one_whose_epoch_is_not_the_groups_joins_again(tell: Callable[..., Story]) -> None:
-    with tell("double", "range") as story:
-        story.create_topics(orders=6)
-        members = Members(story)
+def test_one_whose_epoch_is_not_the_groups_joins_again(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("double", "range") as scenario:
+        scenario.create_topics(orders=6)
+        members = Members(scenario)
         a, _ = members.join("a", "orders"), members.join("b", "orders")
         members.settle()
         had = a.member.assignment
         a.doubted = True
 
         def take_its_place() -> None:
-            double = HandMember(story, a.member_id)
+            double = ScriptedMember(scenario, a.member_id)
             double.leave()
             double.join("orders")
             double.leave()
@@ -254,19 +256,21 @@ def test_one_whose_epoch_is_not_the_groups_joins_again(tell: Callable[..., Story
 
 
 @pytest.mark.parametrize("in_order", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_nobody_loses_anything_when_the_coordinator_restarts(tell: Callable[..., Story], in_order: bool) -> None:
-    with tell(f"restart-{in_order}", "range", keep=None) as story:
-        story.create_topics(orders=6)
-        members = Members(story)
+def test_nobody_loses_anything_when_the_coordinator_restarts(
+    start_scenario: Callable[..., Scenario], in_order: bool
+) -> None:
+    with start_scenario(f"restart-{in_order}", "range", keep=None) as scenario:
+        scenario.create_topics(orders=6)
+        members = Members(scenario)
         for name in "abc":
             members.join(name, "orders")
         before = members.settle()
         if in_order:
-            story.cluster.stop()
+            scenario.cluster.stop()
         else:
-            story.cluster.kill()
+            scenario.cluster.kill()
         members.run(1)
-        story.cluster.start()
+        scenario.cluster.start()
         members.run(1)
         assert before == members.settle() == members.view()
         assert {"assigned", "revoked"} >= {kind for client in members.clients.values() for kind, _ in client.calls}
@@ -275,10 +279,10 @@ def test_nobody_loses_anything_when_the_coordinator_restarts(tell: Callable[...,
         assert members.partitions() == members.owned()
 
 
-def test_one_that_does_not_poll_leaves_until_it_polls(tell: Callable[..., Story]) -> None:
-    with tell("idle", "uniform") as story:
-        story.create_topics(orders=4)
-        members = Members(story)
+def test_one_that_does_not_poll_leaves_until_it_polls(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("idle", "uniform") as scenario:
+        scenario.create_topics(orders=4)
+        members = Members(scenario)
         busy, idle = members.join("busy", "orders"), members.join("idle", "orders", rebalance_timeout_ms=1500)
         members.settle()
         had = idle.member.assignment
@@ -291,10 +295,10 @@ def test_one_that_does_not_poll_leaves_until_it_polls(tell: Callable[..., Story]
         assert 2 == len(idle.member.assignment)
 
 
-def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(tell: Callable[..., Story]) -> None:
-    with tell("slow-callback", "range") as story:
-        story.create_topics(orders=4)
-        members = Members(story)
+def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("slow-callback", "range") as scenario:
+        scenario.create_topics(orders=4)
+        members = Members(scenario)
         slow = members.join("slow", "orders", rebalance_timeout_ms=2000)
         members.settle()
         slow.holds_callbacks = True
@@ -309,16 +313,18 @@ def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(tell: Calla
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
-def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(tell: Callable[..., Story]) -> None:
-    with tell("lost-answer", "range") as story:
-        story.create_topics(orders=4)
-        members = Members(story)
+def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(
+    start_scenario: Callable[..., Scenario],
+) -> None:
+    with start_scenario("lost-answer", "range") as scenario:
+        scenario.create_topics(orders=4)
+        members = Members(scenario)
         slow = members.join("slow", "orders")
         members.settle()
         slow.leave()
         members.until(lambda: slow.left)
         slow.holds_callbacks = True
-        slow.subscribe(story.topic("orders"))
+        slow.subscribe(scenario.topic("orders"))
         members.until(lambda: slow.member.assignment)
         quick = members.join("quick", "orders")
         members.until(lambda: quick.member.state == MemberState.STABLE)
@@ -331,27 +337,27 @@ def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(tell:
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
-def test_what_is_given_up_is_committed_first(tell: Callable[..., Story]) -> None:
-    with tell("commits", "range") as story:
-        story.create_topics(orders=4)
-        members = Members(story)
+def test_what_is_given_up_is_committed_first(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("commits", "range") as scenario:
+        scenario.create_topics(orders=4)
+        members = Members(scenario)
         a = members.join("a", "orders", auto_commit=True)
         members.settle()
         members.run(0.3)
         b = members.join("b", "orders", auto_commit=True)
         assert members.settle() == members.view()
-        committed = story.admin.committed(story.group, story.ids, story.counts)
+        committed = scenario.admin.committed(scenario.group, scenario.ids, scenario.counts)
         assert {*a.member.assignment, *b.member.assignment} == set(committed)
         assert {partition: a.offsets[partition] for partition in b.member.assignment}.items() <= committed.items()
         b.leave()
         assert members.settle() == members.view()
-        assert b.offsets.items() <= story.admin.committed(story.group, story.ids, story.counts).items()
+        assert b.offsets.items() <= scenario.admin.committed(scenario.group, scenario.ids, scenario.counts).items()
 
 
-def test_one_may_leave_before_it_was_let_in(tell: Callable[..., Story]) -> None:
-    with tell("hasty", "range") as story:
-        story.create_topics(orders=2)
-        members = Members(story)
+def test_one_may_leave_before_it_was_let_in(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("hasty", "range") as scenario:
+        scenario.create_topics(orders=2)
+        members = Members(scenario)
         members.join("a", "orders")
         before = members.settle()
         hasty = members.join("hasty", "orders")
@@ -364,10 +370,10 @@ def test_one_may_leave_before_it_was_let_in(tell: Callable[..., Story]) -> None:
         assert members.partitions() == members.owned()
 
 
-def test_one_outside_the_group_may_commit(tell: Callable[..., Story]) -> None:
-    with tell("outside", "range") as story:
-        story.create_topics(orders=2)
-        members = Members(story)
+def test_one_outside_the_group_may_commit(start_scenario: Callable[..., Scenario]) -> None:
+    with start_scenario("outside", "range") as scenario:
+        scenario.create_topics(orders=2)
+        members = Members(scenario)
         a = members.join("a", "orders")
         members.settle()
         a.offsets = dict.fromkeys(a.member.assignment, 7)
@@ -375,20 +381,20 @@ def test_one_outside_the_group_may_commit(tell: Callable[..., Story]) -> None:
         members.until(lambda: a.left)
         assert a.member.state.can_commit()
         who = a.member.commit_identity()
-        offsets = {story.ids[story.topic("orders")]: {0: 7, 1: 7}}
-        assert {ErrorCode.none} == story.admin.commit(story.group, offsets, who.member_id, who.member_epoch)
-        assert {7} == set(story.admin.committed(story.group, story.ids, story.counts).values())
+        offsets = {scenario.ids[scenario.topic("orders")]: {0: 7, 1: 7}}
+        assert {ErrorCode.none} == scenario.admin.commit(scenario.group, offsets, who.member_id, who.member_epoch)
+        assert {7} == set(scenario.admin.committed(scenario.group, scenario.ids, scenario.counts).values())
 
 
-def consumer_of_librdkafka(story: Story) -> confluent_kafka.Consumer:
+def consumer_of_librdkafka(scenario: Scenario) -> confluent_kafka.Consumer:
     consumer = confluent_kafka.Consumer(
         {
-            "bootstrap.servers": story.cluster.address,
-            "group.id": story.group,
+            "bootstrap.servers": scenario.cluster.address,
+            "group.id": scenario.group,
             "group.protocol": "consumer",
-            "group.remote.assignor": story.assignor,
+            "group.remote.assignor": scenario.assignor,
             "enable.auto.commit": False,
         }
     )
-    consumer.subscribe([story.topic("orders"), story.topic("payments")])
+    consumer.subscribe([scenario.topic("orders"), scenario.topic("payments")])
     return consumer

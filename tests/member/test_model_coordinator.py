@@ -11,7 +11,7 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from assignor.member.messages import HeartbeatRequest
-from tests.broker import at_random, recording
+from tests.broker import random_heartbeats, recording
 from tests.member.simulation.coordinator import ModelCoordinator, Removal
 from tests.member.simulation.coordinator_settings import CoordinatorSettings
 from tests.member.simulation.exchange_replay import differences
@@ -25,37 +25,39 @@ if TYPE_CHECKING:
 
     from assignor.member.messages import HeartbeatResponse
 
-STORIES = {story["story"]: story for story in recording.read(vector_files.OWN_FOLDER / recording.FILE)}
-AT_RANDOM = {story["story"]: story for story in recording.read(vector_files.OWN_FOLDER / at_random.FILE)}
+SCENARIOS = {scenario["scenario"]: scenario for scenario in recording.read(vector_files.OWN_FOLDER / recording.FILE)}
+RANDOM_SCENARIOS = {
+    scenario["scenario"]: scenario for scenario in recording.read(vector_files.OWN_FOLDER / random_heartbeats.FILE)
+}
 ORDERS, MAIL = UUID(int=1), UUID(int=2)
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_the_model_answers_as_the_broker_did(name: str) -> None:
-    assert [] == differences(STORIES[name])
+    assert [] == differences(SCENARIOS[name])
 
 
-@pytest.mark.parametrize("name", AT_RANDOM)
+@pytest.mark.parametrize("name", RANDOM_SCENARIOS)
 def test_the_model_answers_as_the_broker_did_to_heartbeats_at_random(name: str) -> None:
-    assert [] == differences(AT_RANDOM[name])
+    assert [] == differences(RANDOM_SCENARIOS[name])
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_any_other_answer_is_noticed_where_it_is(name: str) -> None:
     rng = random.Random(name)
-    answers = [index for index, event in enumerate(STORIES[name]["events"]) if "response" in event]
+    answers = [index for index, event in enumerate(SCENARIOS[name]["events"]) if "response" in event]
     for index in rng.sample(answers, min(len(answers), 8)):
-        for altered in _altered(STORIES[name]["events"][index]["response"], rng):
-            story = copy.deepcopy(STORIES[name])
-            story["events"][index]["response"] = altered
-            assert [index] == [difference.event for difference in differences(story)]
+        for altered in _altered(SCENARIOS[name]["events"][index]["response"], rng):
+            scenario = copy.deepcopy(SCENARIOS[name])
+            scenario["events"][index]["response"] = altered
+            assert [index] == [difference.event for difference in differences(scenario)]
 
 
 @pytest.mark.parametrize("name", ["hand-over", "three-by-hand", "wrong-epochs"])
 def test_an_exchange_left_out_is_noticed(name: str) -> None:
-    story = copy.deepcopy(STORIES[name])
-    del story["events"][next(index for index, event in enumerate(story["events"]) if "response" in event)]
-    assert differences(story)
+    scenario = copy.deepcopy(SCENARIOS[name])
+    del scenario["events"][next(index for index, event in enumerate(scenario["events"]) if "response" in event)]
+    assert differences(scenario)
 
 
 def _altered(response: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:

@@ -124,9 +124,9 @@ class Member:
                         self.said.append(line)
                     case number, worked, result:
                         self._results[number] = worked, result
-                self._news.tell()
+                self._news.notify()
         self._gone = True
-        self._news.tell()
+        self._news.notify()
 
 
 class _Said(logging.Handler):
@@ -154,13 +154,13 @@ def _live(kind: str, settings: Settings, pipe: Connection) -> None:
     with contextlib.suppress(EOFError, OSError):
         try:
             client = CLIENTS[kind](settings)
-            told = Report()
+            reported = Report()
             while True:
                 client.poll()
                 now = Report(client.member_id(), client.generation(), client.assignment())
-                if now != told:
-                    told = now
-                    said.tell(told)
+                if now != reported:
+                    reported = now
+                    said.tell(reported)
                 while pipe.poll():
                     number, verb, arguments = pipe.recv()
                     try:

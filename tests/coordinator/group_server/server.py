@@ -303,7 +303,7 @@ class GroupServer:
             self.failures.append(traceback.format_exc())
         if connection and not connection.closed:
             self._guarded(None, functools.partial(self._lost, connection))
-        self.news.tell()
+        self.news.notify()
 
     def _handle(self, connection: Connection, message: bytes) -> None:
         try:
@@ -346,7 +346,7 @@ class GroupServer:
             self.exchanges.append(Exchange(asked.connection.client_id, asked.request, response))
             ids = {name: topic_id(name) for name in self._topics}
             self._reply(asked.connection, framed(asked.correlation_id, response_to_kio(response, asked.version, ids)))
-        self.news.tell()
+        self.news.notify()
 
     def _reply(self, connection: Connection, answer: bytes) -> None:
         if connection.closed:
@@ -379,7 +379,7 @@ class GroupServer:
             if where is connection:
                 del self._where[group_id, member_id]
                 self._carry_out(self._coordinator.disconnected(group_id, member_id, self._now()))
-        self.news.tell()
+        self.news.notify()
 
     def _forget(self, connection: Connection) -> None:
         """Reset a connection, so that its other end learns of it at once."""

@@ -21,14 +21,14 @@ class News:
     """Where servers and members tell that something happened, and where a test waits for it."""
 
     def __init__(self) -> None:
-        self._told = threading.Condition()
+        self._condition = threading.Condition()
         self._count = 0
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Something happened; who waits looks again."""
-        with self._told:
+        with self._condition:
             self._count += 1
-            self._told.notify_all()
+            self._condition.notify_all()
 
     def until(self, find: Callable[[], Found | None], message: Callable[[], str], limit: float = LIMIT) -> Found:
         """Give what is looked for as soon as it is there, and true.
@@ -38,7 +38,7 @@ class News:
         """
         end = time.monotonic() + limit
         while True:
-            with self._told:
+            with self._condition:
                 seen = self._count
             if found := find():
                 return found
@@ -46,5 +46,5 @@ class News:
                 raise TimeoutError(f"after {limit} s: {message()}")
 
     def _wait_for_more(self, seen: int, limit: float) -> bool:
-        with self._told:
-            return self._told.wait_for(lambda: self._count != seen, max(0.0, limit))
+        with self._condition:
+            return self._condition.wait_for(lambda: self._count != seen, max(0.0, limit))

@@ -185,39 +185,39 @@ class ModelCoordinator:
 
     def _regular(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         owned = _owned(request)
-        beat = self._begin(request, owned)
-        beat.look_at_pattern(self._image, self.settings, now)
-        homogeneous = beat.group.membership.is_homogeneous()
-        metadata = beat.group.metadata
-        if beat.bumps or beat.group.metadata_expired:
-            metadata = beat.membership.metadata(self.topics)
-            homogeneous = beat.membership.is_homogeneous()
-            if beat.bumps or metadata != beat.group.metadata:
-                beat.epoch += 1
-        target = self._target(beat, now, homogeneous=homogeneous)
-        updated = beat.updated
-        if beat.subscription_changed or not updated.is_reconciled_to(target.epoch):
+        heartbeat = self._begin(request, owned)
+        heartbeat.look_at_pattern(self._image, self.settings, now)
+        homogeneous = heartbeat.group.membership.is_homogeneous()
+        metadata = heartbeat.group.metadata
+        if heartbeat.bumps or heartbeat.group.metadata_expired:
+            metadata = heartbeat.membership.metadata(self.topics)
+            homogeneous = heartbeat.membership.is_homogeneous()
+            if heartbeat.bumps or metadata != heartbeat.group.metadata:
+                heartbeat.epoch += 1
+        target = self._target(heartbeat, now, homogeneous=homogeneous)
+        updated = heartbeat.updated
+        if heartbeat.subscription_changed or not updated.is_reconciled_to(target.epoch):
             updated = next_step(
                 updated,
                 target,
-                self.held(beat.group),
+                self.held(heartbeat.group),
                 owned,
-                subscription_changed=beat.subscription_changed,
+                subscription_changed=heartbeat.subscription_changed,
             )
-        beat.group.metadata_expired = False
-        self._keep(request.group_id, beat, metadata, now)
-        self._set_timers(beat, updated, now)
+        heartbeat.group.metadata_expired = False
+        self._keep(request.group_id, heartbeat, metadata, now)
+        self._set_timers(heartbeat, updated, now)
         full = (
             request.rebalance_timeout_ms != -1
             and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
             and owned is not None
         )
-        told = request.member_epoch == JOIN_EPOCH or full or updated.assigned != beat.member.assigned
+        has_assignment = request.member_epoch == JOIN_EPOCH or full or updated.assigned != heartbeat.member.assigned
         return HeartbeatResponse(
             member_id=updated.member_id,
             member_epoch=updated.epoch,
             heartbeat_interval_ms=self.settings.heartbeat_interval_ms,
-            assignment=_by_topic(updated.assigned) if told else None,
+            assignment=_by_topic(updated.assigned) if has_assignment else None,
         )
 
     def _begin(self, request: HeartbeatRequest, owned: Partitions | None) -> HandledHeartbeat:
@@ -248,7 +248,7 @@ class ModelCoordinator:
             else:
                 check_instance(member, request)
                 check_epoch(member, request.member_epoch, owned)
-        updated = member.told_by(request)
+        updated = member.updated_by(request)
         return HandledHeartbeat(
             group, member, updated, replaced, group.epoch, names_changed=updated.topic_names != member.topic_names
         )
@@ -269,15 +269,15 @@ class ModelCoordinator:
             group.metadata = metadata
             group.metadata_expired = False
 
-    def _target(self, beat: HandledHeartbeat, now: int, *, homogeneous: bool) -> Target:
+    def _target(self, heartbeat: HandledHeartbeat, now: int, *, homogeneous: bool) -> Target:
         """The member's target; a new one for all if the group has moved on and enough time has passed."""
-        group, updated = beat.group, beat.updated
-        membership = beat.membership
+        group, updated = heartbeat.group, heartbeat.updated
+        membership = heartbeat.membership
         interval = self.settings.assignment_interval_ms
         soon = group.assigned_at is not None and interval and now < group.assigned_at + interval
         epoch = group.assignment_epoch
-        partitions = group.target_of(beat.updated)
-        if group.assignment_epoch < beat.epoch and not soon:
+        partitions = group.target_of(heartbeat.updated)
+        if group.assignment_epoch < heartbeat.epoch and not soon:
             resolved = Membership(membership.members, group.resolved)
             order = group.in_order((updated.member_id,))
             members = {
@@ -289,39 +289,39 @@ class ModelCoordinator:
                 for member_id in order
                 if member_id in membership.members
             }
-            name = group.preferred_assignor(beat.member, updated) or self.settings.assignors[0]
+            name = group.preferred_assignor(heartbeat.member, updated) or self.settings.assignors[0]
             assigned: Partitions = frozenset().union(*group.targets.values())
             found = ASSIGNORS[name](GroupSpec(members, self.topics, homogeneous, assigned))
-            beat.targets = {member_id: found.get(member_id, frozenset()) for member_id in members}
-            epoch, partitions = beat.epoch, beat.targets[updated.member_id]
+            heartbeat.targets = {member_id: found.get(member_id, frozenset()) for member_id in members}
+            epoch, partitions = heartbeat.epoch, heartbeat.targets[updated.member_id]
         names = Membership(membership.members, group.resolved).topics_of(updated)
         subscribed = frozenset(self.topics[name].id for name in names if name in self.topics)
         return Target(epoch, partitions, subscribed)
 
-    def _keep(self, group_id: str, beat: HandledHeartbeat, metadata: Mapping[str, Topic], now: int) -> None:
+    def _keep(self, group_id: str, heartbeat: HandledHeartbeat, metadata: Mapping[str, Topic], now: int) -> None:
         """Makes the change of the group last."""
-        group = self.groups.setdefault(group_id, beat.group)
-        if beat.replaced:
-            target = group.targets.get(beat.replaced.member_id, frozenset())
-            group.remove(beat.replaced)
-            group.targets[beat.member.member_id] = target
-            if beat.replaced.member_id != beat.member.member_id:
-                self.removals.append(Removal(now, group_id, beat.replaced.member_id, "replaced"))
-        if beat.dropped_regex is not None:
-            group.resolved.pop(beat.dropped_regex, None)
-        if beat.resolution:
-            group.resolution = beat.resolution
-        if beat.epoch != group.epoch:
-            group.epoch = beat.epoch
+        group = self.groups.setdefault(group_id, heartbeat.group)
+        if heartbeat.replaced:
+            target = group.targets.get(heartbeat.replaced.member_id, frozenset())
+            group.remove(heartbeat.replaced)
+            group.targets[heartbeat.member.member_id] = target
+            if heartbeat.replaced.member_id != heartbeat.member.member_id:
+                self.removals.append(Removal(now, group_id, heartbeat.replaced.member_id, "replaced"))
+        if heartbeat.dropped_regex is not None:
+            group.resolved.pop(heartbeat.dropped_regex, None)
+        if heartbeat.resolution:
+            group.resolution = heartbeat.resolution
+        if heartbeat.epoch != group.epoch:
+            group.epoch = heartbeat.epoch
             group.metadata = metadata
-        if beat.targets is not None:
-            group.targets.update(beat.targets)
-            group.assignment_epoch = beat.epoch
+        if heartbeat.targets is not None:
+            group.targets.update(heartbeat.targets)
+            group.assignment_epoch = heartbeat.epoch
             group.assigned_at = now
 
-    def _set_timers(self, beat: HandledHeartbeat, updated: GroupMember, now: int) -> None:
-        group = beat.group
-        if updated != beat.updated:
+    def _set_timers(self, heartbeat: HandledHeartbeat, updated: GroupMember, now: int) -> None:
+        group = heartbeat.group
+        if updated != heartbeat.updated:
             if updated.state is ReconciliationState.UNREVOKED_PARTITIONS:
                 group.revocations[updated.member_id] = now + updated.rebalance_timeout_ms, updated.epoch
             else:

@@ -1,6 +1,6 @@
 """Plays what a real broker was asked, and what it answered, through the model of its coordinator.
 
-What a recording holds is told in `broker/recording.py`.
+What a recording holds is told in `tests/broker/recording.py`.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ SLOW_LOOK_UP_MS = 25
 class Difference(NamedTuple):
     """Where the model says something else than the broker did."""
 
-    story: str
+    scenario: str
     event: int
     broker: object
     model: object
 
 
-def differences(story: Story) -> list[Difference]:
+def differences(scenario: Story) -> list[Difference]:
     """Every answer and every description that the model does not give as the broker did; texts of errors left out.
 
     How long the broker took to look up what patterns mean is in no recording, and a heartbeat right after it shows
     whether it was done. Where the model is too fast, a look-up is tried that is slow.
     """
     slow: frozenset[int] = frozenset()
-    best, count = _differences(story, slow)
+    best, count = _differences(scenario, slow)
     for look_up in range(count):
         if best:
-            found, _ = _differences(story, slow | {look_up})
+            found, _ = _differences(scenario, slow | {look_up})
             if len(found) < len(best):
                 best, slow = found, slow | {look_up}
     return best
 
 
-def _differences(story: Story, slow: frozenset[int]) -> tuple[list[Difference], int]:
+def _differences(scenario: Story, slow: frozenset[int]) -> tuple[list[Difference], int]:
     """The differences where these look-ups of patterns are slow, by their numbers, and how many look-ups there are."""
-    settings = story["settings"]
+    settings = scenario["settings"]
     coordinator = ModelCoordinator(
         CoordinatorSettings(
             heartbeat_interval_ms=int(settings["group.consumer.heartbeat.interval.ms"]),
@@ -67,11 +67,11 @@ def _differences(story: Story, slow: frozenset[int]) -> tuple[list[Difference], 
         )
     )
     found, look_ups, last = [], 0, None
-    for index, event in enumerate(story["events"]):
-        broker, model = _both(coordinator, story["group"], event)
+    for index, event in enumerate(scenario["events"]):
+        broker, model = _both(coordinator, scenario["group"], event)
         if broker != model:
-            found.append(Difference(story["story"], index, broker, model))
-        group = coordinator.groups.get(story["group"])
+            found.append(Difference(scenario["scenario"], index, broker, model))
+        group = coordinator.groups.get(scenario["group"])
         if group and group.resolution and group.resolution is not last:
             if look_ups in slow:
                 group.resolution = Resolution(group.resolution.at + SLOW_LOOK_UP_MS, group.resolution.found)
@@ -93,7 +93,7 @@ def _both(coordinator: ModelCoordinator, group: str, event: Mapping[str, Any]) -
     if "described" in event:
         coordinator.expire(event["at"])
         return event["described"], _described(coordinator, group)
-    return _told(event["response"]), _answered(coordinator.heartbeat(_request(event["request"]), event["at"]))
+    return _expected(event["response"]), _answered(coordinator.heartbeat(_request(event["request"]), event["at"]))
 
 
 def _request(given: Mapping[str, Any]) -> HeartbeatRequest:
@@ -107,7 +107,7 @@ def _request(given: Mapping[str, Any]) -> HeartbeatRequest:
     )
 
 
-def _told(response: Mapping[str, Any]) -> dict[str, Any]:
+def _expected(response: Mapping[str, Any]) -> dict[str, Any]:
     """What counts of the broker's answer."""
     return {name: value for name, value in response.items() if name != "error_message"}
 

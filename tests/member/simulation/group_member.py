@@ -72,7 +72,7 @@ class GroupMember:
         """Whether nothing is left to do for that target."""
         return self.state is ReconciliationState.STABLE and self.epoch == epoch
 
-    def told_by(self, request: HeartbeatRequest) -> GroupMember:
+    def updated_by(self, request: HeartbeatRequest) -> GroupMember:
         """The member with all that a heartbeat says about itself; what it leaves out stays."""
         names = request.subscribed_topic_names
         timeout = request.rebalance_timeout_ms

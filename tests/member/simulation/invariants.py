@@ -110,8 +110,8 @@ class Watch:
         """The error to raise, with the last things that happened."""
         lines = [f"at {self._world.now}: {what}"]
         for at, index, event, found, state, epoch in self._trail:
-            told = [effect for effect in found if not isinstance(effect, effects.WakeAt)]
-            lines.append(f"  {at} client {index}: {event} -> {state.name} {epoch}: {told}")
+            shown = [effect for effect in found if not isinstance(effect, effects.WakeAt)]
+            lines.append(f"  {at} client {index}: {event} -> {state.name} {epoch}: {shown}")
         lines.append(f"  group: {self._world.coordinator.describe(self._world.group_id)}")
         return InvariantError("\n".join(lines))
 

@@ -102,7 +102,7 @@ class Network:
 
     def _respond(self, number: int, response: HeartbeatResponse) -> None:
         at = self._world.now + 1 + self._dice.up_to("response delay", self._client.weather.delay_ms)
-        self._world.schedule(at, self._tell, events.ResponseReceived(number, response))
+        self._world.schedule(at, self._deliver, events.ResponseReceived(number, response))
 
     def _is_lost(self, what: str) -> bool:
         lost = self._dice.happens(what, self._client.weather.loss)
@@ -117,8 +117,8 @@ class Network:
 
     def _fail(self, number: int, *, retriable: bool, delay: int) -> None:
         event = events.TransportFailed(number, retriable, "the connection broke")
-        self._world.schedule(self._world.now + delay, self._tell, event)
+        self._world.schedule(self._world.now + delay, self._deliver, event)
 
-    def _tell(self, event: events.Event) -> None:
+    def _deliver(self, event: events.Event) -> None:
         if self._client.process == self._process:
             self._client.handle(event)

@@ -34,8 +34,8 @@ def run_seed(seed: int, **world: Any) -> Outcome:
         return run(program, **world)
     except Exception as error:
         short, last = shrink(program, lambda each: _failure(each, world)) or (program, error)
-        told = f"seed {seed}, {len(short.steps)} of {len(program.steps)} steps left:\n\n{as_python(short)}\n{last}"
-        raise InvariantError(told) from error
+        message = f"seed {seed}, {len(short.steps)} of {len(program.steps)} steps left:\n\n{as_python(short)}\n{last}"
+        raise InvariantError(message) from error
 
 
 def shrink(program: Program, failure: Callable[[Program], Exception | None]) -> tuple[Program, Exception] | None:

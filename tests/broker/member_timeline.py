@@ -1,7 +1,8 @@
-"""The life of one member in words, event by event: `tests/vectors/member_life.json.gz`, from which a page tells it.
+"""Timeline of one member in words, event by event, which docs/member.md shows.
 
-The file is a JSON array of {"at": milliseconds since the story began, "event", "state": after the event, "effects"},
-all words but the first. What changed nothing is left out, but for a subscription.
+`tests/vectors/member_timeline.json.gz` is a JSON array of {"at", "event", "state", "effects"}: milliseconds since the
+scenario began, and in words the event, the state after it, and its effects. An event that changes nothing is left out,
+unless it is a subscription.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
     from assignor.member.effects import Effect
     from assignor.member.events import Event
 
-FILE = "member_life.json.gz"
+FILE = "member_timeline.json.gz"
 
 
-class Life:
-    """What one member was told and asked for.
+class MemberTimeline:
+    """Events of one member and their effects.
 
     Args:
-        names: Gives the names of topics by id, as they are known by the end.
-        prefix: What all names of topics begin with, and which is not told.
+        names: Topic ids by name, as they are known at the end.
+        prefix: The common prefix of all topic names, which is left out.
     """
 
     def __init__(self, names: Mapping[str, UUID], prefix: str) -> None:
@@ -41,16 +42,16 @@ class Life:
         self._epoch = 0
         self.entries: list[dict[str, Any]] = []
 
-    def keep(self, at: int, event: Event, state: MemberState, epoch: int, asked: Iterable[Effect]) -> None:
-        """Keep an event, unless nothing came of it; a subscription counts, although it waits for a poll."""
-        told = [effect for effect in asked if not isinstance(effect, effects.WakeAt) and not _says_nothing(effect)]
-        if told or (state, epoch) != (self._state, self._epoch) or isinstance(event, events.Subscribe):
-            words = ", ".join(self._effect(effect) for effect in told)
+    def record(self, at: int, event: Event, state: MemberState, epoch: int, asked: Iterable[Effect]) -> None:
+        """Record an event if it changed something; a subscription counts, although it waits for a poll."""
+        shown = [effect for effect in asked if not isinstance(effect, effects.WakeAt) and not _says_nothing(effect)]
+        if shown or (state, epoch) != (self._state, self._epoch) or isinstance(event, events.Subscribe):
+            words = ", ".join(self._effect(effect) for effect in shown)
             self.entries.append({"at": at, "event": self._event(event), "state": state.name, "effects": words})
         self._state, self._epoch = state, epoch
 
     def write(self, path: Path) -> None:
-        """Write it; the same life gives the same bytes."""
+        """Write the timeline; equal timelines give equal bytes."""
         path.write_bytes(gzip.compress(json.dumps(self.entries, indent=0).encode(), mtime=0))
 
     def _event(self, event: Event) -> str:

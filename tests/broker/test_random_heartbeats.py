@@ -1,6 +1,6 @@
 """A real coordinator and its model side by side, over heartbeats that no client would send in this order.
 
-With ASSIGNOR_RECORD in the environment many more stories are told, and kept as vectors.
+With ASSIGNOR_RECORD in the environment many more scenarios are recordings, and kept as vectors.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import pytest
 
 from assignor.member import HeartbeatRequest
 from tests.broker import recording
-from tests.broker.at_random import FILE, wander
-from tests.broker.by_hand import HandMember
+from tests.broker.random_heartbeats import FILE, send_random_heartbeats
+from tests.broker.scripted_member import ScriptedMember
 from tests.member.simulation.exchange_replay import differences
 from tests.support import vector_files
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.broker.cluster import Cluster
     from tests.broker.recording import Recording
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
 pytestmark = pytest.mark.broker
 
@@ -33,118 +33,118 @@ LONGER_THAN_TEN_SECONDS = 11_000
 
 
 @pytest.fixture(scope="module")
-def told() -> Iterator[list[Recording]]:
-    """Takes the stories; they become vectors at the end if that is wanted."""
-    stories: list[Recording] = []
-    yield stories
+def recordings() -> Iterator[list[Recording]]:
+    """Takes the scenarios; they become vectors at the end if that is wanted."""
+    scenarios: list[Recording] = []
+    yield scenarios
     if recording.wanted():
-        recording.write(vector_files.OWN_FOLDER / FILE, stories)
+        recording.write(vector_files.OWN_FOLDER / FILE, scenarios)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_model_answers_as_the_broker_does(broker: Cluster, told: list[Recording], seed: int) -> None:
-    from tests.broker.story import Story
+def test_the_model_answers_as_the_broker_does(broker: Cluster, recordings: list[Recording], seed: int) -> None:
+    from tests.broker.scenario import Scenario
 
-    with Story(broker, f"at-random-{seed}", "uniform" if seed % 2 else "range", told.append) as story:
-        wander(story, seed, STEPS)
-    assert [] == differences(json.loads(story.recording.line()))
+    with Scenario(broker, f"at-random-{seed}", "uniform" if seed % 2 else "range", recordings.append) as scenario:
+        send_random_heartbeats(scenario, seed, STEPS)
+    assert [] == differences(json.loads(scenario.recording.line()))
 
 
 @pytest.mark.long
 def test_a_member_that_goes_over_to_a_pattern_of_no_topic_leaves_partitions_behind(
-    broker: Cluster, told: list[Recording]
+    broker: Cluster, recordings: list[Recording]
 ) -> None:
     """The coordinator takes them from the member and keeps them in its target, so nobody has them."""
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
-    with Story(broker, "left-behind", "uniform", told.append) as story:
-        story.create_topics(orders=5)
-        a, b = HandMember(story, "a"), HandMember(story, "b")
-        a.join(pattern=story.topic("o.*"))
-        story.wait(100)
+    with Scenario(broker, "left-behind", "uniform", recordings.append) as scenario:
+        scenario.create_topics(orders=5)
+        a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
+        a.join(pattern=scenario.topic("o.*"))
+        scenario.wait(100)
         b.join("orders")
-        _settle(story, a, b)
+        _settle(scenario, a, b)
         assert [2, 3] == sorted(sum(map(len, member.has().values())) for member in (a, b))
         had = a.has()
         nothing = HeartbeatRequest(
-            story.group, "a", a.epoch, subscribed_topic_names=(), subscribed_topic_regex=story.topic("nothing")
+            scenario.group, "a", a.epoch, subscribed_topic_names=(), subscribed_topic_regex=scenario.topic("nothing")
         )
         assert {} == a.send(nothing).assignment
         for _ in range(4):
-            story.wait(LONGER_THAN_TEN_SECONDS // 4)
-            _settle(story, a, b)
-        described = story.describe()
+            scenario.wait(LONGER_THAN_TEN_SECONDS // 4)
+            _settle(scenario, a, b)
+        described = scenario.describe()
         assert "Stable" == described.state
         assert had["orders"] == sorted(partition.partition for partition in described.members["a"].target)
         assert 5 - len(had["orders"]) == len(described.members["b"].assigned)
         a.leave()
-        _settle(story, b)
+        _settle(scenario, b)
         assert {"orders": [0, 1, 2, 3, 4]} == b.has()
-    assert [] == differences(json.loads(story.recording.line()))
+    assert [] == differences(json.loads(scenario.recording.line()))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("newcomer", ["a", "c"])
 def test_a_newcomer_with_a_pattern_of_no_topic_takes_part_in_sharing_out(
-    broker: Cluster, told: list[Recording], newcomer: str
+    broker: Cluster, recordings: list[Recording], newcomer: str
 ) -> None:
     """A pattern that is not resolved yet is overlooked when the coordinator asks whether all subscribe alike.
 
     Then the first member in its table decides which topics there are: all of them, or none.
     """
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
-    with Story(broker, f"overlooked-{newcomer}", "uniform", told.append) as story:
-        story.create_topics(orders=5)
-        b, gone = HandMember(story, "b"), HandMember(story, "d")
+    with Scenario(broker, f"overlooked-{newcomer}", "uniform", recordings.append) as scenario:
+        scenario.create_topics(orders=5)
+        b, gone = ScriptedMember(scenario, "b"), ScriptedMember(scenario, "d")
         b.join("orders")
         gone.join("orders")
-        _settle(story, b, gone)
+        _settle(scenario, b, gone)
         gone.leave()
-        other = HandMember(story, newcomer)
-        other.join(pattern=story.topic("nothing"))
+        other = ScriptedMember(scenario, newcomer)
+        other.join(pattern=scenario.topic("nothing"))
         for _ in range(4):
-            story.wait(LONGER_THAN_TEN_SECONDS // 4)
-            _settle(story, b, other)
-        described = story.describe()
+            scenario.wait(LONGER_THAN_TEN_SECONDS // 4)
+            _settle(scenario, b, other)
+        described = scenario.describe()
         assert "Stable" == described.state
         assert (0 if newcomer == "a" else 3) == len(described.members["b"].assigned)
         assert 0 == len(described.members[newcomer].assigned)
         assert (0 if newcomer == "a" else 2) == len(described.members[newcomer].target)
         b.leave()
         other.leave()
-    assert [] == differences(json.loads(story.recording.line()))
+    assert [] == differences(json.loads(scenario.recording.line()))
 
 
 def test_a_static_member_that_comes_back_has_the_pattern_of_the_one_before_unless_it_says_there_is_none(
-    broker: Cluster, told: list[Recording]
+    broker: Cluster, recordings: list[Recording]
 ) -> None:
     """A field that is not given means "as before", even for a member that joins."""
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
-    with Story(broker, "pattern-handed-on", "range", told.append) as story:
-        story.create_topics(orders=2, payments=1)
-        first = HandMember(story, "a", instance_id="one")
-        first.join(pattern=story.topic(".*"))
-        story.wait(100)
-        first.beat()
+    with Scenario(broker, "pattern-handed-on", "range", recordings.append) as scenario:
+        scenario.create_topics(orders=2, payments=1)
+        first = ScriptedMember(scenario, "a", instance_id="one")
+        first.join(pattern=scenario.topic(".*"))
+        scenario.wait(100)
+        first.heartbeat()
         assert {"orders": [0, 1], "payments": [0]} == first.has()
         first.leave_for_now()
-        second = HandMember(story, "b", instance_id="one")
+        second = ScriptedMember(scenario, "b", instance_id="one")
         second.join("payments")
         assert {"orders": [0, 1], "payments": [0]} == second.has()
         second.leave_for_now()
-        third = HandMember(story, "c", instance_id="one")
+        third = ScriptedMember(scenario, "c", instance_id="one")
         third.join("payments", pattern="")
         assert {"payments": [0]} == third.has()
         third.leave()
-    assert [] == differences(json.loads(story.recording.line()))
+    assert [] == differences(json.loads(scenario.recording.line()))
 
 
-def _settle(story: Story, *members: HandMember) -> None:
+def _settle(scenario: Scenario, *members: ScriptedMember) -> None:
     """Lets members say what they were given, in turns, a few times."""
     for _ in range(3):
         for member in members:
-            member.beat()
+            member.heartbeat()
             member.acknowledge()
-    story.wait(1)
+    scenario.wait(1)

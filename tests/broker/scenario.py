@@ -1,4 +1,4 @@
-"""A story that a test tells with a real broker: one group, its topics, and the connection that its members share."""
+"""A scenario that a test tells with a real broker: one group, its topics, and the connection that its members share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETTLE = 0.3
 """Seconds from a topic that every client sees until the coordinator has taken notice, too."""
 
 
-class Story:
+class Scenario:
     """One group with its topics; `with` ends it, and keeps it when it ended well.
 
     Args:
@@ -59,7 +59,7 @@ class Story:
         self.admin = Admin(self.cluster.connect())
         return self.connection
 
-    def __enter__(self) -> Story:
+    def __enter__(self) -> Scenario:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
@@ -69,11 +69,11 @@ class Story:
             self._keep(self.recording)
 
     def now(self) -> int:
-        """Give the milliseconds since the story began."""
+        """Give the milliseconds since the scenario began."""
         return int((time.monotonic() - self._start) * 1000)
 
     def topic(self, name: str) -> str:
-        """Give the whole name of one of the story's topics."""
+        """Give the whole name of one of the scenario's topics."""
         return f"{self.group}.{name}"
 
     def create_topics(self, **counts: int) -> None:
@@ -92,7 +92,7 @@ class Story:
         self.admin.delete_topics([self.topic(name)])
         self._changed({self.topic(name): 0})
 
-    def beat(self, request: HeartbeatRequest, client: str = "") -> HeartbeatResponse:
+    def heartbeat(self, request: HeartbeatRequest, client: str = "") -> HeartbeatResponse:
         """Send a heartbeat and wait for the answer."""
         sent = self.now()
         response = from_wire(self.connection.ask(to_wire(request), ConsumerGroupHeartbeatResponse))

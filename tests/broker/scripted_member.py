@@ -10,11 +10,11 @@ from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
 
-class HandMember:
-    """One member of a story's group.
+class ScriptedMember:
+    """One member of a scenario's group.
 
     Attributes:
         epoch: As the coordinator said last.
@@ -22,9 +22,9 @@ class HandMember:
     """
 
     def __init__(
-        self, story: Story, member_id: str, *, instance_id: str | None = None, rebalance_timeout_ms: int = 5000
+        self, scenario: Scenario, member_id: str, *, instance_id: str | None = None, rebalance_timeout_ms: int = 5000
     ) -> None:
-        self._story = story
+        self._scenario = scenario
         self.member_id = member_id
         self.instance_id = instance_id
         self.rebalance_timeout_ms = rebalance_timeout_ms
@@ -35,19 +35,19 @@ class HandMember:
         """Ask to be let in, owning nothing."""
         return self.send(
             HeartbeatRequest(
-                self._story.group,
+                self._scenario.group,
                 self.member_id,
                 JOIN_EPOCH,
                 instance_id=self.instance_id,
                 rebalance_timeout_ms=self.rebalance_timeout_ms,
-                subscribed_topic_names=tuple(sorted(map(self._story.topic, topics))),
+                subscribed_topic_names=tuple(sorted(map(self._scenario.topic, topics))),
                 subscribed_topic_regex=pattern,
-                server_assignor=assignor or self._story.assignor,
+                server_assignor=assignor or self._scenario.assignor,
                 topic_partitions={},
             )
         )
 
-    def beat(
+    def heartbeat(
         self,
         *,
         owned: Assignment | None = None,
@@ -59,11 +59,11 @@ class HandMember:
         """Say that one is alive, and what else is given."""
         return self.send(
             HeartbeatRequest(
-                self._story.group,
+                self._scenario.group,
                 self.member_id,
                 self.epoch if epoch is None else epoch,
                 instance_id=self.instance_id,
-                subscribed_topic_names=None if topics is None else tuple(sorted(map(self._story.topic, topics))),
+                subscribed_topic_names=None if topics is None else tuple(sorted(map(self._scenario.topic, topics))),
                 subscribed_topic_regex=pattern,
                 server_assignor=assignor,
                 topic_partitions=owned,
@@ -72,19 +72,19 @@ class HandMember:
 
     def acknowledge(self) -> HeartbeatResponse:
         """Say that one owns what was given, and nothing else."""
-        return self.beat(owned=self.given)
+        return self.heartbeat(owned=self.given)
 
     def leave(self) -> HeartbeatResponse:
         """Say goodbye for good."""
-        return self.beat(epoch=LEAVE_EPOCH)
+        return self.heartbeat(epoch=LEAVE_EPOCH)
 
     def leave_for_now(self) -> HeartbeatResponse:
         """Say goodbye as a static member that will be back."""
-        return self.beat(epoch=LEAVE_STATIC_EPOCH)
+        return self.heartbeat(epoch=LEAVE_STATIC_EPOCH)
 
     def send(self, request: HeartbeatRequest) -> HeartbeatResponse:
         """Send a heartbeat, and remember what the answer says."""
-        response = self._story.beat(request)
+        response = self._scenario.heartbeat(request)
         if response.error_code == 0 and response.member_epoch > 0:
             self.epoch = response.member_epoch
         if response.assignment is not None:
@@ -92,6 +92,6 @@ class HandMember:
         return response
 
     def has(self) -> dict[str, list[int]]:
-        """Give what the coordinator gave last, by the names of topics without the story's own."""
-        names = {topic_id: name.removeprefix(self._story.topic("")) for name, topic_id in self._story.ids.items()}
+        """Give what the coordinator gave last, by the names of topics without the scenario's own."""
+        names = {topic_id: name.removeprefix(self._scenario.topic("")) for name, topic_id in self._scenario.ids.items()}
         return {names[topic_id]: list(ids) for topic_id, ids in self.given.items() if ids}

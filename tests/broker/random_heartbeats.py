@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from assignor.member import HeartbeatResponse
     from assignor.member.messages import Assignment
-    from tests.broker.story import Story
+    from tests.broker.scenario import Scenario
 
-__all__ = ["FILE", "wander"]
+__all__ = ["FILE", "send_random_heartbeats"]
 
 FILE = "member_exchanges_at_random.jsonl.gz"
-"""Beside the vectors of stories told on purpose; as these in `broker/recording.py`."""
+"""Beside the vectors of scenarios told on purpose; as these in `broker/recording.py`."""
 
 RESOLVED = 30
 """Milliseconds after which a pattern is surely resolved."""
@@ -57,45 +57,47 @@ class RandomMember:
     said: tuple[tuple[str, ...] | None, str | None] = (None, None)
 
 
-def wander(story: Story, seed: int, steps: int) -> None:
+def send_random_heartbeats(scenario: Scenario, seed: int, steps: int) -> None:
     """Send heartbeats drawn from a seed; with some seeds, members subscribe by pattern."""
     rng = random.Random(seed)
     counts = {f"t{index}": rng.randint(1, 5) for index in range(rng.randint(1, 3))}
-    story.create_topics(**counts)
-    while again := _in_one_bucket(story, counts):
-        story.delete_topic(again)
-        story.create_topics(**{again: counts[again]})
+    scenario.create_topics(**counts)
+    while again := _in_one_bucket(scenario, counts):
+        scenario.delete_topic(again)
+        scenario.create_topics(**{again: counts[again]})
     by_pattern = rng.random() < 0.35
     members = [
         RandomMember(
             _new_id(rng),
             f"i{index}" if rng.random() < 0.3 else None,
-            rng.choice([None, story.assignor, "range", "uniform"]),
+            rng.choice([None, scenario.assignor, "range", "uniform"]),
         )
         for index in range(rng.randint(2, 6))
     ]
     for _ in range(steps):
         member, drawn = rng.choice(members), rng.random()
         if drawn < 0.02 and not by_pattern:
-            _grow(story, rng)
+            _grow(scenario, rng)
             continue
-        request = _draw_request(story, rng, member, by_pattern=by_pattern)
-        _told(member, request, story.beat(request))
+        request = _draw_request(scenario, rng, member, by_pattern=by_pattern)
+        _apply_response(member, request, scenario.heartbeat(request))
         if by_pattern:
-            story.wait(RESOLVED)
+            scenario.wait(RESOLVED)
         if rng.random() < 0.05:
-            story.describe()
+            scenario.describe()
 
 
-def _draw_request(story: Story, rng: random.Random, member: RandomMember, *, by_pattern: bool) -> HeartbeatRequest:
+def _draw_request(
+    scenario: Scenario, rng: random.Random, member: RandomMember, *, by_pattern: bool
+) -> HeartbeatRequest:
     def says(epoch: int, **fields: Any) -> HeartbeatRequest:
-        return HeartbeatRequest(story.group, member.member_id, epoch, instance_id=member.instance_id, **fields)
+        return HeartbeatRequest(scenario.group, member.member_id, epoch, instance_id=member.instance_id, **fields)
 
     drawn = rng.random()
     if not member.inside or drawn < 0.02:
         if rng.random() < 0.3:
             member.member_id = _new_id(rng)
-        names, pattern = _draw_subscription(story, rng, by_pattern=by_pattern)
+        names, pattern = _draw_subscription(scenario, rng, by_pattern=by_pattern)
         return says(
             JOIN_EPOCH,
             rebalance_timeout_ms=rng.choice([20_000, 30_000]),
@@ -107,7 +109,7 @@ def _draw_request(story: Story, rng: random.Random, member: RandomMember, *, by_
     if drawn < 0.08:
         return says(rng.choice([LEAVE_EPOCH, LEAVE_STATIC_EPOCH]) if member.instance_id else LEAVE_EPOCH)
     if drawn < 0.15:
-        names, pattern = _draw_subscription(story, rng, by_pattern=by_pattern)
+        names, pattern = _draw_subscription(scenario, rng, by_pattern=by_pattern)
         if by_pattern:
             names, pattern = names or (), pattern or ""
         owned = rng.choice([None, member.given])
@@ -131,32 +133,32 @@ def _draw_request(story: Story, rng: random.Random, member: RandomMember, *, by_
 
 
 def _draw_subscription(
-    story: Story, rng: random.Random, *, by_pattern: bool
+    scenario: Scenario, rng: random.Random, *, by_pattern: bool
 ) -> tuple[tuple[str, ...] | None, str | None]:
     if by_pattern and rng.random() < 0.6:
-        return None, story.topic(rng.choice(PATTERNS))
-    names = sorted(story.ids)
+        return None, scenario.topic(rng.choice(PATTERNS))
+    names = sorted(scenario.ids)
     return tuple(sorted(rng.sample(names, rng.randint(rng.random() > 0.1, len(names))))), None
 
 
-def _in_one_bucket(story: Story, names: Iterable[str]) -> str | None:
+def _in_one_bucket(scenario: Scenario, names: Iterable[str]) -> str | None:
     """A topic whose id shares its bucket of a hash map with another one's: which is first then depends on the past."""
     taken: set[int] = set()
     for name in names:
-        bucket = folded(uuid_hash(story.ids[story.topic(name)])) % DEFAULT_CAPACITY
+        bucket = folded(uuid_hash(scenario.ids[scenario.topic(name)])) % DEFAULT_CAPACITY
         if bucket in taken:
             return name
         taken.add(bucket)
     return None
 
 
-def _grow(story: Story, rng: random.Random) -> None:
-    name = rng.choice(sorted(story.ids))
-    if story.counts[name] < 8:
-        story.grow_topic(name.removeprefix(story.topic("")), story.counts[name] + rng.randint(1, 2))
+def _grow(scenario: Scenario, rng: random.Random) -> None:
+    name = rng.choice(sorted(scenario.ids))
+    if scenario.counts[name] < 8:
+        scenario.grow_topic(name.removeprefix(scenario.topic("")), scenario.counts[name] + rng.randint(1, 2))
 
 
-def _told(member: RandomMember, request: HeartbeatRequest, response: HeartbeatResponse) -> None:
+def _apply_response(member: RandomMember, request: HeartbeatRequest, response: HeartbeatResponse) -> None:
     """Remember what the answer says."""
     if response.error_code or request.member_epoch < 0:
         member.inside = False
