@@ -191,6 +191,23 @@ def test_subscription_state_what_is_not_compared_may_be_anything(tmp_path: Path)
     assert compare_all(stored(tmp_path, long_trace() | dict.fromkeys(metadata(vectors.KIND), "anything")))
 
 
+@pytest.mark.parametrize("level", ["step", "operation", "state", "partition", "start"])
+def test_subscription_state_metadata_are_ignored_at_every_level(level: str, tmp_path: Path) -> None:
+    trace = copy.deepcopy(long_trace())
+    last = trace["steps"][-1]
+    entries = {
+        "step": last,
+        "operation": last["do"],
+        "state": last["state"],
+        "partition": next(iter(last["state"]["partitions"].values())),
+        "start": trace["start"],
+    }
+    entry = entries[level]
+    entry |= dict.fromkeys(metadata(vectors.KIND) - entry.keys(), "anything")
+
+    assert {"traces": 1, "steps": len(trace["steps"])} == compare_all(stored(tmp_path, trace))
+
+
 def test_subscription_state_an_empty_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"subscription_state_copy\.jsonl\.gz is empty"):
         compare_all(stored(tmp_path))
