@@ -51,7 +51,7 @@ ASK = {
 """The method that takes a request."""
 
 
-class Given(NamedTuple):
+class ReceivedAssignment(NamedTuple):
     """What a member was given by a SyncGroup that was answered without an error."""
 
     generation: int
@@ -119,7 +119,7 @@ class World:
         self._waiting: dict[int, tuple[Actor | None, Any, JoinGroupResponse | None]] = {}
         self._to_delete: set[str] = set()
         self.behind: set[str] = set()
-        self.given: dict[str, list[Given]] = {}
+        self.received: dict[str, list[ReceivedAssignment]] = {}
         self.committed: dict[tuple[str, TopicPartition], int] = {}
         self.crashes: list[tuple[GroupState, bool]] = []
         self.coordinator = self._new()
@@ -289,7 +289,7 @@ class World:
             if record.type == GROUP_METADATA and record.group in self.behind:
                 self.behind.remove(record.group)
             if record.type == GROUP_METADATA and value is None and record.group in self._to_delete:
-                self.given.pop(record.group, None)
+                self.received.pop(record.group, None)
                 self.committed = {key: offset for key, offset in self.committed.items() if key[0] != record.group}
 
     def _acknowledged(self, request: Any, response: Any, joined: JoinGroupResponse | None) -> None:
@@ -299,7 +299,7 @@ class World:
                     self.committed[request.group_id, TopicPartition(topic, partition)] = offset.offset
         elif isinstance(response, SyncGroupResponse) and response.error_code is ErrorCode.NONE:
             assert joined is not None
-            given = Given(
+            given = ReceivedAssignment(
                 request.generation_id,
                 request.member_id,
                 request.group_instance_id,
@@ -307,7 +307,7 @@ class World:
                 joined.leader,
                 response.assignment,
             )
-            self.given.setdefault(request.group_id, []).append(given)
+            self.received.setdefault(request.group_id, []).append(given)
 
     def _answered(self, actor: Actor, response: Any) -> None:
         """What a client makes of an answer."""
@@ -361,7 +361,7 @@ def stored(log: Iterable[LogRecord], group_id: str) -> Stored:
     return found
 
 
-def has(generation: dict[str, Any], given: Given) -> bool:
+def has(generation: dict[str, Any], given: ReceivedAssignment) -> bool:
     """Whether a generation in the log is the one that a member was given something in."""
     return (given.generation, given.protocol, given.leader) == (
         generation["generation"],
@@ -380,7 +380,7 @@ def described(description: GroupDescription) -> tuple[Any, ...]:
     return description.state, description.protocol_type, description.protocol, members
 
 
-def told(generation: dict[str, Any]) -> tuple[Any, ...]:
+def description_of(generation: dict[str, Any]) -> tuple[Any, ...]:
     """A generation in the log as its group should be described."""
     members = {
         member["memberId"]: DescribedMember(

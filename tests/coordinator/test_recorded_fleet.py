@@ -19,7 +19,7 @@ from assignor.coordinator import (
 )
 from assignor.offsets import decode_record
 from assignor.wire import decode_assignment
-from tests.coordinator.recovery import described, told
+from tests.coordinator.recovery import described, description_of
 from tests.support.recorded_fleet import logs, snapshots
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_a_group_is_what_its_last_record_says(coordinator: Coordinator) -> None:
             assert (GroupState.EMPTY, "", "", {}) == description
         else:
             assert metadata.value is not None
-            assert told(metadata.value) == description
+            assert description_of(metadata.value) == description
             checked += 1
         offsets = {
             TopicPartition(topic, partition): (

@@ -31,9 +31,9 @@ from tests.coordinator.recovery import (
     Actor,
     World,
     described,
+    description_of,
     has,
     stored,
-    told,
 )
 from tests.support.record_bytes import subscription
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from assignor.coordinator import LogRecord
     from assignor.coordinator.group import ClassicGroup
-    from tests.coordinator.recovery import Given, Stored
+    from tests.coordinator.recovery import ReceivedAssignment, Stored
 
 Step = tuple[str, int, int, bool]
 """What happens, to which member, how much, and whether the log confirms then what waits."""
@@ -147,7 +147,7 @@ def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
 
 def check_log(world: World, group_id: str, found: Stored) -> None:
     """Fails unless the log has all that was acknowledged."""
-    for each in world.given.get(group_id, ()):
+    for each in world.received.get(group_id, ()):
         assert any(has(generation, each) for generation in found.generations), f"{each} is lost"
         assert each.generation <= found.generations[-1]["generation"]
     for (committed_in, partition), offset in world.committed.items():
@@ -163,7 +163,7 @@ def check_description(world: World, group_id: str, found: Stored) -> None:
     assert found.offsets == offsets
     description = described(world.coordinator.describe(group_id))
     if found.generations:
-        assert told(found.generations[-1]) == description
+        assert description_of(found.generations[-1]) == description
     else:
         assert (GroupState.EMPTY if offsets else GroupState.DEAD, "", "", {}) == description
 
@@ -284,17 +284,17 @@ def test_whoever_waits_for_an_assignment_that_is_not_written_is_told_why(error: 
     failed = {SyncGroupResponse(WRITE_ERRORS[error])}
     assert (1 + len(followers), failed) == (len(answers), {answer.response for answer in answers})
     assert GroupState.PREPARING_REBALANCE is world.coordinator.describe("orders").state
-    assert given == world.given["orders"]
+    assert given == world.received["orders"]
     crash(world)
     settle(world)
     assert ["in"] * len(world.actors) == [actor.phase for actor in world.actors]
     assert leader.generation == followers[0].generation
 
 
-def parked_syncs(world: World) -> tuple[Actor, list[Actor], list[Given]]:
+def parked_syncs(world: World) -> tuple[Actor, list[Actor], list[ReceivedAssignment]]:
     """Has the group orders rebalance up to the write of its assignment; gives the leader, the others, what they had."""
     members = [actor for actor in world.actors if actor.group_id == "orders"]
-    given = list(world.given["orders"])
+    given = list(world.received["orders"])
     members[0].metadata = subscription("orders", rack="elsewhere")
     world.join(members[0])
     for actor in members[1:]:
