@@ -170,12 +170,12 @@ def _leaving(life: Life) -> int:
 
 
 def _timed(life: Life, call: Callable[[Any, int], Effects], requests: Sequence[Any], answered: bool = True) -> float:
-    now, told = life.now, []
+    now, all_effects = life.now, []
     start = time.perf_counter()
     for request in requests:
-        told.append(call(request, now))  # noqa: PERF401 - a comprehension is another function in Python 3.11
+        all_effects.append(call(request, now))  # noqa: PERF401 - a comprehension is another function in Python 3.11
     seconds = time.perf_counter() - start
-    answers = [answer.response for effects in told for answer in effects.answers]
+    answers = [answer.response for effects in all_effects for answer in effects.answers]
     require(len(answers) == (len(requests) if answered else 0), f"{len(answers):,} answers to {len(requests):,}")
     errors = {getattr(answer, "error_code", ErrorCode.NONE) for answer in answers}
     require(errors <= {ErrorCode.NONE}, f"errors: {errors}")

@@ -2,8 +2,8 @@
 
 `python -m benches.coordinator_memory GROUPS MEMBERS ...` is that process.
 
-What is printed, as JSON, are the bytes that are in memory per member when all groups are Stable. The members' own side
-is gone by then. Linux says so in /proc; elsewhere it is null.
+What is printed, as JSON, are the bytes that are in memory per member when all groups are Stable. What belongs to the
+members themselves is freed by then. Linux says so in /proc; elsewhere it is null.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def bytes_per_member(crowd: Crowd) -> float | None:
         text=True,
         check=True,
     )
-    told: float | None = json.loads(done.stdout)
-    return told
+    bytes_each: float | None = json.loads(done.stdout)
+    return bytes_each
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -46,9 +46,9 @@ def main(arguments: Sequence[str]) -> None:
     coordinator = life.coordinator
     del life
     after = _in_use()
-    told = None if before is None or after is None else (after - before) / crowd.size
+    bytes_each = None if before is None or after is None else (after - before) / crowd.size
     assert len(coordinator.groups()) == crowd.groups
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(bytes_each))
 
 
 def _in_use() -> int | None:

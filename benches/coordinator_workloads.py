@@ -136,27 +136,27 @@ class Life:
             for group in groups
             for data in self._subscriptions
         ]
-        spent, told = _timed(lambda: _all(self.coordinator.join_group, strangers, self.now))
+        spent, answers = _timed(lambda: _all(self.coordinator.join_group, strangers, self.now))
         phases = {"ids": spent}
-        responses: list[Any] = [answer.response for answer in told]
+        responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.MEMBER_ID_REQUIRED}, "ids")
         ids, size = [response.member_id for response in responses], self.crowd.members
         self.members = [ids[start : start + size] for start in range(0, len(ids), size)]
-        del told, responses
+        del answers, responses
         joins = self.joins()
-        phases["joins that wait"], told = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
-        require(not told, "joins that should wait for the delay")
+        phases["joins that wait"], answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
+        require(not answers, "joins that should wait for the delay")
         self.now += 10 * DELAY_MS
-        phases["end of the delay"], told = _timed(lambda: list(self.coordinator.expire(self.now).answers))
-        self._joined(told)
+        phases["end of the delay"], answers = _timed(lambda: list(self.coordinator.expire(self.now).answers))
+        self._joined(answers)
         return phases | self._sync()
 
     def rebalance(self) -> Phases:
         """Every member joins again, the leaders first, and fetches its assignment, the leaders last."""
         self.now += 1000
         making, joins = _timed(self.joins)
-        joining, told = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
-        self._joined(told)
+        joining, answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
+        self._joined(answers)
         return {"making joins": making, "joins": joining} | self._sync()
 
     def beat(self) -> Phases:
@@ -164,16 +164,16 @@ class Life:
         making, beats = _timed(self.heartbeats)
 
         def beat() -> list[Answer]:
-            told: list[Answer] = []
+            answers: list[Answer] = []
             call, now = self.coordinator.heartbeat, self.now
             for number, request in enumerate(beats):
-                told += call(request, now + number // 100).answers
-            return told
+                answers += call(request, now + number // 100).answers
+            return answers
 
-        beating, told = _timed(beat)
+        beating, answers = _timed(beat)
         self.now += len(beats) // 100
-        require(len(told) == len(beats), "heartbeats")
-        require({answer.response.error_code for answer in told} == {ErrorCode.NONE}, "heartbeats")  # type: ignore[union-attr]  # a heartbeat's has one
+        require(len(answers) == len(beats), "heartbeats")
+        require({answer.response.error_code for answer in answers} == {ErrorCode.NONE}, "heartbeats")  # type: ignore[union-attr]  # a heartbeat's has one
         return {"making heartbeats": making, "heartbeats": beating}
 
     def expire_a_tenth(self) -> Phases:
@@ -255,10 +255,10 @@ class Life:
             group = self.spent + number // size
             yield f"group-{group}", self.members[group][number % size]
 
-    def _joined(self, told: Sequence[Answer]) -> None:
+    def _joined(self, answers: Sequence[Answer]) -> None:
         """Reads the answers to everybody's joins."""
-        require(len(told) == self.crowd.size, f"{len(told):,} answers to {self.crowd.size:,} joins")
-        responses: list[Any] = [answer.response for answer in told]
+        require(len(answers) == self.crowd.size, f"{len(answers):,} answers to {self.crowd.size:,} joins")
+        responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "joins")
         self.generation += 1
         require({response.generation_id for response in responses} == {self.generation}, "generations")
@@ -273,12 +273,12 @@ class Life:
     def _sync(self) -> Phases:
         leading, _ = _timed(self._lead_all)
         making, syncs = _timed(self.syncs)
-        syncing, told = _timed(lambda: _all(self.coordinator.sync_group, syncs, self.now))
-        require(len(told) == self.crowd.size, f"{len(told):,} answers to {self.crowd.size:,} syncs")
-        responses: list[Any] = [answer.response for answer in told]
+        syncing, answers = _timed(lambda: _all(self.coordinator.sync_group, syncs, self.now))
+        require(len(answers) == self.crowd.size, f"{len(answers):,} answers to {self.crowd.size:,} syncs")
+        responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "syncs")
-        given = {each.correlation.member_id: each.response.assignment for each in told[: self.crowd.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
-        first = told[0].correlation.group_id  # type: ignore[attr-defined]
+        given = {each.correlation.member_id: each.response.assignment for each in answers[: self.crowd.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
+        first = answers[0].correlation.group_id  # type: ignore[attr-defined]
         require(given == dict(self.lead(int(first.removeprefix("group-")))), "assignments")
         state = self.coordinator.describe("group-0").state
         require(state is GroupState.STABLE, f"a state: {state.value}")
@@ -308,10 +308,10 @@ def _timed(call: Callable[[], Result]) -> tuple[float, Result]:
 
 def _all(call: Callable[[Any, int, object], Effects], requests: Iterable[Any], now: int) -> list[Answer]:
     """Hands all over, each with itself as what its answer is known by."""
-    told: list[Answer] = []
+    answers: list[Answer] = []
     for request in requests:
-        told += call(request, now, request).answers
-    return told
+        answers += call(request, now, request).answers
+    return answers
 
 
 def require(right: bool, what: str) -> None:

@@ -79,9 +79,9 @@ def written(spark: SparkSession, size: Size, folder: Path) -> Written:
             pattern_share=0,
             asymmetric_share=0,
         )
-        told = made.members.select("cluster", "group_id", "member_id", "group_instance_id", "topics")
+        members = made.members.select("cluster", "group_id", "member_id", "group_instance_id", "topics")
         # Few numbers, so that the sort moves few columns to the front: any order will do that mixes the groups.
-        mixed = told.withColumn("place", F.xxhash64("group_id", "member_id"))
+        mixed = members.withColumn("place", F.xxhash64("group_id", "member_id"))
         mixed = mixed.repartitionByRange(FILES, "place").sortWithinPartitions("place").drop("place")
         mixed.write.parquet(str(here / "members"))
         made.topics.select("cluster", "topic", "partitions").coalesce(1).write.parquet(str(here / "topics"))

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def fleet(given: Written) -> DataFrame:
+def fleet(written: Written) -> DataFrame:
     """What is being sold."""
-    return given.fleet().assign()
+    return written.fleet().assign()
 
 
-def floor(given: Written, rows: int) -> DataFrame:
+def floor(written: Written, rows: int) -> DataFrame:
     """As many rows as the answer has, nothing of which is thought about: members are collected, sent, and sent back."""
-    lists = given.members.groupBy(*KEYS).agg(
+    lists = written.members.groupBy(*KEYS).agg(
         F.collect_list(F.struct("member_id", "group_instance_id", "topics")).alias("members")
     )
     # Of what is deterministic Spark makes a filter of its own beside `inline`, and evaluates it for both.
-    answer = arrow_udf(_reshaped(rows, given.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]
+    answer = arrow_udf(_reshaped(rows, written.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]
     return lists.select(*KEYS, answer("members").alias("answer")).select(*KEYS, F.inline("answer"))
 
 
@@ -58,30 +58,30 @@ def _reshaped(rows: int, groups: int) -> Callable[[Iterator[pa.Array]], Iterator
     return reshaped
 
 
-def in_arrow(given: Written) -> DataFrame:
+def in_arrow(written: Written) -> DataFrame:
     """The core called for each group by `applyInArrow`; its topics are read once in each task."""
-    assigned = _per_group(_clusters(given))
+    assigned = _per_group(_clusters(written))
 
     def of_group(table: pa.Table) -> pa.Table:
         return assigned(table)
 
-    return given.members.groupBy(*KEYS).applyInArrow(of_group, ASSIGNMENTS)
+    return written.members.groupBy(*KEYS).applyInArrow(of_group, ASSIGNMENTS)
 
 
-def in_pandas(given: Written) -> DataFrame:
+def in_pandas(written: Written) -> DataFrame:
     """The same by `applyInPandas`."""
-    assigned = _per_group(_clusters(given))
+    assigned = _per_group(_clusters(written))
 
     def of_group(frame: Any) -> Any:
         import pyarrow
 
         return assigned(pyarrow.Table.from_pandas(frame, preserve_index=False)).to_pandas()
 
-    return given.members.groupBy(*KEYS).applyInPandas(of_group, ASSIGNMENTS)
+    return written.members.groupBy(*KEYS).applyInPandas(of_group, ASSIGNMENTS)
 
 
-def _clusters(given: Written) -> pa.Array:
-    found = clusters_row(given.topics, given.topics.columns).toArrow()
+def _clusters(written: Written) -> pa.Array:
+    found = clusters_row(written.topics, written.topics.columns).toArrow()
     return found.column("clusters").combine_chunks()
 
 
@@ -96,12 +96,12 @@ def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
         if not known:
             known.append(Clusters(clusters))
         columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-        told = ("member_id", "group_instance_id", "topics")
+        names = ("member_id", "group_instance_id", "topics")
         texts = pyarrow.string()
         members = pyarrow.StructArray.from_arrays(
-            # pandas tells no type of a column without values.
-            [columns[name] if name == "topics" else columns[name].cast(texts) for name in told],
-            list(told),
+            # pandas gives no type to a column without values.
+            [columns[name] if name == "topics" else columns[name].cast(texts) for name in names],
+            list(names),
         )
         lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(members)], pyarrow.int32()), members)
         keys = [columns[name].slice(0, 1) for name in ("cluster", "group_id")]
@@ -115,18 +115,18 @@ def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
     return assigned
 
 
-def hashed(given: Written) -> DataFrame:
-    """Subscriptions put in order, hashed, and told once for each group; the core is the same."""
-    rows = given.members.withColumn("topics", F.sort_array("topics"))
+def hashed(written: Written) -> DataFrame:
+    """Subscriptions put in order, hashed, and sent once for each group; the core is the same."""
+    rows = written.members.withColumn("topics", F.sort_array("topics"))
     rows = rows.withColumn("subscription", F.xxhash64("topics"))
     lists = rows.groupBy(*KEYS).agg(
         F.collect_list(F.struct("member_id", "group_instance_id", "subscription")).alias("members"),
         F.collect_set(F.struct("subscription", "topics")).alias("subscriptions"),
     )
-    return _asked(given, lists)
+    return _asked(written, lists)
 
 
-def interned(given: Written, members: DataFrame, subscriptions: DataFrame) -> DataFrame:
+def interned(written: Written, members: DataFrame, subscriptions: DataFrame) -> DataFrame:
     """The same from tables in which a member has but the number of its subscription."""
     of_members = members.groupBy(*KEYS).agg(
         F.collect_list(F.struct("member_id", "group_instance_id", "subscription")).alias("members")
@@ -134,11 +134,11 @@ def interned(given: Written, members: DataFrame, subscriptions: DataFrame) -> Da
     of_groups = subscriptions.groupBy(*KEYS).agg(
         F.collect_list(F.struct("subscription", "topics")).alias("subscriptions")
     )
-    return _asked(given, of_members.join(of_groups, list(KEYS)))
+    return _asked(written, of_members.join(of_groups, list(KEYS)))
 
 
-def _asked(given: Written, lists: DataFrame) -> DataFrame:
+def _asked(written: Written, lists: DataFrame) -> DataFrame:
     groups = lists.select(*KEYS, F.struct(*KEYS, "members", "subscriptions").alias("groups"))
-    clusters = clusters_row(given.topics, given.topics.columns)
+    clusters = clusters_row(written.topics, written.topics.columns)
     found = ask(groups, clusters, "assign", ArrayType(SPAN), "rust")
     return found.select(*KEYS, F.inline("answer"))

@@ -245,8 +245,8 @@ def large_group(spark: SparkSession, folder: Path, selection: Selection, report:
     here = folder / "interned"
     numbered = given.members.withColumn("subscription", F.xxhash64("topics"))
     numbered.drop("topics").write.mode("overwrite").parquet(str(here / "members"))
-    told = numbered.select("cluster", "group_id", "subscription", "topics").dropDuplicates(["subscription"])
-    told.write.mode("overwrite").parquet(str(here / "subscriptions"))
+    subscriptions = numbered.select("cluster", "group_id", "subscription", "topics").dropDuplicates(["subscription"])
+    subscriptions.write.mode("overwrite").parquet(str(here / "subscriptions"))
     members, subscriptions = (spark.read.parquet(str(here / name)) for name in ("members", "subscriptions"))
     ways: dict[str, Callable[[], DataFrame]] = {
         "Fleet.assign()": lambda: implementations.fleet(given),

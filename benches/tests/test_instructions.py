@@ -13,7 +13,7 @@ from benches.guarded_calls import CALLS
 from benches.instructions import SLACK, CallCount, CannotCountError, budget_of, compare, table
 
 CALL = "plan, tiny"
-"""The call that is counted here in earnest."""
+"""The call that these tests count with valgrind."""
 
 BUDGET = {"plan": {"measured": 1000, "limit": 1150}, "assign": {"measured": 200, "limit": 230}}
 
@@ -121,20 +121,28 @@ def test_another_python_than_that_of_the_budget_is_not_counted(monkeypatch: pyte
         instructions.count(["plan"])
 
 
+@pytest.fixture(scope="module")
+def counts() -> dict[str, int]:
+    """Return the instructions of one call, counted by valgrind."""
+    try:
+        return instructions.count([CALL])
+    except CannotCountError as why:
+        pytest.skip(str(why))
+
+
 @pytest.mark.parametrize(("factor", "code", "status"), [(1.0, 0, "ok"), (0.8, 1, "OVER")], ids=["true", "too small"])
 def test_the_guard_fails_exactly_when_the_budget_is_too_small(
     factor: float,
     code: int,
     status: str,
+    counts: dict[str, int],
     written: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    try:
-        counts = instructions.count([CALL])
-    except CannotCountError as why:
-        pytest.skip(str(why))
     budget = budget_of({CALL: int(factor * counts[CALL])})
     written.write_text(json.dumps({"made with": instructions.made_with(), "calls": budget}), encoding="utf-8")
+    _count_as(counts, monkeypatch)
 
     assert code == instructions.main(["--only", CALL])
     assert status == capsys.readouterr().out.splitlines()[2].split()[-1]
