@@ -8,7 +8,7 @@ import pytest
 
 from assignor import PartitionInfo, RangeAssignor, Subscription, TopicPartition, assign
 from assignor.coordinator import ErrorCode, JoinGroupResponse, RebalanceCause
-from assignor.wire import decode_assignment, encode_subscription
+from assignor.wire import decode_assignment, encode_assignment, encode_subscription
 from tests.coordinator.driver import GROUP, RANGE, GroupDriver
 
 if TYPE_CHECKING:
@@ -126,6 +126,22 @@ def test_an_assignor_that_fails_leaves_everybody_what_they_had() -> None:
         "the assignor 'range' failed, and everybody keeps what they had: ZeroDivisionError: moody"
         in (driver.problems[-1])
     )
+
+
+def test_an_assignor_with_an_encoded_path_is_not_asked_for_objects() -> None:
+    class Encoded(RangeAssignor):
+        def assign_encoded(self, topics: Any, members: Any, *, version: int) -> dict[str, bytes]:
+            assert TOPICS == dict(topics)
+            return {member_id: encode_assignment([("t1", 0)], version=version) for member_id, _, _ in members}
+
+        def assign(self, *_: Any) -> Any:
+            raise AssertionError("assign was called")
+
+    driver = GroupDriver.begin(assignor=Encoded(), partitions_per_topic=TOPICS)
+    driver.join("a")
+
+    assert {"a-1": [TopicPartition("t1", 0)]} == assigned(driver)
+    assert [] == driver.problems
 
 
 @pytest.mark.parametrize("rubbish", [None, 7, {"a-1": None}, {"a-1": [7]}, {"a-1": [("\ud800", 0)]}])

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from typing import get_args
 
 import pytest
 
-from assignor.coordinator import ErrorCode, GroupState
+from assignor.coordinator import ErrorCode, GroupState, causes
+from assignor.coordinator.causes import Fact
+from assignor.coordinator.coordinator import REQUEST_HANDLERS, TIMER_HANDLERS
+from assignor.coordinator.requests import VERSIONS
 from assignor.coordinator.state import ANSWERS, TRANSITIONS, Action, GroupEvent, RequestKind, next_state
+from assignor.coordinator.timers import TimerKind
 from assignor.errors import IllegalStateError
 
 KAFKAS_PREDECESSORS = {
@@ -59,3 +64,12 @@ def test_a_dead_group_has_no_coordinator() -> None:
 
 def test_what_is_done_with_a_request_is_done_in_some_state() -> None:
     assert set(Action) == {answer for row in ANSWERS.values() for answer in row.values() if isinstance(answer, Action)}
+
+
+def test_every_request_and_every_timer_has_a_handler() -> None:
+    assert set(VERSIONS) == set(REQUEST_HANDLERS)
+    assert set(TimerKind) == set(TIMER_HANDLERS)
+
+
+def test_every_fact_has_an_explanation() -> None:
+    assert set(get_args(Fact)) == set(causes._EXPLANATIONS)

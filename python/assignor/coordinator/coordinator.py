@@ -122,7 +122,7 @@ class Coordinator:
         )
         self._started = False
         self._loaded: list[ClassicGroup] = []  # groups whose sessions begin with the first call that tells the time
-        self._dead = 0
+        self._dead_groups = 0
 
     # Requests
 
@@ -291,7 +291,7 @@ class Coordinator:
         for problem in problems:
             self._context.report_problem(problem)
         for group in groups:
-            self._dead -= group.group_id in self._context.groups
+            self._dead_groups -= group.group_id in self._context.groups
             self._context.groups[group.group_id] = group
         self._loaded += groups
         if self._started:
@@ -312,7 +312,7 @@ class Coordinator:
         self._begin(now)
         for group in self._context.groups.values():
             rebalancing.unload_group(self._context, group)
-        self._dead = len(self._context.groups)
+        self._dead_groups = len(self._context.groups)
         self._context.fail_writes(ErrorCode.NOT_COORDINATOR)
         return self._end()
 
@@ -350,7 +350,7 @@ class Coordinator:
         context = self._context
         if not self._started:
             return context.take_effects(None)
-        has_groups = len(context.groups) > self._dead
+        has_groups = len(context.groups) > self._dead_groups
         if has_groups is (context.retention_timer.deadline is None):
             committing.schedule_retention_check(context, is_needed=has_groups)
         deadline = context.timers.next_deadline()
