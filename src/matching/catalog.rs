@@ -1,4 +1,4 @@
-//! The topic names that patterns are tried on, in order from both ends: names that begin or end alike lie together.
+//! The topic names that patterns are matched against, sorted from both ends: names with a common prefix or suffix are adjacent.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -7,50 +7,50 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::syntax::LONGEST;
+use super::syntax::MAX_NAME_LENGTH;
 
-/// Topics that the broker keeps for itself; clients leave them out unless told otherwise (`Topic.INTERNAL_TOPICS`).
-pub const INTERNAL: [&str; 3] = ["__consumer_offsets", "__share_group_state", "__transaction_state"];
+/// Internal topics, which clients exclude by default (`Topic.INTERNAL_TOPICS`).
+pub const INTERNAL_TOPICS: [&str; 3] = ["__consumer_offsets", "__share_group_state", "__transaction_state"];
 
-/// Names by number, each once; a number is not given again.
+/// Distinct names by number. Numbers are not reused.
 #[derive(Default)]
 pub struct Catalog {
     names: Vec<Option<Box<[u8]>>>,
     known: HashTable<u32>,
-    /// In the order of the names; made when first asked for, and kept in order then.
-    forward: OnceLock<Forward>,
-    /// In the order of the names spelled backwards; likewise.
-    backward: OnceLock<Vec<u32>>,
-    /// How often names were looked for without an order.
+    /// The names, sorted; built on first use, then kept sorted.
+    sorted: OnceLock<SortedNames>,
+    /// The reversed names, sorted; likewise.
+    reversed: OnceLock<Vec<u32>>,
+    /// The number of searches without sorted names.
     searches: AtomicUsize,
 }
 
-/// Names in order, and how many characters each has in common with the one before it.
-struct Forward {
+/// Sorted names, and the length of the prefix that each shares with the previous one.
+struct SortedNames {
     numbers: Vec<u32>,
     common: Vec<u16>,
 }
 
-/// So many searches do without an order.
-const SEARCHES: usize = 4;
+/// The number of searches before names are sorted.
+const UNSORTED_SEARCHES: usize = 4;
 
-/// So many names are put into the order one by one; with more all are sorted again.
-const FEW: usize = 64;
+/// Up to this number, added and removed names are inserted and removed one by one; with more all are sorted again.
+const MAX_SINGLE_UPDATES: usize = 64;
 
-/// Whether patterns can be tried on the name: printable ASCII and not too long, as every name that Kafka allows.
+/// Whether patterns can be matched against the name: printable ASCII and not too long, as every name that Kafka allows.
 #[must_use]
 pub fn can_be_tried(name: &str) -> bool {
-    name.len() <= LONGEST && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+    name.len() <= MAX_NAME_LENGTH && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-/// Whether the broker keeps the topic for itself.
+/// Whether the topic is internal.
 #[must_use]
 pub fn is_internal(name: &[u8]) -> bool {
-    name.starts_with(b"__") && INTERNAL.iter().any(|internal| internal.as_bytes() == name)
+    name.starts_with(b"__") && INTERNAL_TOPICS.iter().any(|internal| internal.as_bytes() == name)
 }
 
 impl Catalog {
-    /// A catalog of these names, numbered from 0 in their order; one that comes again has the number of the first.
+    /// Return a catalog of names, numbered from 0 in their order without repetitions.
     #[must_use]
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut catalog = Self::default();
@@ -72,29 +72,29 @@ impl Catalog {
         self.names.get(number as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub(crate) fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// How many numbers were given.
+    /// The number that the next new name gets.
     #[must_use]
-    pub fn given(&self) -> usize {
+    pub fn next_number(&self) -> usize {
         self.names.len()
     }
 
-    /// Adds names; those that were not known, with their numbers, in the order given.
+    /// Add names; return the numbers of those that are new, in their order.
     pub fn add<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Vec<u32> {
         let first = self.names.len() as u32;
         for name in names {
             self.number(name.as_bytes());
         }
         let new: Vec<u32> = (first..self.names.len() as u32).collect();
-        if new.len() > FEW {
-            self.forget_order();
+        if new.len() > MAX_SINGLE_UPDATES {
+            self.drop_sorted();
         } else {
             for &number in &new {
-                self.put_in_order(number);
+                self.insert_sorted(number);
             }
         }
         new
@@ -103,8 +103,8 @@ impl Catalog {
     /// Removes names by number.
     pub fn remove(&mut self, numbers: &[u32]) {
         for &number in numbers {
-            if numbers.len() <= FEW {
-                self.take_from_order(number);
+            if numbers.len() <= MAX_SINGLE_UPDATES {
+                self.remove_sorted(number);
             }
             let hash = FxBuildHasher.hash_one(self.bytes(number));
             if let Ok(entry) = self.known.find_entry(hash, |&other| other == number) {
@@ -112,49 +112,49 @@ impl Catalog {
             }
             self.names[number as usize] = None;
         }
-        if numbers.len() > FEW {
-            self.forget_order();
+        if numbers.len() > MAX_SINGLE_UPDATES {
+            self.drop_sorted();
         }
     }
 
-    fn forget_order(&mut self) {
-        self.forward = OnceLock::new();
-        self.backward = OnceLock::new();
+    fn drop_sorted(&mut self) {
+        self.sorted = OnceLock::new();
+        self.reversed = OnceLock::new();
     }
 
-    /// Where a name belongs in each order that was made.
-    fn places(&self, name: &[u8]) -> (Option<usize>, Option<usize>) {
+    /// The position of a name in each of the sorted lists that exist.
+    fn sorted_positions(&self, name: &[u8]) -> (Option<usize>, Option<usize>) {
         let before = |other: &u32| self.bytes(*other) < name;
-        let before_backwards = |other: &u32| self.bytes(*other).iter().rev().lt(name.iter().rev());
-        let forward = self.forward.get().map(|forward| forward.numbers.partition_point(before));
-        (forward, self.backward.get().map(|backward| backward.partition_point(before_backwards)))
+        let before_reversed = |other: &u32| self.bytes(*other).iter().rev().lt(name.iter().rev());
+        let sorted = self.sorted.get().map(|sorted| sorted.numbers.partition_point(before));
+        (sorted, self.reversed.get().map(|reversed| reversed.partition_point(before_reversed)))
     }
 
-    fn put_in_order(&mut self, number: u32) {
+    fn insert_sorted(&mut self, number: u32) {
         let name = self.bytes(number);
-        let (forward, backward) = self.places(name);
-        if let (Some(place), Some(mut forward)) = (forward, self.forward.take()) {
-            forward.numbers.insert(place, number);
-            forward.common.insert(place, 0);
-            self.share(&mut forward, place);
-            self.forward = OnceLock::from(forward);
+        let (sorted, reversed) = self.sorted_positions(name);
+        if let (Some(position), Some(mut sorted)) = (sorted, self.sorted.take()) {
+            sorted.numbers.insert(position, number);
+            sorted.common.insert(position, 0);
+            self.update_common_prefixes(&mut sorted, position);
+            self.sorted = OnceLock::from(sorted);
         }
-        if let (Some(place), Some(backward)) = (backward, self.backward.get_mut()) {
-            backward.insert(place, number);
+        if let (Some(position), Some(reversed)) = (reversed, self.reversed.get_mut()) {
+            reversed.insert(position, number);
         }
     }
 
-    fn take_from_order(&mut self, number: u32) {
+    fn remove_sorted(&mut self, number: u32) {
         let name = self.bytes(number);
-        let (forward, backward) = self.places(name);
-        if let (Some(place), Some(mut forward)) = (forward, self.forward.take()) {
-            forward.numbers.remove(place);
-            forward.common.remove(place);
-            self.share(&mut forward, place);
-            self.forward = OnceLock::from(forward);
+        let (sorted, reversed) = self.sorted_positions(name);
+        if let (Some(position), Some(mut sorted)) = (sorted, self.sorted.take()) {
+            sorted.numbers.remove(position);
+            sorted.common.remove(position);
+            self.update_common_prefixes(&mut sorted, position);
+            self.sorted = OnceLock::from(sorted);
         }
-        if let (Some(place), Some(backward)) = (backward, self.backward.get_mut()) {
-            backward.remove(place);
+        if let (Some(position), Some(reversed)) = (reversed, self.reversed.get_mut()) {
+            reversed.remove(position);
         }
     }
 
@@ -171,70 +171,72 @@ impl Catalog {
         number
     }
 
-    /// Says again how much the names from a place and behind it have in common with those before them.
-    fn share(&self, forward: &mut Forward, place: usize) {
-        for row in place..(place + 2).min(forward.numbers.len()) {
-            let last = row.checked_sub(1).map_or(&[][..], |before| self.bytes(forward.numbers[before]));
-            forward.common[row] = common(last, self.bytes(forward.numbers[row]));
+    /// Update the lengths of common prefixes at a position and after it.
+    fn update_common_prefixes(&self, sorted: &mut SortedNames, position: usize) {
+        for row in position..(position + 2).min(sorted.numbers.len()) {
+            let last = row.checked_sub(1).map_or(&[][..], |before| self.bytes(sorted.numbers[before]));
+            sorted.common[row] = common_prefix_length(last, self.bytes(sorted.numbers[row]));
         }
     }
 
-    fn in_order(&self) -> &Forward {
-        self.forward.get_or_init(|| {
-            let mut numbers: Vec<u32> = self.standing().collect();
+    fn sorted_names(&self) -> &SortedNames {
+        self.sorted.get_or_init(|| {
+            let mut numbers: Vec<u32> = self.live_numbers().collect();
             numbers.sort_unstable_by(|&a, &b| self.bytes(a).cmp(self.bytes(b)));
             let mut last: &[u8] = &[];
-            let share = |&number: &u32| common(std::mem::replace(&mut last, self.bytes(number)), self.bytes(number));
+            let share = |&number: &u32| {
+                common_prefix_length(std::mem::replace(&mut last, self.bytes(number)), self.bytes(number))
+            };
             let common = numbers.iter().map(share).collect();
-            Forward { numbers, common }
+            SortedNames { numbers, common }
         })
     }
 
     /// The numbers of the names that were not removed.
-    pub(crate) fn standing(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn live_numbers(&self) -> impl Iterator<Item = u32> {
         (0u32..).zip(&self.names).filter_map(|(number, name)| name.is_some().then_some(number))
     }
 
-    /// The names that begin with a text, each with how many characters it has in common with the one before.
-    pub(crate) fn beginning<'a>(&'a self, head: &'a [u8]) -> Box<dyn Iterator<Item = (u32, usize)> + 'a> {
-        if !self.is_ordered() {
-            let begins = move |&number: &u32| self.bytes(number).starts_with(head);
-            return Box::new(self.standing().filter(begins).map(|number| (number, 0)));
+    /// The names with a prefix, each with the length of the prefix that it shares with the previous one.
+    pub(crate) fn with_prefix<'a>(&'a self, prefix: &'a [u8]) -> Box<dyn Iterator<Item = (u32, usize)> + 'a> {
+        if !self.uses_sorted() {
+            let begins = move |&number: &u32| self.bytes(number).starts_with(prefix);
+            return Box::new(self.live_numbers().filter(begins).map(|number| (number, 0)));
         }
-        let Forward { numbers, common } = self.in_order();
-        let start = numbers.partition_point(|&number| self.bytes(number) < head);
-        let behind = numbers[start..].partition_point(|&number| self.bytes(number).starts_with(head));
+        let SortedNames { numbers, common } = self.sorted_names();
+        let start = numbers.partition_point(|&number| self.bytes(number) < prefix);
+        let behind = numbers[start..].partition_point(|&number| self.bytes(number).starts_with(prefix));
         let rows = numbers[start..start + behind].iter().zip(&common[start..]).enumerate();
         Box::new(rows.map(|(row, (&number, &common))| (number, if row == 0 { 0 } else { common as usize })))
     }
 
-    /// The names that end with a text, which is spelled backwards.
-    pub(crate) fn ending<'a>(&'a self, tail: &'a [u8]) -> Box<dyn Iterator<Item = u32> + 'a> {
+    /// The names with a suffix, which is given reversed.
+    pub(crate) fn with_suffix<'a>(&'a self, suffix: &'a [u8]) -> Box<dyn Iterator<Item = u32> + 'a> {
         let ends = move |&number: &u32| {
             let name = self.bytes(number);
-            name.len() >= tail.len() && name.iter().rev().take(tail.len()).eq(tail)
+            name.len() >= suffix.len() && name.iter().rev().take(suffix.len()).eq(suffix)
         };
-        if !self.is_ordered() {
-            return Box::new(self.standing().filter(ends));
+        if !self.uses_sorted() {
+            return Box::new(self.live_numbers().filter(ends));
         }
-        let backward = self.backward.get_or_init(|| {
-            let mut backward: Vec<u32> = self.standing().collect();
-            backward.sort_unstable_by(|&a, &b| self.bytes(a).iter().rev().cmp(self.bytes(b).iter().rev()));
-            backward
+        let reversed = self.reversed.get_or_init(|| {
+            let mut reversed: Vec<u32> = self.live_numbers().collect();
+            reversed.sort_unstable_by(|&a, &b| self.bytes(a).iter().rev().cmp(self.bytes(b).iter().rev()));
+            reversed
         });
-        let start = backward.partition_point(|&number| self.bytes(number).iter().rev().lt(tail));
-        let behind = backward[start..].partition_point(ends);
-        Box::new(backward[start..start + behind].iter().copied())
+        let start = reversed.partition_point(|&number| self.bytes(number).iter().rev().lt(suffix));
+        let behind = reversed[start..].partition_point(ends);
+        Box::new(reversed[start..start + behind].iter().copied())
     }
 
-    /// Whether the names are looked for in order: putting them in order costs as much as a few searches without.
-    fn is_ordered(&self) -> bool {
-        self.forward.get().is_some() || self.searches.fetch_add(1, Ordering::Relaxed) >= SEARCHES
+    /// Whether to search sorted names: sorting costs as much as a few searches of unsorted names.
+    fn uses_sorted(&self) -> bool {
+        self.sorted.get().is_some() || self.searches.fetch_add(1, Ordering::Relaxed) >= UNSORTED_SEARCHES
     }
 }
 
-/// How many characters two names begin with alike.
-fn common(a: &[u8], b: &[u8]) -> u16 {
+/// The length of the common prefix of two names.
+fn common_prefix_length(a: &[u8], b: &[u8]) -> u16 {
     a.iter().zip(b).take_while(|(a, b)| a == b).count() as u16
 }
 
@@ -246,82 +248,82 @@ mod tests {
         numbers.map(|number| String::from_utf8_lossy(catalog.bytes(number)).into_owned()).collect()
     }
 
-    fn beginning(catalog: &Catalog, head: &str) -> Vec<String> {
-        found(catalog, catalog.beginning(head.as_bytes()).map(|(number, _)| number))
+    fn with_prefix(catalog: &Catalog, prefix: &str) -> Vec<String> {
+        found(catalog, catalog.with_prefix(prefix.as_bytes()).map(|(number, _)| number))
     }
 
-    fn ending(catalog: &Catalog, tail: &str) -> Vec<String> {
-        found(catalog, catalog.ending(tail.as_bytes()))
+    fn with_suffix(catalog: &Catalog, suffix: &str) -> Vec<String> {
+        found(catalog, catalog.with_suffix(suffix.as_bytes()))
     }
 
-    /// The names by themselves, with an order that was made.
-    fn ordered(names: &[&str]) -> Catalog {
+    /// Return a catalog of names that are sorted already.
+    fn sorted_catalog(names: &[&str]) -> Catalog {
         let catalog = Catalog::new(names.iter().copied());
-        let (_, _) = (catalog.in_order(), catalog.ending(b"").count());
+        let (_, _) = (catalog.sorted_names(), catalog.with_suffix(b"").count());
         catalog
     }
 
     #[test]
-    fn names_are_found_from_both_ends_with_an_order_and_without() {
+    fn names_are_found_by_prefix_and_suffix_sorted_or_not() {
         let first_searches = Catalog::new(["b.v1", "a", "b", "a.v1", "a"]);
 
         let numbers = ["b.v1", "a", "b", "a.v1"].map(|name| first_searches.find(name.as_bytes()));
         assert_eq!([Some(0), Some(1), Some(2), Some(3)], numbers);
-        assert_eq!((4, 4), (first_searches.len(), first_searches.given()));
+        assert_eq!((4, 4), (first_searches.len(), first_searches.next_number()));
         for (catalog, begin, end) in [
             (&first_searches, ["b.v1", "b"], ["b.v1", "a.v1"]),
-            (&ordered(&["b.v1", "a", "b", "a.v1"]), ["b", "b.v1"], ["a.v1", "b.v1"]),
+            (&sorted_catalog(&["b.v1", "a", "b", "a.v1"]), ["b", "b.v1"], ["a.v1", "b.v1"]),
         ] {
-            assert_eq!(begin.to_vec(), beginning(catalog, "b"));
-            assert_eq!(end.to_vec(), ending(catalog, "1v."));
+            assert_eq!(begin.to_vec(), with_prefix(catalog, "b"));
+            assert_eq!(end.to_vec(), with_suffix(catalog, "1v."));
         }
     }
 
     #[test]
-    fn what_is_added_and_removed_keeps_the_order() {
-        let mut catalog = ordered(&["m", "x"]);
+    fn added_and_removed_names_keep_the_order() {
+        let mut catalog = sorted_catalog(&["m", "x"]);
 
         assert_eq!(vec![2, 3], catalog.add(["z", "m", "a"]));
         catalog.remove(&[0]);
-        assert_eq!(vec!["a", "x", "z"], beginning(&catalog, ""));
+        assert_eq!(vec!["a", "x", "z"], with_prefix(&catalog, ""));
         assert_eq!(None, catalog.find(b"m"));
         assert_eq!(vec![4], catalog.add(["m"]));
-        assert_eq!(vec!["m"], beginning(&catalog, "m"));
+        assert_eq!(vec!["m"], with_prefix(&catalog, "m"));
     }
 
     #[test]
-    fn the_first_of_a_search_has_nothing_in_common_with_the_one_before() {
-        let catalog = ordered(&["ab", "abd", "abda", "b"]);
+    fn the_first_name_of_a_search_shares_no_prefix() {
+        let catalog = sorted_catalog(&["ab", "abd", "abda", "b"]);
 
-        let common: Vec<usize> = catalog.beginning(b"abd").map(|(_, common)| common).collect();
+        let common: Vec<usize> = catalog.with_prefix(b"abd").map(|(_, common)| common).collect();
         assert_eq!(vec![0, 3], common);
     }
 
     #[test]
-    fn an_order_that_is_kept_is_the_one_that_is_made_anew() {
-        let mut kept = ordered(&["m", "mb", "ab"]);
-        let many: Vec<String> = (0..FEW + 10).map(|number| format!("t{number}")).collect();
+    fn an_updated_order_equals_a_new_one() {
+        let mut kept = sorted_catalog(&["m", "mb", "ab"]);
+        let many: Vec<String> = (0..MAX_SINGLE_UPDATES + 10).map(|number| format!("t{number}")).collect();
         let few = |name: &'static str| vec![name];
         for (added, removed) in [
             (few("ma"), vec![]),
             (few("a"), vec![0]),
             (few("x"), vec![3, 4]),
             (many.iter().map(String::as_str).collect(), vec![1]),
-            (few("m"), (10..10 + FEW as u32 + 3).collect()),
+            (few("m"), (10..10 + MAX_SINGLE_UPDATES as u32 + 3).collect()),
         ] {
             kept.add(added);
             kept.remove(&removed);
-            let standing = found(&kept, kept.standing());
-            let anew = ordered(&standing.iter().map(String::as_str).collect::<Vec<_>>());
+            let live = found(&kept, kept.live_numbers());
+            let anew = sorted_catalog(&live.iter().map(String::as_str).collect::<Vec<_>>());
 
-            assert_eq!(beginning(&anew, ""), found(&kept, kept.in_order().numbers.iter().copied()));
-            assert_eq!(anew.in_order().common, kept.in_order().common);
-            assert_eq!(ending(&anew, ""), ending(&kept, ""));
+            assert_eq!(with_prefix(&anew, ""), found(&kept, kept.sorted_names().numbers.iter().copied()));
+            assert_eq!(anew.sorted_names().common, kept.sorted_names().common);
+            assert_eq!(with_suffix(&anew, ""), with_suffix(&kept, ""));
         }
     }
 
     #[test]
-    fn only_what_kafka_could_name_can_be_tried() {
+    fn only_names_that_kafka_allows_can_be_tried() {
         assert!(can_be_tried("orders.v1"));
         assert!(can_be_tried("")); // it is no topic, and all engines agree about it
         assert!(!can_be_tried("größe"));

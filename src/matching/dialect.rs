@@ -1,10 +1,10 @@
-//! The dialects in use, and the parser of each.
+//! The dialects, and the parser of each.
 
 use super::syntax::Node;
 use super::{java, librdkafka, python, re2j};
 use crate::error::PatternError;
 
-/// Who reads the pattern.
+/// The client or broker whose rules give a pattern its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// java.util.regex, the whole name: the Java client.
@@ -62,5 +62,22 @@ impl Dialect {
             Self::Librdkafka => librdkafka::parse(pattern),
             Self::Python => python::parse(pattern),
         }
+    }
+}
+
+/// What the tests of the parsers ask of a dialect.
+#[cfg(test)]
+impl Dialect {
+    /// Whether a pattern matches each of the names.
+    pub(super) fn matches(self, pattern: &str, names: &[&str]) -> Vec<bool> {
+        let node = self.parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+        names.iter().map(|name| super::backtracking::matches(&node, name.as_bytes()).expect("few steps")).collect()
+    }
+
+    /// The position and the reason of an invalid pattern.
+    pub(super) fn refusal(self, pattern: &str) -> (usize, String) {
+        let error = self.parse(pattern).expect_err(pattern);
+        assert!(error.invalid, "{pattern}: {error:?}");
+        (error.position, error.reason)
     }
 }

@@ -1,25 +1,24 @@
-//! Which topics a pattern means, in the dialect of who wrote it.
+//! Topic patterns: which topic names a pattern matches, in the dialect of the client or broker that it is written for.
 //!
-//! A dialect's parser makes a tree of what the pattern means (`syntax`), with the dialect's own rules and none of another's.
-//! Topic names have few characters, so the tree holds plain sets of them and can be exact where no two engines agree on text.
+//! The parser of a dialect makes a syntax tree of a pattern (`syntax`). It follows the rules of its dialect alone, with that
+//! dialect's errors. Topic names have few characters, so the tree holds plain sets of them, and no two engines need to agree
+//! on what a letter is. `program` turns a tree into literal lookups, an automaton or a backtracking match.
 
-#[cfg(test)]
-mod asked;
+mod automaton;
+mod backtracking;
 pub mod catalog;
-pub mod chars;
-mod clues;
+pub mod char_set;
 pub mod dialect;
-mod iterations;
 mod java;
 mod librdkafka;
+mod literal_index;
+mod literals;
 pub mod matcher;
 pub mod pattern;
 mod program;
 mod python;
 mod re2j;
-mod regular;
-mod shape;
+mod repetition;
+mod scanner;
 mod simplify;
 pub mod syntax;
-mod text;
-pub mod walk;

@@ -1,17 +1,17 @@
-//! A pattern that is ready to be tried on topics.
+//! A compiled topic pattern.
 
+use super::automaton::TooLarge;
+use super::backtracking::MAX_STEPS;
 use super::catalog::{Catalog, is_internal};
 use super::dialect::Dialect;
-use super::program::{Clue, Program, Stop};
-use super::regular::TooLarge;
-use super::text::unsupported;
-use super::walk::STEPS;
+use super::program::{Program, RequiredLiterals, SearchError};
+use super::scanner::unsupported;
 use crate::error::{MatchError, PatternError};
 
-/// How many parts a pattern may have once its repetitions are spelled out.
-pub const MOST_PARTS: usize = 20_000;
+/// The highest number of parts of a pattern once its repetitions are unrolled.
+pub const MAX_PARTS: usize = 20_000;
 
-/// Which topics someone subscribes to, in the words of a dialect.
+/// A compiled pattern of a dialect.
 pub struct Pattern {
     dialect: Dialect,
     text: String,
@@ -20,17 +20,17 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern; `include_internal` is whether it may match topics that the broker keeps for itself.
+    /// Compile a pattern; `include_internal` says whether it may match internal topics.
     ///
     /// The broker's own dialect matches them anyway, and so does a plain name.
     ///
     /// # Errors
     ///
-    /// Where the dialect refuses the pattern, or the engine cannot do what it means.
+    /// If the dialect refuses the pattern, or the engine cannot match it exactly.
     pub fn new(dialect: Dialect, pattern: &str, include_internal: bool) -> Result<Self, PatternError> {
         let node = dialect.parse(pattern)?;
-        let too_large = || unsupported(0, &format!("repetitions with over {MOST_PARTS} parts in all"));
-        if node.parts() > MOST_PARTS {
+        let too_large = || unsupported(0, &format!("repetitions with over {MAX_PARTS} parts in all"));
+        if node.parts() > MAX_PARTS {
             return Err(too_large());
         }
         let program = Program::new(node).map_err(|TooLarge| too_large())?;
@@ -42,7 +42,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// Where that takes too many steps.
+    /// If that takes too many steps.
     pub fn matches(&self, name: &str) -> Result<bool, MatchError> {
         let found = self.program.matches(name.as_bytes()).map_err(|why| self.error(why))?;
         Ok(found && (self.shows_internal || !is_internal(name.as_bytes())))
@@ -52,47 +52,47 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// Where that takes too many steps, or `pulse`, which is asked from time to time, says not to go on.
-    pub fn select(&self, catalog: &Catalog, pulse: &mut dyn FnMut() -> bool) -> Result<Vec<u32>, MatchError> {
+    /// If that takes too many steps, or if `proceed`, the interrupt check, returns false.
+    pub fn select(&self, catalog: &Catalog, proceed: &mut dyn FnMut() -> bool) -> Result<Vec<u32>, MatchError> {
         let mut found = Vec::new();
-        self.program.select(catalog, &mut found, pulse).map_err(|why| self.error(why))?;
+        self.program.select(catalog, &mut found, proceed).map_err(|why| self.error(why))?;
         if !self.shows_internal {
             found.retain(|&number| !is_internal(catalog.bytes(number)));
         }
-        ascending(&mut found, catalog.given());
+        sort_numbers(&mut found, catalog.next_number());
         Ok(found)
     }
 
-    /// The pattern as it was written.
+    /// The text of the pattern.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Who reads it.
+    /// The dialect of the pattern.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    fn error(&self, why: Stop) -> MatchError {
+    fn error(&self, why: SearchError) -> MatchError {
         match why {
-            Stop::Interrupted => MatchError::Interrupted,
-            Stop::TooManySteps(topic) => {
+            SearchError::Interrupted => MatchError::Interrupted,
+            SearchError::TooManySteps(topic) => {
                 let (pattern, dialect) = (self.text.clone(), self.dialect.name());
-                MatchError::TooManySteps { pattern, dialect, topic, steps: STEPS }
+                MatchError::TooManySteps { pattern, dialect, topic, steps: MAX_STEPS }
             }
         }
     }
 
-    /// Texts of which every name that matches has one; none where nothing is known.
-    pub(crate) fn clue(&self) -> Option<Clue<'_>> {
-        self.program.clue()
+    /// The literals that a name needs to match; None if there are none.
+    pub(crate) fn required_literals(&self) -> Option<RequiredLiterals<'_>> {
+        self.program.required_literals()
     }
 }
 
-/// Sorts distinct numbers below a bound; where they are many, marks in a row of bits are faster.
-fn ascending(numbers: &mut Vec<u32>, bound: usize) {
+/// Sort distinct numbers below a bound. A bit set is faster if they are many.
+fn sort_numbers(numbers: &mut Vec<u32>, bound: usize) {
     if numbers.len() < 64 + bound / 64 {
         numbers.sort_unstable();
         return;
@@ -116,12 +116,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_numbers_come_out_in_order_as_few_do() {
+    fn many_numbers_are_sorted_as_few_are() {
         let mut many: Vec<u32> = (0..1000).rev().filter(|number| number % 3 == 0).collect();
         let mut expected = many.clone();
         expected.sort_unstable();
 
-        ascending(&mut many, 1000);
+        sort_numbers(&mut many, 1000);
         assert_eq!(expected, many);
     }
 }

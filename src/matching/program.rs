@@ -1,43 +1,43 @@
-//! How a pattern is tried on names: by looking texts up, by an automaton, or by walking the tree.
+//! The program of a pattern: literal lookups, an automaton or a backtracking match.
 
+use super::automaton::{Automaton, TooLarge};
+use super::backtracking::{self, TooManySteps};
 use super::catalog::Catalog;
-use super::regular::{Regular, TooLarge};
-use super::shape::{Shape, shape};
+use super::literals::{self, Literals};
 use super::simplify::simplify;
 use super::syntax::Node;
-use super::walk::{self, TooManySteps};
 
-/// What is done with names.
+/// How names are matched.
 pub(crate) enum Program {
-    /// Whether it is one of these, which are in order.
-    Names(Vec<Vec<u8>>),
-    /// Whether it begins with one of these and has so many characters more.
-    Heads(Vec<Vec<u8>>, usize),
-    /// Whether it ends with one of these, spelled backwards, and has so many characters before.
-    Tails(Vec<Vec<u8>>, usize),
-    /// Whether all of these say yes, or no (true).
-    All(Vec<(bool, Program)>),
-    /// Whether it begins with the text, and the automaton says yes.
-    Search(Vec<u8>, Box<Regular>),
-    /// Whether it begins with the text, and the tree matches.
-    Walk(Vec<u8>, Node),
+    /// The name is one of these, which are sorted.
+    Exact(Vec<Vec<u8>>),
+    /// The name has one of these prefixes and at least so many characters more.
+    Prefixes(Vec<Vec<u8>>, usize),
+    /// The name has one of these suffixes, each reversed, and at least so many characters before.
+    Suffixes(Vec<Vec<u8>>, usize),
+    /// Each of these programs matches, or does not match if its flag is true.
+    Conditions(Vec<(bool, Program)>),
+    /// The name has the prefix, and the automaton matches.
+    Automaton(Vec<u8>, Box<Automaton>),
+    /// The name has the prefix, and the backtracking matcher matches.
+    Backtracking(Vec<u8>, Node),
 }
 
-/// Texts of which one is in every name that matches.
-pub(crate) enum Clue<'a> {
-    /// The whole name.
-    Names(&'a [Vec<u8>]),
-    /// Its beginning.
-    Heads(&'a [Vec<u8>]),
-    /// Its ending, spelled backwards.
-    Tails(&'a [Vec<u8>]),
+/// Literals that a name needs to match: each matching name has one of them.
+pub(crate) enum RequiredLiterals<'a> {
+    /// As the whole name.
+    Exact(&'a [Vec<u8>]),
+    /// As a prefix.
+    Prefixes(&'a [Vec<u8>]),
+    /// As a suffix; each is reversed.
+    Suffixes(&'a [Vec<u8>]),
 }
 
-/// Why there is no answer for a name.
-pub(crate) enum Stop {
-    /// It took too many steps.
+/// Why a search has no answer.
+pub(crate) enum SearchError {
+    /// The backtracking matcher took too many steps on this name.
     TooManySteps(String),
-    /// Whoever asked does not want to know any more.
+    /// The interrupt check says to stop.
     Interrupted,
 }
 
@@ -46,34 +46,34 @@ impl Program {
         Self::of(simplify(node), true)
     }
 
-    /// The program of a simplified tree; `split` is whether conditions in it may be looked at one by one.
+    /// Compile a simplified tree; `split` says whether it may be split into several conditions.
     fn of(node: Node, split: bool) -> Result<Self, TooLarge> {
-        Ok(match shape(&node, split) {
-            Shape::Names(names) => Self::Names(names),
-            Shape::Heads(heads, more) => Self::Heads(heads, more),
-            Shape::Tails(tails, more) => Self::Tails(tails, more),
-            Shape::All(conditions) => {
+        Ok(match literals::extract(&node, split) {
+            Literals::Exact(names) => Self::Exact(names),
+            Literals::Prefixes(prefixes, more) => Self::Prefixes(prefixes, more),
+            Literals::Suffixes(suffixes, more) => Self::Suffixes(suffixes, more),
+            Literals::Conditions(conditions) => {
                 let all = conditions.into_iter().map(|(negated, node)| Ok((negated, Self::of(simplify(node), false)?)));
-                Self::All(all.collect::<Result<_, _>>()?)
+                Self::Conditions(all.collect::<Result<_, _>>()?)
             }
-            Shape::Other(head) => match Regular::new(&node) {
-                Some(regular) => Self::Search(head, Box::new(regular?)),
-                None => Self::Walk(head, node),
+            Literals::Search(prefix) => match Automaton::new(&node) {
+                Some(automaton) => Self::Automaton(prefix, Box::new(automaton?)),
+                None => Self::Backtracking(prefix, node),
             },
         })
     }
 
     /// Whether the pattern matches the name.
-    pub(crate) fn matches(&self, name: &[u8]) -> Result<bool, Stop> {
+    pub(crate) fn matches(&self, name: &[u8]) -> Result<bool, SearchError> {
         Ok(match self {
-            Self::Names(names) => names.binary_search_by(|other| other.as_slice().cmp(name)).is_ok(),
-            Self::Heads(heads, more) => {
-                heads.iter().any(|head| name.starts_with(head) && name.len() >= head.len() + more)
+            Self::Exact(names) => names.binary_search_by(|other| other.as_slice().cmp(name)).is_ok(),
+            Self::Prefixes(prefixes, more) => {
+                prefixes.iter().any(|prefix| name.starts_with(prefix) && name.len() >= prefix.len() + more)
             }
-            Self::Tails(tails, more) => {
-                tails.iter().any(|tail| name.len() >= tail.len() + more && name.iter().rev().take(tail.len()).eq(tail))
-            }
-            Self::All(conditions) => {
+            Self::Suffixes(suffixes, more) => suffixes
+                .iter()
+                .any(|suffix| name.len() >= suffix.len() + more && name.iter().rev().take(suffix.len()).eq(suffix)),
+            Self::Conditions(conditions) => {
                 for (negated, program) in conditions {
                     if program.matches(name)? == *negated {
                         return Ok(false);
@@ -81,38 +81,40 @@ impl Program {
                 }
                 true
             }
-            Self::Search(head, regular) => name.starts_with(head) && regular.matches(name),
-            Self::Walk(head, node) => name.starts_with(head) && walked(node, name)?,
+            Self::Automaton(prefix, automaton) => name.starts_with(prefix) && automaton.matches(name),
+            Self::Backtracking(prefix, node) => name.starts_with(prefix) && backtrack(node, name)?,
         })
     }
 
-    /// Adds the numbers of all names that match, in no order; `pulse` is asked from time to time whether to go on.
+    /// Add the numbers of all matching names, in no order. `proceed` is the interrupt check: it returns false to stop.
     pub(crate) fn select(
         &self,
         catalog: &Catalog,
         found: &mut Vec<u32>,
-        pulse: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stop> {
+        proceed: &mut dyn FnMut() -> bool,
+    ) -> Result<(), SearchError> {
         match self {
-            Self::Names(names) => found.extend(names.iter().filter_map(|name| catalog.find(name))),
-            Self::Heads(heads, more) => {
-                for head in heads {
-                    let begin = catalog.beginning(head).map(|(number, _)| number);
+            Self::Exact(names) => found.extend(names.iter().filter_map(|name| catalog.find(name))),
+            Self::Prefixes(prefixes, more) => {
+                for prefix in prefixes {
+                    let begin = catalog.with_prefix(prefix).map(|(number, _)| number);
+                    found.extend(
+                        begin.filter(|&number| *more == 0 || catalog.bytes(number).len() >= prefix.len() + more),
+                    );
+                }
+            }
+            Self::Suffixes(suffixes, more) => {
+                for suffix in suffixes {
+                    let end = catalog.with_suffix(suffix);
                     found
-                        .extend(begin.filter(|&number| *more == 0 || catalog.bytes(number).len() >= head.len() + more));
+                        .extend(end.filter(|&number| *more == 0 || catalog.bytes(number).len() >= suffix.len() + more));
                 }
             }
-            Self::Tails(tails, more) => {
-                for tail in tails {
-                    let end = catalog.ending(tail);
-                    found.extend(end.filter(|&number| *more == 0 || catalog.bytes(number).len() >= tail.len() + more));
-                }
-            }
-            Self::All(conditions) => {
+            Self::Conditions(conditions) => {
                 let mut all: Option<Vec<u32>> = None;
                 for (negated, program) in conditions {
                     let mut some = Vec::new();
-                    program.select(catalog, &mut some, pulse)?;
+                    program.select(catalog, &mut some, proceed)?;
                     some.sort_unstable();
                     all = Some(match all {
                         None => some,
@@ -124,23 +126,23 @@ impl Program {
                 }
                 found.extend(all.unwrap_or_default());
             }
-            Self::Search(head, regular) => {
-                let mut run = regular.run();
-                for (row, (number, common)) in catalog.beginning(head).enumerate() {
-                    if row % 256 == 255 && !pulse() {
-                        return Err(Stop::Interrupted);
+            Self::Automaton(prefix, automaton) => {
+                let mut search = automaton.search();
+                for (row, (number, common)) in catalog.with_prefix(prefix).enumerate() {
+                    if row % 256 == 255 && !proceed() {
+                        return Err(SearchError::Interrupted);
                     }
-                    if run.matches(catalog.bytes(number), common) {
+                    if search.matches(catalog.bytes(number), common) {
                         found.push(number);
                     }
                 }
             }
-            Self::Walk(head, node) => {
-                for (row, (number, _)) in catalog.beginning(head).enumerate() {
-                    if row % 16 == 15 && !pulse() {
-                        return Err(Stop::Interrupted);
+            Self::Backtracking(prefix, node) => {
+                for (row, (number, _)) in catalog.with_prefix(prefix).enumerate() {
+                    if row % 16 == 15 && !proceed() {
+                        return Err(SearchError::Interrupted);
                     }
-                    if walked(node, catalog.bytes(number))? {
+                    if backtrack(node, catalog.bytes(number))? {
                         found.push(number);
                     }
                 }
@@ -149,20 +151,23 @@ impl Program {
         Ok(())
     }
 
-    /// Texts of which every name that matches has one; none where nothing is known.
-    pub(crate) fn clue(&self) -> Option<Clue<'_>> {
+    /// The literals that a name needs to match; None if there are none.
+    pub(crate) fn required_literals(&self) -> Option<RequiredLiterals<'_>> {
         match self {
-            Self::Names(names) => Some(Clue::Names(names)),
-            Self::Heads(heads, _) => Some(Clue::Heads(heads)),
-            Self::Tails(tails, _) => Some(Clue::Tails(tails)),
-            Self::All(conditions) => {
-                conditions.iter().find(|(negated, _)| !negated).and_then(|(_, program)| program.clue())
+            Self::Exact(names) => Some(RequiredLiterals::Exact(names)),
+            Self::Prefixes(prefixes, _) => Some(RequiredLiterals::Prefixes(prefixes)),
+            Self::Suffixes(suffixes, _) => Some(RequiredLiterals::Suffixes(suffixes)),
+            Self::Conditions(conditions) => {
+                conditions.iter().find(|(negated, _)| !negated).and_then(|(_, program)| program.required_literals())
             }
-            Self::Search(head, _) | Self::Walk(head, _) => Some(Clue::Heads(std::slice::from_ref(head))),
+            Self::Automaton(prefix, _) | Self::Backtracking(prefix, _) => {
+                Some(RequiredLiterals::Prefixes(std::slice::from_ref(prefix)))
+            }
         }
     }
 }
 
-fn walked(node: &Node, name: &[u8]) -> Result<bool, Stop> {
-    walk::matches(node, name).map_err(|TooManySteps| Stop::TooManySteps(String::from_utf8_lossy(name).into_owned()))
+fn backtrack(node: &Node, name: &[u8]) -> Result<bool, SearchError> {
+    backtracking::matches(node, name)
+        .map_err(|TooManySteps| SearchError::TooManySteps(String::from_utf8_lossy(name).into_owned()))
 }

@@ -1,174 +1,178 @@
-//! What a pattern means, whatever the dialect it was written in: the tree that every parser of a dialect makes.
+//! The syntax tree of a pattern, common to all dialects: what each parser makes of a pattern.
 //!
-//! Flags are gone by then: a parser has put them into the sets of characters. The tree speaks of the *whole* name: a dialect
-//! that looks for a prefix, or anywhere in the name, says so by "any characters" before and after.
+//! The tree has no flags: parsers apply them to the character sets. It describes the *whole* name: the parser of a dialect
+//! that matches a prefix, or anywhere in the name, adds "any text" before and after.
 
-use super::chars::Chars;
+use super::char_set::CharSet;
 
-/// The longest name that Kafka allows; no other can be asked about.
-pub const LONGEST: usize = 249;
+/// The length of the longest topic name that Kafka allows. Longer names are refused before they are matched.
+pub const MAX_NAME_LENGTH: usize = 249;
 
-/// A part of a pattern.
+/// A node of the syntax tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     /// One character of the set.
-    Chars(Chars),
-    /// One after the other; none of them is the empty text.
+    CharClass(CharSet),
+    /// One node after the other; none of them is the empty text.
     Concat(Vec<Node>),
-    /// One of them, the earlier ones first.
-    Either(Vec<Node>),
-    /// The same several times. An iteration that takes no character is the last one.
-    Repeat {
+    /// One of several nodes; earlier ones are preferred.
+    Alternation(Vec<Node>),
+    /// A node several times. An iteration that consumes no character is the last one.
+    Repetition {
         /// What is repeated.
         node: Box<Node>,
-        /// How often at least.
+        /// The lowest count.
         least: u32,
-        /// How often at most; none is without bound.
+        /// The highest count; None if unbounded.
         most: Option<u32>,
-        /// Which ways come first.
+        /// Which counts are preferred.
         greed: Greed,
     },
-    /// What a group takes, kept for `Same` and `IfTaken`. Groups are numbered from 1.
-    Group(u32, Box<Node>),
-    /// The first way only: what follows may not ask for another (`(?>...)`).
+    /// A capturing group. Groups are numbered from 1.
+    Capture(u32, Box<Node>),
+    /// The preferred match of a node only: no backtracking into it (`(?>...)`).
     Atomic(Box<Node>),
-    /// A place, which takes no character.
-    At(Place),
-    /// Whether the node does, or does not, match from here on or up to here; takes no character.
-    Around {
-        /// From here on, or up to here.
+    /// An assertion about a position, which consumes no character.
+    Assertion(Assertion),
+    /// Look-ahead or look-behind: whether the node matches from here on, or up to here. It consumes no character.
+    LookAround {
+        /// Look-ahead if true, look-behind if false.
         ahead: bool,
-        /// Whether it is that it does not match.
+        /// True if the node must not match.
         negated: bool,
         /// What is looked for.
         node: Box<Node>,
     },
-    /// The text that the group took last, in either case perhaps; nothing matches where it took none.
-    Same {
+    /// The text that a group captured last; no match if it captured nothing.
+    Backreference {
         /// The number of the group; it need not exist.
         group: u32,
         /// Whether ASCII letters match in either case.
         folded: bool,
     },
-    /// The one if the group took anything yet, else the other.
-    IfTaken {
+    /// One of two nodes, depending on whether a group has captured anything.
+    Conditional {
         /// The number of the group.
         group: u32,
-        /// If it did.
+        /// The node if it has.
         taken: Box<Node>,
-        /// If not.
+        /// The node if it has not.
         other: Box<Node>,
     },
 }
 
-/// Which ways of a repetition come first.
+/// The order in which a repetition tries its counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Greed {
-    /// More before fewer.
+    /// Higher counts first.
     Greedy,
-    /// Fewer before more.
+    /// Lower counts first.
     Lazy,
-    /// As many as there are, each in its first way, and no other way (`a*+`).
+    /// The highest count only, each iteration in its preferred way (`a*+`).
     Possessive,
 }
 
-/// A place in a name.
+/// An assertion about a position in a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// Before the first character.
+pub enum Assertion {
+    /// At the start of the name.
     Start,
-    /// Behind the last one.
+    /// At the end of the name.
     End,
-    /// Between a character of `\w` and none.
-    Boundary,
-    /// Anywhere else.
-    Inside,
-    /// A `Boundary` with the word behind it (`\<`).
+    /// Between a word character (`\w`) and something else (`\b`).
+    WordBoundary,
+    /// Not at a word boundary (`\B`).
+    NotWordBoundary,
+    /// At the start of a word (`\<`).
     WordStart,
-    /// A `Boundary` with the word before it (`\>`).
+    /// At the end of a word (`\>`).
     WordEnd,
 }
 
 impl Node {
     /// The empty text.
     pub const EMPTY: Self = Self::Concat(Vec::new());
-    /// What never matches.
-    pub const NOTHING: Self = Self::Chars(Chars::NONE);
+    /// A node that never matches.
+    pub const NOTHING: Self = Self::CharClass(CharSet::NONE);
 
-    /// Any characters, as many as there are.
+    /// Any text (`.*`).
     #[must_use]
-    pub fn anything() -> Self {
-        Self::repeat(Self::Chars(Chars::ALL), 0, None, Greed::Greedy)
+    pub fn any_text() -> Self {
+        Self::repeat(Self::CharClass(CharSet::ALL), 0, None, Greed::Greedy)
     }
 
-    /// One after the other.
+    /// Return the concatenation of nodes.
     #[must_use]
     pub fn concat(mut nodes: Vec<Self>) -> Self {
         if nodes.len() == 1 { nodes.remove(0) } else { Self::Concat(nodes) }
     }
 
-    /// One of them.
+    /// Return the alternation of nodes.
     #[must_use]
-    pub fn either(mut nodes: Vec<Self>) -> Self {
-        if nodes.len() == 1 { nodes.remove(0) } else { Self::Either(nodes) }
+    pub fn alternation(mut nodes: Vec<Self>) -> Self {
+        if nodes.len() == 1 { nodes.remove(0) } else { Self::Alternation(nodes) }
     }
 
-    /// The same several times.
+    /// Return the repetition of a node.
     #[must_use]
     pub fn repeat(node: Self, least: u32, most: Option<u32>, greed: Greed) -> Self {
-        Self::Repeat { node: Box::new(node), least, most, greed }
+        Self::Repetition { node: Box::new(node), least, most, greed }
     }
 
-    /// The characters of a text, one after the other.
+    /// Return the node that matches a text.
     #[must_use]
-    pub fn text(text: &str) -> Self {
-        Self::concat(text.chars().map(|char| Self::Chars(Chars::one(char))).collect())
+    pub fn literal(text: &str) -> Self {
+        Self::concat(text.chars().map(|char| Self::CharClass(CharSet::one(char))).collect())
     }
 
-    /// The fewest characters that it takes.
+    /// The lowest number of characters that a match has.
     #[must_use]
-    pub fn least(&self) -> usize {
+    pub fn min_length(&self) -> usize {
         match self {
-            Self::Chars(_) => 1,
-            Self::Concat(nodes) => nodes.iter().fold(0, |sum, node| sum.saturating_add(node.least())),
-            Self::Either(nodes) => nodes.iter().map(Self::least).min().unwrap_or(0),
-            Self::Repeat { node, least, .. } => node.least().saturating_mul(*least as usize),
-            Self::Group(_, node) | Self::Atomic(node) => node.least(),
-            Self::At(_) | Self::Around { .. } | Self::Same { .. } => 0,
-            Self::IfTaken { taken, other, .. } => taken.least().min(other.least()),
+            Self::CharClass(_) => 1,
+            Self::Concat(nodes) => nodes.iter().fold(0, |sum, node| sum.saturating_add(node.min_length())),
+            Self::Alternation(nodes) => nodes.iter().map(Self::min_length).min().unwrap_or(0),
+            Self::Repetition { node, least, .. } => node.min_length().saturating_mul(*least as usize),
+            Self::Capture(_, node) | Self::Atomic(node) => node.min_length(),
+            Self::Assertion(_) | Self::LookAround { .. } | Self::Backreference { .. } => 0,
+            Self::Conditional { taken, other, .. } => taken.min_length().min(other.min_length()),
         }
     }
 
-    /// The most characters that it takes; none where there is no bound.
+    /// The highest number of characters that a match has; None if unbounded.
     #[must_use]
-    pub fn most(&self) -> Option<usize> {
+    pub fn max_length(&self) -> Option<usize> {
         match self {
-            Self::Chars(_) => Some(1),
-            Self::Concat(nodes) => nodes.iter().try_fold(0usize, |sum, node| Some(sum.saturating_add(node.most()?))),
-            Self::Either(nodes) => nodes.iter().map(Self::most).try_fold(0, |most, node| Some(most.max(node?))),
-            Self::Repeat { node, most, .. } => match (node.most(), most) {
+            Self::CharClass(_) => Some(1),
+            Self::Concat(nodes) => {
+                nodes.iter().try_fold(0usize, |sum, node| Some(sum.saturating_add(node.max_length()?)))
+            }
+            Self::Alternation(nodes) => {
+                nodes.iter().map(Self::max_length).try_fold(0, |most, node| Some(most.max(node?)))
+            }
+            Self::Repetition { node, most, .. } => match (node.max_length(), most) {
                 (Some(0), _) | (_, Some(0)) => Some(0),
                 (node, most) => Some(node?.saturating_mul((*most)? as usize)),
             },
-            Self::Group(_, node) | Self::Atomic(node) => node.most(),
-            Self::At(_) | Self::Around { .. } => Some(0),
-            Self::Same { .. } => None,
-            Self::IfTaken { taken, other, .. } => Some(taken.most()?.max(other.most()?)),
+            Self::Capture(_, node) | Self::Atomic(node) => node.max_length(),
+            Self::Assertion(_) | Self::LookAround { .. } => Some(0),
+            Self::Backreference { .. } => None,
+            Self::Conditional { taken, other, .. } => Some(taken.max_length()?.max(other.max_length()?)),
         }
     }
 
-    /// How many sets and places there are once repetitions are spelled out, as far as they fit into a name.
+    /// The number of character classes and assertions once repetitions are unrolled, as far as they fit into a name.
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {
-            Self::Chars(_) | Self::At(_) | Self::Same { .. } => 1,
-            Self::Concat(nodes) | Self::Either(nodes) => {
+            Self::CharClass(_) | Self::Assertion(_) | Self::Backreference { .. } => 1,
+            Self::Concat(nodes) | Self::Alternation(nodes) => {
                 nodes.iter().fold(1, |sum, node| sum.saturating_add(node.parts()))
             }
-            Self::Group(_, node) | Self::Atomic(node) | Self::Around { node, .. } => node.parts(),
-            Self::IfTaken { taken, other, .. } => taken.parts().saturating_add(other.parts()),
-            Self::Repeat { node, least, most, .. } => {
-                let fits = LONGEST / node.least().max(1);
+            Self::Capture(_, node) | Self::Atomic(node) | Self::LookAround { node, .. } => node.parts(),
+            Self::Conditional { taken, other, .. } => taken.parts().saturating_add(other.parts()),
+            Self::Repetition { node, least, most, .. } => {
+                let fits = MAX_NAME_LENGTH / node.min_length().max(1);
                 let least = (*least as usize).min(fits);
                 let times = most.map(|most| most as usize).filter(|&most| most <= fits).unwrap_or(least + 1);
                 node.parts().saturating_mul(times.max(1))

@@ -1,6 +1,6 @@
 //! Classes in brackets, with Java's ways of joining and intersecting their parts.
 
-use super::super::chars::Chars;
+use super::super::char_set::CharSet;
 use super::cursor::{Cursor, FAILURE};
 use super::escape::{Escape, escape};
 use super::properties::property;
@@ -10,22 +10,22 @@ use crate::error::PatternError;
 #[derive(Clone, Copy)]
 enum Operand {
     Singles,
-    Set(Chars),
+    Set(CharSet),
 }
 
 /// A class, the cursor at its bracket; or, if not `closed`, what stands to the right of `&&` without brackets, the cursor
 /// one character before it.
-pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
+pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     cursor.enter()?;
     let found = members(cursor, closed);
     cursor.leave();
     found
 }
 
-fn members(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
+fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     let start = cursor.at;
     // The single characters are joined when the class is at its end, so those behind `&&` get to its left side too.
-    let (mut singles, mut pending) = (Chars::NONE, false);
+    let (mut singles, mut pending) = (CharSet::NONE, false);
     let mut terms: Vec<(bool, Operand)> = Vec::new();
     // What was put last; none after a single character, which Java then takes for the right side of `&&` all the same.
     let mut last = None;
@@ -90,7 +90,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
     if pending {
         terms.push((false, Operand::Singles));
     }
-    let set = terms.into_iter().fold(Chars::NONE, |set, (both, operand)| {
+    let set = terms.into_iter().fold(CharSet::NONE, |set, (both, operand)| {
         let operand = match operand {
             Operand::Singles => singles,
             Operand::Set(set) => set,
@@ -101,8 +101,8 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<Chars, PatternError> {
 }
 
 /// What follows `&&`, the cursor at the second `&`; none if nothing does.
-fn right_side(cursor: &mut Cursor) -> Result<Option<Chars>, PatternError> {
-    let mut right: Option<Chars> = None;
+fn right_side(cursor: &mut Cursor) -> Result<Option<CharSet>, PatternError> {
+    let mut right: Option<CharSet> = None;
     let mut char = cursor.next();
     while char != ']' && char != '&' {
         let set = if char == '[' {
@@ -111,14 +111,14 @@ fn right_side(cursor: &mut Cursor) -> Result<Option<Chars>, PatternError> {
             cursor.back();
             class(cursor, false)?
         };
-        right = Some(right.unwrap_or(Chars::NONE) | set);
+        right = Some(right.unwrap_or(CharSet::NONE) | set);
         char = cursor.peek();
     }
     Ok(right)
 }
 
 /// A character, a range, or an escape. A single character is put to the others; all else is a set of its own.
-fn item(cursor: &mut Cursor, singles: &mut Chars) -> Result<Option<Chars>, PatternError> {
+fn item(cursor: &mut Cursor, singles: &mut CharSet) -> Result<Option<CharSet>, PatternError> {
     let start = cursor.at;
     let first = if cursor.peek() == '\\' {
         if matches!(cursor.raw(cursor.at + 1), 'p' | 'P') {
@@ -167,9 +167,9 @@ fn is_folded_apart(code: u32) -> bool {
 }
 
 /// The characters between two codes, which may be surrogates.
-fn range(first: u32, last: u32) -> Chars {
+fn range(first: u32, last: u32) -> CharSet {
     match (char::from_u32(first), char::from_u32(last.min(0x7f))) {
-        (Some(first), Some(last)) => Chars::range(first, last),
-        _ => Chars::NONE,
+        (Some(first), Some(last)) => CharSet::range(first, last),
+        _ => CharSet::NONE,
     }
 }

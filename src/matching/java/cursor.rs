@@ -1,7 +1,7 @@
-//! A place in the pattern as Java's parser sees it: quotes are escapes by then, and comments are no part of it.
+//! A position in the pattern as Java's parser sees it: quotes are escapes by then, and comments are no part of it.
 
-use super::super::chars::Chars;
-use super::super::text::{Text, invalid, unsupported};
+use super::super::char_set::CharSet;
+use super::super::scanner::{Scanner, invalid, unsupported};
 use crate::error::PatternError;
 
 /// Where Java throws, or forgets where it stands, once it matches a name.
@@ -25,14 +25,14 @@ pub(super) struct Flags {
     pub(super) canonical: bool,
 }
 
-/// The characters of a pattern and the place of the next one. Behind the end there are NULs without end.
+/// The characters of a pattern and the position of the next one. Behind the end there are NULs without end.
 pub(super) struct Cursor {
     chars: Vec<char>,
     /// Where each character stands in the pattern, and where that ends.
     origins: Vec<usize>,
     pub(super) at: usize,
     pub(super) flags: Flags,
-    depth: Text,
+    depth: Scanner,
     /// The first thing that Java accepts and we cannot do; it counts only if Java accepts all the rest.
     doubt: Option<PatternError>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Cursor {
 impl Cursor {
     pub(super) fn new(pattern: &str) -> Self {
         let (chars, origins) = unquoted(&pattern.chars().collect::<Vec<_>>());
-        Self { chars, origins, at: 0, flags: Flags::default(), depth: Text::new(""), doubt: None }
+        Self { chars, origins, at: 0, flags: Flags::default(), depth: Scanner::new(""), doubt: None }
     }
 
     /// Whether all of it is read.
@@ -132,8 +132,8 @@ impl Cursor {
     }
 
     /// The characters that a literal one matches under the flags.
-    pub(super) fn folded(&self, code: u32) -> Chars {
-        let Some(char) = char::from_u32(code) else { return Chars::NONE };
+    pub(super) fn folded(&self, code: u32) -> CharSet {
+        let Some(char) = char::from_u32(code) else { return CharSet::NONE };
         let partner = match char {
             'İ' | 'ı' => 'i',
             'ſ' => 's',
@@ -141,9 +141,9 @@ impl Cursor {
             _ => char,
         };
         match (self.flags.fold, self.flags.unicode) {
-            (false, _) => Chars::one(char),
-            (true, false) => Chars::one(char).both_cases(),
-            (true, true) => Chars::one(partner).both_cases(),
+            (false, _) => CharSet::one(char),
+            (true, false) => CharSet::one(char).both_cases(),
+            (true, true) => CharSet::one(partner).both_cases(),
         }
     }
 }

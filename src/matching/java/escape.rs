@@ -1,8 +1,8 @@
 //! Escapes, within classes and outside of them.
 
-use super::super::chars::Chars;
-use super::super::syntax::{Node, Place};
-use super::super::text::unsupported;
+use super::super::char_set::CharSet;
+use super::super::scanner::unsupported;
+use super::super::syntax::{Assertion, Node};
 use super::cursor::Cursor;
 use super::names::ASCII_NAMES;
 use crate::error::PatternError;
@@ -12,9 +12,9 @@ pub(super) enum Escape {
     /// The character of a code, perhaps a surrogate.
     Char(u32),
     /// One of a set.
-    Set(Chars),
-    /// A place.
-    At(Place),
+    Set(CharSet),
+    /// An assertion.
+    Assertion(Assertion),
     /// `\b{g}`: between any two characters, as names have no combining ones.
     Anywhere,
     /// `\R`: no name has a line break.
@@ -46,18 +46,18 @@ pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Res
         'r' => Escape::Char(0x0d),
         't' => Escape::Char(0x09),
         'v' if in_range => Escape::Char(0x0b),
-        'd' => Escape::Set(Chars::DIGITS),
-        'D' => Escape::Set(!Chars::DIGITS),
-        'h' | 's' => Escape::Set(Chars::one(' ')),
-        'H' | 'S' => Escape::Set(!Chars::one(' ')),
-        'v' => Escape::Set(Chars::NONE),
-        'V' => Escape::Set(Chars::ALL),
-        'w' => Escape::Set(Chars::WORD),
-        'W' => Escape::Set(!Chars::WORD),
+        'd' => Escape::Set(CharSet::DIGITS),
+        'D' => Escape::Set(!CharSet::DIGITS),
+        'h' | 's' => Escape::Set(CharSet::one(' ')),
+        'H' | 'S' => Escape::Set(!CharSet::one(' ')),
+        'v' => Escape::Set(CharSet::NONE),
+        'V' => Escape::Set(CharSet::ALL),
+        'w' => Escape::Set(CharSet::WORD),
+        'W' => Escape::Set(!CharSet::WORD),
         '1'..='9' if !in_class => Escape::Number(u32::from(char) - u32::from('0')),
-        'A' | 'G' if !in_class => Escape::At(Place::Start),
-        'Z' | 'z' if !in_class => Escape::At(Place::End),
-        'B' if !in_class => Escape::At(Place::Inside),
+        'A' | 'G' if !in_class => Escape::Assertion(Assertion::Start),
+        'Z' | 'z' if !in_class => Escape::Assertion(Assertion::End),
+        'B' if !in_class => Escape::Assertion(Assertion::NotWordBoundary),
         'R' if !in_class => Escape::LineBreak,
         'X' if !in_class => Escape::Grapheme,
         'b' if !in_class => boundary(cursor, start)?,
@@ -76,9 +76,9 @@ impl Escape {
     /// The node of what is neither a character nor a reference.
     pub(super) fn node(&self) -> Node {
         match self {
-            Self::Set(set) => Node::Chars(*set),
-            Self::At(place) => Node::At(*place),
-            Self::Grapheme => Node::Chars(Chars::ALL),
+            Self::Set(set) => Node::CharClass(*set),
+            Self::Assertion(assertion) => Node::Assertion(*assertion),
+            Self::Grapheme => Node::CharClass(CharSet::ALL),
             Self::Anywhere => Node::EMPTY,
             _ => Node::NOTHING,
         }
@@ -87,11 +87,11 @@ impl Escape {
 
 fn boundary(cursor: &mut Cursor, start: usize) -> Result<Escape, PatternError> {
     if cursor.peek() != '{' {
-        return Ok(Escape::At(Place::Boundary));
+        return Ok(Escape::Assertion(Assertion::WordBoundary));
     }
     // Anything but a `g` is left to be a quantifier, which it cannot be.
     if cursor.raw(cursor.at + 1) != 'g' {
-        return Ok(Escape::At(Place::Boundary));
+        return Ok(Escape::Assertion(Assertion::WordBoundary));
     }
     cursor.at += 2;
     if cursor.read() == '}' { Ok(Escape::Anywhere) } else { Err(cursor.refuse(start, "no such boundary")) }

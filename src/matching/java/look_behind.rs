@@ -1,13 +1,13 @@
 //! Look-behinds, which go as far back as Java thinks that they are long.
 
-use super::super::chars::Chars;
+use super::super::char_set::CharSet;
 use super::super::syntax::{Greed, Node};
 use super::cursor::Cursor;
 use super::width::Width;
 use crate::error::PatternError;
 
 /// No name is longer.
-const LONGEST: i32 = super::super::syntax::LONGEST as i32;
+const MAX_NAME_LENGTH: i32 = super::super::syntax::MAX_NAME_LENGTH as i32;
 
 /// A look-behind, which looks no further back than Java believes to be necessary.
 pub(super) fn look_behind(
@@ -20,27 +20,27 @@ pub(super) fn look_behind(
     if !width.bounded {
         return Err(cursor.refuse(start, "a look-behind without an obvious maximum length"));
     }
-    let least = i32::try_from(body.least()).unwrap_or(i32::MAX);
-    let most = body.most().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);
+    let least = i32::try_from(body.min_length()).unwrap_or(i32::MAX);
+    let most = body.max_length().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);
     // If the most has become negative, Java looks from a place behind, unless that overflows in turn.
     let needed = if width.most < 0 { i32::MAX.wrapping_add(width.most).wrapping_add(1) } else { 0 };
-    let never = width.most >= 0 && least.max(width.least) > width.most || needed > LONGEST;
+    let never = width.most >= 0 && least.max(width.least) > width.most || needed > MAX_NAME_LENGTH;
     if never {
         return Ok(if negated { Node::EMPTY } else { Node::NOTHING });
     }
-    if width.most >= 0 && most.min(LONGEST) > width.most {
+    if width.most >= 0 && most.min(MAX_NAME_LENGTH) > width.most {
         let construct = "a look-behind that is longer than its maximum length in Java";
         cursor.doubt(start, construct);
         return Ok(Node::NOTHING);
     }
-    let around = |negated, node| Node::Around { ahead: false, negated, node: Box::new(node) };
+    let around = |negated, node| Node::LookAround { ahead: false, negated, node: Box::new(node) };
     if needed <= least {
         return Ok(around(negated, body));
     }
     let room = around(
         negated,
-        Node::repeat(Node::Chars(Chars::ALL), needed.unsigned_abs(), Some(needed.unsigned_abs()), Greed::Greedy),
+        Node::repeat(Node::CharClass(CharSet::ALL), needed.unsigned_abs(), Some(needed.unsigned_abs()), Greed::Greedy),
     );
     let found = around(negated, body);
-    Ok(if negated { Node::Either(vec![room, found]) } else { Node::Concat(vec![room, found]) })
+    Ok(if negated { Node::Alternation(vec![room, found]) } else { Node::Concat(vec![room, found]) })
 }

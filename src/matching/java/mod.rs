@@ -9,7 +9,6 @@ mod escape;
 mod look_behind;
 mod names;
 mod parser;
-mod part;
 mod properties;
 mod quantifier;
 mod references;
@@ -25,12 +24,12 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk;
+    use super::super::backtracking;
     use super::*;
 
     fn matching<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
         let node = parse(pattern).unwrap();
-        names.iter().copied().filter(|name| walk::matches(&node, name.as_bytes()).unwrap()).collect()
+        names.iter().copied().filter(|name| backtracking::matches(&node, name.as_bytes()).unwrap()).collect()
     }
 
     fn fault(pattern: &str) -> (bool, usize, String) {

@@ -1,16 +1,15 @@
 //! Alternatives, sequences, groups and repetitions: the frame of a pattern.
 
-use super::super::chars::Chars;
-use super::super::syntax::{Greed, Node, Place};
+use super::super::char_set::CharSet;
+use super::super::syntax::{Assertion, Greed, Node};
 use super::brackets::class;
 use super::cursor::{Cursor, FAILURE};
 use super::escape::{Escape, escape, group_name};
 use super::look_behind::look_behind;
-use super::part::{Atom, Part};
 use super::properties::property;
 use super::quantifier::quantifier;
 use super::references;
-use super::width::{Step, Width};
+use super::width::{Atom, SizedNode, Step, Width};
 use crate::error::PatternError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +38,7 @@ pub(super) struct Parser {
     references: Vec<(u32, usize)>,
     /// Where `\b{g}` stands first.
     boundary: Option<usize>,
-    /// Whether Java moves the place that `\b{g}` counts from, which should be that before it.
+    /// Whether Java moves the position that `\b{g}` counts from, which should be that before it.
     is_moved: bool,
 }
 
@@ -79,16 +78,16 @@ impl Parser {
         Ok(node)
     }
 
-    fn alternatives(&mut self) -> Result<Part, PatternError> {
+    fn alternatives(&mut self) -> Result<SizedNode, PatternError> {
         let mut parts = vec![self.sequence()?];
         while self.cursor.peek() == '|' {
             self.cursor.next();
             parts.push(self.sequence()?);
         }
-        Ok(if parts.len() == 1 { parts.remove(0) } else { Part::either(parts) })
+        Ok(if parts.len() == 1 { parts.remove(0) } else { SizedNode::alternation(parts) })
     }
 
-    fn sequence(&mut self) -> Result<Part, PatternError> {
+    fn sequence(&mut self) -> Result<SizedNode, PatternError> {
         let (mut nodes, mut steps) = (Vec::new(), Vec::new());
         loop {
             let start = self.cursor.at;
@@ -107,11 +106,11 @@ impl Parser {
             }
             steps.extend(part.steps);
         }
-        Ok(Part { node: Node::concat(nodes), steps })
+        Ok(SizedNode { node: Node::concat(nodes), steps })
     }
 
     /// What begins with the character and is no group, with what repeats it.
-    fn single(&mut self, char: char) -> Result<Part, PatternError> {
+    fn single(&mut self, char: char) -> Result<SizedNode, PatternError> {
         let atom = match char {
             '[' => {
                 let set = class(&mut self.cursor, true)?;
@@ -123,19 +122,23 @@ impl Parser {
             }
             '^' | '$' => {
                 self.cursor.next();
-                Atom::of(Node::At(if char == '^' { Place::Start } else { Place::End }), Vec::new())
+                Atom::of(Node::Assertion(if char == '^' { Assertion::Start } else { Assertion::End }), Vec::new())
             }
             '.' => {
                 self.cursor.next();
-                Atom::property(Chars::ALL)
+                Atom::property(CharSet::ALL)
             }
             _ => self.literal()?,
         };
         self.repeated(atom)
     }
 
-    fn of_class(&self, set: Chars) -> Atom {
-        if self.cursor.flags.canonical { Atom::of(Node::Chars(set), vec![Step::Cluster]) } else { Atom::property(set) }
+    fn of_class(&self, set: CharSet) -> Atom {
+        if self.cursor.flags.canonical {
+            Atom::of(Node::CharClass(set), vec![Step::Cluster])
+        } else {
+            Atom::property(set)
+        }
     }
 
     /// Characters that stand for themselves, or one escape that is none.
@@ -190,7 +193,7 @@ impl Parser {
             return Ok(Atom::property(set));
         }
         let length = i32::try_from(sets.len()).unwrap_or(i32::MAX);
-        Ok(Atom::of(Node::Concat(sets.into_iter().map(Node::Chars).collect()), vec![Step::Add(length, length)]))
+        Ok(Atom::of(Node::Concat(sets.into_iter().map(Node::CharClass).collect()), vec![Step::Add(length, length)]))
     }
 
     fn of_escape(&mut self, escape: &Escape, start: usize) -> Result<Atom, PatternError> {
@@ -216,7 +219,7 @@ impl Parser {
 
     fn reference(&mut self, group: u32, start: usize) -> Atom {
         self.references.push((group, start));
-        Atom::of(Node::Same { group, folded: self.cursor.flags.fold }, vec![Step::Reference])
+        Atom::of(Node::Backreference { group, folded: self.cursor.flags.fold }, vec![Step::Reference])
     }
 
     fn group_named(&self, name: &str, start: usize) -> Result<u32, PatternError> {
@@ -237,7 +240,7 @@ impl Parser {
     }
 
     /// A group with what repeats it; none where it only sets flags. What calls itself is kept apart, for a small stack.
-    fn group(&mut self) -> Result<Option<Part>, PatternError> {
+    fn group(&mut self) -> Result<Option<SizedNode>, PatternError> {
         let (start, flags, first) = (self.cursor.at, self.cursor.flags, self.groups + 1);
         self.cursor.enter()?;
         let kind = self.kind(start)?;
@@ -292,23 +295,23 @@ impl Parser {
     }
 
     /// A group from its parts, with what repeats it; `first` is the first group within it, or itself.
-    fn whole(&mut self, kind: &Kind, body: Part, first: u32, start: usize) -> Result<Part, PatternError> {
+    fn whole(&mut self, kind: &Kind, body: SizedNode, first: u32, start: usize) -> Result<SizedNode, PatternError> {
         let part = match *kind {
             Kind::Flags | Kind::Plain => return self.repeated_group(body, first, false),
             Kind::Capturing => {
-                let part = Part { node: Node::Group(first, Box::new(body.node)), steps: body.steps };
+                let part = SizedNode { node: Node::Capture(first, Box::new(body.node)), steps: body.steps };
                 return self.repeated_group(part, first, true);
             }
             Kind::Around { ahead: true, negated } => {
                 let node = Box::new(body.node);
-                Part { node: Node::Around { ahead: true, negated, node }, steps: Vec::new() }
+                SizedNode { node: Node::LookAround { ahead: true, negated, node }, steps: Vec::new() }
             }
-            Kind::Around { ahead: false, negated } => Part {
+            Kind::Around { ahead: false, negated } => SizedNode {
                 node: look_behind(&mut self.cursor, body.node, Width::of(&body.steps), negated, start)?,
                 steps: Vec::new(),
             },
             Kind::Atomic => {
-                Part { node: Node::Atomic(Box::new(body.node)), steps: vec![Step::Inner(body.steps, false)] }
+                SizedNode { node: Node::Atomic(Box::new(body.node)), steps: vec![Step::Inner(body.steps, false)] }
             }
         };
         self.kept.extend(first..=self.groups);
@@ -337,9 +340,9 @@ impl Parser {
     }
 
     /// An atom with what repeats it.
-    fn repeated(&mut self, atom: Atom) -> Result<Part, PatternError> {
+    fn repeated(&mut self, atom: Atom) -> Result<SizedNode, PatternError> {
         let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(atom.part) };
-        let Part { node, steps } = atom.part;
+        let SizedNode { node, steps } = atom.part;
         let is_loop = atom.is_property && quantifier.most.is_none() && quantifier.greed == Greed::Greedy;
         self.is_moved |= !is_loop;
         let steps = if is_loop {
@@ -349,11 +352,11 @@ impl Parser {
         } else {
             vec![quantifier.times(&steps)]
         };
-        Ok(Part { node: quantifier.of(node), steps })
+        Ok(SizedNode { node: quantifier.of(node), steps })
     }
 
     /// A group with what repeats it, `first` being the first group within it, or itself if it is `capturing`.
-    fn repeated_group(&mut self, part: Part, first: u32, capturing: bool) -> Result<Part, PatternError> {
+    fn repeated_group(&mut self, part: SizedNode, first: u32, capturing: bool) -> Result<SizedNode, PatternError> {
         let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(part) };
         let width = Width::of(&part.steps);
         let within = first..=self.groups;
@@ -363,14 +366,14 @@ impl Parser {
                 self.kept.extend(within);
                 vec![if is_optional { Step::Inner(part.steps, true) } else { quantifier.times(&part.steps) }]
             }
-            (_, true) => vec![Step::Either(vec![width, Width::EMPTY])],
+            (_, true) => vec![Step::Alternation(vec![width, Width::EMPTY])],
             (_, false) if width.one_way => {
-                let is_kept = |group: &u32| !capturing || *group != first || part.node.least() == 0;
+                let is_kept = |group: &u32| !capturing || *group != first || part.node.min_length() == 0;
                 self.kept.extend(within.filter(is_kept));
                 vec![quantifier.times(&part.steps)]
             }
             (_, false) => vec![Step::Loop],
         };
-        Ok(Part { node: quantifier.of(part.node), steps })
+        Ok(SizedNode { node: quantifier.of(part.node), steps })
     }
 }

@@ -1,12 +1,12 @@
 //! The properties of `\p{...}`, as sets of printable ASCII characters.
 
-use super::super::chars::Chars;
+use super::super::char_set::CharSet;
 use super::cursor::{Cursor, Flags};
 use super::names::{ALIAS_BLOCKS, BLOCKS, SCRIPTS};
 use crate::error::PatternError;
 
 /// The property at the cursor, which is at the backslash.
-pub(super) fn property(cursor: &mut Cursor) -> Result<Chars, PatternError> {
+pub(super) fn property(cursor: &mut Cursor) -> Result<CharSet, PatternError> {
     let start = cursor.at;
     cursor.at += 1;
     let negated = cursor.raw(cursor.at) == 'P';
@@ -34,7 +34,7 @@ pub(super) fn property(cursor: &mut Cursor) -> Result<Chars, PatternError> {
     Ok(if negated { !set } else { set })
 }
 
-fn named(name: &str, flags: Flags) -> Option<Chars> {
+fn named(name: &str, flags: Flags) -> Option<CharSet> {
     if let Some((key, value)) = name.split_once('=') {
         return match key.to_lowercase().as_str() {
             "sc" | "script" => script(value),
@@ -54,33 +54,33 @@ fn named(name: &str, flags: Flags) -> Option<Chars> {
 }
 
 /// General categories, the classes of POSIX in ASCII, and those of `java.lang.Character`.
-fn category(name: &str, fold: bool) -> Option<Chars> {
+fn category(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name {
-        "Lu" | "Upper" | "javaUpperCase" => cased(Chars::UPPER, fold),
-        "Ll" | "Lower" | "javaLowerCase" => cased(Chars::LOWER, fold),
-        "Lt" | "javaTitleCase" => cased(Chars::NONE, fold),
-        "L" | "LC" | "Alpha" | "javaAlphabetic" | "javaLetter" | "javaUnicodeIdentifierStart" => Chars::LETTERS,
-        "Nd" | "N" | "Digit" | "javaDigit" => Chars::DIGITS,
-        "LD" | "Alnum" | "javaLetterOrDigit" => Chars::LETTERS | Chars::DIGITS,
-        "Zs" | "Z" | "Blank" | "Space" | "javaSpaceChar" | "javaWhitespace" => Chars::one(' '),
-        "Pd" => Chars::one('-'),
-        "Ps" => Chars::of("([{"),
-        "Pe" => Chars::of(")]}"),
-        "Pc" => Chars::one('_'),
-        "Po" => Chars::of("!\"#%&'*,./:;?@\\"),
+        "Lu" | "Upper" | "javaUpperCase" => cased(CharSet::UPPER, fold),
+        "Ll" | "Lower" | "javaLowerCase" => cased(CharSet::LOWER, fold),
+        "Lt" | "javaTitleCase" => cased(CharSet::NONE, fold),
+        "L" | "LC" | "Alpha" | "javaAlphabetic" | "javaLetter" | "javaUnicodeIdentifierStart" => CharSet::LETTERS,
+        "Nd" | "N" | "Digit" | "javaDigit" => CharSet::DIGITS,
+        "LD" | "Alnum" | "javaLetterOrDigit" => CharSet::LETTERS | CharSet::DIGITS,
+        "Zs" | "Z" | "Blank" | "Space" | "javaSpaceChar" | "javaWhitespace" => CharSet::one(' '),
+        "Pd" => CharSet::one('-'),
+        "Ps" => CharSet::of("([{"),
+        "Pe" => CharSet::of(")]}"),
+        "Pc" => CharSet::one('_'),
+        "Po" => CharSet::of("!\"#%&'*,./:;?@\\"),
         "P" => punctuation(),
-        "Sm" => Chars::of("+<=>|~"),
-        "Sc" => Chars::one('$'),
-        "Sk" => Chars::of("^`"),
+        "Sm" => CharSet::of("+<=>|~"),
+        "Sc" => CharSet::one('$'),
+        "Sk" => CharSet::of("^`"),
         "S" => symbols(),
         "Punct" => punctuation() | symbols(),
-        "L1" | "all" | "ASCII" | "Print" | "javaDefined" => Chars::ALL,
-        "Graph" => !Chars::one(' '),
+        "L1" | "all" | "ASCII" | "Print" | "javaDefined" => CharSet::ALL,
+        "Graph" => !CharSet::one(' '),
         "XDigit" => hexadecimal(),
-        "javaJavaIdentifierStart" => Chars::LETTERS | Chars::of("$_"),
-        "javaJavaIdentifierPart" => Chars::WORD | Chars::one('$'),
-        "javaUnicodeIdentifierPart" => Chars::WORD,
-        "javaMirrored" => Chars::of("()<>[]{}"),
+        "javaJavaIdentifierStart" => CharSet::LETTERS | CharSet::of("$_"),
+        "javaJavaIdentifierPart" => CharSet::WORD | CharSet::one('$'),
+        "javaUnicodeIdentifierPart" => CharSet::WORD,
+        "javaMirrored" => CharSet::of("()<>[]{}"),
         "Cn"
         | "Lm"
         | "Lo"
@@ -103,85 +103,85 @@ fn category(name: &str, fold: bool) -> Option<Chars> {
         | "Cntrl"
         | "javaIdeographic"
         | "javaIdentifierIgnorable"
-        | "javaISOControl" => Chars::NONE,
+        | "javaISOControl" => CharSet::NONE,
         _ => return None,
     })
 }
 
 /// The classes of POSIX by the properties of Unicode.
-fn posix(name: &str, fold: bool) -> Option<Chars> {
+fn posix(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name.to_uppercase().as_str() {
-        "ALPHA" => Chars::LETTERS,
-        "LOWER" => cased(Chars::LOWER, fold),
-        "UPPER" => cased(Chars::UPPER, fold),
-        "SPACE" | "BLANK" => Chars::one(' '),
+        "ALPHA" => CharSet::LETTERS,
+        "LOWER" => cased(CharSet::LOWER, fold),
+        "UPPER" => cased(CharSet::UPPER, fold),
+        "SPACE" | "BLANK" => CharSet::one(' '),
         "PUNCT" => punctuation(),
         "XDIGIT" => hexadecimal(),
-        "ALNUM" => Chars::LETTERS | Chars::DIGITS,
-        "CNTRL" => Chars::NONE,
-        "DIGIT" => Chars::DIGITS,
-        "GRAPH" => !Chars::one(' '),
-        "PRINT" => Chars::ALL,
+        "ALNUM" => CharSet::LETTERS | CharSet::DIGITS,
+        "CNTRL" => CharSet::NONE,
+        "DIGIT" => CharSet::DIGITS,
+        "GRAPH" => !CharSet::one(' '),
+        "PRINT" => CharSet::ALL,
         _ => return None,
     })
 }
 
 /// The binary properties, to which the classes of POSIX belong.
-fn binary(name: &str, fold: bool) -> Option<Chars> {
+fn binary(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name.to_uppercase().as_str() {
-        "ALPHABETIC" | "LETTER" => Chars::LETTERS,
-        "LOWERCASE" => cased(Chars::LOWER, fold),
-        "UPPERCASE" => cased(Chars::UPPER, fold),
-        "TITLECASE" => cased(Chars::NONE, fold),
-        "WHITESPACE" | "WHITE_SPACE" => Chars::one(' '),
+        "ALPHABETIC" | "LETTER" => CharSet::LETTERS,
+        "LOWERCASE" => cased(CharSet::LOWER, fold),
+        "UPPERCASE" => cased(CharSet::UPPER, fold),
+        "TITLECASE" => cased(CharSet::NONE, fold),
+        "WHITESPACE" | "WHITE_SPACE" => CharSet::one(' '),
         "PUNCTUATION" => punctuation(),
         "HEXDIGIT" | "HEX_DIGIT" => hexadecimal(),
-        "ASSIGNED" => Chars::ALL,
-        "WORD" => Chars::WORD,
+        "ASSIGNED" => CharSet::ALL,
+        "WORD" => CharSet::WORD,
         "CONTROL"
         | "IDEOGRAPHIC"
         | "JOINCONTROL"
         | "JOIN_CONTROL"
         | "NONCHARACTERCODEPOINT"
-        | "NONCHARACTER_CODE_POINT" => Chars::NONE,
+        | "NONCHARACTER_CODE_POINT" => CharSet::NONE,
         _ => return posix(name, fold),
     })
 }
 
-fn script(name: &str) -> Option<Chars> {
+fn script(name: &str) -> Option<CharSet> {
     match name.to_uppercase().as_str() {
-        "LATIN" | "LATN" => Some(Chars::LETTERS),
-        "COMMON" | "ZYYY" => Some(!Chars::LETTERS),
-        name => SCRIPTS.split(' ').any(|known| known == name).then_some(Chars::NONE),
+        "LATIN" | "LATN" => Some(CharSet::LETTERS),
+        "COMMON" | "ZYYY" => Some(!CharSet::LETTERS),
+        name => SCRIPTS.split(' ').any(|known| known == name).then_some(CharSet::NONE),
     }
 }
 
 /// A block, by its name with or without its spaces, or by that of Java's constant.
-fn block(name: &str) -> Option<Chars> {
+fn block(name: &str) -> Option<CharSet> {
     let name = name.to_uppercase();
     let is_named = |known: &str| known == name || known.replace(' ', "") == name;
     let is_constant = |known: &str| known.replace([' ', '-'], "_") == name;
     if is_named("BASIC LATIN") || is_constant("BASIC LATIN") {
-        return Some(Chars::ALL);
+        return Some(CharSet::ALL);
     }
     let found =
         BLOCKS.split(';').any(|known| is_named(known) || is_constant(known)) || ALIAS_BLOCKS.split(';').any(is_named);
-    found.then_some(Chars::NONE)
+    found.then_some(CharSet::NONE)
 }
 
 /// Letters of one case, or of any where cases do not matter.
-fn cased(set: Chars, fold: bool) -> Chars {
-    if fold { Chars::LETTERS } else { set }
+fn cased(set: CharSet, fold: bool) -> CharSet {
+    if fold { CharSet::LETTERS } else { set }
 }
 
-fn punctuation() -> Chars {
-    Chars::of("!\"#%&'()*,-./:;?@[\\]_{}")
+fn punctuation() -> CharSet {
+    CharSet::of("!\"#%&'()*,-./:;?@[\\]_{}")
 }
 
-fn symbols() -> Chars {
-    Chars::of("$+<=>^`|~")
+fn symbols() -> CharSet {
+    CharSet::of("$+<=>^`|~")
 }
 
-fn hexadecimal() -> Chars {
-    Chars::DIGITS | Chars::of("abcdefABCDEF")
+fn hexadecimal() -> CharSet {
+    CharSet::DIGITS | CharSet::of("abcdefABCDEF")
 }

@@ -16,9 +16,9 @@ pub(super) fn are_exact(node: &Node, kept: &BTreeSet<u32>) -> bool {
 /// Goes through a node, `taken` being the groups that were passed once on every way; whether all references are exact.
 fn passes(node: &Node, kept: &BTreeSet<u32>, repeated: bool, taken: &mut BTreeSet<u32>) -> bool {
     match node {
-        Node::Chars(_) | Node::At(_) => true,
+        Node::CharClass(_) | Node::Assertion(_) => true,
         Node::Concat(nodes) => nodes.iter().all(|node| passes(node, kept, repeated, taken)),
-        Node::Either(nodes) => {
+        Node::Alternation(nodes) => {
             let mut common: Option<BTreeSet<u32>> = None;
             for node in nodes {
                 let mut there = taken.clone();
@@ -30,18 +30,18 @@ fn passes(node: &Node, kept: &BTreeSet<u32>, repeated: bool, taken: &mut BTreeSe
             *taken = common.unwrap_or_default();
             true
         }
-        Node::Repeat { node, .. } => passes(node, kept, true, &mut taken.clone()),
-        Node::Group(group, node) => {
+        Node::Repetition { node, .. } => passes(node, kept, true, &mut taken.clone()),
+        Node::Capture(group, node) => {
             let exact = passes(node, kept, repeated, taken);
             if !repeated {
                 taken.insert(*group);
             }
             exact
         }
-        Node::Atomic(node) | Node::Around { node, negated: false, .. } => passes(node, kept, repeated, taken),
-        Node::Around { node, negated: true, .. } => passes(node, kept, repeated, &mut taken.clone()),
-        Node::Same { group, .. } => !kept.contains(group) || taken.contains(group),
-        Node::IfTaken { taken: then, other, .. } => {
+        Node::Atomic(node) | Node::LookAround { node, negated: false, .. } => passes(node, kept, repeated, taken),
+        Node::LookAround { node, negated: true, .. } => passes(node, kept, repeated, &mut taken.clone()),
+        Node::Backreference { group, .. } => !kept.contains(group) || taken.contains(group),
+        Node::Conditional { taken: then, other, .. } => {
             passes(then, kept, repeated, &mut taken.clone()) && passes(other, kept, repeated, &mut taken.clone())
         }
     }

@@ -2,6 +2,9 @@
 //!
 //! Its numbers are ints that overflow, and some parts count as less than they take; so the tree does not tell them.
 
+use super::super::char_set::CharSet;
+use super::super::syntax::Node;
+
 /// What Java knows about the length of a part.
 #[derive(Clone, Copy)]
 pub(super) struct Width {
@@ -9,7 +12,7 @@ pub(super) struct Width {
     pub(super) most: i32,
     /// Whether there is a most.
     pub(super) bounded: bool,
-    /// Whether there is but one way to match the part at a place.
+    /// Whether there is but one way to match the part at a position.
     pub(super) one_way: bool,
 }
 
@@ -25,7 +28,7 @@ pub(super) enum Step {
     /// A part so many times.
     Times(Width, i32, i32),
     /// One of several parts.
-    Either(Vec<Width>),
+    Alternation(Vec<Width>),
     /// A part for itself, perhaps left out.
     Inner(Vec<Step>, bool),
     /// A repeated group that can match in several ways: Java looks no further.
@@ -59,7 +62,7 @@ impl Width {
                 }
                 Step::Cluster => width.one_way = false,
                 Step::Times(part, least, most) => width = width.with_repeated(*part, *least, *most),
-                Step::Either(parts) => {
+                Step::Alternation(parts) => {
                     let least = parts.iter().map(|part| part.least).min().unwrap_or(0);
                     let most = parts.iter().map(|part| part.most).max().unwrap_or(0).max(-1);
                     before.push(Self {
@@ -109,5 +112,34 @@ impl Width {
         }
         width.one_way = part.one_way && least == most && self.one_way;
         width
+    }
+}
+
+/// A node, and how Java sees its length.
+pub(super) struct SizedNode {
+    pub(super) node: Node,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A node that is not a group, and whether Java repeats it by a loop over characters.
+pub(super) struct Atom {
+    pub(super) part: SizedNode,
+    pub(super) is_property: bool,
+}
+
+impl SizedNode {
+    pub(super) fn alternation(parts: Vec<Self>) -> Self {
+        let steps = vec![Step::Alternation(parts.iter().map(|part| Width::of(&part.steps)).collect())];
+        Self { node: Node::Alternation(parts.into_iter().map(|part| part.node).collect()), steps }
+    }
+}
+
+impl Atom {
+    pub(super) fn of(node: Node, steps: Vec<Step>) -> Self {
+        Self { part: SizedNode { node, steps }, is_property: false }
+    }
+
+    pub(super) fn property(set: CharSet) -> Self {
+        Self { part: SizedNode { node: Node::CharClass(set), steps: vec![Step::Add(1, 1)] }, is_property: true }
     }
 }

@@ -1,7 +1,7 @@
 //! Bracket expressions of POSIX, as glibc reads them where collation is that of the C locale.
 
-use super::super::chars::Chars;
-use super::super::text::{Text, invalid};
+use super::super::char_set::CharSet;
+use super::super::scanner::{Scanner, invalid};
 use crate::error::PatternError;
 
 const OPEN: &str = "a bracket expression that is not closed";
@@ -9,15 +9,15 @@ const OPEN: &str = "a bracket expression that is not closed";
 /// What stands in brackets: a character, which a range may start or end with, or a class.
 enum Element {
     One(char),
-    Class(Chars),
+    Class(CharSet),
 }
 
 /// A bracket expression from its bracket to the one that ends it.
-pub(super) fn bracket(text: &mut Text) -> Result<Chars, PatternError> {
+pub(super) fn bracket(text: &mut Scanner) -> Result<CharSet, PatternError> {
     let start = text.at;
     text.take();
     let negated = text.eat("^");
-    let mut set = Chars::NONE;
+    let mut set = CharSet::NONE;
     let mut first = true;
     while first || text.peek() != Some(']') {
         let position = text.at;
@@ -30,7 +30,7 @@ pub(super) fn bracket(text: &mut Text) -> Result<Chars, PatternError> {
                     range(from, &element(text, start, true)?)
                         .ok_or_else(|| invalid(position, "a range that collation does not have"))?
                 }
-                Element::One(char) => Chars::one(char),
+                Element::One(char) => CharSet::one(char),
             };
         first = false;
     }
@@ -39,14 +39,14 @@ pub(super) fn bracket(text: &mut Text) -> Result<Chars, PatternError> {
 }
 
 /// The characters from one to another. Beyond ASCII the C locale has no order.
-fn range(from: char, to: &Element) -> Option<Chars> {
+fn range(from: char, to: &Element) -> Option<CharSet> {
     match *to {
-        Element::One(to) if from <= to && to.is_ascii() => Some(Chars::range(from, to)),
+        Element::One(to) if from <= to && to.is_ascii() => Some(CharSet::range(from, to)),
         _ => None,
     }
 }
 
-fn element(text: &mut Text, start: usize, hyphen: bool) -> Result<Element, PatternError> {
+fn element(text: &mut Scanner, start: usize, hyphen: bool) -> Result<Element, PatternError> {
     let position = text.at;
     let Some(char) = text.take() else {
         return Err(invalid(start, OPEN));
@@ -64,7 +64,7 @@ fn element(text: &mut Text, start: usize, hyphen: bool) -> Result<Element, Patte
 }
 
 /// `[.a.]`, `[=a=]` or `[:alpha:]`, behind what opens it.
-fn symbol(text: &mut Text, start: usize, position: usize, kind: char) -> Result<Element, PatternError> {
+fn symbol(text: &mut Scanner, start: usize, position: usize, kind: char) -> Result<Element, PatternError> {
     let mut name = String::new();
     loop {
         match text.take() {
@@ -77,8 +77,8 @@ fn symbol(text: &mut Text, start: usize, position: usize, kind: char) -> Result<
     let one = name.chars().next().filter(|char| char.is_ascii() && name.len() == 1);
     let found = match kind {
         '.' => one.map(Element::One),
-        '=' => one.map(|char| Element::Class(Chars::one(char))),
-        _ => Chars::posix(&name).map(Element::Class),
+        '=' => one.map(|char| Element::Class(CharSet::one(char))),
+        _ => CharSet::posix(&name).map(Element::Class),
     };
     found.ok_or_else(|| invalid(position, "a class or a collating element that the C locale does not have"))
 }

@@ -6,11 +6,11 @@
 mod brackets;
 mod copies;
 
-use super::chars::Chars;
-use super::syntax::{Node, Place};
-use super::text::{Text, invalid};
+use super::char_set::CharSet;
+use super::scanner::{Scanner, invalid};
+use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
-use copies::Part;
+use copies::GlibcNode;
 
 /// The highest count of a repetition (`RE_DUP_MAX`).
 const MOST: u32 = 0x7FFF;
@@ -23,9 +23,9 @@ struct Open {
     /// Where its parenthesis stands.
     position: usize,
     group: u32,
-    branches: Vec<Part>,
+    branches: Vec<GlibcNode>,
     /// The branch that is being read.
-    parts: Vec<Part>,
+    parts: Vec<GlibcNode>,
     /// What was closed before it. A branch may not refer to a group of another one.
     before: Closed,
     /// What was closed in the branches that are read.
@@ -33,7 +33,7 @@ struct Open {
 }
 
 struct Parser {
-    text: Text,
+    text: Scanner,
     /// How many groups were opened.
     count: u32,
     closed: Closed,
@@ -47,10 +47,10 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
         return Err(invalid(position, "a NUL character, where C ends the pattern"));
     }
     if !pattern.starts_with('^') {
-        return Ok(Node::text(pattern));
+        return Ok(Node::literal(pattern));
     }
     let mut parser =
-        Parser { text: Text::new(pattern), count: 0, closed: 0, whole: Open::at(0, 0, 0), groups: Vec::new() };
+        Parser { text: Scanner::new(pattern), count: 0, closed: 0, whole: Open::at(0, 0, 0), groups: Vec::new() };
     while let Some(next) = parser.text.peek() {
         parser.read(next)?;
     }
@@ -59,9 +59,9 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     }
     let part = parser.whole.close(&mut parser.closed);
     let found = copies::tree(&part)?;
-    let mut parts = vec![found, Node::anything()];
+    let mut parts = vec![found, Node::any_text()];
     if !starts(&parts[0]) {
-        parts.insert(0, Node::anything());
+        parts.insert(0, Node::any_text());
     }
     Ok(Node::concat(parts))
 }
@@ -69,11 +69,13 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
 /// Whether every way begins at the start of the name.
 fn starts(node: &Node) -> bool {
     match node {
-        Node::At(place) => *place == Place::Start,
-        Node::Concat(nodes) => nodes.iter().find(|node| node.most() != Some(0) || starts(node)).is_some_and(starts),
-        Node::Either(nodes) => nodes.iter().all(starts),
-        Node::Group(_, node) => starts(node),
-        Node::Repeat { node, least, .. } => *least > 0 && starts(node),
+        Node::Assertion(assertion) => *assertion == Assertion::Start,
+        Node::Concat(nodes) => {
+            nodes.iter().find(|node| node.max_length() != Some(0) || starts(node)).is_some_and(starts)
+        }
+        Node::Alternation(nodes) => nodes.iter().all(starts),
+        Node::Capture(_, node) => starts(node),
+        Node::Repetition { node, least, .. } => *least > 0 && starts(node),
         _ => false,
     }
 }
@@ -84,15 +86,15 @@ impl Open {
     }
 
     fn branch(&mut self, closed: &mut Closed) {
-        self.branches.push(Part::Concat(std::mem::take(&mut self.parts)));
+        self.branches.push(GlibcNode::Concat(std::mem::take(&mut self.parts)));
         self.within |= *closed;
         *closed = self.before;
     }
 
-    fn close(mut self, closed: &mut Closed) -> Part {
+    fn close(mut self, closed: &mut Closed) -> GlibcNode {
         self.branch(closed);
         *closed |= self.within;
-        if self.branches.len() == 1 { self.branches.remove(0) } else { Part::Either(self.branches) }
+        if self.branches.len() == 1 { self.branches.remove(0) } else { GlibcNode::Alternation(self.branches) }
     }
 }
 
@@ -128,7 +130,7 @@ impl Parser {
         Ok(())
     }
 
-    fn close(&mut self) -> Option<Part> {
+    fn close(&mut self) -> Option<GlibcNode> {
         let open = self.groups.pop()?;
         self.text.take();
         self.text.leave();
@@ -137,14 +139,14 @@ impl Parser {
         if group <= 9 {
             self.closed |= 1 << group;
         }
-        Some(Part::Group(group, Box::new(part)))
+        Some(GlibcNode::Group(group, Box::new(part)))
     }
 
     /// Takes a part with the repetitions that follow it.
-    fn repeated(&mut self, mut part: Part) -> Result<(), PatternError> {
+    fn repeated(&mut self, mut part: GlibcNode) -> Result<(), PatternError> {
         let mut piled = false;
-        // What stands behind a place is no repetition of it.
-        while !matches!(part, Part::Place(_)) {
+        // What stands behind an assertion is no repetition of it.
+        while !matches!(part, GlibcNode::Assertion(_)) {
             let position = self.text.at;
             let Some(operator @ ('*' | '+' | '?' | '{')) = self.text.peek() else { break };
             self.text.take();
@@ -160,32 +162,32 @@ impl Parser {
             }
             piled = true;
             part = match (part, most) {
-                (_, Some(0)) => Part::Concat(Vec::new()),
+                (_, Some(0)) => GlibcNode::Concat(Vec::new()),
                 (part, _) if part.is_nothing() => part,
-                (part, _) => Part::Times { part: Box::new(part), least, most, position },
+                (part, _) => GlibcNode::Times { part: Box::new(part), least, most, position },
             };
         }
         self.groups.last_mut().unwrap_or(&mut self.whole).parts.push(part);
         Ok(())
     }
 
-    fn item(&mut self, next: char) -> Result<Part, PatternError> {
+    fn item(&mut self, next: char) -> Result<GlibcNode, PatternError> {
         let position = self.text.at;
         if next == '[' {
-            return Ok(Part::Chars(brackets::bracket(&mut self.text)?));
+            return Ok(GlibcNode::CharClass(brackets::bracket(&mut self.text)?));
         }
         self.text.take();
         Ok(match next {
-            '^' => Part::Place(Place::Start),
-            '$' => Part::Place(Place::End),
-            '.' => Part::Chars(Chars::ALL),
+            '^' => GlibcNode::Assertion(Assertion::Start),
+            '$' => GlibcNode::Assertion(Assertion::End),
+            '.' => GlibcNode::CharClass(CharSet::ALL),
             '\\' => self.escape(position)?,
             '*' | '+' | '?' | '{' => return Err(invalid(position, "a repetition of nothing")),
-            _ => Part::Chars(Chars::one(next)),
+            _ => GlibcNode::CharClass(CharSet::one(next)),
         })
     }
 
-    fn escape(&mut self, position: usize) -> Result<Part, PatternError> {
+    fn escape(&mut self, position: usize) -> Result<GlibcNode, PatternError> {
         let Some(char) = self.text.take() else {
             return Err(invalid(position, "a backslash at the end"));
         };
@@ -195,19 +197,19 @@ impl Parser {
                 if self.closed >> group & 1 == 0 {
                     return Err(invalid(position, "a reference to a group that is not closed before it"));
                 }
-                Part::Same(group, position)
+                GlibcNode::Backreference(group, position)
             }
-            '<' => Part::Place(Place::WordStart),
-            '>' => Part::Place(Place::WordEnd),
-            'b' => Part::Place(Place::Boundary),
-            'B' => Part::Place(Place::Inside),
-            '`' => Part::Place(Place::Start),
-            '\'' => Part::Place(Place::End),
-            'w' => Part::Chars(Chars::WORD),
-            'W' => Part::Chars(!Chars::WORD),
-            's' => Part::Chars(Chars::one(' ')),
-            'S' => Part::Chars(!Chars::one(' ')),
-            _ => Part::Chars(Chars::one(char)),
+            '<' => GlibcNode::Assertion(Assertion::WordStart),
+            '>' => GlibcNode::Assertion(Assertion::WordEnd),
+            'b' => GlibcNode::Assertion(Assertion::WordBoundary),
+            'B' => GlibcNode::Assertion(Assertion::NotWordBoundary),
+            '`' => GlibcNode::Assertion(Assertion::Start),
+            '\'' => GlibcNode::Assertion(Assertion::End),
+            'w' => GlibcNode::CharClass(CharSet::WORD),
+            'W' => GlibcNode::CharClass(!CharSet::WORD),
+            's' => GlibcNode::CharClass(CharSet::one(' ')),
+            'S' => GlibcNode::CharClass(!CharSet::one(' ')),
+            _ => GlibcNode::CharClass(CharSet::one(char)),
         })
     }
 

@@ -1,13 +1,12 @@
-use super::super::asked;
 use super::super::dialect::Dialect;
 use super::*;
 
 fn matches(pattern: &str, names: &[&str]) -> Vec<bool> {
-    asked::matches(Dialect::Librdkafka, pattern, names)
+    Dialect::Librdkafka.matches(pattern, names)
 }
 
 fn refusal(pattern: &str) -> (usize, String) {
-    asked::refusal(Dialect::Librdkafka, pattern)
+    Dialect::Librdkafka.refusal(pattern)
 }
 
 #[test]
@@ -34,7 +33,7 @@ fn only_a_pattern_that_may_start_anywhere_has_anything_before_it() {
 }
 
 #[test]
-fn a_repetition_may_be_repeated_but_a_place_may_not() {
+fn a_repetition_may_be_repeated_but_an_assertion_may_not() {
     assert_eq!([true, true], matches("^a**$", &["", "aa"])[..]);
     assert_eq!([true, false], matches("^a{2}{3}$", &["aaaaaa", "aaaaa"])[..]);
     for (pattern, position) in [("^*", 1), ("^a|*b", 3), ("^(+a)", 2), ("^\\b{2}", 3), ("^a$?", 3), ("^{1}", 1)] {
@@ -98,7 +97,7 @@ fn references_are_to_groups_that_are_closed_on_the_same_way() {
 }
 
 #[test]
-fn glibc_forgets_places_in_front_of_copies() {
+fn glibc_forgets_assertions_in_front_of_copies() {
     assert_eq!([true, true, false], matches("^(b|$a){2}$", &["bb", "ba", "ab"])[..]);
     assert_eq!([true, false], matches("^(\\<ab)+$", &["abab", "b"])[..]);
     // On the way from the first \b the others are asked for.
@@ -107,8 +106,8 @@ fn glibc_forgets_places_in_front_of_copies() {
 
 #[test]
 fn what_glibc_mixes_up_without_a_rule_is_left_out() {
-    let place = parse("^(a|\\b|b){3}").expect_err("a place");
-    assert_eq!((false, 9), (place.invalid, place.position));
+    let refusal = parse("^(a|\\b|b){3}").expect_err("an assertion");
+    assert_eq!((false, 9), (refusal.invalid, refusal.position));
     let high = parse("^(\\ba){9999}").expect_err("a count");
     assert_eq!((false, 6), (high.invalid, high.position));
     for (pattern, position) in

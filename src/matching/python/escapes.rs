@@ -3,9 +3,9 @@
 use super::names::character_named;
 use super::tokens::Tokens;
 use crate::error::PatternError;
-use crate::matching::chars::Chars;
-use crate::matching::syntax::Place;
-use crate::matching::text::invalid;
+use crate::matching::char_set::CharSet;
+use crate::matching::scanner::invalid;
+use crate::matching::syntax::Assertion;
 
 /// The decimal digits.
 pub(super) const DECIMAL: &str = "0123456789";
@@ -23,25 +23,25 @@ pub(super) enum Escape {
 }
 
 /// A class of characters, as far as names go: Unicode and ASCII are the same there.
-pub(super) fn class(char: char) -> Option<Chars> {
+pub(super) fn class(char: char) -> Option<CharSet> {
     Some(match char {
-        'd' => Chars::DIGITS,
-        'D' => !Chars::DIGITS,
-        's' => Chars::one(' '),
-        'S' => !Chars::one(' '),
-        'w' => Chars::WORD,
-        'W' => !Chars::WORD,
+        'd' => CharSet::DIGITS,
+        'D' => !CharSet::DIGITS,
+        's' => CharSet::one(' '),
+        'S' => !CharSet::one(' '),
+        'w' => CharSet::WORD,
+        'W' => !CharSet::WORD,
         _ => return None,
     })
 }
 
-/// The place that an escape stands for.
-pub(super) fn place(char: char) -> Option<Place> {
+/// The assertion that an escape stands for.
+pub(super) fn assertion(char: char) -> Option<Assertion> {
     Some(match char {
-        'A' => Place::Start,
-        'Z' => Place::End,
-        'b' => Place::Boundary,
-        'B' => Place::Inside,
+        'A' => Assertion::Start,
+        'Z' => Assertion::End,
+        'b' => Assertion::WordBoundary,
+        'B' => Assertion::NotWordBoundary,
         _ => return None,
     })
 }
@@ -58,7 +58,7 @@ pub(super) fn code_in_class(tokens: &mut Tokens, char: char, start: usize) -> Re
     if char == 'b' { Ok(Some(8)) } else { code(tokens, char, start) }
 }
 
-/// What an escape outside of a set stands for, if it is no class and no place.
+/// What an escape outside of a set stands for, if it is no class and no assertion.
 pub(super) fn code_or_group(tokens: &mut Tokens, char: char, start: usize) -> Result<Escape, PatternError> {
     if char == '0' {
         let digits = tokens.take_some(2, OCTAL)?;

@@ -2,8 +2,8 @@
 
 use super::tokens::{Token, Tokens};
 use crate::error::PatternError;
-use crate::matching::chars::Chars;
-use crate::matching::text::invalid;
+use crate::matching::char_set::CharSet;
+use crate::matching::scanner::invalid;
 
 /// Every flag that `re` knows.
 pub(super) const KNOWN: &str = "aiLmstux";
@@ -31,15 +31,15 @@ impl Mode {
     }
 
     /// What characters of names match one of the codes.
-    pub(super) fn span(self, first: u32, last: u32) -> Chars {
+    pub(super) fn span(self, first: u32, last: u32) -> CharSet {
         // All that is beyond ASCII is in no name; a `char` cannot be a surrogate, but a code can.
         let ascii = |code: u32| char::from(code.min(0x7f) as u8);
-        let chars = Chars::range(ascii(first), ascii(last));
+        let chars = CharSet::range(ascii(first), ascii(last));
         if !self.ignore {
             return chars;
         }
         let partners = BEYOND.iter().filter(|(code, _)| !self.ascii && (first..=last).contains(code));
-        partners.fold(chars.both_cases(), |chars, (_, partners)| chars | Chars::of(partners))
+        partners.fold(chars.both_cases(), |chars, (_, partners)| chars | CharSet::of(partners))
     }
 }
 

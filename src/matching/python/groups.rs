@@ -1,18 +1,18 @@
 //! What begins with a parenthesis in a pattern of `re`.
 
 use super::flags::{KNOWN, Mode, group_flags};
-use super::state::{Part, State, Width};
+use super::state::{ParsedNode, ParserState, Width};
 use super::tokens::Token;
 use crate::error::PatternError;
+use crate::matching::scanner::invalid;
 use crate::matching::syntax::Node;
-use crate::matching::text::invalid;
 
 const MOST_GROUPS: u64 = (1 << 30) - 1;
 
 /// How a group begins.
 enum Opening {
     /// It is done: a comment, flags for all, or what another group took.
-    Done(Option<Part>),
+    Done(Option<ParsedNode>),
     /// It keeps what it takes.
     Capture,
     /// It captures nothing.
@@ -26,11 +26,11 @@ enum Opening {
     Condition(u32),
 }
 
-impl State {
+impl ParserState {
     /// Reads a group on behind its `(`, which is at `start`; none for a comment and for flags for all.
     ///
     /// Such flags have to lead: nothing may be before them. This recurs: what it calls besides keeps its own locals.
-    pub(super) fn group(&mut self, mode: Mode, start: usize, leads: bool) -> Result<Option<Part>, PatternError> {
+    pub(super) fn group(&mut self, mode: Mode, start: usize, leads: bool) -> Result<Option<ParsedNode>, PatternError> {
         let opening = match self.opening(mode, start, leads)? {
             Opening::Done(part) => return Ok(part),
             opening => opening,
@@ -38,7 +38,7 @@ impl State {
         let (group, outer) = (self.groups(), self.behind);
         let condition = self.begin(&opening)?;
         let mode = if let Opening::Plain(mode) = opening { mode } else { mode };
-        let inner = if condition { self.sequence(Some(mode), false) } else { self.either(Some(mode)) }?;
+        let inner = if condition { self.sequence(Some(mode), false) } else { self.alternation(Some(mode)) }?;
         let mut other = None;
         if condition && self.tokens.eat('|')? {
             other = Some(self.sequence(Some(mode), false)?);
@@ -72,16 +72,23 @@ impl State {
     }
 
     /// What a group that has ended means.
-    fn ended(&mut self, opening: &Opening, inner: Part, other: Option<Part>, group: u32, start: usize) -> Part {
+    fn ended(
+        &mut self,
+        opening: &Opening,
+        inner: ParsedNode,
+        other: Option<ParsedNode>,
+        group: u32,
+        start: usize,
+    ) -> ParsedNode {
         let (node, width) = (Box::new(inner.node), inner.width);
         match *opening {
-            Opening::Done(_) | Opening::Plain(_) => Part::new(*node, width),
-            Opening::Atomic => Part::new(Node::Atomic(node), width),
+            Opening::Done(_) | Opening::Plain(_) => ParsedNode::new(*node, width),
+            Opening::Atomic => ParsedNode::new(Node::Atomic(node), width),
             Opening::Capture => {
                 if let Some(known) = self.widths.get_mut(group as usize) {
                     *known = Some(width);
                 }
-                Part::new(Node::Group(group, node), width)
+                ParsedNode::new(Node::Capture(group, node), width)
             }
             Opening::Around { ahead, negated } => {
                 if !ahead && width.least > u128::from(u32::MAX) {
@@ -89,12 +96,12 @@ impl State {
                 } else if !ahead && width.least != width.most {
                     self.fault(start, "a look-behind without a fixed width");
                 }
-                Part::new(Node::Around { ahead, negated, node }, Width::default())
+                ParsedNode::new(Node::LookAround { ahead, negated, node }, Width::default())
             }
             Opening::Condition(group) => {
-                let other = other.unwrap_or_else(|| Part::new(Node::EMPTY, Width::default()));
-                let node = Node::IfTaken { group, taken: node, other: Box::new(other.node) };
-                Part::new(node, width | other.width)
+                let other = other.unwrap_or_else(|| ParsedNode::new(Node::EMPTY, Width::default()));
+                let node = Node::Conditional { group, taken: node, other: Box::new(other.node) };
+                ParsedNode::new(node, width | other.width)
             }
         }
     }
@@ -132,7 +139,7 @@ impl State {
     }
 
     /// Reads on behind `(?P`: what a group took, or the name of a group; none where a group begins.
-    fn named(&mut self, mode: Mode, start: usize) -> Result<Option<Part>, PatternError> {
+    fn named(&mut self, mode: Mode, start: usize) -> Result<Option<ParsedNode>, PatternError> {
         if self.tokens.eat('<')? {
             let at = self.tokens.at();
             let name = self.tokens.name('>', "group name")?;
@@ -157,13 +164,13 @@ impl State {
     }
 
     /// What a group took, again.
-    pub(super) fn same(&mut self, group: u32, mode: Mode, at: usize) -> Result<Part, PatternError> {
+    pub(super) fn same(&mut self, group: u32, mode: Mode, at: usize) -> Result<ParsedNode, PatternError> {
         let Some(width) = self.widths.get(group as usize).copied().flatten() else {
             return Err(invalid(at, "an open group"));
         };
         self.check_behind(group)?;
-        self.asked.insert(group);
-        Ok(Part::new(Node::Same { group, folded: mode.ignore }, width))
+        self.referenced.insert(group);
+        Ok(ParsedNode::new(Node::Backreference { group, folded: mode.ignore }, width))
     }
 
     /// Refuses what is no identifier; beyond ASCII, what is one changes with the version of Unicode.
@@ -194,7 +201,7 @@ impl State {
         let group = self.condition_group(&name, at)?;
         if group > 0 {
             self.check_behind(group)?;
-            self.asked.insert(group);
+            self.referenced.insert(group);
             if self.is_open(group) {
                 self.doubt(start, "a condition on a group within itself");
             }

@@ -9,27 +9,27 @@ mod sets;
 mod state;
 mod tokens;
 
-use self::escapes::{Escape, class, code_or_group, place};
+use self::escapes::{Escape, assertion, class, code_or_group};
 use self::flags::Mode;
-use self::repeats::{Times, bounds, greed, spelled_out};
-use self::state::{Kind, Part, State, Width};
+use self::repeats::{Times, bounds, greed, unrolled};
+use self::state::{Kind, ParsedNode, ParserState, Width};
 use self::tokens::Token;
-use super::chars::Chars;
-use super::syntax::{Greed, Node, Place};
-use super::text::invalid;
+use super::char_set::CharSet;
+use super::scanner::invalid;
+use super::syntax::{Assertion, Greed, Node};
 use crate::error::PatternError;
 
 /// What the pattern means, over whole names.
 pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
-    let mut state = State::new(pattern)?;
-    let node = state.either(None)?.node;
+    let mut state = ParserState::new(pattern)?;
+    let node = state.alternation(None)?.node;
     state.finish()?;
-    Ok(Node::concat(vec![spelled_out(node, &state.asked)?, Node::anything()]))
+    Ok(Node::concat(vec![unrolled(node, &state.referenced)?, Node::any_text()]))
 }
 
-impl State {
+impl ParserState {
     /// Reads alternatives up to the end or a `)`; no mode is that of the whole pattern.
-    fn either(&mut self, mode: Option<Mode>) -> Result<Part, PatternError> {
+    fn alternation(&mut self, mode: Option<Mode>) -> Result<ParsedNode, PatternError> {
         let first = self.sequence(mode, mode.is_none())?;
         let (mut nodes, mut width) = (vec![first.node], first.width);
         while self.tokens.eat('|')? {
@@ -37,12 +37,12 @@ impl State {
             nodes.push(next.node);
             width = width | next.width;
         }
-        Ok(Part::new(Node::either(nodes), width))
+        Ok(ParsedNode::new(Node::alternation(nodes), width))
     }
 
     /// Reads what is one after the other up to the end, a `|` or a `)`.
-    fn sequence(&mut self, within: Option<Mode>, leads: bool) -> Result<Part, PatternError> {
-        let mut parts: Vec<Part> = Vec::new();
+    fn sequence(&mut self, within: Option<Mode>, leads: bool) -> Result<ParsedNode, PatternError> {
+        let mut parts: Vec<ParsedNode> = Vec::new();
         // The first group that can be within the last part.
         let mut groups = self.groups();
         while self.tokens.next != Token::End && !self.tokens.next.is_of("|)") {
@@ -59,11 +59,16 @@ impl State {
             }
         }
         let width = parts.iter().fold(Width::default(), |sum, part| sum + part.width);
-        Ok(Part::new(Node::concat(parts.into_iter().map(|part| part.node).collect()), width))
+        Ok(ParsedNode::new(Node::concat(parts.into_iter().map(|part| part.node).collect()), width))
     }
 
     /// Reads what is no group: none for a quantifier, which repeats the last part, and for what is skipped.
-    fn item(&mut self, mode: Mode, parts: &mut Vec<Part>, groups: u32) -> Result<Option<Part>, PatternError> {
+    fn item(
+        &mut self,
+        mode: Mode,
+        parts: &mut Vec<ParsedNode>,
+        groups: u32,
+    ) -> Result<Option<ParsedNode>, PatternError> {
         let (start, token) = (self.tokens.at(), self.tokens.take()?);
         if mode.verbose && token.is_of(" \t\n\r\x0b\x0c") {
             return Ok(None);
@@ -78,22 +83,22 @@ impl State {
         self.one(mode, token, start).map(Some)
     }
 
-    /// A character, a set, a place or an escape.
-    fn one(&mut self, mode: Mode, token: Token, start: usize) -> Result<Part, PatternError> {
+    /// A character, a set, an assertion or an escape.
+    fn one(&mut self, mode: Mode, token: Token, start: usize) -> Result<ParsedNode, PatternError> {
         let char = match token {
-            Token::Char('.') => return Ok(chars(Chars::ALL)),
-            Token::Char('^') => return Ok(at(Place::Start)),
-            Token::Char('$') => return Ok(at(Place::End)),
+            Token::Char('.') => return Ok(chars(CharSet::ALL)),
+            Token::Char('^') => return Ok(at(Assertion::Start)),
+            Token::Char('$') => return Ok(at(Assertion::End)),
             Token::Char('[') => return self.set(mode, start).map(chars),
             Token::Char(char) => return Ok(chars(mode.span(u32::from(char), u32::from(char)))),
-            Token::End => return Ok(Part::new(Node::EMPTY, Width::default())),
+            Token::End => return Ok(ParsedNode::new(Node::EMPTY, Width::default())),
             Token::Escape(char) => char,
         };
         if let Some(set) = class(char) {
             return Ok(chars(set));
         }
-        if let Some(place) = place(char) {
-            return Ok(at(place));
+        if let Some(assertion) = assertion(char) {
+            return Ok(at(assertion));
         }
         match code_or_group(&mut self.tokens, char, start)? {
             Escape::Code(code) => Ok(chars(mode.span(code, code))),
@@ -101,7 +106,7 @@ impl State {
             Escape::Group(group) => self.same(group, mode, start),
             Escape::Unknown => {
                 self.doubt(start, "a character name beyond ASCII");
-                Ok(chars(Chars::NONE))
+                Ok(chars(CharSet::NONE))
             }
         }
     }
@@ -109,12 +114,12 @@ impl State {
     /// Repeats the last part, in which the groups from that one on are.
     fn repeat(
         &mut self,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<ParsedNode>,
         (least, most): Times,
         start: usize,
         groups: u32,
     ) -> Result<(), PatternError> {
-        let Some(part) = parts.pop_if(|part| part.kind != Kind::Place) else {
+        let Some(part) = parts.pop_if(|part| part.kind != Kind::Assertion) else {
             return Err(invalid(start, "nothing to repeat"));
         };
         if part.kind == Kind::Repeat {
@@ -128,31 +133,30 @@ impl State {
             self.fault(start, "a repetition under the flag t");
         }
         let node = Node::repeat(part.node, least, most, greed);
-        parts.push(Part { node, width: part.width.times(least, most), kind: Kind::Repeat });
+        parts.push(ParsedNode { node, width: part.width.times(least, most), kind: Kind::Repeat });
         Ok(())
     }
 }
 
-fn chars(set: Chars) -> Part {
-    Part::new(Node::Chars(set), Width::ONE)
+fn chars(set: CharSet) -> ParsedNode {
+    ParsedNode::new(Node::CharClass(set), Width::ONE)
 }
 
-fn at(place: Place) -> Part {
-    Part { node: Node::At(place), width: Width::default(), kind: Kind::Place }
+fn at(assertion: Assertion) -> ParsedNode {
+    ParsedNode { node: Node::Assertion(assertion), width: Width::default(), kind: Kind::Assertion }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matching::asked;
     use crate::matching::dialect::Dialect;
 
     fn found(pattern: &str, names: &[&str]) -> Vec<bool> {
-        asked::matches(Dialect::Python, pattern, names)
+        Dialect::Python.matches(pattern, names)
     }
 
     fn refused(pattern: &str) -> (usize, String) {
-        asked::refusal(Dialect::Python, pattern)
+        Dialect::Python.refusal(pattern)
     }
 
     fn unsupported(pattern: &str) -> String {

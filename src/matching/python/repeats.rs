@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use super::escapes::DECIMAL;
 use super::tokens::{Token, Tokens};
 use crate::error::PatternError;
+use crate::matching::scanner::{invalid, unsupported};
 use crate::matching::syntax::{Greed, Node};
-use crate::matching::text::{invalid, unsupported};
 
 /// How many nodes a pattern may spend on repetitions that are spelled out.
-const LARGEST: u64 = 10_000;
+const MAX_UNROLLED_SIZE: u64 = 10_000;
 
 /// How often a quantifier repeats.
 pub(super) type Times = (u32, Option<u32>);
@@ -55,60 +55,63 @@ pub(super) fn greed(tokens: &mut Tokens) -> Result<Greed, PatternError> {
     Ok(if tokens.eat('+')? { Greed::Possessive } else { Greed::Greedy })
 }
 
-/// The tree with the iterations that `re` never cuts short spelled out.
+/// The tree with the iterations that `re` never cuts short unrolled.
 ///
 /// The walk ends a repetition with the first iteration that takes no character. `re` does so too, but only behind the
 /// least number of iterations: `(?:^|a){2}` matches `a`. Where that shows, those iterations are one after the other.
 /// Groups that nothing asks for are left out: each would make more states for the walk.
-pub(super) fn spelled_out(node: Node, asked: &HashSet<u32>) -> Result<Node, PatternError> {
+pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, PatternError> {
     let ordered = has(&node, |node| {
         matches!(
             node,
-            Node::Atomic(_) | Node::Same { .. } | Node::IfTaken { .. } | Node::Repeat { greed: Greed::Possessive, .. }
+            Node::Atomic(_)
+                | Node::Backreference { .. }
+                | Node::Conditional { .. }
+                | Node::Repetition { greed: Greed::Possessive, .. }
         )
     });
-    Speller { asked, ordered, left: LARGEST }.spelled_out(node)
+    Unroller { referenced, ordered, left: MAX_UNROLLED_SIZE }.unrolled(node)
 }
 
-struct Speller<'a> {
+struct Unroller<'a> {
     /// The groups that anything asks for.
-    asked: &'a HashSet<u32>,
+    referenced: &'a HashSet<u32>,
     /// Whether anything depends on which way comes first.
     ordered: bool,
     left: u64,
 }
 
-impl Speller<'_> {
-    fn spelled_out(&mut self, node: Node) -> Result<Node, PatternError> {
+impl Unroller<'_> {
+    fn unrolled(&mut self, node: Node) -> Result<Node, PatternError> {
         Ok(match node {
             Node::Concat(nodes) => Node::Concat(self.all(nodes)?),
-            Node::Either(nodes) => Node::Either(self.all(nodes)?),
-            Node::Group(group, node) if self.asked.contains(&group) => Node::Group(group, self.boxed(*node)?),
-            Node::Group(_, node) => self.spelled_out(*node)?,
+            Node::Alternation(nodes) => Node::Alternation(self.all(nodes)?),
+            Node::Capture(group, node) if self.referenced.contains(&group) => Node::Capture(group, self.boxed(*node)?),
+            Node::Capture(_, node) => self.unrolled(*node)?,
             Node::Atomic(node) => Node::Atomic(self.boxed(*node)?),
-            Node::Around { ahead, negated, node } => Node::Around { ahead, negated, node: self.boxed(*node)? },
-            Node::IfTaken { group, taken, other } => {
-                Node::IfTaken { group, taken: self.boxed(*taken)?, other: self.boxed(*other)? }
+            Node::LookAround { ahead, negated, node } => Node::LookAround { ahead, negated, node: self.boxed(*node)? },
+            Node::Conditional { group, taken, other } => {
+                Node::Conditional { group, taken: self.boxed(*taken)?, other: self.boxed(*other)? }
             }
-            Node::Repeat { node, least, most, greed } => {
-                let place = |node: &Node| matches!(node, Node::At(_) | Node::Around { .. });
-                let shows = least > 0 && node.least() == 0 && (self.ordered || has(&node, place));
-                let node = self.spelled_out(*node)?;
-                if shows { self.one_by_one(node, least, most, greed)? } else { Node::repeat(node, least, most, greed) }
+            Node::Repetition { node, least, most, greed } => {
+                let is_conditional = |node: &Node| matches!(node, Node::Assertion(_) | Node::LookAround { .. });
+                let shows = least > 0 && node.min_length() == 0 && (self.ordered || has(&node, is_conditional));
+                let node = self.unrolled(*node)?;
+                if shows { self.unroll(node, least, most, greed)? } else { Node::repeat(node, least, most, greed) }
             }
             node => node,
         })
     }
 
     fn all(&mut self, nodes: Vec<Node>) -> Result<Vec<Node>, PatternError> {
-        nodes.into_iter().map(|node| self.spelled_out(node)).collect()
+        nodes.into_iter().map(|node| self.unrolled(node)).collect()
     }
 
     fn boxed(&mut self, node: Node) -> Result<Box<Node>, PatternError> {
-        self.spelled_out(node).map(Box::new)
+        self.unrolled(node).map(Box::new)
     }
 
-    fn one_by_one(&mut self, node: Node, least: u32, most: Option<u32>, greed: Greed) -> Result<Node, PatternError> {
+    fn unroll(&mut self, node: Node, least: u32, most: Option<u32>, greed: Greed) -> Result<Node, PatternError> {
         let once = if greed == Greed::Possessive { Node::Atomic(Box::new(node.clone())) } else { node.clone() };
         let Some(left) = self.left.checked_sub(size(&once).saturating_mul(u64::from(least))) else {
             return Err(unsupported(0, "so many repetitions of what may be empty"));
@@ -126,21 +129,24 @@ impl Speller<'_> {
 fn has(node: &Node, kind: impl Fn(&Node) -> bool + Copy) -> bool {
     kind(node)
         || match node {
-            Node::Concat(nodes) | Node::Either(nodes) => nodes.iter().any(|node| has(node, kind)),
-            Node::Repeat { node, .. } | Node::Group(_, node) | Node::Atomic(node) | Node::Around { node, .. } => {
-                has(node, kind)
-            }
-            Node::IfTaken { taken, other, .. } => has(taken, kind) || has(other, kind),
-            Node::Chars(_) | Node::At(_) | Node::Same { .. } => false,
+            Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().any(|node| has(node, kind)),
+            Node::Repetition { node, .. }
+            | Node::Capture(_, node)
+            | Node::Atomic(node)
+            | Node::LookAround { node, .. } => has(node, kind),
+            Node::Conditional { taken, other, .. } => has(taken, kind) || has(other, kind),
+            Node::CharClass(_) | Node::Assertion(_) | Node::Backreference { .. } => false,
         }
 }
 
 /// How many nodes there are.
 fn size(node: &Node) -> u64 {
     1 + match node {
-        Node::Concat(nodes) | Node::Either(nodes) => nodes.iter().map(size).sum(),
-        Node::Repeat { node, .. } | Node::Group(_, node) | Node::Atomic(node) | Node::Around { node, .. } => size(node),
-        Node::IfTaken { taken, other, .. } => size(taken) + size(other),
-        Node::Chars(_) | Node::At(_) | Node::Same { .. } => 0,
+        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().map(size).sum(),
+        Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) | Node::LookAround { node, .. } => {
+            size(node)
+        }
+        Node::Conditional { taken, other, .. } => size(taken) + size(other),
+        Node::CharClass(_) | Node::Assertion(_) | Node::Backreference { .. } => 0,
     }
 }

@@ -6,8 +6,8 @@ use std::ops::{Add, BitOr, Range};
 use super::flags::Mode;
 use super::tokens::{Token, Tokens};
 use crate::error::PatternError;
+use crate::matching::scanner::{invalid, unsupported};
 use crate::matching::syntax::Node;
-use crate::matching::text::{invalid, unsupported};
 
 /// Where `re` stops to count characters.
 const WIDEST: u128 = 1 << 64;
@@ -52,7 +52,7 @@ impl BitOr for Width {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It is never repeated.
-    Place,
+    Assertion,
     /// It is repeated already.
     Repeat,
     /// It can be repeated.
@@ -60,20 +60,20 @@ pub(super) enum Kind {
 }
 
 /// A part of a pattern: what it means, how many characters it takes, and what it is to a quantifier.
-pub(super) struct Part {
+pub(super) struct ParsedNode {
     pub(super) node: Node,
     pub(super) width: Width,
     pub(super) kind: Kind,
 }
 
-impl Part {
+impl ParsedNode {
     pub(super) fn new(node: Node, width: Width) -> Self {
         Self { node, width, kind: Kind::Other }
     }
 }
 
 /// What is known while a pattern is read. What `re` finds only later waits: anything wrong before that comes first.
-pub(super) struct State {
+pub(super) struct ParserState {
     pub(super) tokens: Tokens,
     /// The flags of the whole pattern.
     pub(super) mode: Mode,
@@ -92,7 +92,7 @@ pub(super) struct State {
     /// The groups that conditions ask for, each with the first position that does.
     pub(super) conditions: Vec<(u32, usize)>,
     /// The groups that anything asks for.
-    pub(super) asked: HashSet<u32>,
+    pub(super) referenced: HashSet<u32>,
     /// The groups within each possessive repetition, with its position.
     pub(super) kept: Vec<(Range<u32>, usize)>,
     /// What `re` finds when it compiles what it read.
@@ -101,7 +101,7 @@ pub(super) struct State {
     doubts: Vec<PatternError>,
 }
 
-impl State {
+impl ParserState {
     pub(super) fn new(pattern: &str) -> Result<Self, PatternError> {
         Ok(Self {
             tokens: Tokens::new(pattern)?,
@@ -113,7 +113,7 @@ impl State {
             names: HashMap::new(),
             behind: None,
             conditions: Vec::new(),
-            asked: HashSet::new(),
+            referenced: HashSet::new(),
             kept: Vec::new(),
             faults: Vec::new(),
             doubts: Vec::new(),
@@ -142,7 +142,7 @@ impl State {
             return Err(invalid(at, "an unknown group"));
         }
         for (groups, at) in std::mem::take(&mut self.kept) {
-            if self.asked.iter().any(|group| groups.contains(group)) {
+            if self.referenced.iter().any(|group| groups.contains(group)) {
                 self.doubt(at, "a reference into a possessive repetition");
             }
         }

@@ -1,7 +1,7 @@
 //! The tokens that `re` reads a pattern in: characters, each backslash with the character behind it.
 
 use crate::error::PatternError;
-use crate::matching::text::{Text, invalid};
+use crate::matching::scanner::{Scanner, invalid};
 
 /// What a pattern is read in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +33,14 @@ impl Token {
 /// A pattern as tokens, with the next one already read: a lone backslash at the end shows when it becomes the next.
 pub(super) struct Tokens {
     /// The pattern.
-    pub(super) text: Text,
+    pub(super) text: Scanner,
     /// The next token.
     pub(super) next: Token,
 }
 
 impl Tokens {
     pub(super) fn new(pattern: &str) -> Result<Self, PatternError> {
-        let mut tokens = Self { text: Text::new(pattern), next: Token::End };
+        let mut tokens = Self { text: Scanner::new(pattern), next: Token::End };
         tokens.read()?;
         Ok(tokens)
     }

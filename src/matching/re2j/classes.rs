@@ -1,7 +1,7 @@
 //! Classes and escapes of RE2/J: what set of characters they mean.
 
-use super::super::chars::Chars;
-use super::super::text::{Text, invalid, unsupported};
+use super::super::char_set::CharSet;
+use super::super::scanner::{Scanner, invalid, unsupported};
 use crate::error::PatternError;
 
 const LAST: u32 = 0x0010_FFFF;
@@ -25,10 +25,10 @@ const SCRIPTS: &str = "\
     Ugaritic Unknown Vai Yi";
 
 /// The characters from one code point to another; with the other cases of each of them if case is ignored.
-pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Result<Chars, PatternError> {
+pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Result<CharSet, PatternError> {
     // No name has a character beyond ASCII, so it does not matter which one stands for all of these.
     let ascii = |code: u32| char::from_u32(code.min(0x80)).unwrap_or('\u{80}');
-    let set = Chars::range(ascii(first), ascii(last));
+    let set = CharSet::range(ascii(first), ascii(last));
     if !folded || first <= FOLDED.0 && FOLDED.1 <= last {
         return Ok(set);
     }
@@ -36,17 +36,17 @@ pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Res
         return Err(unsupported(position, "a letter from U+1C80 to U+1C88 without its case, where RE2/J never ends"));
     }
     let with = |code: u32, letters: &str| {
-        if first <= code && code <= last { Chars::of(letters) } else { Chars::NONE }
+        if first <= code && code <= last { CharSet::of(letters) } else { CharSet::NONE }
     };
     Ok(set.both_cases() | with(LONG_S, "sS") | with(KELVIN, "kK"))
 }
 
 /// A class from its bracket to the one that ends it.
-pub(super) fn class(text: &mut Text, folded: bool) -> Result<Chars, PatternError> {
+pub(super) fn class(text: &mut Scanner, folded: bool) -> Result<CharSet, PatternError> {
     let start = text.at;
     text.take();
     let negated = text.eat("^");
-    let mut set = Chars::NONE;
+    let mut set = CharSet::NONE;
     let mut first = true;
     while first || text.peek() != Some(']') {
         first = false;
@@ -73,8 +73,8 @@ pub(super) fn class(text: &mut Text, folded: bool) -> Result<Chars, PatternError
     Ok(if negated { !set } else { set })
 }
 
-/// One character of a class, which starts at the given place.
-fn member(text: &mut Text, start: usize) -> Result<u32, PatternError> {
+/// One character of a class, which starts at the given position.
+fn member(text: &mut Scanner, start: usize) -> Result<u32, PatternError> {
     if text.peek() == Some('\\') {
         return character(text);
     }
@@ -82,7 +82,7 @@ fn member(text: &mut Text, start: usize) -> Result<u32, PatternError> {
 }
 
 /// `[:alpha:]`, `[:^alpha:]`, if one comes next.
-fn named(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
+fn named(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternError> {
     let start = text.at;
     if (text.peek(), text.look(1)) != (Some('['), Some(':')) {
         return Ok(None);
@@ -100,9 +100,9 @@ fn named(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
     let name = name.strip_prefix(':').unwrap_or_default();
     let negated = name.starts_with('^');
     let set = match name.strip_prefix('^').unwrap_or(name) {
-        "ascii" => Some(Chars::ALL),
-        "word" => Some(Chars::WORD),
-        name => Chars::posix(name),
+        "ascii" => Some(CharSet::ALL),
+        "word" => Some(CharSet::WORD),
+        name => CharSet::posix(name),
     };
     let set = set.ok_or_else(|| invalid(start, "a class that RE2/J does not know"))?;
     let set = if folded { set.both_cases() } else { set };
@@ -110,18 +110,18 @@ fn named(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
 }
 
 /// `\d`, `\pL` and the like, if one comes next.
-pub(super) fn escaped(text: &mut Text, folded: bool) -> Result<Option<Chars>, PatternError> {
+pub(super) fn escaped(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternError> {
     if text.peek() != Some('\\') {
         return Ok(None);
     }
     let set = match text.look(1) {
         Some('p' | 'P') => return unicode(text, folded).map(Some),
-        Some('d') => Chars::DIGITS,
-        Some('D') => !Chars::DIGITS,
-        Some('s') => Chars::one(' '),
-        Some('S') => !Chars::one(' '),
-        Some('w') => Chars::WORD,
-        Some('W') => !Chars::WORD,
+        Some('d') => CharSet::DIGITS,
+        Some('D') => !CharSet::DIGITS,
+        Some('s') => CharSet::one(' '),
+        Some('S') => !CharSet::one(' '),
+        Some('w') => CharSet::WORD,
+        Some('W') => !CharSet::WORD,
         _ => return Ok(None),
     };
     text.at += 2;
@@ -129,7 +129,7 @@ pub(super) fn escaped(text: &mut Text, folded: bool) -> Result<Option<Chars>, Pa
 }
 
 /// `\pL`, `\p{Greek}`, `\P{^Lu}`.
-fn unicode(text: &mut Text, folded: bool) -> Result<Chars, PatternError> {
+fn unicode(text: &mut Scanner, folded: bool) -> Result<CharSet, PatternError> {
     let start = text.at;
     let mut negated = text.look(1) == Some('P');
     text.at += 2;
@@ -151,37 +151,37 @@ fn unicode(text: &mut Text, folded: bool) -> Result<Chars, PatternError> {
 }
 
 /// The ASCII characters of a general category or a script.
-fn category(name: &str, folded: bool) -> Option<Chars> {
+fn category(name: &str, folded: bool) -> Option<CharSet> {
     Some(match name {
-        "Any" => Chars::ALL,
-        "L" | "Latin" => Chars::LETTERS,
-        "Lu" if folded => Chars::LETTERS,
-        "Lu" => Chars::UPPER,
+        "Any" => CharSet::ALL,
+        "L" | "Latin" => CharSet::LETTERS,
+        "Lu" if folded => CharSet::LETTERS,
+        "Lu" => CharSet::UPPER,
         // Its table of cases has only what is neither upper nor lower case of a lone pair.
-        "Ll" if folded => Chars::LOWER | Chars::of("KS"),
-        "Ll" => Chars::LOWER,
-        "N" | "Nd" => Chars::DIGITS,
-        "P" => Chars::of("!\"#%&'()*,-./:;?@[\\]_{}"),
-        "Pc" => Chars::one('_'),
-        "Pd" => Chars::one('-'),
-        "Pe" => Chars::of(")]}"),
-        "Po" => Chars::of("!\"#%&'*,./:;?@\\"),
-        "Ps" => Chars::of("([{"),
-        "S" => Chars::of("$+<=>^`|~"),
-        "Sc" => Chars::one('$'),
-        "Sk" => Chars::of("^`"),
-        "Sm" => Chars::of("+<=>|~"),
-        "Z" | "Zs" => Chars::one(' '),
-        "Common" => !Chars::LETTERS,
+        "Ll" if folded => CharSet::LOWER | CharSet::of("KS"),
+        "Ll" => CharSet::LOWER,
+        "N" | "Nd" => CharSet::DIGITS,
+        "P" => CharSet::of("!\"#%&'()*,-./:;?@[\\]_{}"),
+        "Pc" => CharSet::one('_'),
+        "Pd" => CharSet::one('-'),
+        "Pe" => CharSet::of(")]}"),
+        "Po" => CharSet::of("!\"#%&'*,./:;?@\\"),
+        "Ps" => CharSet::of("([{"),
+        "S" => CharSet::of("$+<=>^`|~"),
+        "Sc" => CharSet::one('$'),
+        "Sk" => CharSet::of("^`"),
+        "Sm" => CharSet::of("+<=>|~"),
+        "Z" | "Zs" => CharSet::one(' '),
+        "Common" => !CharSet::LETTERS,
         "C" | "Cc" | "Cf" | "Co" | "Cs" | "Lm" | "Lo" | "Lt" | "M" | "Mc" | "Me" | "Mn" | "Nl" | "No" | "Pf" | "Pi"
-        | "So" | "Zl" | "Zp" => Chars::NONE,
-        _ if SCRIPTS.split(' ').any(|script| script == name) => Chars::NONE,
+        | "So" | "Zl" | "Zp" => CharSet::NONE,
+        _ if SCRIPTS.split(' ').any(|script| script == name) => CharSet::NONE,
         _ => return None,
     })
 }
 
 /// The character that an escape means, in a class or out of one.
-pub(super) fn character(text: &mut Text) -> Result<u32, PatternError> {
+pub(super) fn character(text: &mut Scanner) -> Result<u32, PatternError> {
     let start = text.at;
     text.take();
     let unknown = || invalid(start, "an escape that RE2/J does not have");

@@ -7,10 +7,10 @@ mod classes;
 
 use std::collections::HashSet;
 
-use super::chars::Chars;
-use super::iterations::repeat;
-use super::syntax::{Node, Place};
-use super::text::{Text, invalid};
+use super::char_set::CharSet;
+use super::repetition::repeat;
+use super::scanner::{Scanner, invalid};
+use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
 
 /// The highest count of a repetition.
@@ -28,7 +28,7 @@ struct Open {
 }
 
 struct Parser {
-    text: Text,
+    text: Scanner,
     folded: bool,
     names: HashSet<String>,
     whole: Open,
@@ -42,7 +42,7 @@ struct Parser {
 /// What the pattern means, over whole names.
 pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     let mut parser = Parser {
-        text: Text::new(pattern),
+        text: Scanner::new(pattern),
         folded: false,
         names: HashSet::new(),
         whole: Open::at(0, false),
@@ -71,7 +71,7 @@ impl Open {
 
     fn close(mut self) -> Node {
         self.branch();
-        Node::either(self.branches)
+        Node::alternation(self.branches)
     }
 }
 
@@ -98,18 +98,18 @@ impl Parser {
             ')' => self.close()?,
             '[' => {
                 let class = classes::class(&mut self.text, self.folded)?;
-                self.push(Node::Chars(class));
+                self.push(Node::CharClass(class));
             }
             '\\' => self.escape()?,
             '|' => {
                 self.text.take();
                 self.innermost().branch();
             }
-            '^' => self.place(1, Place::Start),
-            '$' => self.place(1, Place::End),
+            '^' => self.assertion(1, Assertion::Start),
+            '$' => self.assertion(1, Assertion::End),
             '.' => {
                 self.text.take();
-                self.push(Node::Chars(Chars::ALL));
+                self.push(Node::CharClass(CharSet::ALL));
             }
             _ => self.literal()?,
         }
@@ -125,9 +125,9 @@ impl Parser {
         self.innermost().items.push(node);
     }
 
-    fn place(&mut self, length: usize, place: Place) {
+    fn assertion(&mut self, length: usize, assertion: Assertion) {
         self.text.at += length;
-        self.push(Node::At(place));
+        self.push(Node::Assertion(assertion));
     }
 
     /// The next character, whatever it is, for itself.
@@ -135,7 +135,7 @@ impl Parser {
         let position = self.text.at;
         if let Some(char) = self.text.take() {
             let code = u32::from(char);
-            self.push(Node::Chars(classes::range(code, code, self.folded, position)?));
+            self.push(Node::CharClass(classes::range(code, code, self.folded, position)?));
         }
         Ok(())
     }
@@ -143,13 +143,13 @@ impl Parser {
     fn escape(&mut self) -> Result<(), PatternError> {
         let position = self.text.at;
         match self.text.look(1) {
-            Some('A') => self.place(2, Place::Start),
-            Some('z') => self.place(2, Place::End),
-            Some('b') => self.place(2, Place::Boundary),
-            Some('B') => self.place(2, Place::Inside),
+            Some('A') => self.assertion(2, Assertion::Start),
+            Some('z') => self.assertion(2, Assertion::End),
+            Some('b') => self.assertion(2, Assertion::WordBoundary),
+            Some('B') => self.assertion(2, Assertion::NotWordBoundary),
             Some('Q') => {
                 self.text.at += 2;
-                while !self.text.done() && !self.text.eat("\\E") {
+                while !self.text.is_at_end() && !self.text.eat("\\E") {
                     self.literal()?;
                 }
             }
@@ -160,7 +160,7 @@ impl Parser {
                     let code = classes::character(&mut self.text)?;
                     classes::range(code, code, self.folded, position)?
                 };
-                self.push(Node::Chars(class));
+                self.push(Node::CharClass(class));
             }
         }
         Ok(())

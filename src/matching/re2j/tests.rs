@@ -1,13 +1,12 @@
-use super::super::asked;
 use super::super::dialect::Dialect;
 use super::*;
 
 fn matches(pattern: &str, names: &[&str]) -> Vec<bool> {
-    asked::matches(Dialect::Re2j, pattern, names)
+    Dialect::Re2j.matches(pattern, names)
 }
 
 fn refusal(pattern: &str) -> (usize, String) {
-    asked::refusal(Dialect::Re2j, pattern)
+    Dialect::Re2j.refusal(pattern)
 }
 
 #[test]

@@ -1,29 +1,29 @@
-//! The text of a pattern while it is parsed: a place in it, and errors that name the place.
+//! A scanner over the text of a pattern, for the parsers; and errors that name a position in the pattern.
 
 use std::cell::OnceCell;
 
 use crate::error::PatternError;
 
 /// How deep groups and classes may nest. Every parser descends by recursion; this keeps its stack small.
-pub(crate) const DEEPEST: usize = 100;
+pub(crate) const MAX_DEPTH: usize = 100;
 
 /// A pattern being read from left to right; a position counts characters.
-pub(crate) struct Text {
+pub(crate) struct Scanner {
     chars: Vec<char>,
     /// Position of the next character.
     pub(crate) at: usize,
     depth: usize,
-    /// Where the last `:]` is, once somebody asked.
+    /// Position of the last `:]`, computed on first use.
     last_name_end: OnceCell<Option<usize>>,
 }
 
-impl Text {
+impl Scanner {
     pub(crate) fn new(pattern: &str) -> Self {
         Self { chars: pattern.chars().collect(), at: 0, depth: 0, last_name_end: OnceCell::new() }
     }
 
     /// Whether all of it is read.
-    pub(crate) fn done(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.at >= self.chars.len()
     }
 
@@ -67,16 +67,16 @@ impl Text {
         self.last_name_end.get_or_init(find).is_some_and(|last| last >= self.at)
     }
 
-    /// Goes one level deeper, unless that is too deep; `leave` goes back.
+    /// Enter a nested group or class; fails at the maximum depth. `leave` goes back.
     pub(crate) fn enter(&mut self) -> Result<(), PatternError> {
-        if self.depth == DEEPEST {
-            return Err(unsupported(self.at, &format!("more than {DEEPEST} groups within each other")));
+        if self.depth == MAX_DEPTH {
+            return Err(unsupported(self.at, &format!("more than {MAX_DEPTH} groups within each other")));
         }
         self.depth += 1;
         Ok(())
     }
 
-    /// Comes back from the level that `enter` went to.
+    /// Leave the level that `enter` entered.
     pub(crate) fn leave(&mut self) {
         self.depth -= 1;
     }

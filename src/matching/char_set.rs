@@ -1,4 +1,4 @@
-//! Sets of the characters that a topic name can have, as bits.
+//! Sets of the characters that a topic name can have, as bit sets.
 //!
 //! Kafka's names are of `[a-zA-Z0-9._-]`. The sets span all printable ASCII characters, which costs nothing and lets a
 //! pattern be tried on a name that is not legal; what lies outside cannot occur in a name, and so is in no set.
@@ -7,9 +7,9 @@ use std::ops::{BitAnd, BitOr, Not, Sub};
 
 /// A set of printable ASCII characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Chars(u128);
+pub struct CharSet(u128);
 
-impl Chars {
+impl CharSet {
     /// No character: what can never match.
     pub const NONE: Self = Self(0);
     /// Every character that a name can have.
@@ -109,35 +109,35 @@ impl Chars {
     }
 }
 
-impl BitOr for Chars {
+impl BitOr for CharSet {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-impl BitAnd for Chars {
+impl BitAnd for CharSet {
     type Output = Self;
     fn bitand(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 }
 
-impl Sub for Chars {
+impl Sub for CharSet {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }
 
-impl Not for Chars {
+impl Not for CharSet {
     type Output = Self;
     fn not(self) -> Self {
         Self::ALL - self
     }
 }
 
-impl std::fmt::Debug for Chars {
+impl std::fmt::Debug for CharSet {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "[{}]", self.iter().map(char::from).collect::<String>())
     }
@@ -149,32 +149,32 @@ mod tests {
 
     #[test]
     fn a_set_has_what_it_was_made_of() {
-        let set = Chars::range('a', 'c') | Chars::one('_');
+        let set = CharSet::range('a', 'c') | CharSet::one('_');
 
         assert_eq!("[_abc]", format!("{set:?}"));
-        assert_eq!(95, Chars::ALL.iter().count());
+        assert_eq!(95, CharSet::ALL.iter().count());
         assert_eq!(95 - 4, (!set).iter().count());
     }
 
     #[test]
     fn runs_are_as_long_as_they_can_be() {
-        let set = Chars::WORD | Chars::one('^');
+        let set = CharSet::WORD | CharSet::one('^');
 
         assert_eq!(vec![(b'0', b'9'), (b'A', b'Z'), (b'^', b'_'), (b'a', b'z')], set.runs().collect::<Vec<_>>());
-        assert_eq!(vec![(b' ', b'~')], Chars::ALL.runs().collect::<Vec<_>>());
-        assert_eq!(0, Chars::NONE.runs().count());
+        assert_eq!(vec![(b' ', b'~')], CharSet::ALL.runs().collect::<Vec<_>>());
+        assert_eq!(0, CharSet::NONE.runs().count());
     }
 
     #[test]
     fn characters_that_no_name_can_have_are_in_no_set() {
-        assert_eq!(Chars::NONE, Chars::range('\0', '\x1f') | Chars::one('\x7f') | Chars::range('é', 'ſ'));
-        assert_eq!(Chars::ALL, Chars::range('\0', char::MAX));
+        assert_eq!(CharSet::NONE, CharSet::range('\0', '\x1f') | CharSet::one('\x7f') | CharSet::range('é', 'ſ'));
+        assert_eq!(CharSet::ALL, CharSet::range('\0', char::MAX));
     }
 
     #[test]
     fn both_cases_are_those_of_letters_only() {
-        assert_eq!(Chars::of("aAzZ@[_"), Chars::of("aZ@[_").both_cases());
-        assert_eq!(Chars::of("kK"), Chars::one('K').both_cases());
-        assert_eq!(Some(b'k'), Chars::one('k').only());
+        assert_eq!(CharSet::of("aAzZ@[_"), CharSet::of("aZ@[_").both_cases());
+        assert_eq!(CharSet::of("kK"), CharSet::one('K').both_cases());
+        assert_eq!(Some(b'k'), CharSet::one('k').only());
     }
 }

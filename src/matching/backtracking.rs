@@ -1,82 +1,84 @@
-//! Matches a name by walking the tree: for what no finite automaton can do (look-around, back-references, atomic groups).
+//! A backtracking matcher, for what no finite automaton can do: look-around, backreferences, atomic groups.
 //!
-//! A node turns an ordered list of states into the ordered list of states in which it can end, the preferred ways first, each
-//! state once. Where nothing asks what a group took, a state is only a position, so there are few of them and no pattern is
-//! catastrophic; where something does, the number of steps is limited.
+//! A node maps a state to the states in which its matches end: in order of preference, each state once. Without references
+//! a state is only a position, so there are few states and no pattern is catastrophic. With references the number of steps
+//! is limited.
 
 use std::collections::{HashMap, HashSet};
 
-use super::chars::Chars;
-use super::syntax::{Greed, Node, Place};
+use super::char_set::CharSet;
+use super::syntax::{Assertion, Greed, Node};
 
-/// How many steps one name may take.
-pub const STEPS: usize = 1_000_000;
+/// The highest number of steps for one name.
+pub(super) const MAX_STEPS: usize = 1_000_000;
 
-/// The name took more than `STEPS`.
+/// The name took more than `MAX_STEPS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManySteps;
+pub(super) struct TooManySteps;
 
-/// Where a way through the tree stands, and what the groups took on it; no groups where nothing asks for them.
+/// A position in the name, and what each group has captured on the way there; None for a pattern without references.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     at: usize,
-    groups: Option<Box<[Taken]>>,
+    groups: Option<Box<[Captured]>>,
 }
 
-/// What a group took: from where to where; None where it took nothing yet.
-type Taken = Option<(usize, usize)>;
+/// Start and end of what a group captured; None if it captured nothing yet.
+type Captured = Option<(usize, usize)>;
 
-struct Walk<'a> {
+struct Backtracker<'a> {
     name: &'a [u8],
     steps: usize,
-    /// Where repetitions can end from a position, as far as that is known: loops within loops are walked once.
-    known: HashMap<(*const Node, usize), Vec<State>>,
+    /// The ends of repetitions by start position, so that nested loops are tried once per position.
+    memo: HashMap<(*const Node, usize), Vec<State>>,
 }
 
 /// Whether the pattern matches the whole name.
 ///
 /// # Errors
 ///
-/// Where that takes too many steps: with back-references it may, and with loops many deep on long names.
-pub fn matches(node: &Node, name: &[u8]) -> Result<bool, TooManySteps> {
-    let groups = asked(node).map(|most| vec![None; most as usize + 1].into_boxed_slice());
-    let mut walk = Walk { name, steps: 0, known: HashMap::new() };
-    let ends = walk.ends(node, &State { at: 0, groups })?;
+/// If that takes too many steps: with backreferences it may, and with deeply nested loops on long names.
+pub(super) fn matches(node: &Node, name: &[u8]) -> Result<bool, TooManySteps> {
+    let groups = highest_reference(node).map(|most| vec![None; most as usize + 1].into_boxed_slice());
+    let mut backtracker = Backtracker { name, steps: 0, memo: HashMap::new() };
+    let ends = backtracker.ends(node, &State { at: 0, groups })?;
     Ok(ends.iter().any(|state| state.at == name.len()))
 }
 
-/// The highest group that anything asks for.
-fn asked(node: &Node) -> Option<u32> {
+/// The highest group number that a backreference or conditional needs.
+fn highest_reference(node: &Node) -> Option<u32> {
     match node {
-        Node::Chars(_) | Node::At(_) => None,
-        Node::Concat(nodes) | Node::Either(nodes) => nodes.iter().filter_map(asked).max(),
-        Node::Repeat { node, .. } | Node::Group(_, node) | Node::Atomic(node) | Node::Around { node, .. } => {
-            asked(node)
+        Node::CharClass(_) | Node::Assertion(_) => None,
+        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().filter_map(highest_reference).max(),
+        Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) | Node::LookAround { node, .. } => {
+            highest_reference(node)
         }
-        Node::Same { group, .. } => Some(*group),
-        Node::IfTaken { group, taken, other } => Some(*group).max(asked(taken)).max(asked(other)),
+        Node::Backreference { group, .. } => Some(*group),
+        Node::Conditional { group, taken, other } => {
+            Some(*group).max(highest_reference(taken)).max(highest_reference(other))
+        }
     }
 }
 
-impl Walk<'_> {
-    /// The states in which a node can end, from one in which it starts.
+impl Backtracker<'_> {
+    /// The states in which matches of a node end that start in a state; counts a step.
     fn ends(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
-        let ends = self.reached(node, from)?;
+        let ends = self.match_node(node, from)?;
         self.steps += 1 + ends.len();
-        if self.steps > STEPS { Err(TooManySteps) } else { Ok(ends) }
+        if self.steps > MAX_STEPS { Err(TooManySteps) } else { Ok(ends) }
     }
 
-    fn reached(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
+    fn match_node(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
         let here = |found: bool| if found { vec![from.clone()] } else { Vec::new() };
         Ok(match node {
-            Node::Chars(set) => match self.name.get(from.at) {
+            Node::CharClass(set) => match self.name.get(from.at) {
                 Some(&byte) if set.has(byte) => vec![State { at: from.at + 1, groups: from.groups.clone() }],
                 _ => Vec::new(),
             },
             Node::Concat(nodes) => {
                 let mut states = vec![from.clone()];
                 for node in nodes {
-                    let mut next = Ordered::default();
+                    let mut next = DistinctStates::default();
                     for state in &states {
                         next.extend(self.ends(node, state)?);
                     }
@@ -84,27 +86,27 @@ impl Walk<'_> {
                 }
                 states
             }
-            Node::Either(nodes) => {
-                let mut found = Ordered::default();
+            Node::Alternation(nodes) => {
+                let mut found = DistinctStates::default();
                 for node in nodes {
                     found.extend(self.ends(node, from)?);
                 }
                 found.states
             }
-            Node::Repeat { .. } => {
-                let place = (std::ptr::from_ref(node), from.at);
+            Node::Repetition { .. } => {
+                let key = (std::ptr::from_ref(node), from.at);
                 if from.groups.is_none()
-                    && let Some(known) = self.known.get(&place)
+                    && let Some(known) = self.memo.get(&key)
                 {
                     return Ok(known.clone());
                 }
                 let found = self.repeat(node, from)?;
                 if from.groups.is_none() {
-                    self.known.insert(place, found.clone());
+                    self.memo.insert(key, found.clone());
                 }
                 found
             }
-            Node::Group(group, node) => {
+            Node::Capture(group, node) => {
                 let mut ends = self.ends(node, from)?;
                 for state in &mut ends {
                     if let Some(slot) = state.groups.as_mut().and_then(|groups| groups.get_mut(*group as usize)) {
@@ -114,16 +116,17 @@ impl Walk<'_> {
                 ends
             }
             Node::Atomic(node) => self.ends(node, from)?.into_iter().take(1).collect(),
-            Node::At(place) => here(self.is_at(*place, from.at)),
-            Node::Around { ahead, negated, node } => {
-                let found = if *ahead { self.ends(node, from)?.into_iter().next() } else { self.behind(node, from)? };
+            Node::Assertion(assertion) => here(self.holds(*assertion, from.at)),
+            Node::LookAround { ahead, negated, node } => {
+                let found =
+                    if *ahead { self.ends(node, from)?.into_iter().next() } else { self.look_behind(node, from)? };
                 match found {
                     Some(state) if !negated => vec![State { at: from.at, groups: state.groups }],
                     None if *negated => here(true),
                     _ => Vec::new(),
                 }
             }
-            Node::Same { group, folded } => {
+            Node::Backreference { group, folded } => {
                 let taken = from.groups.as_ref().and_then(|groups| groups.get(*group as usize).copied().flatten());
                 match taken {
                     Some((start, end)) => {
@@ -140,7 +143,7 @@ impl Walk<'_> {
                     None => Vec::new(),
                 }
             }
-            Node::IfTaken { group, taken, other } => {
+            Node::Conditional { group, taken, other } => {
                 let was =
                     from.groups.as_ref().is_some_and(|groups| groups.get(*group as usize).is_some_and(Option::is_some));
                 self.ends(if was { taken } else { other }, from)?
@@ -149,26 +152,26 @@ impl Walk<'_> {
     }
 
     fn repeat(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
-        let Node::Repeat { node, least, most, greed } = node else { return Ok(Vec::new()) };
+        let Node::Repetition { node, least, most, greed } = node else { return Ok(Vec::new()) };
         if *greed == Greed::Possessive {
             return self.possessive(node, *least, *most, from);
         }
         let lazy = *greed == Greed::Lazy;
-        let (seen, found) = (HashSet::new(), Ordered::default());
+        let (seen, found) = (HashSet::new(), DistinctStates::default());
         let mut loops = Loop { node, least: *least, most: *most, lazy, seen, found };
         self.iterate(&mut loops, 0, from.clone())?;
         Ok(loops.found.states)
     }
 
-    /// Goes on from a state in which so many iterations are done.
+    /// Continue from a state after `done` iterations.
     fn iterate(&mut self, loops: &mut Loop<'_>, done: u32, state: State) -> Result<(), TooManySteps> {
-        // Past the least number, the count says nothing more unless there is a most.
+        // Past the lowest count, the number of iterations makes no difference unless there is a highest count.
         let count = if loops.most.is_none() { done.min(loops.least) } else { done };
         if !loops.seen.insert((count, state.clone())) {
             return Ok(());
         }
-        let enough = done >= loops.least;
-        if enough && loops.lazy {
+        let may_end = done >= loops.least;
+        if may_end && loops.lazy {
             loops.found.push(state.clone());
         }
         if loops.most.is_none_or(|most| done < most) {
@@ -180,7 +183,7 @@ impl Walk<'_> {
                 }
             }
         }
-        if enough && !loops.lazy {
+        if may_end && !loops.lazy {
             loops.found.push(state);
         }
         Ok(())
@@ -206,9 +209,9 @@ impl Walk<'_> {
         Ok(if done >= least { vec![state] } else { Vec::new() })
     }
 
-    /// The nearest way to match up to here.
-    fn behind(&mut self, node: &Node, from: &State) -> Result<Option<State>, TooManySteps> {
-        let furthest = node.most().map_or(0, |most| from.at.saturating_sub(most));
+    /// The match that ends here and starts nearest to here.
+    fn look_behind(&mut self, node: &Node, from: &State) -> Result<Option<State>, TooManySteps> {
+        let furthest = node.max_length().map_or(0, |most| from.at.saturating_sub(most));
         for start in (furthest..=from.at).rev() {
             let ends = self.ends(node, &State { at: start, groups: from.groups.clone() })?;
             if let Some(found) = ends.into_iter().find(|end| end.at == from.at) {
@@ -218,30 +221,30 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    fn is_at(&self, place: Place, at: usize) -> bool {
+    fn holds(&self, assertion: Assertion, at: usize) -> bool {
         let word = |index: Option<usize>| {
-            index.and_then(|index| self.name.get(index)).is_some_and(|&byte| Chars::WORD.has(byte))
+            index.and_then(|index| self.name.get(index)).is_some_and(|&byte| CharSet::WORD.has(byte))
         };
         let (before, behind) = (word(at.checked_sub(1)), word(Some(at)));
-        match place {
-            Place::Start => at == 0,
-            Place::End => at == self.name.len(),
-            Place::Boundary => before != behind,
-            Place::Inside => before == behind,
-            Place::WordStart => !before && behind,
-            Place::WordEnd => before && !behind,
+        match assertion {
+            Assertion::Start => at == 0,
+            Assertion::End => at == self.name.len(),
+            Assertion::WordBoundary => before != behind,
+            Assertion::NotWordBoundary => before == behind,
+            Assertion::WordStart => !before && behind,
+            Assertion::WordEnd => before && !behind,
         }
     }
 }
 
-/// States in the order in which they were found, each once.
+/// Distinct states in the order in which they were found.
 #[derive(Default)]
-struct Ordered {
+struct DistinctStates {
     states: Vec<State>,
     seen: HashSet<State>,
 }
 
-impl Ordered {
+impl DistinctStates {
     fn push(&mut self, state: State) {
         if self.seen.insert(state.clone()) {
             self.states.push(state);
@@ -255,14 +258,14 @@ impl Ordered {
     }
 }
 
-/// A repetition under way.
+/// A repetition that is being matched.
 struct Loop<'a> {
     node: &'a Node,
     least: u32,
     most: Option<u32>,
     lazy: bool,
     seen: HashSet<(u32, State)>,
-    found: Ordered,
+    found: DistinctStates,
 }
 
 #[cfg(test)]
@@ -270,7 +273,7 @@ mod tests {
     use super::*;
 
     fn letters(text: &str) -> Node {
-        Node::Chars(Chars::of(text))
+        Node::CharClass(CharSet::of(text))
     }
 
     fn star(node: Node, greed: Greed) -> Node {
@@ -282,44 +285,44 @@ mod tests {
     }
 
     #[test]
-    fn what_gives_nothing_back_leaves_nothing() {
+    fn possessive_repetitions_and_atomic_groups_do_not_backtrack() {
         let then_a = |greed| Node::Concat(vec![star(letters("a"), greed), letters("a")]);
 
         assert!(found(&then_a(Greed::Greedy), "aaa"));
         assert!(found(&then_a(Greed::Lazy), "aaa"));
         assert!(!found(&then_a(Greed::Possessive), "aaa"));
-        let first_way = Node::Atomic(Box::new(Node::Either(vec![letters("a"), Node::text("ab")])));
+        let first_way = Node::Atomic(Box::new(Node::Alternation(vec![letters("a"), Node::literal("ab")])));
         assert!(!found(&Node::Concat(vec![first_way, letters("c")]), "abc"));
     }
 
     #[test]
-    fn a_group_is_asked_for_what_it_took_last() {
-        let group = Node::Group(1, Box::new(letters("ab")));
-        let twice = Node::Concat(vec![star(group, Greed::Greedy), Node::Same { group: 1, folded: false }]);
+    fn a_backreference_is_to_the_last_capture() {
+        let group = Node::Capture(1, Box::new(letters("ab")));
+        let twice = Node::Concat(vec![star(group, Greed::Greedy), Node::Backreference { group: 1, folded: false }]);
 
         assert!(found(&twice, "abb"));
         assert!(!found(&twice, "aba"));
-        assert!(!found(&Node::Same { group: 1, folded: false }, ""));
+        assert!(!found(&Node::Backreference { group: 1, folded: false }, ""));
     }
 
     #[test]
-    fn looking_back_finds_the_nearest_way() {
-        let behind = Node::Around { ahead: false, negated: true, node: Box::new(Node::text("-dlq")) };
-        let node = Node::Concat(vec![Node::anything(), behind]);
+    fn a_look_behind_finds_the_nearest_match() {
+        let behind = Node::LookAround { ahead: false, negated: true, node: Box::new(Node::literal("-dlq")) };
+        let node = Node::Concat(vec![Node::any_text(), behind]);
 
         assert!(found(&node, "orders"));
         assert!(!found(&node, "orders-dlq"));
     }
 
     #[test]
-    fn loops_within_loops_are_few_steps_and_back_references_may_be_too_many() {
+    fn nested_loops_take_few_steps_and_backreferences_may_take_too_many() {
         let loops = (0..6).fold(letters("a"), |node, _| star(node, Greed::Greedy));
         let name = "a".repeat(60) + "b";
         assert!(!found(&loops, &name));
 
-        let group = |number| Node::Group(number, Box::new(star(letters("a"), Greed::Greedy)));
+        let group = |number| Node::Capture(number, Box::new(star(letters("a"), Greed::Greedy)));
         let mut nodes: Vec<Node> = (1..7).map(group).collect();
-        nodes.extend((1..7).map(|group| Node::Same { group, folded: false }));
+        nodes.extend((1..7).map(|group| Node::Backreference { group, folded: false }));
         nodes.push(letters("c"));
         assert_eq!(Err(TooManySteps), matches(&Node::Concat(nodes), name.as_bytes()));
     }

@@ -1,0 +1,238 @@
+//! Literals of a pattern: exact names, prefixes and suffixes are looked up instead of searched for.
+
+use super::char_set::CharSet;
+use super::syntax::{Assertion, Greed, Node};
+
+/// The highest number of literals that a pattern is expanded to.
+const MAX_LITERALS: usize = 64;
+
+/// What of a pattern can be looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Literals {
+    /// The name is one of these, which are sorted and distinct.
+    Exact(Vec<Vec<u8>>),
+    /// The name has one of these prefixes and at least so many characters more. No prefix has another as its prefix.
+    Prefixes(Vec<Vec<u8>>, usize),
+    /// The name has one of these suffixes, each reversed, and at least so many characters before. No suffix has another as its suffix.
+    Suffixes(Vec<Vec<u8>>, usize),
+    /// The name matches each of these nodes, or does not match it if the flag is true.
+    Conditions(Vec<(bool, Node)>),
+    /// The name has this prefix, which may be empty; the rest has to be searched for.
+    Search(Vec<u8>),
+}
+
+/// Extract the literals of a simplified tree; `split` says whether it may be split into several conditions.
+pub(crate) fn extract(node: &Node, split: bool) -> Literals {
+    if let Some(names) = expand(node) {
+        return Literals::Exact(names);
+    }
+    let nodes = concatenated(node);
+    if let Some((open, more)) = any_text(nodes.iter().rev())
+        && let Some(prefixes) = expand_all(&nodes[..nodes.len() - open])
+    {
+        return Literals::Prefixes(shortest(prefixes), more);
+    }
+    if let Some((open, more)) = any_text(nodes.iter())
+        && let Some(suffixes) = expand_all(&nodes[open..])
+    {
+        let suffixes = suffixes.into_iter().map(|suffix| suffix.into_iter().rev().collect()).collect();
+        return Literals::Suffixes(shortest(suffixes), more);
+    }
+    if split && let Some(both) = conditions(nodes) {
+        return Literals::Conditions(both);
+    }
+    Literals::Search(
+        nodes.iter().map_while(|node| if let Node::CharClass(set) = node { set.only() } else { None }).collect(),
+    )
+}
+
+/// The nodes that a node is a concatenation of.
+fn concatenated(node: &Node) -> &[Node] {
+    match node {
+        Node::Concat(nodes) => nodes,
+        node => std::slice::from_ref(node),
+    }
+}
+
+/// The number of leading nodes that match any text, and the lowest number of characters that they consume.
+fn any_text<'a>(nodes: impl Iterator<Item = &'a Node>) -> Option<(usize, usize)> {
+    let (mut run, mut more, mut bounded) = (0, 0, true);
+    for node in nodes {
+        match node {
+            Node::CharClass(CharSet::ALL) => more += 1,
+            // A possessive repetition would leave nothing to the nodes that follow it.
+            Node::Repetition { node, least, most: None, greed: Greed::Greedy | Greed::Lazy }
+                if **node == Node::CharClass(CharSet::ALL) =>
+            {
+                more += *least as usize;
+                bounded = false;
+            }
+            _ => break,
+        }
+        run += 1;
+    }
+    (!bounded).then_some((run, more))
+}
+
+/// All texts that a node matches, sorted and distinct; None if they are too many, or if it matches more than texts.
+fn expand(node: &Node) -> Option<Vec<Vec<u8>>> {
+    let mut texts = match node {
+        Node::CharClass(set) => set.iter().take(MAX_LITERALS + 1).map(|byte| vec![byte]).collect(),
+        Node::Concat(nodes) => expand_all(nodes)?,
+        Node::Alternation(nodes) => {
+            let mut found = Vec::new();
+            for node in nodes {
+                found.extend(expand(node)?);
+                if found.len() > MAX_LITERALS {
+                    return None;
+                }
+            }
+            found
+        }
+        Node::Repetition { node, least, most: Some(most), greed: Greed::Greedy | Greed::Lazy } => {
+            let once = expand(node)?;
+            let mut found = Vec::new();
+            let mut times = vec![Vec::new()];
+            for time in 0..=*most {
+                if time >= *least {
+                    found.extend(times.iter().cloned());
+                }
+                if time < *most {
+                    times = product(&times, &once)?;
+                }
+                if found.len() > MAX_LITERALS {
+                    return None;
+                }
+            }
+            found
+        }
+        _ => return None,
+    };
+    texts.sort_unstable();
+    texts.dedup();
+    (texts.len() <= MAX_LITERALS).then_some(texts)
+}
+
+fn expand_all(nodes: &[Node]) -> Option<Vec<Vec<u8>>> {
+    let mut found = vec![Vec::new()];
+    for node in nodes {
+        match expand(node)?.as_slice() {
+            [only] => found.iter_mut().for_each(|text| text.extend(only)),
+            several => found = product(&found, several)?,
+        }
+    }
+    Some(found)
+}
+
+fn product(firsts: &[Vec<u8>], seconds: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+    if firsts.len() * seconds.len() > MAX_LITERALS {
+        return None;
+    }
+    Some(
+        firsts.iter().flat_map(|first| seconds.iter().map(move |second| [first.as_slice(), second].concat())).collect(),
+    )
+}
+
+/// Sort the texts, and remove those that have another as their prefix.
+fn shortest(mut texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    texts.sort_unstable();
+    texts.dedup_by(|next, kept| next.starts_with(kept));
+    texts
+}
+
+/// The conditions of a pattern with look-around at its ends only.
+fn conditions(nodes: &[Node]) -> Option<Vec<(bool, Node)>> {
+    let ahead = nodes.iter().take_while(|node| matches!(node, Node::LookAround { ahead: true, .. })).count();
+    let rest = &nodes[ahead..];
+    let behind = rest.iter().rev().take_while(|node| matches!(node, Node::LookAround { ahead: false, .. })).count();
+    if ahead + behind == 0 || nodes.iter().any(Node::has_references) {
+        return None;
+    }
+    let (middle, after) = rest.split_at(rest.len() - behind);
+    let mut all = vec![(false, Node::Concat(middle.to_vec()))];
+    for node in nodes[..ahead].iter().chain(after) {
+        let Node::LookAround { ahead, negated, node } = node else { continue };
+        let mut whole = concatenated(node).to_vec();
+        if !*ahead {
+            whole.insert(0, Node::any_text());
+        } else if whole.last() != Some(&Node::Assertion(Assertion::End)) {
+            whole.push(Node::any_text());
+        }
+        all.push((*negated, Node::Concat(whole)));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_more_character_is_not_any_text() {
+        let node = Node::Concat(vec![Node::literal("t"), Node::CharClass(CharSet::ALL)]);
+
+        assert_eq!(Literals::Search(b"t".to_vec()), extract(&node, true));
+    }
+
+    fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+        texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+    }
+
+    #[test]
+    fn alternations_of_texts_are_exact_names() {
+        let region = Node::Alternation(vec![Node::literal("us"), Node::literal("eu"), Node::literal("us")]);
+        let node = Node::Concat(vec![region, Node::CharClass(CharSet::of("12"))]);
+
+        assert_eq!(Literals::Exact(texts(&["eu1", "eu2", "us1", "us2"])), extract(&node, true));
+    }
+
+    #[test]
+    fn a_text_before_any_text_is_a_prefix_and_after_it_a_suffix() {
+        let names = Node::Alternation(vec![Node::literal("orders"), Node::literal("order"), Node::literal("mail")]);
+        let prefixes = Node::Concat(vec![names, Node::any_text()]);
+        let suffix = Node::Concat(vec![
+            Node::any_text(),
+            Node::CharClass(CharSet::ALL),
+            Node::CharClass(CharSet::one('-')),
+            Node::literal("d"),
+            Node::literal("l"),
+        ]);
+
+        assert_eq!(Literals::Prefixes(texts(&["mail", "order"]), 0), extract(&prefixes, true));
+        assert_eq!(Literals::Suffixes(texts(&["ld-"]), 1), extract(&suffix, true));
+    }
+
+    #[test]
+    fn any_text_is_the_empty_prefix() {
+        assert_eq!(Literals::Prefixes(texts(&[""]), 0), extract(&Node::any_text(), true));
+    }
+
+    #[test]
+    fn a_possessive_repetition_has_no_suffix() {
+        let all = Node::repeat(Node::CharClass(CharSet::ALL), 0, None, Greed::Possessive);
+        let node = Node::Concat(vec![all, Node::literal("a")]);
+
+        assert_eq!(Literals::Search(Vec::new()), extract(&node, true));
+    }
+
+    #[test]
+    fn look_around_at_the_ends_is_a_condition_on_the_name() {
+        let not = Node::LookAround { ahead: true, negated: true, node: Box::new(Node::literal("__")) };
+        let node = Node::Concat(vec![not, Node::any_text()]);
+
+        let letter = Node::CharClass(CharSet::one('_'));
+        let internal = Node::Concat(vec![letter.clone(), letter, Node::any_text()]);
+        assert_eq!(
+            Literals::Conditions(vec![(false, Node::Concat(vec![Node::any_text()])), (true, internal)]),
+            extract(&node, true)
+        );
+    }
+
+    #[test]
+    fn other_patterns_are_searched_for_after_their_prefix() {
+        let more = Node::repeat(Node::literal("a"), 1, None, Greed::Lazy);
+        let node = Node::Concat(vec![Node::literal("t"), Node::literal("-"), more]);
+
+        assert_eq!(Literals::Search(b"t-".to_vec()), extract(&node, true));
+    }
+}

@@ -1,0 +1,90 @@
+//! Repetition as engines do it that copy what is repeated: every copy may match the empty text, wherever it stands.
+//!
+//! In the syntax tree an iteration that consumes no character is the last one. That is equivalent unless the repeated node
+//! matches the empty text at some positions only: `(?:^|b){2}` matches "b", first nothing and then the letter. There the
+//! copies are written out.
+
+use super::scanner::unsupported;
+use super::syntax::{Greed, Node};
+use crate::error::PatternError;
+
+/// The highest number of nodes of all copies.
+const MAX_COPIES_SIZE: usize = 10_000;
+
+/// Whether a node matches the empty text: never, at some positions, or always.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Nullability {
+    Never,
+    AtAssertions,
+    Always,
+}
+
+/// Return the repetition of a node. The order of preference is left open: these engines only say whether a name matches.
+pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize) -> Result<Node, PatternError> {
+    if !is_nullable_at_assertions(&node, least) {
+        return Ok(Node::repeat(node, least, most, Greed::Greedy));
+    }
+    let written = size(&node).saturating_mul(least as usize + 1);
+    if written > MAX_COPIES_SIZE {
+        return Err(unsupported(position, "a high count of what is empty at some places only"));
+    }
+    let mut copies = vec![node.clone(); least as usize];
+    if most != Some(least) {
+        copies.push(Node::repeat(node, 0, most.map(|most| most - least), Greed::Greedy));
+    }
+    Ok(Node::concat(copies))
+}
+
+/// Whether it makes a difference that the tree's empty iteration is the last one.
+pub(super) fn is_nullable_at_assertions(node: &Node, least: u32) -> bool {
+    least >= 2 && nullability(node) == Nullability::AtAssertions
+}
+
+fn nullability(node: &Node) -> Nullability {
+    match node {
+        Node::CharClass(_) => Nullability::Never,
+        Node::Concat(nodes) => nodes.iter().map(nullability).min().unwrap_or(Nullability::Always),
+        Node::Alternation(nodes) => nodes.iter().map(nullability).max().unwrap_or(Nullability::Never),
+        Node::Repetition { least: 0, .. } => Nullability::Always,
+        Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) => nullability(node),
+        Node::Assertion(_) | Node::LookAround { .. } | Node::Backreference { .. } | Node::Conditional { .. } => {
+            Nullability::AtAssertions
+        }
+    }
+}
+
+fn size(node: &Node) -> usize {
+    match node {
+        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().fold(1, |sum, node| sum + size(node)),
+        Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) | Node::LookAround { node, .. } => {
+            1 + size(node)
+        }
+        Node::Conditional { taken, other, .. } => 1 + size(taken) + size(other),
+        Node::CharClass(_) | Node::Assertion(_) | Node::Backreference { .. } => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::backtracking;
+    use super::super::char_set::CharSet;
+    use super::super::syntax::Assertion;
+    use super::*;
+
+    #[test]
+    fn an_iteration_may_be_empty_where_it_can_and_another_one_not() {
+        let start_or_b = Node::Alternation(vec![Node::Assertion(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
+        let twice = repeat(start_or_b, 2, Some(3), 0).expect("few copies");
+
+        let matching = ["", "b", "bb", "bbb", "bbbb"].map(|name| backtracking::matches(&twice, name.as_bytes()));
+        assert_eq!([Ok(true), Ok(true), Ok(true), Ok(true), Ok(false)], matching);
+    }
+
+    #[test]
+    fn more_copies_than_anybody_writes_are_not_made() {
+        let place = Node::Alternation(vec![Node::Assertion(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
+
+        let refusal = repeat(place, 5_000, None, 7).expect_err("many copies");
+        assert_eq!((false, 7), (refusal.invalid, refusal.position));
+    }
+}
