@@ -1,10 +1,10 @@
-"""The dialects in use, and the parser of each."""
+"""The dialects: the parser of each, and which of them hide internal topics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.reference.matching import java, librdkafka, python, re2j
+from assignor.reference.matching import java, librdkafka, re2j
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,13 @@ PARSERS: dict[str, Callable[[str], Node]] = {
     "java": java.parse,
     "re2j": re2j.parse,
     "librdkafka": librdkafka.parse,
-    "python": python.parse,
 }
-"""What a pattern means, over whole names; a parser raises `text.PatternFault`."""
+"""The parsers, which raise `PatternFault`; patterns of the dialect python are compiled by `re` (see `python`)."""
+
+
+def hides_internal(dialect: str, pattern: str) -> bool:
+    """Return whether a pattern matches no internal topic unless `include_internal` is set.
+
+    Clients exclude internal topics, the broker does not. A plain name is not a pattern.
+    """
+    return dialect in ("java", "python") or (dialect == "librdkafka" and pattern.startswith("^"))

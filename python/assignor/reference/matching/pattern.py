@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
+from assignor.reference.matching import python
 from assignor.reference.matching.chars import ALL
-from assignor.reference.matching.dialect import PARSERS
+from assignor.reference.matching.dialect import PARSERS, hides_internal
 from assignor.reference.matching.syntax import LONGEST, parts
 from assignor.reference.matching.text import PatternFault, unsupported
 from assignor.reference.matching.walk import STEPS, TooManySteps, matches
 from assignor.validation import check_dialect, check_name, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
 """Topics that the broker keeps for itself (Topic.INTERNAL_TOPICS)."""
@@ -33,23 +35,30 @@ class Pattern:
         check_dialect(dialect, "dialect")
         self._details = (check_name(pattern, f"{owner}: pattern" if owner else "a pattern"), dialect)
         try:
-            self._node = PARSERS[dialect](pattern)
-            if parts(self._node) > MOST_PARTS:
-                raise unsupported(0, f"repetitions with over {MOST_PARTS} parts in all")
+            self._matches = _compile(pattern, dialect)
         except PatternFault as fault:
             kind = InvalidPatternError if fault.invalid else UnsupportedPatternError
             raise kind(fault.reason, *self._details, fault.position, owner) from None
-        hides = dialect in ("java", "python") or (dialect == "librdkafka" and pattern.startswith("^"))
-        self._shows_internal = include_internal or not hides
+        self._shows_internal = include_internal or not hides_internal(dialect, pattern)
 
     def matches(self, topic: str) -> bool:
         """Whether the pattern matches the name."""
         try:
-            found = matches(self._node, topic)
+            found = self._matches(topic)
         except TooManySteps:
             construct = f"a search of over {STEPS} steps on the topic '{topic}'"
             raise UnsupportedPatternError(construct, *self._details) from None
         return found and (self._shows_internal or topic not in INTERNAL_TOPICS)
+
+
+def _compile(pattern: str, dialect: str) -> Callable[[str], bool]:
+    """Return the function that says whether the pattern matches a name."""
+    if dialect == "python":
+        return partial(python.matches, python.compile_pattern(pattern))
+    node = PARSERS[dialect](pattern)
+    if parts(node) > MOST_PARTS:
+        raise unsupported(0, f"repetitions with over {MOST_PARTS} parts in all")
+    return partial(matches, node)
 
 
 def check_topic(topic: object) -> str:
