@@ -178,7 +178,7 @@ fn hir(node: &Node) -> Option<Hir> {
             sub: Box::new(hir(node)?),
         }),
         Node::Capture(_, node) => hir(node)?,
-        Node::Assertion(place) => Hir::look(match place {
+        Node::Assert(place) => Hir::look(match place {
             Assertion::Start => Look::Start,
             Assertion::End => Look::End,
             Assertion::WordBoundary => Look::WordAscii,
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_node_that_is_nullable_at_assertions_is_not_repeated_by_an_automaton() {
-        let start_or_b = Node::Alternation(vec![Node::Assertion(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
+        let start_or_b = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
 
         assert!(Automaton::new(&Node::repeat(start_or_b.clone(), 2, None, Greed::Greedy)).is_none());
         assert!(Automaton::new(&Node::repeat(start_or_b, 1, None, Greed::Greedy)).is_some());

@@ -48,7 +48,7 @@ pub(super) fn matches(node: &Node, name: &[u8]) -> Result<bool, TooManySteps> {
 /// The highest group number that a backreference or conditional needs.
 fn highest_reference(node: &Node) -> Option<u32> {
     match node {
-        Node::CharClass(_) | Node::Assertion(_) => None,
+        Node::CharClass(_) | Node::Assert(_) => None,
         Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().filter_map(highest_reference).max(),
         Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) | Node::LookAround { node, .. } => {
             highest_reference(node)
@@ -116,7 +116,7 @@ impl Backtracker<'_> {
                 ends
             }
             Node::Atomic(node) => self.ends(node, from)?.into_iter().take(1).collect(),
-            Node::Assertion(assertion) => here(self.holds(*assertion, from.at)),
+            Node::Assert(assertion) => here(self.holds(*assertion, from.at)),
             Node::LookAround { ahead, negated, node } => {
                 let found =
                     if *ahead { self.ends(node, from)?.into_iter().next() } else { self.look_behind(node, from)? };

@@ -155,7 +155,7 @@ fn conditions(nodes: &[Node]) -> Option<Vec<(bool, Node)>> {
         let mut whole = concatenated(node).to_vec();
         if !*ahead {
             whole.insert(0, Node::any_text());
-        } else if whole.last() != Some(&Node::Assertion(Assertion::End)) {
+        } else if whole.last() != Some(&Node::Assert(Assertion::End)) {
             whole.push(Node::any_text());
         }
         all.push((*negated, Node::Concat(whole)));

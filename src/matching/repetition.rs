@@ -47,7 +47,7 @@ fn nullability(node: &Node) -> Nullability {
         Node::Alternation(nodes) => nodes.iter().map(nullability).max().unwrap_or(Nullability::Never),
         Node::Repetition { least: 0, .. } => Nullability::Always,
         Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) => nullability(node),
-        Node::Assertion(_) | Node::LookAround { .. } | Node::Backreference { .. } | Node::Conditional { .. } => {
+        Node::Assert(_) | Node::LookAround { .. } | Node::Backreference { .. } | Node::Conditional { .. } => {
             Nullability::AtAssertions
         }
     }
@@ -60,7 +60,7 @@ fn size(node: &Node) -> usize {
             1 + size(node)
         }
         Node::Conditional { taken, other, .. } => 1 + size(taken) + size(other),
-        Node::CharClass(_) | Node::Assertion(_) | Node::Backreference { .. } => 1,
+        Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. } => 1,
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn an_iteration_may_be_empty_where_it_can_and_another_one_not() {
-        let start_or_b = Node::Alternation(vec![Node::Assertion(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
+        let start_or_b = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
         let twice = repeat(start_or_b, 2, Some(3), 0).expect("few copies");
 
         let matching = ["", "b", "bb", "bbb", "bbbb"].map(|name| backtracking::matches(&twice, name.as_bytes()));
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn more_copies_than_anybody_writes_are_not_made() {
-        let place = Node::Alternation(vec![Node::Assertion(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
+        let place = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
 
         let refusal = repeat(place, 5_000, None, 7).expect_err("many copies");
         assert_eq!((false, 7), (refusal.invalid, refusal.position));

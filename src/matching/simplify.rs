@@ -13,15 +13,15 @@ pub(crate) fn simplify(node: Node) -> Node {
 fn strip_anchors(node: Node) -> Node {
     match node {
         Node::Concat(mut nodes) => {
-            while nodes.first() == Some(&Node::Assertion(Assertion::Start)) {
+            while nodes.first() == Some(&Node::Assert(Assertion::Start)) {
                 nodes.remove(0);
             }
-            while nodes.last() == Some(&Node::Assertion(Assertion::End)) {
+            while nodes.last() == Some(&Node::Assert(Assertion::End)) {
                 nodes.pop();
             }
             Node::concat(nodes)
         }
-        Node::Assertion(Assertion::Start | Assertion::End) => Node::EMPTY,
+        Node::Assert(Assertion::Start | Assertion::End) => Node::EMPTY,
         Node::Alternation(nodes) => alternation(nodes.into_iter().map(strip_anchors).collect()),
         node => node,
     }
@@ -49,7 +49,7 @@ fn rewrite(node: Node, has_references: bool) -> Node {
             other: Box::new(rewrite(*other, has_references)),
         },
         Node::Repetition { node, least, most, greed } => repeat(rewrite(*node, has_references), least, most, greed),
-        node @ (Node::CharClass(_) | Node::Assertion(_) | Node::Backreference { .. }) => node,
+        node @ (Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. }) => node,
     }
 }
 
@@ -110,7 +110,7 @@ impl Node {
     pub(crate) fn has_references(&self) -> bool {
         match self {
             Self::Backreference { .. } | Self::Conditional { .. } => true,
-            Self::CharClass(_) | Self::Assertion(_) => false,
+            Self::CharClass(_) | Self::Assert(_) => false,
             Self::Concat(nodes) | Self::Alternation(nodes) => nodes.iter().any(Self::has_references),
             Self::Repetition { node, .. }
             | Self::Capture(_, node)
@@ -122,7 +122,7 @@ impl Node {
     /// Whether there is at most one way to match the node from any position.
     fn is_unambiguous(&self) -> bool {
         match self {
-            Self::CharClass(_) | Self::Assertion(_) | Self::Backreference { .. } => true,
+            Self::CharClass(_) | Self::Assert(_) | Self::Backreference { .. } => true,
             Self::Concat(nodes) => nodes.iter().all(Self::is_unambiguous),
             Self::Repetition { node, least, most, .. } => Some(*least) == *most && node.is_unambiguous(),
             Self::Capture(_, node) => node.is_unambiguous(),
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn anchors_at_the_ends_and_groups_without_references_are_removed() {
         let inner = Node::Capture(1, Box::new(Node::literal("ab")));
-        let node = Node::Concat(vec![Node::Assertion(Assertion::Start), inner, Node::Assertion(Assertion::End)]);
+        let node = Node::Concat(vec![Node::Assert(Assertion::Start), inner, Node::Assert(Assertion::End)]);
 
         assert_eq!(Node::literal("ab"), simplify(node));
     }

@@ -33,7 +33,7 @@ pub enum Node {
     /// The preferred match of a node only: no backtracking into it (`(?>...)`).
     Atomic(Box<Node>),
     /// An assertion about a position, which consumes no character.
-    Assertion(Assertion),
+    Assert(Assertion),
     /// Look-ahead or look-behind: whether the node matches from here on, or up to here. It consumes no character.
     LookAround {
         /// Look-ahead if true, look-behind if false.
@@ -134,7 +134,7 @@ impl Node {
             Self::Alternation(nodes) => nodes.iter().map(Self::min_length).min().unwrap_or(0),
             Self::Repetition { node, least, .. } => node.min_length().saturating_mul(*least as usize),
             Self::Capture(_, node) | Self::Atomic(node) => node.min_length(),
-            Self::Assertion(_) | Self::LookAround { .. } | Self::Backreference { .. } => 0,
+            Self::Assert(_) | Self::LookAround { .. } | Self::Backreference { .. } => 0,
             Self::Conditional { taken, other, .. } => taken.min_length().min(other.min_length()),
         }
     }
@@ -155,7 +155,7 @@ impl Node {
                 (node, most) => Some(node?.saturating_mul((*most)? as usize)),
             },
             Self::Capture(_, node) | Self::Atomic(node) => node.max_length(),
-            Self::Assertion(_) | Self::LookAround { .. } => Some(0),
+            Self::Assert(_) | Self::LookAround { .. } => Some(0),
             Self::Backreference { .. } => None,
             Self::Conditional { taken, other, .. } => Some(taken.max_length()?.max(other.max_length()?)),
         }
@@ -165,7 +165,7 @@ impl Node {
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {
-            Self::CharClass(_) | Self::Assertion(_) | Self::Backreference { .. } => 1,
+            Self::CharClass(_) | Self::Assert(_) | Self::Backreference { .. } => 1,
             Self::Concat(nodes) | Self::Alternation(nodes) => {
                 nodes.iter().fold(1, |sum, node| sum.saturating_add(node.parts()))
             }

@@ -1,8 +1,9 @@
 """Every pattern that a dialect's own engine was asked about, asked of both engines: 100 % have to be equal.
 
 `pytest tests -m conformance -k patterns` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
-Which names match is compared, and of a failure that it is an `InvalidPatternError`. What the dialect accepts and we
-refuse for a reviewed reason is counted: of the visible vectors there is none.
+Which names match is compared, and of a failure that it is an `InvalidPatternError`. Patterns that the dialect accepts
+and the engine refuses for a reviewed reason are counted: the count is asserted for `tests/vectors`, and capped for
+another folder.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import gzip
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -21,6 +22,7 @@ from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from tests.conformance import pattern_vectors
 from tests.conformance.pattern_vectors import Case
+from tests.matching.refusals import REVIEWED, TOO_LARGE, is_reviewed
 from tests.support import vector_files
 from tests.support.vector_files import OWN_FOLDER
 
@@ -33,31 +35,27 @@ pytestmark = pytest.mark.conformance
 
 File = dict[str, Any]
 
-TOO_LARGE = ("groups within each other", "parts in all", "a high count of", "so many repetitions")
+REFUSED = {"rust": {"java": 24, "python": 1}, "reference": {"java": 24}}
+"""The number of our own cases that each engine refuses for a reviewed reason, by dialect."""
 
-REVIEWED = {
-    "java": (
-        *TOO_LARGE,
-        "the name of a character outside of ASCII",
-        "a back-reference to a group that may have been taken on a way that failed",
-        "a look-behind that is longer than its maximum length in Java",
-        "a construct at which Java itself fails while it matches",
-    ),
-    "re2j": (*TOO_LARGE, "a letter from U+1C80 to U+1C88 without its case"),
-    "librdkafka": (
-        *TOO_LARGE,
-        "a repetition in which a place follows another one or not",
-        "a back-reference that glibc may get wrong",
-    ),
-    "python": (
-        *TOO_LARGE,
-        "a character name beyond ASCII",
-        "a group name beyond ASCII",
-        "a condition on a group within itself",
-        "a reference into a possessive repetition",
-    ),
-}
-"""The constructs that may be refused, by dialect: those of docs/matching.md, in words of their errors."""
+MOST_REFUSED = 0.03
+"""The highest share of the cases of a dialect in another folder that may be refused.
+
+Of our own java cases 2.0 % are refused (24 of 1,192), in a file that was drawn to reach the reviewed constructs; of
+patterns as people write them none is. With a higher share, the engine would evade questions instead of answering them.
+"""
+
+
+class Comparison(NamedTuple):
+    """The number of cases, and of those that the engine refuses for a reviewed reason, by dialect."""
+
+    cases: Counter[str]
+    refused: Counter[str]
+
+    @property
+    def compared(self) -> int:
+        """The number of cases whose answer was compared."""
+        return self.cases.total() - self.refused.total()
 
 
 def answer(case: Case, engine: Engine) -> tuple[str, ...] | UnsupportedPatternError | None:
@@ -71,29 +69,39 @@ def answer(case: Case, engine: Engine) -> tuple[str, ...] | UnsupportedPatternEr
     return tuple(found)
 
 
-def compare_all(folder: Path, engine: Engine) -> tuple[int, list[str]]:
-    """Fails unless every answer is the dialect's; gives how many there are, and those that we refuse, for a reason."""
-    cases = [case for path in pattern_vectors.files(folder) for case in pattern_vectors.read(path)]
-    refused = []
-    for case in cases:
+def compare_all(folder: Path, engine: Engine) -> Comparison:
+    """Compare every answer with the dialect's, and count the cases.
+
+    Raises:
+        AssertionError: An answer differs, or a pattern is refused for a reason that is not reviewed.
+    """
+    comparison = Comparison(Counter(), Counter())
+    for case in (case for path in pattern_vectors.files(folder) for case in pattern_vectors.read(path)):
+        comparison.cases[case.dialect] += 1
         found = answer(case, engine)
         if isinstance(found, UnsupportedPatternError):
-            reviewed = any(words in found.construct for words in REVIEWED[case.dialect])
-            assert reviewed, f"{case.name}: {found}"
-            refused.append(case.name)
+            assert is_reviewed(found), f"{case.name}: {found}"
+            comparison.refused[case.dialect] += 1
         else:
             assert case.matches == found, case.name
-    return len(cases), refused
+    return comparison
+
+
+def check_cap(comparison: Comparison) -> None:
+    """Raise AssertionError if nothing was compared, or if too many cases of a dialect were refused."""
+    assert comparison.compared > 0
+    for dialect, cases in comparison.cases.items():
+        assert comparison.refused[dialect] <= MOST_REFUSED * cases, f"{dialect}: {comparison}"
 
 
 def test_patterns_match_what_they_match_in_their_own_dialect(engine: Engine) -> None:
     folder = vector_files.folder()
 
-    count, refused = compare_all(folder, engine)
+    comparison = compare_all(folder, engine)
 
-    assert count > 0
+    check_cap(comparison)
     if folder == OWN_FOLDER:
-        assert Counter(java=24, python_match=1) == Counter(name.rpartition(", ")[2] for name in refused)
+        assert REFUSED[engine] == comparison.refused
 
 
 def test_patterns_that_may_be_refused_are_told_in_the_documentation() -> None:
@@ -180,7 +188,25 @@ def test_patterns_a_mutated_copy_of_the_vectors_is_noticed(
 
 
 def test_patterns_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_path: Path) -> None:
-    assert (3 * len(own_file()["patterns"]), []) == compare_all(stored(tmp_path, own_file()), engine)
+    count = len(own_file()["patterns"])
+
+    assert ({"java": count, "re2j": count, "python": count}, {}) == compare_all(stored(tmp_path, own_file()), engine)
+
+
+@pytest.mark.parametrize(
+    ("cases", "refused"),
+    [
+        pytest.param({}, {}, id="nothing compared"),
+        pytest.param({"java": 100}, {"java": 4}, id="too many"),
+        pytest.param({"java": 1000, "re2j": 30}, {"re2j": 1}, id="too many of a dialect with few"),
+        pytest.param({"java": 3}, {"java": 3}, id="all"),
+    ],
+)
+def test_patterns_too_many_refusals_are_noticed(cases: dict[str, int], refused: dict[str, int]) -> None:
+    check_cap(Comparison(Counter({"java": 100}), Counter({"java": 3})))
+
+    with pytest.raises(AssertionError):
+        check_cap(Comparison(Counter(cases), Counter(refused)))
 
 
 def test_patterns_of_our_own_folder_are_all_there() -> None:

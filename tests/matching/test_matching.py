@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -80,14 +81,48 @@ def test_an_invalid_pattern_says_where_and_why(dialect: str, engine: Engine) -> 
     assert str(error) == str(pickle.loads(pickle.dumps(error)))
 
 
+MANY_PARTS = "^" + "(" * 6 + "a" + "|b){2,9}" * 6
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_pattern_with_too_many_parts_is_refused_by_name(dialect: str, engine: Engine) -> None:
-    pattern = "^" + "(" * 6 + "a" + "|b){2,9}" * 6
+    if (dialect, engine) == ("python", "reference"):
+        pytest.skip("the reference of the dialect python is `re`, which has no such limit")
 
     with pytest.raises(errors.UnsupportedPatternError, match="repetitions with over 20000 parts in all") as caught:
-        match_topics(pattern, TOPICS, dialect=dialect, engine=engine)
+        match_topics(MANY_PARTS, TOPICS, dialect=dialect, engine=engine)
 
     assert caught.value.construct == caught.value.reason
+
+
+def test_the_reference_of_python_has_the_limits_of_re() -> None:
+    names = ["a", "a" * 64, "b" * 249]
+
+    expected = [name for name in names if re.match(MANY_PARTS, name)]
+    assert 0 < len(expected) < len(names)
+    assert expected == match_topics(MANY_PARTS, names, dialect="python", engine="reference")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [
+        ("a(b", re.error),
+        ("a{4294967295}", OverflowError),
+        ("(?L)a", ValueError),
+        ("(?P<1>a)", re.error),
+    ],
+)
+def test_what_re_refuses_is_invalid_to_both_engines(pattern: str, fault: type[Exception], engine: Engine) -> None:
+    with pytest.raises(fault):
+        re.compile(pattern)
+    with pytest.raises(errors.InvalidPatternError):
+        match_topics(pattern, TOPICS, dialect="python", engine=engine)
+
+
+def test_warnings_of_re_are_not_passed_on(engine: Engine) -> None:
+    with pytest.warns(FutureWarning):
+        re.compile("[[a]")
+    assert ["a"] == match_topics("[[a]", ["a", "b"], dialect="python", engine=engine)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

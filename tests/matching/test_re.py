@@ -1,4 +1,7 @@
-"""Both engines read patterns of the dialect python as the `re` of the running interpreter does."""
+"""The Rust engine reads patterns of the dialect python as the `re` of the running interpreter does.
+
+The reference of this dialect is `re` itself, so only the Rust engine is compared.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from tests.matching import grammar
-from tests.support.engines import Engine
+from tests.matching.refusals import check_reviewed
 
 
 class Fault(NamedTuple):
@@ -35,13 +38,14 @@ def answer_of_re(pattern: str, names: list[str]) -> Fault | list[str]:
     return [name for name in names if compiled.match(name)]
 
 
-def answer_of_ours(pattern: str, names: list[str], engine: Engine) -> InvalidPatternError | list[str] | None:
-    """What an engine refuses, or the names that it matches; None where the dialect may accept what it refuses."""
+def answer_of_ours(pattern: str, names: list[str]) -> InvalidPatternError | list[str] | None:
+    """What the engine refuses, or the names that it matches; None where the dialect may accept what it refuses."""
     try:
-        return match_topics(pattern, names, dialect="python", include_internal=True, engine=engine)
+        return match_topics(pattern, names, dialect="python", include_internal=True)
     except InvalidPatternError as error:
         return error
-    except UnsupportedPatternError:
+    except UnsupportedPatternError as error:
+        check_reviewed(error)
         return None
 
 
@@ -57,9 +61,9 @@ def changed(pattern: str) -> bool:
     return sys.version_info >= (3, 14) and r"\z" in pattern
 
 
-def both(pattern: str, names: list[str], engine: Engine) -> tuple[object, object]:
-    """What `re` answers and what an engine does; twice the same where they cannot be compared."""
-    found = answer_of_ours(pattern, names, engine)
+def both(pattern: str, names: list[str]) -> tuple[object, object]:
+    """What `re` answers and what the engine does; twice the same where they cannot be compared."""
+    found = answer_of_ours(pattern, names)
     if found is None or changed(pattern):
         return found, found
     try:
@@ -84,8 +88,8 @@ NAMES = st.lists(grammar.names(), min_size=1, max_size=8)
 @example(pattern=r"(?:(a)|b)*\1$", names=["aba", "abb"])
 @example(pattern="(?i)[^\u0131]", names=["i", "I", "a"])
 @example(pattern="(?=(a))*b", names=["b"])
-def test_drawn_patterns_mean_what_they_mean_to_re(engine: Engine, pattern: str, names: list[str]) -> None:
-    expected, found = both(pattern, names, engine)
+def test_drawn_patterns_mean_what_they_mean_to_re(pattern: str, names: list[str]) -> None:
+    expected, found = both(pattern, names)
 
     assert expected == found
 
@@ -94,8 +98,8 @@ def test_drawn_patterns_mean_what_they_mean_to_re(engine: Engine, pattern: str, 
 @example(pattern="*\\", names=["a"])
 @example(pattern=r"[\x61-\d]", names=["a"])
 @example(pattern="(?(1_0)a)", names=["a"])
-def test_wrong_patterns_are_refused_where_re_refuses_them(engine: Engine, pattern: str, names: list[str]) -> None:
-    expected, found = both(pattern, names, engine)
+def test_wrong_patterns_are_refused_where_re_refuses_them(pattern: str, names: list[str]) -> None:
+    expected, found = both(pattern, names)
 
     assert expected == found
 
@@ -106,7 +110,7 @@ def test_wrong_patterns_are_refused_where_re_refuses_them(engine: Engine, patter
 )
 @example(pattern="a{,}", names=["aaa"])
 @example(pattern="(?x) a (?#\\)) b # c", names=["ab"])
-def test_noise_is_refused_or_means_what_it_means_to_re(engine: Engine, pattern: str, names: list[str]) -> None:
-    expected, found = both(pattern, names, engine)
+def test_noise_is_refused_or_means_what_it_means_to_re(pattern: str, names: list[str]) -> None:
+    expected, found = both(pattern, names)
 
     assert expected == found

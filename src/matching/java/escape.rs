@@ -77,7 +77,7 @@ impl Escape {
     pub(super) fn node(&self) -> Node {
         match self {
             Self::Set(set) => Node::CharClass(*set),
-            Self::Assertion(assertion) => Node::Assertion(*assertion),
+            Self::Assertion(assertion) => Node::Assert(*assertion),
             Self::Grapheme => Node::CharClass(CharSet::ALL),
             Self::Anywhere => Node::EMPTY,
             _ => Node::NOTHING,

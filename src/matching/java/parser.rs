@@ -122,7 +122,7 @@ impl Parser {
             }
             '^' | '$' => {
                 self.cursor.next();
-                Atom::of(Node::Assertion(if char == '^' { Assertion::Start } else { Assertion::End }), Vec::new())
+                Atom::of(Node::Assert(if char == '^' { Assertion::Start } else { Assertion::End }), Vec::new())
             }
             '.' => {
                 self.cursor.next();

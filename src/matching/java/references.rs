@@ -16,7 +16,7 @@ pub(super) fn are_exact(node: &Node, kept: &BTreeSet<u32>) -> bool {
 /// Goes through a node, `taken` being the groups that were passed once on every way; whether all references are exact.
 fn passes(node: &Node, kept: &BTreeSet<u32>, repeated: bool, taken: &mut BTreeSet<u32>) -> bool {
     match node {
-        Node::CharClass(_) | Node::Assertion(_) => true,
+        Node::CharClass(_) | Node::Assert(_) => true,
         Node::Concat(nodes) => nodes.iter().all(|node| passes(node, kept, repeated, taken)),
         Node::Alternation(nodes) => {
             let mut common: Option<BTreeSet<u32>> = None;

@@ -1,8 +1,8 @@
-//! What a pattern means once glibc has written out the copies of what is repeated: some of its assertions are lost.
+//! What a pattern means once glibc has copied what is repeated: some of its assertions are lost.
 //!
-//! glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. An assertion (`^`, `\b`, ...) holds for what follows it by a
-//! copy of that, and where a copy follows already, glibc takes it for one of these and asks for nothing: `^(b|$a){2}` matches
-//! "ba". Only where another assertion was met since the last character, an assertion is asked for whatever follows it.
+//! glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. An assertion (`^`, `\b`, ...) is checked by a copy of
+//! the node that follows it. If a copy follows already, glibc takes it for that one and checks nothing: `^(b|$a){2}` matches
+//! "ba". Only if another assertion was met since the last character, the assertion is checked in any case.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const MAX_COPIES_SIZE: usize = 10_000;
 /// A part of a pattern as it is written.
 pub(super) enum GlibcNode {
     CharClass(CharSet),
-    Assertion(Assertion),
+    Assert(Assertion),
     Backreference(u32, usize),
     Group(u32, Box<GlibcNode>),
     Concat(Vec<GlibcNode>),
@@ -34,7 +34,7 @@ impl GlibcNode {
 
     fn has_assertion(&self) -> bool {
         match self {
-            Self::Assertion(_) => true,
+            Self::Assert(_) => true,
             Self::CharClass(_) | Self::Backreference(..) => false,
             Self::Group(_, part) | Self::Times { part, .. } => part.has_assertion(),
             Self::Concat(parts) | Self::Alternation(parts) => parts.iter().any(Self::has_assertion),
@@ -79,7 +79,7 @@ fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Res
             return Err(unsupported(*position, MISTAKEN));
         }
         (GlibcNode::Backreference(group, position), None) => drop(used.insert(*group, *position)),
-        (GlibcNode::CharClass(_) | GlibcNode::Assertion(_), _) => {}
+        (GlibcNode::CharClass(_) | GlibcNode::Assert(_), _) => {}
         (GlibcNode::Group(_, part), _) => references(part, repeated, used)?,
         (GlibcNode::Concat(parts) | GlibcNode::Alternation(parts), _) => {
             for part in parts {
@@ -109,7 +109,7 @@ fn groups(part: &GlibcNode, copied: Option<usize>, used: &Used) -> Result<(), Pa
             let twice = (*least, *most) != (0, None) && *most != Some(1);
             groups(part, copied.or(twice.then_some(*position)), used)
         }
-        GlibcNode::CharClass(_) | GlibcNode::Assertion(_) | GlibcNode::Backreference(..) => Ok(()),
+        GlibcNode::CharClass(_) | GlibcNode::Assert(_) | GlibcNode::Backreference(..) => Ok(()),
     }
 }
 
@@ -140,7 +140,7 @@ impl Unroller<'_> {
             GlibcNode::Backreference(group, _) => {
                 (Unrolled::Node(Node::Backreference { group: *group, folded: false }), copied)
             }
-            GlibcNode::Assertion(assertion) => (Unrolled::Assertion(*assertion, next), copied),
+            GlibcNode::Assert(assertion) => (Unrolled::Assertion(*assertion, next), copied),
             GlibcNode::Group(group, part) if self.used.contains_key(group) => {
                 // The nodes of groups are made after all copies.
                 let (written, _) = self.unroll(part, Neighbors { copied, next: false })?;
@@ -323,7 +323,7 @@ fn settle(written: &Unrolled, met: Met, position: usize) -> Result<(Node, Met), 
             (true, Met { no: true, .. }) => {
                 Err(unsupported(position, "a repetition in which a place follows another one or not"))
             }
-            _ => Ok((Node::Assertion(*assertion), Met::YES)),
+            _ => Ok((Node::Assert(*assertion), Met::YES)),
         },
         Unrolled::Group(group, inner) => {
             settle(inner, met, position).map(|(node, met)| (Node::Capture(*group, Box::new(node)), met))

@@ -69,7 +69,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
 /// Whether every way begins at the start of the name.
 fn starts(node: &Node) -> bool {
     match node {
-        Node::Assertion(assertion) => *assertion == Assertion::Start,
+        Node::Assert(assertion) => *assertion == Assertion::Start,
         Node::Concat(nodes) => {
             nodes.iter().find(|node| node.max_length() != Some(0) || starts(node)).is_some_and(starts)
         }
@@ -146,7 +146,7 @@ impl Parser {
     fn repeated(&mut self, mut part: GlibcNode) -> Result<(), PatternError> {
         let mut piled = false;
         // What stands behind an assertion is no repetition of it.
-        while !matches!(part, GlibcNode::Assertion(_)) {
+        while !matches!(part, GlibcNode::Assert(_)) {
             let position = self.text.at;
             let Some(operator @ ('*' | '+' | '?' | '{')) = self.text.peek() else { break };
             self.text.take();
@@ -178,8 +178,8 @@ impl Parser {
         }
         self.text.take();
         Ok(match next {
-            '^' => GlibcNode::Assertion(Assertion::Start),
-            '$' => GlibcNode::Assertion(Assertion::End),
+            '^' => GlibcNode::Assert(Assertion::Start),
+            '$' => GlibcNode::Assert(Assertion::End),
             '.' => GlibcNode::CharClass(CharSet::ALL),
             '\\' => self.escape(position)?,
             '*' | '+' | '?' | '{' => return Err(invalid(position, "a repetition of nothing")),
@@ -199,12 +199,12 @@ impl Parser {
                 }
                 GlibcNode::Backreference(group, position)
             }
-            '<' => GlibcNode::Assertion(Assertion::WordStart),
-            '>' => GlibcNode::Assertion(Assertion::WordEnd),
-            'b' => GlibcNode::Assertion(Assertion::WordBoundary),
-            'B' => GlibcNode::Assertion(Assertion::NotWordBoundary),
-            '`' => GlibcNode::Assertion(Assertion::Start),
-            '\'' => GlibcNode::Assertion(Assertion::End),
+            '<' => GlibcNode::Assert(Assertion::WordStart),
+            '>' => GlibcNode::Assert(Assertion::WordEnd),
+            'b' => GlibcNode::Assert(Assertion::WordBoundary),
+            'B' => GlibcNode::Assert(Assertion::NotWordBoundary),
+            '`' => GlibcNode::Assert(Assertion::Start),
+            '\'' => GlibcNode::Assert(Assertion::End),
             'w' => GlibcNode::CharClass(CharSet::WORD),
             'W' => GlibcNode::CharClass(!CharSet::WORD),
             's' => GlibcNode::CharClass(CharSet::one(' ')),

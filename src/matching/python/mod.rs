@@ -143,7 +143,7 @@ fn chars(set: CharSet) -> ParsedNode {
 }
 
 fn at(assertion: Assertion) -> ParsedNode {
-    ParsedNode { node: Node::Assertion(assertion), width: Width::default(), kind: Kind::Assertion }
+    ParsedNode { node: Node::Assert(assertion), width: Width::default(), kind: Kind::Assertion }
 }
 
 #[cfg(test)]

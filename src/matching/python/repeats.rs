@@ -94,7 +94,7 @@ impl Unroller<'_> {
                 Node::Conditional { group, taken: self.boxed(*taken)?, other: self.boxed(*other)? }
             }
             Node::Repetition { node, least, most, greed } => {
-                let is_conditional = |node: &Node| matches!(node, Node::Assertion(_) | Node::LookAround { .. });
+                let is_conditional = |node: &Node| matches!(node, Node::Assert(_) | Node::LookAround { .. });
                 let shows = least > 0 && node.min_length() == 0 && (self.ordered || has(&node, is_conditional));
                 let node = self.unrolled(*node)?;
                 if shows { self.unroll(node, least, most, greed)? } else { Node::repeat(node, least, most, greed) }
@@ -135,7 +135,7 @@ fn has(node: &Node, kind: impl Fn(&Node) -> bool + Copy) -> bool {
             | Node::Atomic(node)
             | Node::LookAround { node, .. } => has(node, kind),
             Node::Conditional { taken, other, .. } => has(taken, kind) || has(other, kind),
-            Node::CharClass(_) | Node::Assertion(_) | Node::Backreference { .. } => false,
+            Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. } => false,
         }
 }
 
@@ -147,6 +147,6 @@ fn size(node: &Node) -> u64 {
             size(node)
         }
         Node::Conditional { taken, other, .. } => size(taken) + size(other),
-        Node::CharClass(_) | Node::Assertion(_) | Node::Backreference { .. } => 0,
+        Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. } => 0,
     }
 }

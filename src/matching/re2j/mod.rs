@@ -127,7 +127,7 @@ impl Parser {
 
     fn assertion(&mut self, length: usize, assertion: Assertion) {
         self.text.at += length;
-        self.push(Node::Assertion(assertion));
+        self.push(Node::Assert(assertion));
     }
 
     /// The next character, whatever it is, for itself.

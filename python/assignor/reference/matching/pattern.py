@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
 from assignor.reference.matching import python
-from assignor.reference.matching.chars import ALL
+from assignor.reference.matching.backtracking import MAX_STEPS, TooManySteps, matches
+from assignor.reference.matching.char_set import ALL
 from assignor.reference.matching.dialect import PARSERS, hides_internal
-from assignor.reference.matching.syntax import LONGEST, parts
-from assignor.reference.matching.text import PatternFault, unsupported
-from assignor.reference.matching.walk import STEPS, TooManySteps, matches
+from assignor.reference.matching.scanner import PatternFault, unsupported
+from assignor.reference.matching.syntax import MAX_NAME_LENGTH, parts
 from assignor.validation import check_dialect, check_name, shown
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
 """Topics that the broker keeps for itself (Topic.INTERNAL_TOPICS)."""
 
-MOST_PARTS = 20_000
+MAX_PARTS = 20_000
 """How many parts a pattern may have once its repetitions are spelled out."""
 
 
@@ -46,7 +46,7 @@ class Pattern:
         try:
             found = self._matches(topic)
         except TooManySteps:
-            construct = f"a search of over {STEPS} steps on the topic '{topic}'"
+            construct = f"a search of over {MAX_STEPS} steps on the topic '{topic}'"
             raise UnsupportedPatternError(construct, *self._details) from None
         return found and (self._shows_internal or topic not in INTERNAL_TOPICS)
 
@@ -56,15 +56,15 @@ def _compile(pattern: str, dialect: str) -> Callable[[str], bool]:
     if dialect == "python":
         return partial(python.matches, python.compile_pattern(pattern))
     node = PARSERS[dialect](pattern)
-    if parts(node) > MOST_PARTS:
-        raise unsupported(0, f"repetitions with over {MOST_PARTS} parts in all")
+    if parts(node) > MAX_PARTS:
+        raise unsupported(0, f"repetitions with over {MAX_PARTS} parts in all")
     return partial(matches, node)
 
 
 def check_topic(topic: object) -> str:
     """The name, if patterns can be tried on it: printable ASCII and not too long, as every name that Kafka allows."""
     name = check_name(topic, "a topic")
-    if len(name) > LONGEST or not ALL.issuperset(name):
+    if len(name) > MAX_NAME_LENGTH or not ALL.issuperset(name):
         kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]"
         raise IllegalArgumentError(f"no pattern can be tried on the topic {shown(name)}: {kafka}")
     return name

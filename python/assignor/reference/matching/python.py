@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 
-from assignor.reference.matching.text import DEEPEST, deep, invalid, unsupported
+from assignor.reference.matching.scanner import MAX_DEPTH, deep, invalid, unsupported
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -24,7 +24,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     except re.error as error:
         raise invalid(error.pos or 0, error.msg) from None
     except RecursionError:
-        raise unsupported(0, f"more than {DEEPEST} groups within each other") from None
+        raise unsupported(0, f"more than {MAX_DEPTH} groups within each other") from None
     except (OverflowError, ValueError) as error:  # a count that is too large, a flag that is for bytes only
         raise invalid(0, str(error)) from None
 

@@ -1,7 +1,7 @@
-"""What a pattern means, whatever the dialect it was written in: the tree that every parser of a dialect makes.
+"""The syntax tree of a pattern, common to all dialects: what each parser makes of a pattern.
 
-Flags are gone by then: a parser has put them into the sets of characters. The tree speaks of the *whole* name: a
-dialect that looks for a prefix, or anywhere in the name, says so by "any characters" before and after.
+The tree has no flags: parsers apply them to the character sets. It describes the *whole* name: the parser of a dialect
+that matches anywhere in the name adds "any text" before and after.
 """
 
 from __future__ import annotations
@@ -10,55 +10,55 @@ import enum
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from assignor.reference.matching.chars import ALL, Chars
+from assignor.reference.matching.char_set import ALL, CharSet
 
-LONGEST = 249
+MAX_NAME_LENGTH = 249
 """The length of the longest topic name that Kafka allows."""
 
 
 class Greed(enum.Enum):
-    """Which ways of a repetition come first."""
+    """The order in which a repetition tries its counts."""
 
-    GREEDY = "more before fewer"
-    LAZY = "fewer before more"
-    POSSESSIVE = "as many as there are, each in its first way, and no other way"
+    GREEDY = "higher counts first"
+    LAZY = "lower counts first"
+    POSSESSIVE = "the highest count only, each iteration in its preferred way"
 
 
-class Place(enum.Enum):
-    """A place in a name, which takes no character."""
+class Assertion(enum.Enum):
+    """An assertion about a position in a name."""
 
-    START = "before the first character"
-    END = "behind the last one"
-    BOUNDARY = "between a character of a word and none"
-    INSIDE = "anywhere else"
-    WORD_START = "a boundary with the word behind it"
-    WORD_END = "a boundary with the word before it"
+    START = "at the start of the name"
+    END = "at the end of the name"
+    WORD_BOUNDARY = "between a word character and something else"
+    NOT_WORD_BOUNDARY = "not at a word boundary"
+    WORD_START = "at the start of a word"
+    WORD_END = "at the end of a word"
 
 
 @dataclass(frozen=True, slots=True)
-class One:
+class CharClass:
     """One character of the set."""
 
-    chars: Chars
+    chars: CharSet
 
 
 @dataclass(frozen=True, slots=True)
 class Concat:
-    """One after the other; none of them is the empty text."""
+    """One node after the other; none of them is the empty text."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
-    """One of them, the earlier ones first."""
+class Alternation:
+    """One of several nodes; earlier ones are preferred."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
-    """The same several times, `most` None without bound. An iteration that takes no character is the last one."""
+class Repetition:
+    """A node several times; `most` is None if unbounded. An iteration that consumes no character is the last one."""
 
     node: Node
     least: int
@@ -67,8 +67,8 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """What a group takes, kept for `Same` and `IfTaken`. Groups are numbered from 1."""
+class Capture:
+    """A capturing group. Groups are numbered from 1."""
 
     group: int
     node: Node
@@ -76,21 +76,21 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """The first way only: what follows may not ask for another."""
+    """The preferred match of a node only: no backtracking into it."""
 
     node: Node
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """A place."""
+class Assert:
+    """An assertion about a position, which consumes no character."""
 
-    place: Place
+    assertion: Assertion
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """Whether the node does, or does not, match from here on (`ahead`) or up to here; takes no character."""
+class LookAround:
+    """Look-ahead (`ahead`) or look-behind: whether a node matches, or does not if `negated`; consumes no character."""
 
     ahead: bool
     negated: bool
@@ -98,98 +98,100 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
-    """The text that the group took last, ASCII letters in either case if `folded`; no match where it took none."""
+class Backreference:
+    """The text that a group captured last, ASCII letters in either case if `folded`; no match if it captured none."""
 
     group: int
     folded: bool
 
 
 @dataclass(frozen=True, slots=True)
-class IfTaken:
-    """The one if the group took anything yet, else the other."""
+class Conditional:
+    """One of two nodes: `taken` if a group has captured anything, else `other`."""
 
     group: int
     taken: Node
     other: Node
 
 
-Node: TypeAlias = One | Concat | Either | Repeat | Group | Atomic | At | Around | Same | IfTaken
+Node: TypeAlias = (
+    CharClass | Concat | Alternation | Repetition | Capture | Atomic | Assert | LookAround | Backreference | Conditional
+)
 
 EMPTY = Concat(())
-ANYTHING = Repeat(One(ALL), 0, None)
+ANY_TEXT = Repetition(CharClass(ALL), 0, None)
 
 
 def concat(nodes: list[Node]) -> Node:
-    """One after the other."""
+    """Return the concatenation of nodes."""
     return nodes[0] if len(nodes) == 1 else Concat(tuple(nodes))
 
 
-def either(nodes: list[Node]) -> Node:
-    """One of them."""
-    return nodes[0] if len(nodes) == 1 else Either(tuple(nodes))
+def alternation(nodes: list[Node]) -> Node:
+    """Return the alternation of nodes."""
+    return nodes[0] if len(nodes) == 1 else Alternation(tuple(nodes))
 
 
 def literal(text: str) -> Node:
-    """The characters of a text, one after the other."""
-    return concat([One(ALL & {char}) for char in text])
+    """Return the node that matches a text."""
+    return concat([CharClass(ALL & {char}) for char in text])
 
 
-def least(node: Node) -> int:
-    """The fewest characters that it takes."""
+def min_length(node: Node) -> int:
+    """Return the lowest number of characters that a match has."""
     match node:
-        case One():
+        case CharClass():
             return 1
         case Concat(nodes):
-            return sum(map(least, nodes))
-        case Either(nodes):
-            return min(map(least, nodes))
-        case Repeat(inner, times):
-            return times * least(inner)
-        case Group(_, inner) | Atomic(inner):
-            return least(inner)
-        case IfTaken(_, taken, other):
-            return min(least(taken), least(other))
+            return sum(map(min_length, nodes))
+        case Alternation(nodes):
+            return min(map(min_length, nodes))
+        case Repetition(inner, times):
+            return times * min_length(inner)
+        case Capture(_, inner) | Atomic(inner):
+            return min_length(inner)
+        case Conditional(_, taken, other):
+            return min(min_length(taken), min_length(other))
     return 0
 
 
-def most(node: Node) -> int | None:
-    """The most characters that it takes; None where there is no bound."""
+def max_length(node: Node) -> int | None:
+    """Return the highest number of characters that a match has; None if unbounded."""
     match node:
-        case One():
+        case CharClass():
             return 1
         case Concat(nodes):
-            found = [most(inner) for inner in nodes]
+            found = [max_length(inner) for inner in nodes]
             return None if None in found else sum(length or 0 for length in found)
-        case Either(nodes):
-            found = [most(inner) for inner in nodes]
+        case Alternation(nodes):
+            found = [max_length(inner) for inner in nodes]
             return None if None in found else max(length or 0 for length in found)
-        case Repeat(inner, _, times):
-            length = most(inner)
+        case Repetition(inner, _, times):
+            length = max_length(inner)
             if length == 0 or times == 0:
                 return 0
             return None if length is None or times is None else length * times
-        case Group(_, inner) | Atomic(inner):
-            return most(inner)
-        case IfTaken(_, taken, other):
-            both = most(taken), most(other)
+        case Capture(_, inner) | Atomic(inner):
+            return max_length(inner)
+        case Conditional(_, taken, other):
+            both = max_length(taken), max_length(other)
             return None if None in both else max(length or 0 for length in both)
-        case Same():
+        case Backreference():
             return None
     return 0
 
 
 def parts(node: Node) -> int:
-    """How many sets and places there are once repetitions are spelled out, as far as they fit into a name."""
+    """Return the number of classes and assertions once repetitions are unrolled, as far as they fit into a name."""
     match node:
-        case One() | At() | Same():
+        case CharClass() | Assert() | Backreference():
             return 1
-        case Concat(nodes) | Either(nodes):
+        case Concat(nodes) | Alternation(nodes):
             return 1 + sum(map(parts, nodes))
-        case Repeat(inner, times, limit):
-            fits = LONGEST // max(1, least(inner))
+        case Repetition(inner, times, limit):
+            fits = MAX_NAME_LENGTH // max(1, min_length(inner))
             bounded = limit is not None and limit <= fits
             return parts(inner) * max(1, limit if bounded and limit is not None else min(times, fits) + 1)
-        case IfTaken(_, taken, other):
+        case Conditional(_, taken, other):
             return parts(taken) + parts(other)
     return parts(node.node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assignor.reference.matching.chars import ALL, NONE, Chars, between, both_cases
+from assignor.reference.matching.char_set import ALL, NONE, CharSet, between, both_cases
 from assignor.reference.matching.java.cursor import FAILURE, Cursor
 from assignor.reference.matching.java.escape import escape
 from assignor.reference.matching.java.properties import property_at
@@ -18,7 +18,7 @@ class _Singles:
 _SINGLES = _Singles()
 
 
-def character_class(cursor: Cursor, closed: bool) -> Chars:
+def character_class(cursor: Cursor, closed: bool) -> CharSet:
     """A class, the cursor at its bracket.
 
     If it is not `closed`, it is what stands to the right of `&&` without brackets, the cursor one character before it.
@@ -29,14 +29,14 @@ def character_class(cursor: Cursor, closed: bool) -> Chars:
     return found
 
 
-def _members(cursor: Cursor, closed: bool) -> Chars:
+def _members(cursor: Cursor, closed: bool) -> CharSet:
     start = cursor.at
     # The single characters are joined when the class is at its end, so those behind `&&` get to its left side too.
     singles: set[str] = set()
     pending = False
-    terms: list[tuple[bool, Chars | _Singles]] = []
+    terms: list[tuple[bool, CharSet | _Singles]] = []
     # What was put last; none after a single character, which Java then takes for the right side of `&&` all the same.
-    last: Chars | _Singles | None = None
+    last: CharSet | _Singles | None = None
     char = cursor.next()
     negated = char == "^" and cursor.raw(cursor.at - 1) == "["
     if negated:
@@ -89,9 +89,9 @@ def _members(cursor: Cursor, closed: bool) -> Chars:
     return ALL - found if negated else found
 
 
-def _right_side(cursor: Cursor) -> Chars | None:
+def _right_side(cursor: Cursor) -> CharSet | None:
     """What follows `&&`, the cursor at the second `&`; None if nothing does."""
-    right: Chars | None = None
+    right: CharSet | None = None
     char = cursor.next()
     while char not in "]&":
         if char == "[":
@@ -104,7 +104,7 @@ def _right_side(cursor: Cursor) -> Chars | None:
     return right
 
 
-def _item(cursor: Cursor, singles: set[str]) -> Chars | None:
+def _item(cursor: Cursor, singles: set[str]) -> CharSet | None:
     """A character, a range, or an escape. A single character is put to the others; all else is a set of its own."""
     start = cursor.at
     first: object

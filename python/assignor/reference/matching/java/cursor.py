@@ -1,11 +1,11 @@
-"""A place in the pattern as Java's parser sees it: quotes are escapes by then, and comments are no part of it."""
+"""A position in the pattern as Java's parser sees it: quotes are escapes by then, and comments are no part of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assignor.reference.matching.chars import ALL, NONE, Chars, both_cases
-from assignor.reference.matching.text import PatternFault, Text, invalid, unsupported
+from assignor.reference.matching.char_set import ALL, NONE, CharSet, both_cases
+from assignor.reference.matching.scanner import PatternFault, Scanner, invalid, unsupported
 
 FAILURE = "a construct at which Java itself fails while it matches"
 """Where Java throws, or forgets where it stands, once it matches a name."""
@@ -35,7 +35,7 @@ class Flags:
 
 
 class Cursor:
-    """The characters of a pattern and the place of the next one. Behind the end there are NULs without end.
+    """The characters of a pattern and the position of the next one. Behind the end there are NULs without end.
 
     Attributes:
         at: Index of the next character.
@@ -44,7 +44,7 @@ class Cursor:
 
     def __init__(self, pattern: str) -> None:
         self._chars, self._origins = _unquoted(pattern)
-        self._depth = Text("")
+        self._depth = Scanner("")
         self._doubt: PatternFault | None = None
         self.at = 0
         self.flags = Flags()
@@ -122,7 +122,7 @@ class Cursor:
         """Comes back from that level."""
         self._depth.leave()
 
-    def folded(self, code: int) -> Chars:
+    def folded(self, code: int) -> CharSet:
         """The characters that a literal one matches under the flags."""
         char = chr(code)
         if not self.flags.fold:

@@ -6,11 +6,11 @@ import enum
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from assignor.reference.matching.chars import ALL, DIGITS, NONE, WORD, Chars
+from assignor.reference.matching.char_set import ALL, DIGITS, NONE, WORD, CharSet
 from assignor.reference.matching.java.cursor import Cursor
 from assignor.reference.matching.java.names import ASCII_NAMES
-from assignor.reference.matching.syntax import EMPTY, At, Node, One, Place
-from assignor.reference.matching.text import unsupported
+from assignor.reference.matching.scanner import unsupported
+from assignor.reference.matching.syntax import EMPTY, Assert, Assertion, CharClass, Node
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _OCTAL = "01234567"
@@ -42,12 +42,12 @@ class Name:
     name: str
 
 
-Escape: TypeAlias = int | Chars | Place | Special | Number | Name
-"""What an escape means: the code of a character, perhaps a surrogate; one of a set; a place; or what is above."""
+Escape: TypeAlias = int | CharSet | Assertion | Special | Number | Name
+"""What an escape means: the code of a character, perhaps a surrogate; one of a set; an assertion; or what is above."""
 
 _CONTROLS = {"a": 0x07, "e": 0x1B, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09}
 
-_SETS: dict[str, Chars] = {
+_SETS: dict[str, CharSet] = {
     "d": DIGITS,
     "D": ALL - DIGITS,
     "h": frozenset(" "),
@@ -60,12 +60,12 @@ _SETS: dict[str, Chars] = {
     "W": ALL - WORD,
 }
 
-_PLACES: dict[str, Place | Special] = {
-    "A": Place.START,
-    "G": Place.START,
-    "Z": Place.END,
-    "z": Place.END,
-    "B": Place.INSIDE,
+_ASSERTIONS: dict[str, Assertion | Special] = {
+    "A": Assertion.START,
+    "G": Assertion.START,
+    "Z": Assertion.END,
+    "z": Assertion.END,
+    "B": Assertion.NOT_WORD_BOUNDARY,
     "R": Special.LINE_BREAK,
     "X": Special.GRAPHEME,
 }
@@ -91,8 +91,8 @@ def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
     if not in_class:
         if char in "123456789":
             return Number(int(char))
-        if char in _PLACES:
-            return _PLACES[char]
+        if char in _ASSERTIONS:
+            return _ASSERTIONS[char]
         if char == "b":
             return _boundary(cursor, start)
         if char == "k":
@@ -107,18 +107,18 @@ def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
 def node_of(found: Escape) -> Node:
     """The node of what is neither a character nor a reference."""
     if isinstance(found, frozenset):
-        return One(found)
-    if isinstance(found, Place):
-        return At(found)
+        return CharClass(found)
+    if isinstance(found, Assertion):
+        return Assert(found)
     if found is Special.ANYWHERE:
         return EMPTY
-    return One(ALL if found is Special.GRAPHEME else NONE)
+    return CharClass(ALL if found is Special.GRAPHEME else NONE)
 
 
-def _boundary(cursor: Cursor, start: int) -> Place | Special:
+def _boundary(cursor: Cursor, start: int) -> Assertion | Special:
     # Anything but a `g` is left to be a quantifier, which it cannot be.
     if cursor.peek() != "{" or cursor.raw(cursor.at + 1) != "g":
-        return Place.BOUNDARY
+        return Assertion.WORD_BOUNDARY
     cursor.at += 2
     if cursor.read() != "}":
         raise cursor.refuse(start, "no such boundary")

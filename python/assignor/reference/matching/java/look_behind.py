@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from assignor.reference.matching.chars import ALL
+from assignor.reference.matching.char_set import ALL
 from assignor.reference.matching.java.cursor import Cursor
 from assignor.reference.matching.java.width import GREATEST, Width, wrapped
-from assignor.reference.matching.syntax import EMPTY, LONGEST, Around, Concat, Either, Node, One, Repeat, least, most
+from assignor.reference.matching.syntax import (
+    EMPTY,
+    MAX_NAME_LENGTH,
+    Alternation,
+    CharClass,
+    Concat,
+    LookAround,
+    Node,
+    Repetition,
+    max_length,
+    min_length,
+)
 
-_NOTHING = One(frozenset())
+_NOTHING = CharClass(frozenset())
 
 
 def look_behind(cursor: Cursor, body: Node, width: Width, negated: bool, start: int) -> Node:
     """A look-behind, which looks no further back than Java believes to be necessary."""
     if not width.bounded:
         raise cursor.refuse(start, "a look-behind without an obvious maximum length")
-    fewest = min(least(body), GREATEST)
-    found = most(body)
+    fewest = min(min_length(body), GREATEST)
+    found = max_length(body)
     longest = GREATEST if found is None else min(found, GREATEST)
-    # If the most has become negative, Java looks from a place behind, unless that overflows in turn.
+    # If the most has become negative, Java looks from a position behind, unless that overflows in turn.
     needed = wrapped(GREATEST + width.most + 1) if width.most < 0 else 0
-    if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > LONGEST:
+    if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > MAX_NAME_LENGTH:
         return EMPTY if negated else _NOTHING
-    if 0 <= width.most < min(longest, LONGEST):
+    if 0 <= width.most < min(longest, MAX_NAME_LENGTH):
         cursor.doubt(start, "a look-behind that is longer than its maximum length in Java")
         return _NOTHING
-    around = Around(False, negated, body)
+    around = LookAround(False, negated, body)
     if needed <= fewest:
         return around
-    room = Around(False, negated, Repeat(One(ALL), needed, needed))
-    return Either((room, around)) if negated else Concat((room, around))
+    room = LookAround(False, negated, Repetition(CharClass(ALL), needed, needed))
+    return Alternation((room, around)) if negated else Concat((room, around))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
-from assignor.reference.matching.chars import ALL, Chars
+from assignor.reference.matching.char_set import ALL, CharSet
 from assignor.reference.matching.java import references
 from assignor.reference.matching.java.brackets import character_class
 from assignor.reference.matching.java.cursor import FAILURE, Cursor
@@ -15,8 +15,8 @@ from assignor.reference.matching.java.properties import property_at
 from assignor.reference.matching.java.quantifier import quantifier_at
 from assignor.reference.matching.java.width import (
     Add,
+    AlternationStep,
     Cluster,
-    EitherOf,
     Inner,
     Loop,
     Many,
@@ -27,24 +27,24 @@ from assignor.reference.matching.java.width import (
 )
 from assignor.reference.matching.syntax import (
     EMPTY,
-    Around,
-    At,
+    Alternation,
+    Assert,
+    Assertion,
     Atomic,
+    Backreference,
+    Capture,
+    CharClass,
     Concat,
-    Either,
     Greed,
-    Group,
+    LookAround,
     Node,
-    One,
-    Place,
-    Same,
     concat,
-    least,
+    min_length,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _SizedNode:
     """What a part means, how Java sees its length, and whether Java repeats it by a loop over characters."""
 
     node: Node
@@ -78,7 +78,7 @@ class Parser:
         self._references: list[tuple[int, int]] = []
         # Where `\b{g}` stands first.
         self._boundary: int | None = None
-        # Whether Java moves the place that `\b{g}` counts from, which should be that before it.
+        # Whether Java moves the position that `\b{g}` counts from, which should be that before it.
         self._is_moved = False
 
     def pattern(self) -> Node:
@@ -97,7 +97,7 @@ class Parser:
         cursor.settle()
         return node
 
-    def _alternatives(self) -> _Part:
+    def _alternatives(self) -> _SizedNode:
         parts = [self._sequence()]
         while self._cursor.peek() == "|":
             self._cursor.next()
@@ -105,9 +105,9 @@ class Parser:
         if len(parts) == 1:
             return parts[0]
         widths = tuple(width_of(part.steps) for part in parts)
-        return _Part(Either(tuple(part.node for part in parts)), [EitherOf(widths)])
+        return _SizedNode(Alternation(tuple(part.node for part in parts)), [AlternationStep(widths)])
 
-    def _sequence(self) -> _Part:
+    def _sequence(self) -> _SizedNode:
         cursor = self._cursor
         nodes: list[Node] = []
         steps: list[Step] = []
@@ -128,9 +128,9 @@ class Parser:
             if part.node != EMPTY:
                 nodes.append(part.node)
             steps.extend(part.steps)
-        return _Part(concat(nodes), steps)
+        return _SizedNode(concat(nodes), steps)
 
-    def _single(self, char: str) -> _Part:
+    def _single(self, char: str) -> _SizedNode:
         cursor = self._cursor
         if char == "[":
             return self._of_class(character_class(cursor, True))
@@ -138,19 +138,19 @@ class Parser:
             return self._of_class(property_at(cursor))
         if char in "^$":
             cursor.next()
-            return _Part(At(Place.START if char == "^" else Place.END), [])
+            return _SizedNode(Assert(Assertion.START if char == "^" else Assertion.END), [])
         if char == ".":
             cursor.next()
             return _property(ALL)
         return self._literal()
 
-    def _of_class(self, chars: Chars) -> _Part:
-        return _Part(One(chars), [Cluster()]) if self._cursor.flags.canonical else _property(chars)
+    def _of_class(self, chars: CharSet) -> _SizedNode:
+        return _SizedNode(CharClass(chars), [Cluster()]) if self._cursor.flags.canonical else _property(chars)
 
-    def _literal(self) -> _Part:
+    def _literal(self) -> _SizedNode:
         """Characters that stand for themselves, or one escape that is none."""
         cursor = self._cursor
-        sets: list[Chars] = []
+        sets: list[CharSet] = []
         # Where the last of the characters begins.
         last = cursor.at
         while True:
@@ -184,26 +184,26 @@ class Parser:
             sets.append(cursor.folded(code))
         if len(sets) == 1:
             return _property(sets[0])
-        return _Part(Concat(tuple(map(One, sets))), [Add(len(sets), len(sets))])
+        return _SizedNode(Concat(tuple(map(CharClass, sets))), [Add(len(sets), len(sets))])
 
-    def _of_escape(self, found: Escape, start: int) -> _Part:
+    def _of_escape(self, found: Escape, start: int) -> _SizedNode:
         if isinstance(found, frozenset):
             return _property(found)
         if found is Special.GRAPHEME:
-            return _Part(node_of(found), [Cluster()])
+            return _SizedNode(node_of(found), [Cluster()])
         if found is Special.LINE_BREAK:
-            return _Part(node_of(found), [Add(1, 2)])
+            return _SizedNode(node_of(found), [Add(1, 2)])
         if isinstance(found, Number):
             return self._reference(self._group_number(found.digit), start)
         if isinstance(found, Name):
             return self._reference(self._group_named(found.name, start), start)
         if found is Special.ANYWHERE and self._boundary is None:
             self._boundary = start
-        return _Part(node_of(found), [])
+        return _SizedNode(node_of(found), [])
 
-    def _reference(self, group: int, start: int) -> _Part:
+    def _reference(self, group: int, start: int) -> _SizedNode:
         self._references.append((group, start))
-        return _Part(Same(group, self._cursor.flags.fold), [Reference()])
+        return _SizedNode(Backreference(group, self._cursor.flags.fold), [Reference()])
 
     def _group_named(self, name: str, start: int) -> int:
         if name not in self._names:
@@ -221,7 +221,7 @@ class Parser:
             self._cursor.read()
         return group
 
-    def _group(self) -> _Part | None:
+    def _group(self) -> _SizedNode | None:
         """A group with what repeats it; None where it only sets flags."""
         cursor = self._cursor
         start, flags, first = cursor.at, cursor.flags, self._groups + 1
@@ -267,18 +267,18 @@ class Parser:
             raise cursor.refuse(start, "no such kind of group")
         return _Kind.PLAIN
 
-    def _whole(self, kind: _Kind, body: _Part, first: int, start: int) -> _Part:
+    def _whole(self, kind: _Kind, body: _SizedNode, first: int, start: int) -> _SizedNode:
         """A group from its parts, with what repeats it; `first` is the first group within it, or itself."""
         match kind:
             case _Kind.CAPTURING:
-                return self._repeated_group(_Part(Group(first, body.node), body.steps), first, True)
+                return self._repeated_group(_SizedNode(Capture(first, body.node), body.steps), first, True)
             case _Kind.AHEAD | _Kind.NOT_AHEAD:
-                whole = _Part(Around(True, kind is _Kind.NOT_AHEAD, body.node), [])
+                whole = _SizedNode(LookAround(True, kind is _Kind.NOT_AHEAD, body.node), [])
             case _Kind.BEHIND | _Kind.NOT_BEHIND:
                 negated = kind is _Kind.NOT_BEHIND
-                whole = _Part(look_behind(self._cursor, body.node, width_of(body.steps), negated, start), [])
+                whole = _SizedNode(look_behind(self._cursor, body.node, width_of(body.steps), negated, start), [])
             case _Kind.ATOMIC:
-                whole = _Part(Atomic(body.node), [Inner(tuple(body.steps), False)])
+                whole = _SizedNode(Atomic(body.node), [Inner(tuple(body.steps), False)])
             case _:
                 return self._repeated_group(body, first, False)
         self._kept.update(range(first, self._groups + 1))
@@ -308,7 +308,7 @@ class Parser:
                 return
             cursor.next()
 
-    def _repeated(self, part: _Part) -> _Part:
+    def _repeated(self, part: _SizedNode) -> _SizedNode:
         """A part that is no group, with what repeats it."""
         quantifier = quantifier_at(self._cursor)
         if quantifier is None:
@@ -322,9 +322,9 @@ class Parser:
             steps = [Inner(tuple(part.steps), True)]
         else:
             steps = [quantifier.times(part.steps)]
-        return _Part(quantifier.of(part.node), steps)
+        return _SizedNode(quantifier.of(part.node), steps)
 
-    def _repeated_group(self, part: _Part, first: int, capturing: bool) -> _Part:
+    def _repeated_group(self, part: _SizedNode, first: int, capturing: bool) -> _SizedNode:
         """A group with what repeats it, `first` being the first group within it, or itself if `capturing`."""
         quantifier = quantifier_at(self._cursor)
         if quantifier is None:
@@ -338,14 +338,16 @@ class Parser:
             self._kept.update(within)
             steps = [Inner(tuple(part.steps), True) if quantifier.is_optional() else quantifier.times(part.steps)]
         elif quantifier.is_optional():
-            steps = [EitherOf((width, Width()))]
+            steps = [AlternationStep((width, Width()))]
         elif width.one_way:
-            self._kept.update(group for group in within if not capturing or group != first or least(part.node) == 0)
+            self._kept.update(
+                group for group in within if not capturing or group != first or min_length(part.node) == 0
+            )
             steps = [quantifier.times(part.steps)]
         else:
             steps = [Loop()]
-        return _Part(quantifier.of(part.node), steps)
+        return _SizedNode(quantifier.of(part.node), steps)
 
 
-def _property(chars: Chars) -> _Part:
-    return _Part(One(chars), [Add(1, 1)], True)
+def _property(chars: CharSet) -> _SizedNode:
+    return _SizedNode(CharClass(chars), [Add(1, 1)], True)

@@ -2,17 +2,17 @@ r"""The properties of `\p{...}`, as sets of printable ASCII characters."""
 
 from __future__ import annotations
 
-from assignor.reference.matching.chars import ALL, DIGITS, LETTERS, LOWER, NONE, UPPER, WORD, Chars
+from assignor.reference.matching.char_set import ALL, DIGITS, LETTERS, LOWER, NONE, UPPER, WORD, CharSet
 from assignor.reference.matching.java.cursor import Cursor, Flags
 from assignor.reference.matching.java.names import ALIAS_BLOCKS, BLOCKS, SCRIPTS
 
-_PUNCTUATION: Chars = frozenset("!\"#%&'()*,-./:;?@[\\]_{}")
-_SYMBOLS: Chars = frozenset("$+<=>^`|~")
-_HEXADECIMAL: Chars = DIGITS | set("abcdefABCDEF")
-_SPACE: Chars = frozenset(" ")
+_PUNCTUATION: CharSet = frozenset("!\"#%&'()*,-./:;?@[\\]_{}")
+_SYMBOLS: CharSet = frozenset("$+<=>^`|~")
+_HEXADECIMAL: CharSet = DIGITS | set("abcdefABCDEF")
+_SPACE: CharSet = frozenset(" ")
 
 
-def _table(*rows: tuple[str, Chars]) -> dict[str, Chars]:
+def _table(*rows: tuple[str, CharSet]) -> dict[str, CharSet]:
     return {name: chars for names, chars in rows for name in names.split()}
 
 
@@ -84,7 +84,7 @@ _BINARY = _POSIX | _table(
 """The binary properties, to which the classes of POSIX belong."""
 
 
-def property_at(cursor: Cursor) -> Chars:
+def property_at(cursor: Cursor) -> CharSet:
     """The property at the cursor, which is at the backslash."""
     start = cursor.at
     cursor.at += 1
@@ -108,7 +108,7 @@ def property_at(cursor: Cursor) -> Chars:
     return ALL - chars if negated else chars
 
 
-def _named(name: str, flags: Flags) -> Chars | None:
+def _named(name: str, flags: Flags) -> CharSet | None:
     if "=" in name:
         key, _, value = name.partition("=")
         match key.lower():
@@ -130,11 +130,11 @@ def _named(name: str, flags: Flags) -> Chars | None:
     return _find(_CATEGORIES, name, flags) if posix is None else posix
 
 
-def _find(table: dict[str, Chars], name: str, flags: Flags) -> Chars | None:
+def _find(table: dict[str, CharSet], name: str, flags: Flags) -> CharSet | None:
     return LETTERS if flags.fold and name in _CASED and name in table else table.get(name)
 
 
-def _script(name: str) -> Chars | None:
+def _script(name: str) -> CharSet | None:
     name = name.upper()
     if name in ("LATIN", "LATN"):
         return LETTERS
@@ -143,7 +143,7 @@ def _script(name: str) -> Chars | None:
     return NONE if name in SCRIPTS.split(" ") else None
 
 
-def _block(name: str) -> Chars | None:
+def _block(name: str) -> CharSet | None:
     """A block, by its name with or without its spaces, or by that of Java's constant."""
     name = name.upper()
     if name in _block_names("BASIC LATIN"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assignor.reference.matching.java.cursor import Cursor
 from assignor.reference.matching.java.width import GREATEST, Step, Times, width_of
-from assignor.reference.matching.syntax import EMPTY, Greed, Node, Repeat
+from assignor.reference.matching.syntax import EMPTY, Greed, Node, Repetition
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Quantifier:
 
     def of(self, node: Node) -> Node:
         """The node, repeated."""
-        return node if node == EMPTY else Repeat(node, self.least, self.most, self.greed)
+        return node if node == EMPTY else Repetition(node, self.least, self.most, self.greed)
 
 
 def quantifier_at(cursor: Cursor) -> Quantifier | None:

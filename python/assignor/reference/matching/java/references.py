@@ -7,7 +7,16 @@ what was taken on a way that failed; unless every way to the reference passes th
 
 from __future__ import annotations
 
-from assignor.reference.matching.syntax import Around, Atomic, Concat, Either, Group, Node, Repeat, Same
+from assignor.reference.matching.syntax import (
+    Alternation,
+    Atomic,
+    Backreference,
+    Capture,
+    Concat,
+    LookAround,
+    Node,
+    Repetition,
+)
 
 
 class _InexactError(Exception):
@@ -29,20 +38,20 @@ def _passed(node: Node, kept: set[int], repeated: bool, taken: frozenset[int]) -
         case Concat(nodes):
             for inner in nodes:
                 taken = _passed(inner, kept, repeated, taken)
-        case Either(nodes):
+        case Alternation(nodes):
             ways = [_passed(inner, kept, repeated, taken) for inner in nodes]
             taken = frozenset.intersection(*ways)
-        case Repeat(inner):
+        case Repetition(inner):
             _passed(inner, kept, True, taken)
-        case Group(group, inner):
+        case Capture(group, inner):
             taken = _passed(inner, kept, repeated, taken)
             if not repeated:
                 taken |= {group}
-        case Atomic(inner) | Around(_, False, inner):
+        case Atomic(inner) | LookAround(_, False, inner):
             taken = _passed(inner, kept, repeated, taken)
-        case Around(_, True, inner):
+        case LookAround(_, True, inner):
             _passed(inner, kept, repeated, taken)
-        case Same(group):
+        case Backreference(group):
             if group in kept and group not in taken:
                 raise _InexactError
     return taken

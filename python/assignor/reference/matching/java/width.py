@@ -25,7 +25,7 @@ class Width:
         least: The least characters.
         most: The most.
         bounded: Whether there is a most.
-        one_way: Whether there is but one way to match the part at a place.
+        one_way: Whether there is but one way to match the part at a position.
     """
 
     least: int = 0
@@ -64,7 +64,7 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class EitherOf:
+class AlternationStep:
     """One of several parts."""
 
     parts: tuple[Width, ...]
@@ -88,7 +88,7 @@ class Reference:
     """A back-reference."""
 
 
-Step: TypeAlias = Add | Many | Cluster | Times | EitherOf | Inner | Loop | Reference
+Step: TypeAlias = Add | Many | Cluster | Times | AlternationStep | Inner | Loop | Reference
 """A step of a sequence; a group that is not repeated is no step, but those within it are."""
 
 
@@ -107,7 +107,7 @@ def width_of(steps: list[Step] | tuple[Step, ...], start: Width = Width()) -> Wi
                 width = replace(width, one_way=False)
             case Times():
                 width = _repeated(width, step)
-            case EitherOf(parts):
+            case AlternationStep(parts):
                 before.append(
                     Width(
                         wrapped(width.least + min(part.least for part in parts)),

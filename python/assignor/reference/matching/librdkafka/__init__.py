@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.reference.matching.chars import ALL, WORD, among
+from assignor.reference.matching.char_set import ALL, WORD, among
 from assignor.reference.matching.librdkafka import brackets
 from assignor.reference.matching.librdkafka.copies import (
     NOTHING,
@@ -21,23 +21,34 @@ from assignor.reference.matching.librdkafka.copies import (
     is_nothing,
     tree,
 )
-from assignor.reference.matching.syntax import ANYTHING, At, Concat, Either, Group, Place, Repeat, concat, literal, most
-from assignor.reference.matching.text import Text, invalid
+from assignor.reference.matching.scanner import Scanner, invalid
+from assignor.reference.matching.syntax import (
+    ANY_TEXT,
+    Alternation,
+    Assert,
+    Assertion,
+    Capture,
+    Concat,
+    Repetition,
+    concat,
+    literal,
+    max_length,
+)
 
 if TYPE_CHECKING:
-    from assignor.reference.matching.librdkafka.copies import Part
+    from assignor.reference.matching.librdkafka.copies import GlibcNode
     from assignor.reference.matching.syntax import Node
 
 MOST = 0x7FFF
 """The highest count of a repetition (`RE_DUP_MAX`)."""
 
-PLACES = {
-    "<": Place.WORD_START,
-    ">": Place.WORD_END,
-    "b": Place.BOUNDARY,
-    "B": Place.INSIDE,
-    "`": Place.START,
-    "'": Place.END,
+ASSERTIONS = {
+    "<": Assertion.WORD_START,
+    ">": Assertion.WORD_END,
+    "b": Assertion.WORD_BOUNDARY,
+    "B": Assertion.NOT_WORD_BOUNDARY,
+    "`": Assertion.START,
+    "'": Assertion.END,
 }
 
 CLASSES = {"w": WORD, "W": ALL - WORD, "s": among(" "), "S": ALL - {" "}}
@@ -50,26 +61,26 @@ def parse(pattern: str) -> Node:
     if not pattern.startswith("^"):
         return literal(pattern)
     parser = _Parser(pattern)
-    while not parser.text.done():
+    while not parser.text.is_at_end():
         parser.read(parser.text.look())
     if len(parser.groups) > 1:
         raise invalid(parser.groups[-1].position, "a group that is not closed")
     found = tree(parser.groups[0].close(parser))
-    return concat([found, ANYTHING] if _starts(found) else [ANYTHING, found, ANYTHING])
+    return concat([found, ANY_TEXT] if _starts(found) else [ANY_TEXT, found, ANY_TEXT])
 
 
 def _starts(node: Node) -> bool:
     """Whether every way begins at the start of the name."""
     match node:
-        case At(place):
-            return place is Place.START
+        case Assert(assertion):
+            return assertion is Assertion.START
         case Concat(nodes):
-            return next((_starts(inner) for inner in nodes if most(inner) != 0 or _starts(inner)), False)
-        case Either(nodes):
+            return next((_starts(inner) for inner in nodes if max_length(inner) != 0 or _starts(inner)), False)
+        case Alternation(nodes):
             return all(map(_starts, nodes))
-        case Group(_, inner):
+        case Capture(_, inner):
             return _starts(inner)
-        case Repeat(inner, least):
+        case Repetition(inner, least):
             return least > 0 and _starts(inner)
     return False
 
@@ -86,8 +97,8 @@ class _Open:
     def __init__(self, position: int, group: int, closed: frozenset[int]) -> None:
         self.position = position
         self.group = group
-        self.parts: list[Part] = []
-        self._branches: list[Part] = []
+        self.parts: list[GlibcNode] = []
+        self._branches: list[GlibcNode] = []
         self._before = closed  # a branch may not refer to a group of another one
         self._within = closed
 
@@ -97,7 +108,7 @@ class _Open:
         self._within |= parser.closed
         parser.closed = self._before
 
-    def close(self, parser: _Parser) -> Part:
+    def close(self, parser: _Parser) -> GlibcNode:
         self.branch(parser)
         parser.closed |= self._within
         return self._branches[0] if len(self._branches) == 1 else Branches(tuple(self._branches))
@@ -105,7 +116,7 @@ class _Open:
 
 class _Parser:
     def __init__(self, pattern: str) -> None:
-        self.text = Text(pattern)
+        self.text = Scanner(pattern)
         self.count = 0  # how many groups were opened
         self.closed: frozenset[int] = frozenset()  # of the groups 1 to 9, those that may be referred to
         self.groups = [_Open(0, 0, self.closed)]
@@ -130,7 +141,7 @@ class _Parser:
         self.count += 1
         self.groups.append(_Open(position, self.count, self.closed))
 
-    def close(self) -> Part:
+    def close(self) -> GlibcNode:
         group = self.groups.pop()
         self.text.take()
         self.text.leave()
@@ -139,11 +150,11 @@ class _Parser:
             self.closed |= {group.group}
         return Grouped(group.group, part)
 
-    def repeated(self, part: Part) -> None:
+    def repeated(self, part: GlibcNode) -> None:
         """Takes a part with the repetitions that follow it."""
         piled = False
-        # What stands behind a place is no repetition of it.
-        while not isinstance(part, Place) and self.text.look() in ("*", "+", "?", "{"):
+        # What stands behind an assertion is no repetition of it.
+        while not isinstance(part, Assertion) and self.text.look() in ("*", "+", "?", "{"):
             position = self.text.at
             operator = self.text.take()
             if operator == "{":
@@ -160,13 +171,13 @@ class _Parser:
                 part = Times(part, least, most, position)
         self.groups[-1].parts.append(part)
 
-    def item(self) -> Part:
+    def item(self) -> GlibcNode:
         position = self.text.at
         if self.text.look() == "[":
             return brackets.bracket(self.text)
         char = self.text.take()
         if char in ("^", "$"):
-            return Place.START if char == "^" else Place.END
+            return Assertion.START if char == "^" else Assertion.END
         if char == ".":
             return ALL
         if char == "\\":
@@ -175,7 +186,7 @@ class _Parser:
             raise invalid(position, "a repetition of nothing")
         return among(char)
 
-    def escape(self, position: int) -> Part:
+    def escape(self, position: int) -> GlibcNode:
         char = self.text.take()
         if not char:
             raise invalid(position, "a backslash at the end")
@@ -183,7 +194,7 @@ class _Parser:
             if int(char) not in self.closed:
                 raise invalid(position, "a reference to a group that is not closed before it")
             return Reference(int(char), position)
-        return PLACES.get(char) or CLASSES.get(char, among(char))
+        return ASSERTIONS.get(char) or CLASSES.get(char, among(char))
 
     def counts(self, position: int) -> tuple[int, int | None]:
         """The counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, behind the brace."""

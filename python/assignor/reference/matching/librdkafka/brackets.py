@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from assignor.reference.matching.chars import ALL, NONE, POSIX, Chars, among, between
-from assignor.reference.matching.text import PatternFault, Text, invalid
+from assignor.reference.matching.char_set import ALL, NONE, POSIX, CharSet, among, between
+from assignor.reference.matching.scanner import PatternFault, Scanner, invalid
 
 
-def bracket(text: Text) -> Chars:
+def bracket(text: Scanner) -> CharSet:
     """A bracket expression from its bracket to the one that ends it."""
     start = text.at
     text.take()
@@ -31,7 +31,7 @@ def bracket(text: Text) -> Chars:
     return ALL - chars if negated else chars
 
 
-def _element(text: Text, start: int, hyphen: bool) -> str | Chars:
+def _element(text: Scanner, start: int, hyphen: bool) -> str | CharSet:
     """What stands in brackets: a character, which a range may start or end with, or a class."""
     position = text.at
     char = text.take()
@@ -44,12 +44,12 @@ def _element(text: Text, start: int, hyphen: bool) -> str | Chars:
     return char
 
 
-def _symbol(text: Text, start: int, position: int) -> str | Chars:
+def _symbol(text: Scanner, start: int, position: int) -> str | CharSet:
     """`[.a.]`, `[=a=]` or `[:alpha:]`, from its second character on."""
     kind = text.take()
     name = ""
     while not text.eat(kind + "]"):
-        if text.done():
+        if text.is_at_end():
             raise _open(start)
         name += text.take()
     if kind == ":" and name in POSIX:

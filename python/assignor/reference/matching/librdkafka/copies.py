@@ -1,8 +1,8 @@
-r"""What a pattern means once glibc has written out the copies of what is repeated: some of its places are lost.
+r"""What a pattern means once glibc has copied what is repeated: some of its assertions are lost.
 
-glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. A place (`^`, `\b`, ...) holds for what follows it
-by a copy of that, and where a copy follows already, glibc takes it for one of these and asks for nothing: `^(b|$a){2}`
-matches "ba". Only where another place was met since the last character, a place is asked for whatever follows it.
+glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. An assertion (`^`, `\b`, ...) is checked by a copy
+of the node that follows it. If a copy follows already, glibc takes it for that one and checks nothing: `^(b|$a){2}`
+matches "ba". Only if another assertion was met since the last character, the assertion is checked in any case.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from assignor.reference.matching.chars import Chars
-from assignor.reference.matching.iterations import repeat
+from assignor.reference.matching.char_set import CharSet
+from assignor.reference.matching.repetition import repeat
+from assignor.reference.matching.scanner import unsupported
 from assignor.reference.matching.syntax import (
     EMPTY,
-    At,
-    Group,
+    Assert,
+    Assertion,
+    Backreference,
+    Capture,
+    CharClass,
     Node,
-    One,
-    Place,
-    Repeat,
-    Same,
+    Repetition,
+    alternation,
     concat,
-    either,
-    least,
-    most,
+    max_length,
+    min_length,
 )
-from assignor.reference.matching.text import unsupported
 
-LARGEST = 10_000
-"""How many places and what stands between them copies may come to."""
+MAX_COPIES_SIZE = 10_000
+"""How many assertions and what stands between them copies may come to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +45,41 @@ class Grouped:
     """A group, which is kept where something refers to it."""
 
     group: int
-    part: Part
+    part: GlibcNode
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One after the other."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[GlibcNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
     """One of them."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[GlibcNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
     """The same several times, `most` None without bound."""
 
-    part: Part
+    part: GlibcNode
     least: int
     most: int | None
     position: int
 
 
-Part: TypeAlias = Chars | Place | Reference | Grouped | Row | Branches | Times
+GlibcNode: TypeAlias = CharSet | Assertion | Reference | Grouped | Row | Branches | Times
 """A part of a pattern as it is written."""
 
 NOTHING = Row(())
 
 
 class _Met(NamedTuple):
-    """Whether a place was met since the last character: on some ways it was, on some it was not."""
+    """Whether an assertion was met since the last character: on some ways it was, on some it was not."""
 
     yes: bool
     no: bool
@@ -93,21 +93,21 @@ YES = _Met(yes=True, no=False)
 
 
 class _Flow(NamedTuple):
-    """What is met behind a part, where no place or where one was met before it."""
+    """What is met behind a part, where no assertion or where one was met before it."""
 
     after_none: _Met
-    after_place: _Met
+    after_assertion: _Met
 
     def behind(self, met: _Met) -> _Met:
         if not met.yes:
             return self.after_none
-        return self.after_none.either(self.after_place) if met.no else self.after_place
+        return self.after_none.either(self.after_assertion) if met.no else self.after_assertion
 
     def then(self, following: _Flow) -> _Flow:
-        return _Flow(following.behind(self.after_none), following.behind(self.after_place))
+        return _Flow(following.behind(self.after_none), following.behind(self.after_assertion))
 
     def either(self, other: _Flow) -> _Flow:
-        return _Flow(self.after_none.either(other.after_none), self.after_place.either(other.after_place))
+        return _Flow(self.after_none.either(other.after_none), self.after_assertion.either(other.after_assertion))
 
     def again(self) -> _Flow:
         """Of the part any number of times; two times can show all that more would."""
@@ -118,51 +118,51 @@ class _Flow(NamedTuple):
 THROUGH = _Flow(NO, YES)
 
 
-class _Placed(NamedTuple):
-    place: Place
+class _Asserted(NamedTuple):
+    assertion: Assertion
     copy_follows: bool
 
 
 class _Group(NamedTuple):
     group: int
-    inner: _Written
+    inner: _Unrolled
 
 
 class _Concat(NamedTuple):
-    parts: list[_Written]
+    parts: list[_Unrolled]
 
 
-class _Either(NamedTuple):
-    parts: list[_Written]
+class _Alternation(NamedTuple):
+    parts: list[_Unrolled]
 
 
 class _Many(NamedTuple):
     """As often as there are, and what is met on the way through it."""
 
-    inner: _Written
+    inner: _Unrolled
     flow: _Flow
 
 
-_Written: TypeAlias = Node | _Placed | _Group | _Concat | _Either | _Many
-"""A part with its copies written out; there is no place in a node."""
+_Unrolled: TypeAlias = Node | _Asserted | _Group | _Concat | _Alternation | _Many
+"""A part with its copies written out; there is no assertion in a node."""
 
 
 MISTAKEN = "a back-reference that glibc may get wrong"
 """There are several ways to take the group then, and glibc mixes them up without a rule."""
 
 
-def tree(part: Part) -> Node:
+def tree(part: GlibcNode) -> Node:
     """The tree of a pattern."""
     used: dict[int, int] = {}
     _references(part, None, used)
     _groups(part, None, used)
-    writer = _Writer(used)
-    written, _ = writer.write(part, copied=False, following=False)
-    node, _ = _settle(written, NO, writer.position)
+    unroller = _Unroller(used)
+    written, _ = unroller.unroll(part, copied=False, following=False)
+    node, _ = _settle(written, NO, unroller.position)
     return node
 
 
-def _references(part: Part, repeated: int | None, used: dict[int, int]) -> None:
+def _references(part: GlibcNode, repeated: int | None, used: dict[int, int]) -> None:
     """Collects the groups that are referred to, and where: once each, and in no repetition."""
     match part:
         case Reference(group, position):
@@ -180,13 +180,13 @@ def _references(part: Part, repeated: int | None, used: dict[int, int]) -> None:
             _references(inner, position if repeated is None and most != 1 else repeated, used)
 
 
-def _groups(part: Part, copied: int | None, used: dict[int, int]) -> None:
-    """Refuses groups that are referred to and have copies or places."""
+def _groups(part: GlibcNode, copied: int | None, used: dict[int, int]) -> None:
+    """Refuses groups that are referred to and have copies or assertions."""
     match part:
         case Grouped(group, inner):
             if copied is not None and group in used:
                 raise unsupported(copied, MISTAKEN)
-            if group in used and _has_place(inner):
+            if group in used and _has_assertion(inner):
                 raise unsupported(used[group], MISTAKEN)
             _groups(inner, copied, used)
         case Row(parts) | Branches(parts):
@@ -197,29 +197,29 @@ def _groups(part: Part, copied: int | None, used: dict[int, int]) -> None:
             _groups(inner, position if copied is None and copies else copied, used)
 
 
-def is_nothing(part: Part) -> bool:
+def is_nothing(part: GlibcNode) -> bool:
     """Whether glibc has no node for it at all."""
     return isinstance(part, Row) and all(map(is_nothing, part.parts))
 
 
-def _has_place(part: Part) -> bool:
+def _has_assertion(part: GlibcNode) -> bool:
     match part:
-        case Place():
+        case Assertion():
             return True
         case Grouped(_, inner) | Times(inner):
-            return _has_place(inner)
+            return _has_assertion(inner)
         case Row(parts) | Branches(parts):
-            return any(map(_has_place, parts))
+            return any(map(_has_assertion, parts))
     return False
 
 
-class _Writer:
+class _Unroller:
     def __init__(self, used: dict[int, int]) -> None:
         self._used = used
         self._size = 0
         self.position = 0  # of the last repetition that was written out
 
-    def write(self, part: Part, *, copied: bool, following: bool) -> tuple[_Written, bool]:
+    def unroll(self, part: GlibcNode, *, copied: bool, following: bool) -> tuple[_Unrolled, bool]:
         """Writes a part out, and says whether the first node of it is a copy.
 
         Args:
@@ -228,70 +228,72 @@ class _Writer:
             following: Whether what follows it is a copy.
         """
         self._size += 1
-        if self._size > LARGEST:
+        if self._size > MAX_COPIES_SIZE:
             raise unsupported(self.position, "a high count of what has places in it")
         match part:
             case frozenset():
-                return One(part), copied
+                return CharClass(part), copied
             case Reference(group):
-                return Same(group, folded=False), copied
-            case Place():
-                return _Placed(part, following), copied
+                return Backreference(group, folded=False), copied
+            case Assertion():
+                return _Asserted(part, following), copied
             case Grouped(group, inner) if group in self._used:
                 # The nodes of groups are made after all copies.
-                written, _ = self.write(inner, copied=copied, following=False)
+                written, _ = self.unroll(inner, copied=copied, following=False)
                 return _Group(group, written), False
             case Grouped(_, inner):
                 return (
-                    (_Concat([]), False) if is_nothing(inner) else self.write(inner, copied=copied, following=following)
+                    (_Concat([]), False)
+                    if is_nothing(inner)
+                    else self.unroll(inner, copied=copied, following=following)
                 )
             case Row(parts):
-                row: list[_Written] = []
+                row: list[_Unrolled] = []
                 for inner in reversed(parts):
-                    written, following = self.write(inner, copied=copied, following=following)
+                    written, following = self.unroll(inner, copied=copied, following=following)
                     row.insert(0, written)
                 return _Concat(row), following
             case Branches(parts):
-                branches = [self.write(inner, copied=copied, following=following)[0] for inner in parts]
-                return _Either(branches), copied
+                branches = [self.unroll(inner, copied=copied, following=following)[0] for inner in parts]
+                return _Alternation(branches), copied
             case Times(inner, fewest, highest, position):
                 self.position = position
-                if _has_place(inner):
+                if _has_assertion(inner):
                     return self._copies(part, copied, following)
-                written, first = self.write(inner, copied=copied, following=following)
+                written, first = self.unroll(inner, copied=copied, following=following)
                 node, _ = _settle(written, NO, position)
                 return repeat(node, fewest, highest, position), first if fewest > 0 else copied
 
-    def _copies(self, times: Times, copied: bool, following: bool) -> tuple[_Written, bool]:
+    def _copies(self, times: Times, copied: bool, following: bool) -> tuple[_Unrolled, bool]:
         """`x{2,4}` is `xx((x)?x)?`, `x{2,}` is `xxx*`: all but the first `x` are copies."""
-        row: list[_Written] = []
+        row: list[_Unrolled] = []
         if times.most is None:
-            inner, _ = self.write(times.part, copied=copied or times.least > 0, following=copied)
+            inner, _ = self.unroll(times.part, copied=copied or times.least > 0, following=copied)
             row.append(_Many(inner, _flow(inner).again()))
             following = copied
         elif times.most > times.least:
             row.append(self._optional(times, times.most - times.least, copied, following))
             following = copied
         for index in reversed(range(times.least)):
-            copy, following = self.write(times.part, copied=copied or index > 0, following=following)
+            copy, following = self.unroll(times.part, copied=copied or index > 0, following=following)
             row.insert(0, copy)
         return _Concat(row), following
 
-    def _optional(self, times: Times, number: int, copied: bool, following: bool) -> _Written:
+    def _optional(self, times: Times, number: int, copied: bool, following: bool) -> _Unrolled:
         """`((x)?x)?`, so often."""
-        copies: list[_Written] = []
+        copies: list[_Unrolled] = []
         for index in reversed(range(number)):
-            copy, following = self.write(times.part, copied=copied or times.least + index > 0, following=following)
+            copy, following = self.unroll(times.part, copied=copied or times.least + index > 0, following=following)
             copies.insert(0, copy)
-        found: _Written = _Concat([])
+        found: _Unrolled = _Concat([])
         for copy in copies:
-            found = _Either([_Concat([found, copy]), _Concat([])])
+            found = _Alternation([_Concat([found, copy]), _Concat([])])
         return found
 
 
-def _flow(written: _Written) -> _Flow:
+def _flow(written: _Unrolled) -> _Flow:
     match written:
-        case _Placed(_, copy_follows):
+        case _Asserted(_, copy_follows):
             return THROUGH if copy_follows else _Flow(YES, YES)
         case _Group(_, inner):
             return _flow(inner)
@@ -300,30 +302,30 @@ def _flow(written: _Written) -> _Flow:
             for part in parts:
                 flow = flow.then(_flow(part))
             return flow
-        case _Either(parts):
+        case _Alternation(parts):
             flow = _flow(parts[0])
             for part in parts[1:]:
                 flow = flow.either(_flow(part))
             return flow
         case _Many(_, flow):
             return flow
-    if most(written) == 0:
+    if max_length(written) == 0:
         return THROUGH
-    return _Flow(NO, YES.either(NO) if least(written) == 0 else NO)
+    return _Flow(NO, YES.either(NO) if min_length(written) == 0 else NO)
 
 
-def _settle(written: _Written, met: _Met, position: int) -> tuple[Node, _Met]:
-    """Leaves the places out that are not asked for; says what was met behind the part."""
+def _settle(written: _Unrolled, met: _Met, position: int) -> tuple[Node, _Met]:
+    """Leaves the assertions out that are not asked for; says what was met behind the part."""
     match written:
-        case _Placed(place, copy_follows):
+        case _Asserted(assertion, copy_follows):
             if not copy_follows or not met.no:
-                return At(place), YES
+                return Assert(assertion), YES
             if not met.yes:
                 return EMPTY, met
             raise unsupported(position, "a repetition in which a place follows another one or not")
         case _Group(group, inner):
             node, met = _settle(inner, met, position)
-            return Group(group, node), met
+            return Capture(group, node), met
         case _Concat(parts):
             nodes: list[Node] = []
             for part in parts:
@@ -331,16 +333,16 @@ def _settle(written: _Written, met: _Met, position: int) -> tuple[Node, _Met]:
                 if node != EMPTY:
                     nodes.append(node)
             return concat(nodes), met
-        case _Either(parts):
+        case _Alternation(parts):
             found = [_settle(part, met, position) for part in parts]
             behind = found[0][1]
             for _, other in found:
                 behind = behind.either(other)
-            return either([node for node, _ in found]), behind
+            return alternation([node for node, _ in found]), behind
         case _Many(inner, flow):
             met = flow.behind(met)
             node, _ = _settle(inner, met, position)
-            return Repeat(node, 0, None), met
-    if most(written) == 0:
+            return Repetition(node, 0, None), met
+    if max_length(written) == 0:
         return written, met
-    return written, met.either(NO) if least(written) == 0 else NO
+    return written, met.either(NO) if min_length(written) == 0 else NO

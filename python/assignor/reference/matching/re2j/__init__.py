@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.reference.matching.chars import ALL
-from assignor.reference.matching.iterations import repeat
+from assignor.reference.matching.char_set import ALL
 from assignor.reference.matching.re2j import classes
-from assignor.reference.matching.syntax import At, One, Place, concat, either
-from assignor.reference.matching.text import Text, invalid
+from assignor.reference.matching.repetition import repeat
+from assignor.reference.matching.scanner import Scanner, invalid
+from assignor.reference.matching.syntax import Assert, Assertion, CharClass, alternation, concat
 
 if TYPE_CHECKING:
     from assignor.reference.matching.syntax import Node
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 MOST = 1000
 """The highest count of a repetition."""
 
-PLACES = {"A": Place.START, "z": Place.END, "b": Place.BOUNDARY, "B": Place.INSIDE}
+ASSERTIONS = {"A": Assertion.START, "z": Assertion.END, "b": Assertion.WORD_BOUNDARY, "B": Assertion.NOT_WORD_BOUNDARY}
 
 
 def parse(pattern: str) -> Node:
     """What the pattern means, over whole names."""
     parser = _Parser(pattern)
-    while not parser.text.done():
+    while not parser.text.is_at_end():
         parser.repeated = parser.read(parser.text.look())
     if len(parser.groups) > 1:
         raise invalid(parser.groups[-1].position, "a group that is not closed")
@@ -54,12 +54,12 @@ class _Open:
 
     def close(self) -> Node:
         self.branch()
-        return either(self._branches)
+        return alternation(self._branches)
 
 
 class _Parser:
     def __init__(self, pattern: str) -> None:
-        self.text = Text(pattern)
+        self.text = Scanner(pattern)
         self.folded = False
         self.names: set[str] = set()
         self.groups = [_Open(0, False)]
@@ -86,17 +86,17 @@ class _Parser:
         elif char == ")":
             self.close()
         elif char == "[":
-            self.push(One(classes.bracketed(self.text, self.folded)))
+            self.push(CharClass(classes.bracketed(self.text, self.folded)))
         elif char == "\\":
             self.escape()
         elif char == "|":
             self.text.take()
             self.groups[-1].branch()
         elif char in "^$":
-            self.place(1, Place.START if char == "^" else Place.END)
+            self.assertion(1, Assertion.START if char == "^" else Assertion.END)
         elif char == ".":
             self.text.take()
-            self.push(One(ALL))
+            self.push(CharClass(ALL))
         else:
             self.literal()
         return False
@@ -105,31 +105,31 @@ class _Parser:
         self.piled = 0
         self.groups[-1].items.append(node)
 
-    def place(self, length: int, place: Place) -> None:
+    def assertion(self, length: int, assertion: Assertion) -> None:
         self.text.at += length
-        self.push(At(place))
+        self.push(Assert(assertion))
 
     def literal(self) -> None:
         """The next character, whatever it is, for itself."""
         position = self.text.at
         code = ord(self.text.take())
-        self.push(One(classes.between(code, code, self.folded, position)))
+        self.push(CharClass(classes.between(code, code, self.folded, position)))
 
     def escape(self) -> None:
         position = self.text.at
         letter = self.text.look(1)
-        if letter in PLACES:
-            self.place(2, PLACES[letter])
+        if letter in ASSERTIONS:
+            self.assertion(2, ASSERTIONS[letter])
         elif letter == "Q":
             self.text.at += 2
-            while not self.text.done() and not self.text.eat("\\E"):
+            while not self.text.is_at_end() and not self.text.eat("\\E"):
                 self.literal()
         else:
             chars = classes.escaped(self.text, self.folded)
             if chars is None:
                 code = classes.character(self.text)
                 chars = classes.between(code, code, self.folded, position)
-            self.push(One(chars))
+            self.push(CharClass(chars))
 
     def repeat(self, position: int, least: int, most: int | None) -> None:
         """Repeats the last item; the operator is read, but for the `?` of a lazy one."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assignor.reference.matching.chars import ALL, DIGITS, LETTERS, LOWER, NONE, POSIX, UPPER, WORD, Chars, among
-from assignor.reference.matching.text import Text, invalid, unsupported
+from assignor.reference.matching.char_set import ALL, DIGITS, LETTERS, LOWER, NONE, POSIX, UPPER, WORD, CharSet, among
+from assignor.reference.matching.scanner import Scanner, invalid, unsupported
 
 LAST = 0x10FFFF
 FOLDED = (0x41, 0x1044F)
@@ -64,7 +64,7 @@ CATEGORIES_FOLDED = CATEGORIES | {"Lu": LETTERS, "Ll": LOWER | among("KS")}
 ESCAPES = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 
 
-def between(first: int, last: int, folded: bool, position: int) -> Chars:
+def between(first: int, last: int, folded: bool, position: int) -> CharSet:
     """The characters from one code point to another; with the other cases of each of them if case is ignored."""
     chars = frozenset(char for char in ALL if first <= ord(char) <= last)
     if not folded or (first <= FOLDED[0] and FOLDED[1] <= last):
@@ -77,7 +77,7 @@ def between(first: int, last: int, folded: bool, position: int) -> Chars:
     return _both_cases(chars)
 
 
-def bracketed(text: Text, folded: bool) -> Chars:
+def bracketed(text: Scanner, folded: bool) -> CharSet:
     """A class from its bracket to the one that ends it."""
     start = text.at
     text.take()
@@ -94,8 +94,8 @@ def bracketed(text: Text, folded: bool) -> Chars:
     return ALL - chars if negated else chars
 
 
-def _members(text: Text, start: int, folded: bool) -> Chars:
-    """A character or a range of the class that starts at the given place."""
+def _members(text: Scanner, start: int, folded: bool) -> CharSet:
+    """A character or a range of the class that starts at the given position."""
     position = text.at
     first = last = _member(text, start)
     # A hyphen before the end is one of the characters.
@@ -107,15 +107,15 @@ def _members(text: Text, start: int, folded: bool) -> Chars:
     return between(first, last, folded, position)
 
 
-def _member(text: Text, start: int) -> int:
+def _member(text: Scanner, start: int) -> int:
     if text.look() == "\\":
         return character(text)
-    if text.done():
+    if text.is_at_end():
         raise invalid(start, "a class that is not closed")
     return ord(text.take())
 
 
-def _named(text: Text, folded: bool) -> Chars | None:
+def _named(text: Scanner, folded: bool) -> CharSet | None:
     """`[:alpha:]`, `[:^alpha:]`, if one comes next."""
     start = text.at
     if text.look() + text.look(1) != "[:":
@@ -124,7 +124,7 @@ def _named(text: Text, folded: bool) -> Chars | None:
     # The colon belongs to the name, for that of `[:]` ends it as well.
     name = ""
     while not text.eat(":]"):
-        if text.done():
+        if text.is_at_end():
             text.at = start
             return None
         name += text.take()
@@ -137,7 +137,7 @@ def _named(text: Text, folded: bool) -> Chars | None:
     return ALL - chars if name.startswith("^") else chars
 
 
-def escaped(text: Text, folded: bool) -> Chars | None:
+def escaped(text: Scanner, folded: bool) -> CharSet | None:
     r"""`\d`, `\pL` and the like, if one comes next."""
     letter = text.look(1)
     if text.look() != "\\" or not letter:
@@ -150,7 +150,7 @@ def escaped(text: Text, folded: bool) -> Chars | None:
     return chars
 
 
-def _unicode(text: Text, folded: bool) -> Chars:
+def _unicode(text: Scanner, folded: bool) -> CharSet:
     r"""`\pL`, `\p{Greek}`, `\P{^Lu}`."""
     start = text.at
     negated = text.look(1) == "P"
@@ -169,7 +169,7 @@ def _unicode(text: Text, folded: bool) -> Chars:
     return ALL - chars if negated else chars
 
 
-def character(text: Text) -> int:
+def character(text: Scanner) -> int:
     """The character that an escape means, in a class or out of one."""
     start = text.at
     text.take()
@@ -189,7 +189,7 @@ def character(text: Text) -> int:
     return code
 
 
-def _octal(text: Text, digits: str) -> int | None:
+def _octal(text: Scanner, digits: str) -> int | None:
     # A single digit other than 0 would be a back-reference.
     if digits != "0" and not _is_digit(text.look(), 8):
         return None
@@ -198,7 +198,7 @@ def _octal(text: Text, digits: str) -> int | None:
     return int(digits, 8)
 
 
-def _hexadecimal(text: Text) -> int | None:
+def _hexadecimal(text: Scanner) -> int | None:
     if text.eat("{"):
         digits = text.take_while(lambda char: _is_digit(char, 16))
         return int(digits, 16) if digits and text.eat("}") and int(digits, 16) <= LAST else None
@@ -210,5 +210,5 @@ def _is_digit(char: str, base: int) -> bool:
     return char != "" and char in "0123456789abcdefABCDEF"[: 8 if base == 8 else None]
 
 
-def _both_cases(chars: Chars) -> Chars:
+def _both_cases(chars: CharSet) -> CharSet:
     return chars | {char.swapcase() for char in chars}

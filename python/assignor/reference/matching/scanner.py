@@ -1,4 +1,4 @@
-"""The text of a pattern while it is parsed: a place in it, and errors that name the place."""
+"""A scanner over the text of a pattern, for the parsers; and errors that name a position in the pattern."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """How deep groups and classes may nest."""
 
 
 _FRAMES = 10_000
-"""How many frames parsers and the walk need at most: each level of a pattern takes several."""
+"""The highest number of frames that parsers and the matcher need: each level of a pattern takes several."""
 
 
 @contextlib.contextmanager
 def deep() -> Iterator[None]:
-    """Lets Python recur as deep as patterns may nest."""
+    """Let Python recur as deep as patterns may nest."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _FRAMES))
     try:
@@ -41,7 +41,7 @@ class PatternFault(Exception):  # noqa: N818  # it becomes one of two public err
         self.reason = reason
 
 
-class Text:
+class Scanner:
     """A pattern being read from left to right.
 
     Attributes:
@@ -53,7 +53,7 @@ class Text:
         self._depth = 0
         self.at = 0
 
-    def done(self) -> bool:
+    def is_at_end(self) -> bool:
         """Whether all of it is read."""
         return self.at >= len(self._pattern)
 
@@ -77,18 +77,18 @@ class Text:
     def take_while(self, kind: Callable[[str], bool]) -> str:
         """Takes characters as long as they are of a kind."""
         start = self.at
-        while not self.done() and kind(self.look()):
+        while not self.is_at_end() and kind(self.look()):
             self.at += 1
         return self._pattern[start : self.at]
 
     def enter(self) -> None:
-        """Goes one level deeper, unless that is too deep; `leave` goes back."""
-        if self._depth == DEEPEST:
-            raise unsupported(self.at, f"more than {DEEPEST} groups within each other")
+        """Enter a nested group or class; raise at the maximum depth. `leave` goes back."""
+        if self._depth == MAX_DEPTH:
+            raise unsupported(self.at, f"more than {MAX_DEPTH} groups within each other")
         self._depth += 1
 
     def leave(self) -> None:
-        """Comes back from the level that `enter` went to."""
+        """Leave the level that `enter` entered."""
         self._depth -= 1
 
 

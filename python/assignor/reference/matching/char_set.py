@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-Chars: TypeAlias = frozenset[str]
+CharSet: TypeAlias = frozenset[str]
 
-NONE: Chars = frozenset()
-ALL: Chars = frozenset(map(chr, range(ord(" "), ord("~") + 1)))
-DIGITS: Chars = frozenset("0123456789")
-LOWER: Chars = frozenset("abcdefghijklmnopqrstuvwxyz")
-UPPER: Chars = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-LETTERS: Chars = LOWER | UPPER
-WORD: Chars = LETTERS | DIGITS | {"_"}
+NONE: CharSet = frozenset()
+ALL: CharSet = frozenset(map(chr, range(ord(" "), ord("~") + 1)))
+DIGITS: CharSet = frozenset("0123456789")
+LOWER: CharSet = frozenset("abcdefghijklmnopqrstuvwxyz")
+UPPER: CharSet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+LETTERS: CharSet = LOWER | UPPER
+WORD: CharSet = LETTERS | DIGITS | {"_"}
 
-POSIX: dict[str, Chars] = {
+POSIX: dict[str, CharSet] = {
     "alnum": LETTERS | DIGITS,
     "alpha": LETTERS,
     "blank": frozenset(" "),
@@ -35,7 +35,7 @@ POSIX: dict[str, Chars] = {
 """The classes of POSIX."""
 
 
-def between(first: str, last: str) -> Chars:
+def between(first: str, last: str) -> CharSet:
     """The characters from the first to the last, both included, as far as a name can have them.
 
     Example:
@@ -45,12 +45,12 @@ def between(first: str, last: str) -> Chars:
     return frozenset(char for char in ALL if first <= char <= last)
 
 
-def among(text: str) -> Chars:
+def among(text: str) -> CharSet:
     """The characters of a text, as far as a name can have them."""
     return ALL & set(text)
 
 
-def both_cases(chars: Chars) -> Chars:
+def both_cases(chars: CharSet) -> CharSet:
     """The set with the other case of each of its letters.
 
     Example:

@@ -1,0 +1,75 @@
+"""Repetition as engines do it that copy what is repeated: every copy may match the empty text, wherever it stands.
+
+In the syntax tree an iteration that consumes no character is the last one. That is equivalent unless the repeated node
+matches the empty text at some positions only: `(?:^|b){2}` matches "b", first nothing and then the letter. There the
+copies are written out.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from assignor.reference.matching.scanner import unsupported
+from assignor.reference.matching.syntax import (
+    Alternation,
+    Atomic,
+    Capture,
+    CharClass,
+    Concat,
+    Conditional,
+    Node,
+    Repetition,
+    concat,
+)
+
+MAX_COPIES_SIZE = 10_000
+"""The highest number of nodes of all copies."""
+
+
+class _Nullability(IntEnum):
+    """Whether a node matches the empty text: never, at some positions, or always."""
+
+    NEVER = 0
+    AT_ASSERTIONS = 1
+    ALWAYS = 2
+
+
+def repeat(node: Node, least: int, most: int | None, position: int) -> Node:
+    """Return the repetition of a node.
+
+    The order of preference is left open: these engines only say whether a name matches.
+    """
+    if least < 2 or _nullability(node) is not _Nullability.AT_ASSERTIONS:
+        return Repetition(node, least, most)
+    if _size(node) * (least + 1) > MAX_COPIES_SIZE:
+        raise unsupported(position, "a high count of what is empty at some places only")
+    copies = [node] * least
+    if most != least:
+        copies.append(Repetition(node, 0, None if most is None else most - least))
+    return concat(copies)
+
+
+def _nullability(node: Node) -> _Nullability:
+    match node:
+        case CharClass():
+            return _Nullability.NEVER
+        case Concat(nodes):
+            return min(map(_nullability, nodes), default=_Nullability.ALWAYS)
+        case Alternation(nodes):
+            return max(map(_nullability, nodes), default=_Nullability.NEVER)
+        case Repetition(_, 0):
+            return _Nullability.ALWAYS
+        case Repetition(inner) | Capture(_, inner) | Atomic(inner):
+            return _nullability(inner)
+    return _Nullability.AT_ASSERTIONS
+
+
+def _size(node: Node) -> int:
+    match node:
+        case Concat(nodes) | Alternation(nodes):
+            return 1 + sum(map(_size, nodes))
+        case Repetition(inner) | Capture(_, inner) | Atomic(inner):
+            return 1 + _size(inner)
+        case Conditional(_, taken, other):
+            return 1 + _size(taken) + _size(other)
+    return 1
