@@ -96,7 +96,7 @@ RUNNERS = {
         frozenset({"partitions", "all_consumed"}),
     ),
     "patterns": Runner(
-        lambda folder: test_patterns.compare_all(folder, "rust")[0],
+        lambda folder: test_patterns.compare_all(folder, "rust").compared,
         "patterns_visible.json.gz",
         "patterns",
         (0, 60),

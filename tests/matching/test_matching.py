@@ -108,7 +108,8 @@ def test_the_reference_of_python_has_the_limits_of_re() -> None:
     [
         ("a(b", re.error),
         ("a{4294967295}", OverflowError),
-        ("(?L)a", ValueError),
+        ("(?L)a", re.error),
+        (f"a{{{'1' * 5000}}}", ValueError),
         ("(?P<1>a)", re.error),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
@@ -54,11 +53,12 @@ class Pattern:
 def _compile(pattern: str, dialect: str) -> Callable[[str], bool]:
     """Return the function that says whether the pattern matches a name."""
     if dialect == "python":
-        return partial(python.matches, python.compile_pattern(pattern))
+        compiled = python.compile_pattern(pattern)
+        return lambda name: python.matches(compiled, name)
     node = PARSERS[dialect](pattern)
     if parts(node) > MAX_PARTS:
         raise unsupported(0, f"repetitions with over {MAX_PARTS} parts in all")
-    return partial(matches, node)
+    return lambda name: matches(node, name)
 
 
 def check_topic(topic: object) -> str:
