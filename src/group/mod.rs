@@ -115,11 +115,6 @@ impl Group {
         self.subscriptions.number(topics)
     }
 
-    /// Add a subscription without looking for an equal one.
-    pub fn push_subscription(&mut self, topics: &mut Vec<u32>) -> u32 {
-        self.subscriptions.push(topics)
-    }
-
     /// Adds a member; static if it has an instance id, `""` being one too, and on no rack if that is `""`.
     pub fn push(&mut self, id: &str, subscription: u32, instance_id: Option<&str>, rack: Option<&str>) {
         let member = self.members.len() as u32;
@@ -329,16 +324,6 @@ mod tests {
         assert_eq!([1], group.topics_of(subscription));
         assert_eq!(vec!["u", "v", "w"], group.names_of(subscription).collect::<Vec<_>>());
         assert_ne!(subscription, group.intern_subscription(&mut vec![1]));
-    }
-
-    #[test]
-    fn a_subscription_that_is_pushed_is_not_an_equal_one() {
-        let mut group = group();
-
-        let subscriptions = [vec![1, 0], vec![0, 1, 0]].map(|mut topics| group.push_subscription(&mut topics));
-
-        assert_eq!([0, 1], subscriptions);
-        assert_eq!(vec![&[0, 1], &[0, 1]], subscriptions.map(|subscription| group.topics_of(subscription)));
     }
 
     #[test]

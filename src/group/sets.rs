@@ -120,13 +120,6 @@ impl Sets {
         self.number_of(members)
     }
 
-    /// Adds a set, given in any order and with repetitions, an equal of one before too; after that none may be looked for.
-    pub(super) fn push(&mut self, members: &mut Vec<u32>) -> u32 {
-        in_order(members);
-        self.sets.push(members);
-        self.sets.len() as u32 - 1
-    }
-
     /// The number of a set given in order.
     pub fn number_of(&mut self, members: &[u32]) -> u32 {
         let Self { sets, table } = self;

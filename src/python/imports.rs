@@ -28,8 +28,7 @@ pub(crate) static TOPIC_COLUMNS: Import<PyType> = Import::new("assignor.columns"
 pub(crate) static PLAN_FROM_JSON: Import = Import::new("assignor.plan_json", "loads");
 pub(crate) static PLAN_TO_JSON: Import = Import::new("assignor.plan_json", "dumps");
 
-pub(crate) static REFERENCE_ASSIGN: Import = Import::new("assignor.reference.assign", "assign");
-pub(crate) static REFERENCE_PLAN: Import = Import::new("assignor.reference.plan", "plan");
+pub(crate) static REFERENCE_VERB: Import = Import::new("assignor._engine", "reference_verb");
 
 pub(crate) static ITEMS_VIEW: Import<PyType> = Import::new("collections.abc", "ItemsView");
 pub(crate) static KEYS_VIEW: Import<PyType> = Import::new("collections.abc", "KeysView");

@@ -263,8 +263,6 @@ mod access {
         }
     }
 
-    type Slots = [(*mut ffi::PyObject, ffi::Py_hash_t); ffi::PySet_MINSIZE];
-
     /// The table of a set, which is empty until this is dropped.
     struct TakenSet {
         set: *mut ffi::PySetObject,
@@ -273,7 +271,7 @@ mod access {
         mask: ffi::Py_ssize_t,
         /// The table of a large set; None for one whose table is `slots`.
         table: Option<*mut ffi::setentry>,
-        slots: Slots,
+        slots: [ffi::setentry; ffi::PySet_MINSIZE],
     }
 
     impl TakenSet {
@@ -284,14 +282,8 @@ mod access {
             unsafe {
                 let own = &raw mut (*set).smalltable;
                 let table = Some((*set).table).filter(|table| *table != own.cast());
-                let taken = Self {
-                    set,
-                    fill: (*set).fill,
-                    used: (*set).used,
-                    mask: (*set).mask,
-                    table,
-                    slots: own.cast::<Slots>().read(),
-                };
+                let taken =
+                    Self { set, fill: (*set).fill, used: (*set).used, mask: (*set).mask, table, slots: own.read() };
                 own.write_bytes(0, 1);
                 (*set).fill = 0;
                 (*set).used = 0;
@@ -312,7 +304,7 @@ mod access {
                 while (*set).fill > 0 || (*set).table != own.cast() {
                     ffi::PySet_Clear(set.cast());
                 }
-                own.cast::<Slots>().write(self.slots);
+                own.copy_from_nonoverlapping(&raw const self.slots, 1);
                 (*set).fill = self.fill;
                 (*set).used = self.used;
                 (*set).mask = self.mask;

@@ -12,9 +12,7 @@ fn list_of(item: DataType) -> DataType {
     DataType::LargeList(Field::new("item", item, true).into())
 }
 
-/// What `read` makes of every list of names.
-///
-/// A row that may be null has the class of no names then.
+/// Call `read` with every list of names and return the answers; a row that may be null counts as no names.
 pub(crate) fn names_in_lists(
     array: &ArrayRef,
     may_be_null: &dyn Fn(usize) -> bool,
@@ -27,11 +25,11 @@ pub(crate) fn names_in_lists(
         }
         let of_values = names_in_lists(dictionary.values(), &|_| false, read)?;
         let none = read(&[]);
-        let class = |(row, key): (usize, usize)| if is_null(row) { none } else { of_values[key] };
+        let answer = |(row, key): (usize, usize)| if is_null(row) { none } else { of_values[key] };
         if of_values.is_empty() {
             return Ok(vec![none; dictionary.len()]);
         }
-        return Ok(dictionary.normalized_keys().into_iter().enumerate().map(class).collect());
+        return Ok(dictionary.normalized_keys().into_iter().enumerate().map(answer).collect());
     }
     check_column(array, "topics", "lists of text", |kind| is_list_column(kind, is_text_column))?;
     let rows = array.len();

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::arrow::{arrow_array, batches, missing_columns, same_length};
 use super::integer_column::IntegerColumn;
 use super::list_columns::names_in_lists;
-use super::members::{Owner, class_of};
+use super::members::{Owner, intern_names};
 use super::named_topics::NamedTopics;
 use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns::unknown_dialect;
@@ -25,26 +25,26 @@ use crate::python::imports::{IllegalArgumentError, MEMBER_COLUMNS};
 pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<Option<Group>> {
     let py = given.py();
     let mut group = Group::new(Arc::clone(&topics.topics), 0);
-    let mut resolver = SubscriptionInterner::new(topics.as_they_came());
-    let mut patterns_met = PatternSubscriptions::default();
+    let mut interner = SubscriptionInterner::new(topics.as_they_came());
+    let mut pattern_subscriptions = PatternSubscriptions::default();
     if given.get_type().is(MEMBER_COLUMNS.get(py)?) {
         let ids = TextColumn::read(&given.getattr("member_id")?, "member_id")?;
         let subscription = IntegerColumn::read(&given.getattr("subscription")?, "subscription")?;
-        let classes = subscriptions(&mut group, &mut resolver, &given.getattr("subscriptions")?)?;
+        let numbers = subscriptions(&mut group, &mut interner, &given.getattr("subscriptions")?)?;
         let optional = |name: &str| {
             let column = given.getattr(name)?;
             if column.is_none() { Ok(None) } else { TextColumn::read(&column, name).map(Some) }
         };
         let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
         same_length("subscription", subscription.0.len(), "member_id", ids.len())?;
-        let class = |row: usize| {
-            let number = subscription.0[row] as usize;
-            classes.get(number).copied().ok_or_else(|| {
-                let known = classes.len();
-                IllegalArgumentError::new_err(format!("subscription[{row}] is {number}, and there are {known}"))
+        let number = |row: usize| {
+            let index = subscription.0[row] as usize;
+            numbers.get(index).copied().ok_or_else(|| {
+                let known = numbers.len();
+                IllegalArgumentError::new_err(format!("subscription[{row}] is {index}, and there are {known}"))
             })
         };
-        push(&mut group, &ids, class, instance_ids.as_ref(), racks.as_ref())?;
+        push(&mut group, &ids, number, instance_ids.as_ref(), racks.as_ref())?;
     } else if let Some(batches) = batches(given)? {
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
@@ -59,26 +59,26 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
             let optional = |name: &str| column(name).map(|column| TextColumn::of(&column, name)).transpose();
             let (patterns, dialects) = (optional("pattern")?, optional("dialect")?);
             let pattern = |row: usize| patterns.as_ref().and_then(|patterns| patterns.get(row));
-            let mut read = |names: &[&str]| resolver.class_of_texts(&mut group, names.iter().copied());
-            let mut classes = match wanted {
+            let mut read = |names: &[&str]| interner.intern_texts(&mut group, names.iter().copied());
+            let mut numbers = match wanted {
                 Some(wanted) => names_in_lists(&wanted, &|row| pattern(row).is_some(), &mut read)?,
                 None => vec![read(&[]); ids.len()],
             };
             let ids = TextColumn::of(&ids, "member_id")?;
-            for (row, class) in classes.iter_mut().enumerate() {
+            for (row, number) in numbers.iter_mut().enumerate() {
                 let Some(pattern) = pattern(row) else { continue };
                 let owner = Owner::Member(ids.required(row, "member_id")?).to_string();
-                if !group.subscriptions().get(*class).is_empty() {
+                if !group.subscriptions().get(*number).is_empty() {
                     let reason = format!("{owner}: give topics or a pattern, not both: the pattern is '{pattern}'");
                     return Err(IllegalArgumentError::new_err(reason));
                 }
                 let dialect = dialects.as_ref().and_then(|dialects| dialects.get(row)).unwrap_or("java");
                 let dialect = Dialect::named(dialect)
                     .ok_or_else(|| unknown_dialect(&format!("{owner}: dialect"), &format!("'{dialect}'")))?;
-                *class = patterns_met.class(py, &mut group, topics, (pattern, dialect), &owner)?;
+                *number = pattern_subscriptions.intern(py, &mut group, topics, (pattern, dialect), &owner)?;
             }
             let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
-            push(&mut group, &ids, |row| Ok(classes[row]), instance_ids.as_ref(), racks.as_ref())?;
+            push(&mut group, &ids, |row| Ok(numbers[row]), instance_ids.as_ref(), racks.as_ref())?;
         }
     } else {
         return Ok(None);
@@ -87,30 +87,30 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
     Ok(Some(group))
 }
 
-/// The classes of the distinct subscriptions, which are lists of names in Python or an Arrow column of lists.
+/// Return the numbers of distinct subscriptions, given as lists of names in Python or as an Arrow column of lists.
 fn subscriptions(
     group: &mut Group,
-    resolver: &mut SubscriptionInterner,
+    interner: &mut SubscriptionInterner,
     given: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<u32>> {
     if let Some(lists) = arrow_array(given)? {
-        let mut read = |names: &[&str]| resolver.class_of_texts(group, names.iter().copied());
+        let mut read = |names: &[&str]| interner.intern_texts(group, names.iter().copied());
         return names_in_lists(&lists, &|_| false, &mut read);
     }
     let refused = || wrong_type("subscriptions", "an iterable of subscriptions", given);
-    let mut classes = Vec::new();
+    let mut numbers = Vec::new();
     // Held until all are read, since they are known by address.
     let all = iterate(given, refused)?.collect::<PyResult<Vec<_>>>()?;
     for names in &all {
-        classes.push(class_of(group, resolver, &Owner::Subscription(classes.len()), names)?);
+        numbers.push(intern_names(group, interner, &Owner::Subscription(numbers.len()), names)?);
     }
-    Ok(classes)
+    Ok(numbers)
 }
 
 fn push(
     group: &mut Group,
     ids: &TextColumn,
-    class: impl Fn(usize) -> PyResult<u32>,
+    number: impl Fn(usize) -> PyResult<u32>,
     instance_ids: Option<&TextColumn>,
     racks: Option<&TextColumn>,
 ) -> PyResult<()> {
@@ -122,7 +122,7 @@ fn push(
     for row in 0..ids.len() {
         let (instance_id, rack) =
             (instance_ids.and_then(|texts| texts.get(row)), racks.and_then(|texts| texts.get(row)));
-        group.push(ids.required(row, "member_id")?, class(row)?, instance_id, rack);
+        group.push(ids.required(row, "member_id")?, number(row)?, instance_id, rack);
     }
     Ok(())
 }

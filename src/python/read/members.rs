@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 
 use super::named_topics::NamedTopics;
@@ -26,8 +26,8 @@ pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
     let mut reader = MemberReader {
         topics,
         group: Group::new(Arc::clone(&topics.topics), expected),
-        resolved: PatternSubscriptions::default(),
-        resolver: SubscriptionInterner::new(topics.as_they_came()),
+        patterns: PatternSubscriptions::default(),
+        interner: SubscriptionInterner::new(topics.as_they_came()),
         subscription: SUBSCRIPTION.get(py)?,
     };
     let mut ids = Vec::with_capacity(expected);
@@ -43,8 +43,8 @@ pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
 struct MemberReader<'py> {
     topics: &'py NamedTopics,
     group: Group,
-    resolved: PatternSubscriptions,
-    resolver: SubscriptionInterner,
+    patterns: PatternSubscriptions,
+    interner: SubscriptionInterner,
     subscription: &'py Bound<'py, PyType>,
 }
 
@@ -52,43 +52,43 @@ impl MemberReader<'_> {
     fn member(&mut self, id: &Bound<'_, PyString>, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
         let of_kind = subscription.get_type().is(self.subscription);
         if !of_kind && (is_container(subscription) || !subscription.is_instance(self.subscription)?) {
-            let class = with_name(id, || "a member id".into(), |id| self.class(id, subscription))??;
-            return with_name(id, || "a member id".into(), |id| self.group.push(id, class, None, None));
+            let number = with_name(id, || "a member id".into(), |id| self.names(id, subscription))??;
+            return with_name(id, || "a member id".into(), |id| self.group.push(id, number, None, None));
         }
         if !of_kind {
-            self.resolver.forget();
+            self.interner.forget_addresses();
         }
         with_name(id, || "a member id".into(), |id| self.subscription(id, subscription))??;
         if !of_kind {
-            self.resolver.forget(); // its attributes may be user code
+            self.interner.forget_addresses(); // its attributes may be user code
         }
         Ok(())
     }
 
-    fn class(&mut self, id: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
-        class_of(&mut self.group, &mut self.resolver, &Owner::Member(id), names)
+    fn names(&mut self, id: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
+        intern_names(&mut self.group, &mut self.interner, &Owner::Member(id), names)
     }
 
-    /// The class of the topics, or of the pattern, of a subscription.
-    fn wanted(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<u32> {
+    /// Return the subscription to the topics, or to the pattern, of a `Subscription`.
+    fn topics_or_pattern(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<u32> {
         let py = subscription.py();
         let names = subscription.getattr(intern!(py, "topics"))?;
         if names.cast_exact::<PyTuple>().is_ok_and(|names| !names.is_empty()) {
-            return self.class(id, &names); // and no pattern, as the subscription made sure
+            return self.names(id, &names); // and no pattern, as the subscription made sure
         }
         let pattern = subscription.getattr(intern!(py, "pattern"))?;
         if pattern.is_none() {
-            return self.class(id, &names);
+            return self.names(id, &names);
         }
         let owner = Owner::Member(id).to_string();
         let dialect = patterns::dialect(&subscription.getattr(intern!(py, "dialect"))?)?;
-        let class = with_name(
+        let number = with_name(
             &pattern,
             || format!("{owner}: pattern"),
-            |pattern| self.resolved.class(py, &mut self.group, self.topics, (pattern, dialect), &owner),
+            |pattern| self.patterns.intern(py, &mut self.group, self.topics, (pattern, dialect), &owner),
         )?;
-        self.resolver.forget(); // other threads may have run
-        class
+        self.interner.forget_addresses(); // other threads may have run
+        number
     }
 
     fn subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -97,8 +97,8 @@ impl MemberReader<'_> {
         let instance_id = optional(&instance_id, id, "group_instance_id")?;
         let rack = subscription.getattr(intern!(py, "rack"))?;
         let rack = optional(&rack, id, "rack")?;
-        let class = self.wanted(id, subscription)?;
-        self.group.push(id, class, instance_id.as_deref(), rack.as_deref());
+        let number = self.topics_or_pattern(id, subscription)?;
+        self.group.push(id, number, instance_id.as_deref(), rack.as_deref());
         let user_data = subscription.getattr(intern!(py, "user_data"))?;
         let owned = subscription.getattr(intern!(py, "owned_partitions"))?;
         let generation = subscription.getattr(intern!(py, "generation"))?;
@@ -108,17 +108,20 @@ impl MemberReader<'_> {
                 return Ok(());
             }
         } else {
-            self.resolver.forget(); // user code may have run
+            self.interner.forget_addresses(); // user code may have run
         }
         let generation = generation.extract().unwrap_or_default(); // beyond int32 is no generation
         let mut data = MemberData::new(user_data.extract()?, generation);
-        read_owned(&mut self.group, &mut data, &owned)?;
+        let all_plain = read_owned(&mut self.group, &mut data, &owned)?;
         self.group.set_member_data(data);
+        if !all_plain {
+            self.interner.forget_addresses(); // `__index__` may be user code
+        }
         Ok(())
     }
 }
 
-/// Whose topics are read.
+/// Owner of topics, as errors name it.
 pub(crate) enum Owner<'a> {
     /// The member of that id.
     Member(&'a str),
@@ -135,42 +138,42 @@ impl fmt::Display for Owner<'_> {
     }
 }
 
-/// The class of the names in a container or iterable; `owner` says whose they are when one cannot be meant.
-pub(crate) fn class_of(
+/// Return the subscription to the names in a container or iterable; errors name their `owner`.
+pub(crate) fn intern_names(
     group: &mut Group,
-    resolver: &mut SubscriptionInterner,
+    interner: &mut SubscriptionInterner,
     owner: &Owner<'_>,
     names: &Bound<'_, PyAny>,
 ) -> PyResult<u32> {
     if !is_container(names) {
-        return class_of_iterable(group, resolver, owner, names);
+        return intern_iterable(group, interner, owner, names);
     }
     let address = names.as_ptr() as usize;
     // One reference is the mapping's or the subscription's, one or two are ours: more mean other members, perhaps.
     let is_shared = references(names) > 3;
-    if is_shared && let Some(class) = resolver.of_container(address) {
-        return Ok(class);
+    if is_shared && let Some(number) = interner.known_container(address) {
+        return Ok(number);
     }
-    let class = match lend(names, |entries| resolver.class(group, entries)) {
-        Some(Ok(class)) => class,
+    let number = match lend(names, |entries| interner.intern(group, entries)) {
+        Some(Ok(number)) => number,
         Some(Err(place)) => {
             // The place was that of what is no name; where it is one now, somebody changed the container meanwhile.
             let entry = names.try_iter()?.nth(place).transpose()?;
             entry.map_or(Ok(()), |entry| with_name(&entry, || format!("{owner}: a topic"), |_| ()))?;
-            return class_of_iterable(group, resolver, owner, names);
+            return intern_iterable(group, interner, owner, names);
         }
-        None => return class_of_iterable(group, resolver, owner, names),
+        None => return intern_iterable(group, interner, owner, names),
     };
     if is_shared {
-        resolver.note_container(address, class);
+        interner.note_container(address, number);
     }
-    Ok(class)
+    Ok(number)
 }
 
-/// The class of names that come one by one, from user code perhaps, which may change anything that was read before.
-fn class_of_iterable(
+/// Return the subscription to names from an iterable, whose code may change anything that was read before.
+fn intern_iterable(
     group: &mut Group,
-    resolver: &mut SubscriptionInterner,
+    interner: &mut SubscriptionInterner,
     owner: &Owner<'_>,
     names: &Bound<'_, PyAny>,
 ) -> PyResult<u32> {
@@ -182,8 +185,8 @@ fn class_of_iterable(
     for name in iterate(names, refused)? {
         found.push(with_name(&name?, || format!("{owner}: a topic"), str::to_owned)?);
     }
-    resolver.forget();
-    Ok(resolver.class_of_texts(group, found.iter().map(String::as_str)))
+    interner.forget_addresses();
+    Ok(interner.intern_texts(group, found.iter().map(String::as_str)))
 }
 
 /// The text of a field that may be None.
@@ -195,8 +198,10 @@ fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyRes
     Ok(Some(value.cast::<PyString>()?.to_cow()?))
 }
 
-/// Add the partitions that a member owns, by topic in the order in which topics come first.
-fn read_owned(group: &mut Group, data: &mut MemberData, owned: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Add the partitions that a member owns, by topic in the order in which topics come first; return true if all ids are
+/// plain ints.
+fn read_owned(group: &mut Group, data: &mut MemberData, owned: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let mut all_plain = true;
     let mut of_topics: Vec<(u32, Vec<i32>)> = Vec::new();
     let mut places: FxHashMap<u32, usize> = FxHashMap::default();
     for partition in owned.try_iter()? {
@@ -206,12 +211,13 @@ fn read_owned(group: &mut Group, data: &mut MemberData, owned: &Bound<'_, PyAny>
             of_topics.push((topic, Vec::new()));
             of_topics.len() - 1
         });
+        all_plain &= id.is_exact_instance_of::<PyInt>();
         of_topics[place].1.push(id.extract().unwrap_or(-1)); // beyond int32 is no partition
     }
     for (topic, ids) in of_topics {
         data.push_owned(topic, ids);
     }
-    Ok(())
+    Ok(all_plain)
 }
 
 fn is_container(value: &Bound<'_, PyAny>) -> bool {

@@ -12,12 +12,12 @@ use crate::python::interrupt::interruptible;
 /// The distinct subscriptions that patterns resolve to.
 #[derive(Default)]
 pub(crate) struct PatternSubscriptions {
-    classes: FxHashMap<(String, Dialect), u32>,
+    subscriptions: FxHashMap<(String, Dialect), u32>,
 }
 
 impl PatternSubscriptions {
-    /// The class of the members with a pattern; `owner` says whose it is when it cannot be meant.
-    pub(crate) fn class(
+    /// Return the subscription of members with a pattern; errors name its `owner`.
+    pub(crate) fn intern(
         &mut self,
         py: Python<'_>,
         group: &mut Group,
@@ -26,14 +26,14 @@ impl PatternSubscriptions {
         owner: &str,
     ) -> PyResult<u32> {
         let key = (pattern.to_owned(), dialect);
-        if let Some(&class) = self.classes.get(&key) {
-            return Ok(class);
+        if let Some(&subscription) = self.subscriptions.get(&key) {
+            return Ok(subscription);
         }
         let found = patterns::parse(pattern, dialect, false, Some(owner))?;
         let catalog = topics.catalog(py)?;
         let mut found = interruptible(py, |proceed| found.select(catalog, proceed))?;
-        let class = group.intern_subscription(&mut found);
-        self.classes.insert(key, class);
-        Ok(class)
+        let subscription = group.intern_subscription(&mut found);
+        self.subscriptions.insert(key, subscription);
+        Ok(subscription)
     }
 }

@@ -1,4 +1,4 @@
-//! Single values and mappings as Python hands them over, each refused by name where it cannot be meant.
+//! Single values and mappings from Python. Errors name the value and its place.
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -9,9 +9,6 @@ use rustc_hash::FxHashSet;
 use crate::group::{NameTable, Names};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::IllegalArgumentError;
-
-/// Whether input is checked; to find out what checks cost, benches compile a core that trusts what it is given.
-pub(crate) const CHECKED: bool = !cfg!(assignor_unchecked);
 
 /// Calls `read` with every entry of a mapping, and fails if its size changes meanwhile.
 pub(crate) fn each_item<'py>(
@@ -30,7 +27,7 @@ pub(crate) fn each_item<'py>(
         None => mapping.items()?.extract()?,
     };
     // A dict whose keys are all plain strings has each of them once; anything else may say a name twice.
-    let once = !CHECKED || plain.is_some() && items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>());
+    let once = plain.is_some() && items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>());
     let mut names = FxHashSet::default();
     // What was read stays alive until all is read: what is known by its address stays what it is.
     for (key, value) in &items {
@@ -41,14 +38,11 @@ pub(crate) fn each_item<'py>(
             return Err(IllegalArgumentError::new_err(format!("{what} has '{name}' twice")));
         }
         read(key, value)?;
-        if !CHECKED {
-            continue;
-        }
         if let Some(dict) = plain {
             same_size(what, size, dict.len())?;
         }
     }
-    if CHECKED && plain.is_none() {
+    if plain.is_none() {
         same_size(what, size, mapping.len()?)?; // user code, perhaps, which may not run between entries
     }
     Ok(())
@@ -87,7 +81,7 @@ pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub(crate) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
     if value.is_exact_instance_of::<PyInt>()
         && let Ok(number) = value.extract::<i32>()
-        && (number >= 0 || !CHECKED)
+        && number >= 0
     {
         return Ok(number);
     }
@@ -124,9 +118,6 @@ pub(crate) fn with_name<T>(
 
 /// Whether it is text or bytes, which can be iterated but is never meant to be.
 pub(crate) fn is_text(value: &Bound<'_, PyAny>) -> bool {
-    if !CHECKED {
-        return false;
-    }
     value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>()
 }
 

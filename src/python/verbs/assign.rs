@@ -1,4 +1,4 @@
-//! `assign` and `plan` as Python sees them.
+//! The verbs `assign` and `plan`: one question, answered as lists or as a `Plan`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -8,7 +8,6 @@ use super::options::{Engine, PreferRackAware};
 use super::partition_lists::assignment;
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
-use crate::python::imports::{Import, REFERENCE_ASSIGN, REFERENCE_PLAN};
 use crate::python::read;
 use crate::python::read::group::GroupInput;
 
@@ -57,15 +56,12 @@ pub(crate) fn assign<'py>(
     prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<Bound<'py, PyAny>> {
-    match engine {
-        Engine::Reference => reference(py, &REFERENCE_ASSIGN, partitions_per_topic, subscriptions, prefer_rack_aware.0),
-        Engine::Rust => {
-            let GroupInput { group, topics, members } =
-                read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
-            let plan = solve(py, &group, prefer_rack_aware.0);
-            Ok(assignment(py, &plan, &topics, &members)?.into_any())
-        }
+    if let Some(verb) = engine.other(py, "assign", "assign")? {
+        return call(&verb, partitions_per_topic, subscriptions, prefer_rack_aware.0);
     }
+    let GroupInput { group, topics, members } = read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
+    let plan = solve(py, &group, prefer_rack_aware.0);
+    Ok(assignment(py, &plan, &topics, &members)?.into_any())
 }
 
 /// Says who gets which partition, as `assign` does, as a `Plan`: spans that become lists only when asked for.
@@ -88,26 +84,21 @@ pub(crate) fn plan<'py>(
     prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<PyPlan> {
-    match engine {
-        Engine::Reference => {
-            PyPlan::restore(&reference(py, &REFERENCE_PLAN, partitions_per_topic, subscriptions, prefer_rack_aware.0)?)
-        }
-        Engine::Rust => {
-            let GroupInput { group, topics, members } =
-                read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
-            Ok(PyPlan::new(solve(py, &group, prefer_rack_aware.0), topics, members))
-        }
+    if let Some(verb) = engine.other(py, "plan", "plan")? {
+        return PyPlan::restore(&call(&verb, partitions_per_topic, subscriptions, prefer_rack_aware.0)?);
     }
+    let GroupInput { group, topics, members } = read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
+    Ok(PyPlan::new(solve(py, &group, prefer_rack_aware.0), topics, members))
 }
 
-fn reference<'py>(
-    py: Python<'py>,
-    verb: &Import,
+/// Call a verb of another engine.
+fn call<'py>(
+    verb: &Bound<'py, PyAny>,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
     prefer_rack_aware: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = PyDict::new(py);
+    let options = PyDict::new(verb.py());
     options.set_item("prefer_rack_aware", prefer_rack_aware)?;
-    verb.get(py)?.call((partitions_per_topic, subscriptions), Some(&options))
+    verb.call((partitions_per_topic, subscriptions), Some(&options))
 }

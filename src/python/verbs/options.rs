@@ -1,33 +1,39 @@
-//! The options of `assign` and `plan`: the engine, and Kafka's test flag.
+//! Options of verbs that both engines have.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
-use crate::python::error::{shown, wrong_type};
-use crate::python::imports::IllegalArgumentError;
+use crate::python::error::wrong_type;
+use crate::python::imports::REFERENCE_VERB;
 
-/// The engine asked for: this one, or the pure Python reference.
+/// The engine that a caller chooses.
 pub(crate) enum Engine {
+    /// This one.
     Rust,
-    Reference,
+    /// Another one, or a value that is no engine: `assignor._engine` decides.
+    Other(Py<PyAny>),
+}
+
+impl Engine {
+    /// Return the verb of a module of the other engine; None if the engine is this one.
+    pub(crate) fn other<'py>(self, py: Python<'py>, module: &str, verb: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self {
+            Self::Rust => Ok(None),
+            Self::Other(engine) => REFERENCE_VERB.get(py)?.call1((engine, module, verb)).map(Some),
+        }
+    }
 }
 
 impl FromPyObject<'_, '_> for Engine {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        match value.cast::<PyString>().map(|name| name.to_string_lossy().into_owned()).as_deref() {
-            Ok("rust") => Ok(Self::Rust),
-            Ok("reference") => Ok(Self::Reference),
-            _ => Err(IllegalArgumentError::new_err(format!(
-                "engine must be 'rust' or 'reference', not {}",
-                shown(&value)
-            ))),
-        }
+        let is_rust = value.cast::<PyString>().is_ok_and(|name| *name == "rust");
+        Ok(if is_rust { Self::Rust } else { Self::Other(value.to_owned().unbind()) })
     }
 }
 
-/// Kafka's test flag: rack logic even where every partition is on every rack.
+/// Kafka's test flag: use rack logic even if every partition is on every rack.
 pub(crate) struct PreferRackAware(pub(crate) bool);
 
 impl FromPyObject<'_, '_> for PreferRackAware {
