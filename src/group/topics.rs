@@ -139,9 +139,7 @@ impl Partitions {
     pub fn listed(topic: &str, mut listed: Vec<(i32, u32)>, racks: &Racks) -> Result<Self, GroupError> {
         if !listed.is_sorted_by(|left, right| left.0 < right.0) {
             listed.sort_by_key(|(id, _)| *id);
-            if !cfg!(assignor_unchecked)
-                && let Some(pair) = listed.windows(2).find(|pair| pair[0].0 == pair[1].0)
-            {
+            if let Some(pair) = listed.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 return Err(GroupError::DuplicatePartition { topic: topic.to_owned(), partition: pair[0].0 });
             }
         }

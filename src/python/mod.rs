@@ -26,6 +26,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::assign::{assign, plan};
     #[pymodule_export]
+    use super::verbs::decode_batch::{decode_batch, record_groups};
+    #[pymodule_export]
     use super::verbs::fleet::clusters::PyClusters;
     #[pymodule_export]
     use super::verbs::group::PyGroup;
@@ -38,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::verbs::recording_replay::PyRecordingReplay;
     #[pymodule_export]
-    use super::verbs::records::{coordinator_partition, decode_batch, decode_record, encode_record, record_groups};
+    use super::verbs::records::{coordinator_partition, decode_record, encode_record};
     #[pymodule_export]
     use super::verbs::replay::replay_groups;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Values from Python, Arrow and numpy, read into the engine's types. Errors name the member or topic and the value.
 
 pub(crate) mod arrow;
+pub(crate) mod binary_column;
 pub(crate) mod fleet;
 pub(crate) mod group;
 pub(crate) mod integer_column;
@@ -15,6 +16,7 @@ pub(crate) mod patterns;
 pub(crate) mod plan_parts;
 pub(crate) mod rack_sets;
 pub(crate) mod record;
+pub(crate) mod recordings;
 pub(crate) mod subscriptions;
 pub(crate) mod text_column;
 pub(crate) mod topic_columns;

@@ -6,14 +6,14 @@
 use std::fmt::{self, Display, Formatter};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyMemoryView, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, PyTuple};
 
-use super::values::is_int;
+use super::values::{index, is_int};
 use crate::offsets::json::uuid_from_text;
 use crate::offsets::schema::{Field, FieldType};
 use crate::offsets::{Record, Status, Value, layout_of};
 use crate::python::error::{shown, wrong_type};
-use crate::python::imports::{INDEX, WireError};
+use crate::python::imports::WireError;
 
 /// Where in a record something is.
 #[derive(Clone, Copy)]
@@ -127,9 +127,7 @@ fn integer(given: &Bound<'_, PyAny>, least: i64, most: i64, path: Path<'_>) -> P
     if !is_int(given)? {
         return Err(path.wrong_type("an int", given));
     }
-    let number =
-        if given.is_instance_of::<PyInt>() { given.clone() } else { INDEX.get(given.py())?.call1((given,))? };
-    match number.extract::<i64>() {
+    match index(given)?.extract::<i64>() {
         Ok(number) if least <= number && number <= most => Ok(number),
         _ => Err(path.refused(format!("{} is not between {least} and {most}", shown(given)))),
     }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::group::{NameTable, Names};
 use crate::python::error::{shown, wrong_type};
-use crate::python::imports::IllegalArgumentError;
+use crate::python::imports::{INDEX, IllegalArgumentError};
 
 /// Calls `read` with every entry of a mapping, and fails if its size changes meanwhile.
 pub(crate) fn each_item<'py>(
@@ -88,13 +88,18 @@ pub(crate) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResu
     if !is_int(value)? {
         return Err(wrong_type(&what(), "an int", value));
     }
-    let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
+    let number = index(value)?;
     let reason = match number.extract::<i32>() {
         Ok(number) if number >= 0 => return Ok(number),
         _ if number.lt(0)? => "cannot be negative".to_owned(),
         _ => format!("cannot be over {}", i32::MAX),
     };
     Err(IllegalArgumentError::new_err(format!("{} {reason}: {}", what(), shown(value))))
+}
+
+/// Return a value for which `is_int` is true as a Python `int`.
+pub(crate) fn index<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if value.is_instance_of::<PyInt>() { Ok(value.clone()) } else { INDEX.get(value.py())?.call1((value,)) }
 }
 
 /// What `read` makes of a `str` that UTF-8 can carry.

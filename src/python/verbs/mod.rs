@@ -2,6 +2,8 @@
 
 pub(crate) mod assign;
 mod bounded_columns;
+pub(crate) mod decode_batch;
+mod decoded_columns;
 pub(crate) mod fleet;
 pub(crate) mod group;
 mod history_columns;

@@ -2,20 +2,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, BooleanArray, RecordBatch, StringArray};
 use pyo3::prelude::*;
 use pyo3_arrow::{PyArray, PyRecordBatch};
 
 use super::bounded_columns::{LARGEST_OFFSET, TextColumn};
+use super::decoded_columns::{DecodedColumns, too_many_records};
 use super::history_columns::HistoryColumns;
-use super::records::{BinaryColumn, DecodedColumns, too_many_records};
-use super::replay::read_metadata;
 use crate::history::Metadata;
 use crate::offsets;
-use crate::python::imports::{IllegalArgumentError, WrongTypeError};
-use crate::replay::{GroupReplay, LogRecord};
+use crate::python::imports::IllegalArgumentError;
+use crate::python::read::recordings::{self, RecordColumns};
+use crate::replay::GroupReplay;
 
 /// Decode and replay in one pass over the records of a recording. The records of a group come one after another, in the
 /// order of the log; batches may end anywhere.
@@ -33,7 +30,7 @@ type PyHistories = (PyArray, PyArray);
 impl PyRecordingReplay {
     #[new]
     fn new(metadata: PyRecordBatch) -> PyResult<Self> {
-        Ok(Self { metadata: read_metadata(metadata.as_ref())?, group: Mutex::new(None) })
+        Ok(Self { metadata: recordings::metadata(metadata.as_ref())?, group: Mutex::new(None) })
     }
 
     /// Decode records: a batch with the columns group_id, offset, timestamp, key, value and aborted in; a row for each
@@ -97,50 +94,5 @@ impl<'a> EndedGroups<'a> {
     fn finish(self) -> PyHistories {
         let histories = Arc::new(self.histories.finish());
         (PyArray::from_array_ref(self.group_id.finish()), PyArray::from_array_ref(histories))
-    }
-}
-
-/// The columns of a batch of records.
-struct RecordColumns<'a> {
-    groups: &'a StringArray,
-    offsets: &'a [i64],
-    timestamps: &'a [i64],
-    keys: BinaryColumn,
-    values: BinaryColumn,
-    aborted: &'a BooleanArray,
-}
-
-impl<'a> RecordColumns<'a> {
-    fn read(records: &'a RecordBatch) -> PyResult<Self> {
-        let refused = |name: &str| {
-            let found = records.schema();
-            WrongTypeError::new_err(format!("records: column {name} is missing or of another type: {found}"))
-        };
-        let column = |name: &str| records.column_by_name(name).ok_or_else(|| refused(name));
-        let numbers = |name: &str| -> PyResult<&'a [i64]> {
-            Ok(column(name)?.as_primitive_opt::<Int64Type>().ok_or_else(|| refused(name))?.values())
-        };
-        Ok(Self {
-            groups: column("group_id")?.as_string_opt().ok_or_else(|| refused("group_id"))?,
-            offsets: numbers("offset")?,
-            timestamps: numbers("timestamp")?,
-            keys: BinaryColumn::from_array("key", column("key")?.clone())?,
-            values: BinaryColumn::from_array("value", column("value")?.clone())?,
-            aborted: column("aborted")?.as_boolean_opt().ok_or_else(|| refused("aborted"))?,
-        })
-    }
-
-    fn entry(&self, row: usize) -> LogRecord<'_> {
-        LogRecord {
-            offset: self.offsets[row],
-            timestamp: self.timestamps[row],
-            key: self.keys.get(row),
-            value: self.values.get(row),
-        }
-    }
-
-    /// The group that replays a record; None for a record without a group or of an aborted transaction.
-    fn group_of(&self, row: usize) -> Option<&str> {
-        (self.groups.is_valid(row) && !self.aborted.value(row)).then(|| self.groups.value(row))
     }
 }

@@ -3,11 +3,11 @@
 //! What is read is grouped as the bytes have it. What is written comes as single partitions and is grouped by the engine.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::IllegalArgumentError;
-use crate::python::read::values::{is_int, is_text, iterate, with_name};
+use crate::python::read::values::{index, is_int, is_text, iterate, with_name};
 use crate::wire::{self, Assignment, Subscription, TopicPartitions};
 
 type PyTopicPartitions = Vec<(String, Vec<i32>)>;
@@ -123,7 +123,7 @@ fn partition_id(value: &Bound<'_, PyAny>, owner: &str) -> PyResult<i32> {
     if !is_int(value)? {
         return Err(wrong_type(&format!("{owner}: a partition id"), "an int", value));
     }
-    let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
+    let number = index(value)?;
     number.extract().or_else(|_| {
         let reason = if number.lt(0)? { "under -2147483648" } else { "over 2147483647" };
         Err(IllegalArgumentError::new_err(format!("{owner}: a partition id cannot be {reason}: {}", shown(value))))

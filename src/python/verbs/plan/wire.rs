@@ -1,15 +1,14 @@
 //! A plan in the wire format: assignments as bytes, and the size of the group's record.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyDict, PyMapping};
 use rustc_hash::FxHashMap;
 
 use super::mapping::PyPlan;
 use crate::assign::Assignor;
 use crate::plan::{Client, Encoder};
-use crate::python::error::{shown, wrong_type};
-use crate::python::imports::IllegalArgumentError;
-use crate::python::read::values::is_int;
+use crate::python::error::wrong_type;
+use crate::python::read::values::{index, is_int, with_name};
 use crate::wire::encoding_version;
 
 #[pymethods]
@@ -101,21 +100,14 @@ impl PyPlan {
 }
 
 fn name(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
-    let Ok(text) = value.cast::<PyString>() else { return Err(wrong_type(what, "a str", value)) };
-    let text = text.to_cow().map_err(|_| {
-        IllegalArgumentError::new_err(format!(
-            "{what} has a lone surrogate, which UTF-8 cannot carry: {}",
-            shown(value)
-        ))
-    })?;
-    Ok(text.into_owned())
+    with_name(value, || what.to_owned(), str::to_owned)
 }
 
 fn read_version(value: &Bound<'_, PyAny>, what: &str) -> PyResult<i16> {
     if !is_int(value)? {
         return Err(wrong_type(what, "an int", value));
     }
-    let number = if value.is_instance_of::<PyInt>() { value.clone() } else { value.call_method0("__index__")? };
+    let number = index(value)?;
     // Beyond int16 there is nothing but newer versions, and negative ones.
     Ok(number.extract::<i16>().unwrap_or(if number.lt(0)? { -1 } else { i16::MAX }))
 }

@@ -1,0 +1,41 @@
+//! Arrow columns of byte arrays.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use pyo3::prelude::*;
+use pyo3_arrow::PyArray;
+
+use crate::python::imports::WrongTypeError;
+
+/// A column of byte arrays, whichever width its offsets have.
+pub(crate) struct BinaryColumn(ArrayRef);
+
+impl BinaryColumn {
+    pub(crate) fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Ok(array) = given.extract::<PyArray>() else {
+            let message = format!("{name} is an Arrow array, not {}", given.get_type().name()?);
+            return Err(WrongTypeError::new_err(message));
+        };
+        Self::from_array(name, array.into_inner().0)
+    }
+
+    pub(crate) fn from_array(name: &str, array: ArrayRef) -> PyResult<Self> {
+        match array.data_type() {
+            DataType::Binary | DataType::LargeBinary => Ok(Self(array)),
+            other => Err(WrongTypeError::new_err(format!("{name} is a column of {other}, not of binary"))),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
+        if self.0.is_null(row) {
+            return None;
+        }
+        let narrow = self.0.as_binary_opt::<i32>().map(|array| array.value(row));
+        narrow.or_else(|| self.0.as_binary_opt::<i64>().map(|array| array.value(row)))
+    }
+}

@@ -1,0 +1,50 @@
+//! The verbs on columns of `__consumer_offsets` records: decode them, and find the groups that they name.
+
+use pyo3::prelude::*;
+use pyo3_arrow::{PyArray, PyRecordBatch};
+
+use super::bounded_columns::{ColumnFull, LARGEST_OFFSET, TextColumn};
+use super::decoded_columns::{DecodedColumns, too_many_records};
+use crate::offsets::{self, Record};
+use crate::python::imports::IllegalArgumentError;
+use crate::python::read::binary_column::BinaryColumn;
+
+/// Many records at once: two binary columns in, the columns of [`DecodedColumns`] out.
+#[pyfunction]
+pub(crate) fn decode_batch(
+    py: Python<'_>,
+    keys: &Bound<'_, PyAny>,
+    values: &Bound<'_, PyAny>,
+) -> PyResult<PyRecordBatch> {
+    let (keys, values) = (BinaryColumn::read("keys", keys)?, BinaryColumn::read("values", values)?);
+    let rows = keys.len();
+    if rows != values.len() {
+        let message = format!("keys has {rows} rows and values {}", values.len());
+        return Err(IllegalArgumentError::new_err(message));
+    }
+    let columns = py.detach(|| {
+        let mut columns = DecodedColumns::new();
+        for row in 0..rows {
+            let (key, value) = (keys.get(row), values.get(row));
+            columns.push(key, value, &offsets::decode_record(key, value))?;
+        }
+        Ok(columns)
+    });
+    let columns = columns.map_err(|full| too_many_records(&full, rows))?;
+    Ok(PyRecordBatch::new(columns.finish()?))
+}
+
+/// The group that each record key names; null where a key names none or cannot be read.
+#[pyfunction]
+pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+    let keys = BinaryColumn::read("keys", keys)?;
+    let groups = py.detach(|| {
+        let mut groups = TextColumn::new("group_id", LARGEST_OFFSET);
+        for row in 0..keys.len() {
+            groups.push(offsets::decode_key(keys.get(row)).ok().as_ref().and_then(Record::group))?;
+        }
+        Ok(groups)
+    });
+    let groups = groups.map_err(|full: ColumnFull| too_many_records(&full, keys.len()))?;
+    Ok(PyArray::from_array_ref(groups.finish()))
+}
