@@ -26,8 +26,8 @@ pub struct Subscription<'a> {
     pub topics: Vec<Cow<'a, str>>,
     /// The number of the pattern that says so.
     pub pattern: Option<u32>,
-    /// Whether these members tell neither topics nor a pattern.
-    pub is_untold: bool,
+    /// True if these members give neither topics nor a pattern.
+    pub is_missing: bool,
 }
 
 /// The members of a group and their subscriptions, each distinct one once.
@@ -68,7 +68,7 @@ impl Roster<'_> {
     /// How many members tell neither topics nor a pattern.
     #[must_use]
     pub fn unsubscribed_members(&self) -> usize {
-        self.members.iter().filter(|member| self.subscriptions[member.subscription as usize].is_untold).count()
+        self.members.iter().filter(|member| self.subscriptions[member.subscription as usize].is_missing).count()
     }
 
     /// Per subscription whether some member has it.
@@ -121,7 +121,7 @@ mod tests {
         let subscription = |topics: &[&'static str]| Subscription {
             topics: topics.iter().map(|name| Cow::Borrowed(*name)).collect(),
             pattern: None,
-            is_untold: false,
+            is_missing: false,
         };
         let roster = Roster {
             members: vec![member("b", 1), member("a", 0)],

@@ -157,7 +157,7 @@ impl<'r> Course<'_, 'r> {
                     let wanted = subscription.pattern.is_none_or(|pattern| matches(pattern, topic));
                     if wanted && !subscription.topics.iter().any(|name| name == topic) {
                         subscription.topics.push(Cow::Owned(topic.clone()));
-                        subscription.is_untold = false;
+                        subscription.is_missing = false;
                         any |= in_use;
                     }
                 }

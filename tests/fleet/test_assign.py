@@ -182,7 +182,7 @@ def test_a_slice_is_read_as_what_it_shows(engine: Engine, verb: str) -> None:
 def test_many_columns_together_are_the_one(verb: str) -> None:
     known = ENGINES["rust"](clusters(TOPICS))
 
-    columns = [pa.array(column) for column in getattr(known, verb)(ASKED, *VERBS[verb], enough=1)]
+    columns = [pa.array(column) for column in getattr(known, verb)(ASKED, *VERBS[verb], column_bytes=1)]
 
     assert 4 == sum(map(len, columns))
     assert len(columns) >= 2

@@ -15,11 +15,11 @@ def balance(engine: Engine, known: Row, asked: Row) -> Row:
     return dict(found)
 
 
-@pytest.mark.parametrize(("told", "silent"), [(True, 0), (False, 1), (None, 1)])
-def test_topics_may_be_said_not_to_be_told(engine: Engine, told: bool | None, silent: int) -> None:
-    members = pa.list_(pa.struct([("member_id", pa.string()), ("topics", TEXTS), ("told", pa.bool_())]))
+@pytest.mark.parametrize(("has_topics", "silent"), [(True, 0), (False, 1), (None, 1)])
+def test_topics_may_be_said_not_to_be_known(engine: Engine, has_topics: bool | None, silent: int) -> None:
+    members = pa.list_(pa.struct([("member_id", pa.string()), ("topics", TEXTS), ("has_topics", pa.bool_())]))
     kind = pa.struct([("cluster", pa.string()), ("group_id", pa.string()), ("members", members)])
-    row = {"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["t"], "told": told}]}
+    row = {"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["t"], "has_topics": has_topics}]}
 
     [found] = answer(engine, "balance", clusters(cluster({"t": 2})), pa.array([row], kind)).to_pylist()
 

@@ -49,7 +49,7 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
         if name == "topics":
             short = F.when(~shared, F.col("topics"))
             fields.append(F.coalesce(short, F.array().cast(MEMBERS["topics"].dataType)).alias("topics"))
-            fields.append(F.col("topics").isNotNull().alias("told"))
+            fields.append(F.col("topics").isNotNull().alias("has_topics"))
             fields.append(F.when(shared, F.xxhash64("topics")).alias("subscription"))
         elif name not in KEYS:
             fields.append(F.col(name))

@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.reading import Group, Row
     from assignor.reference.fleet.scenario import Step
 
-ENOUGH = 1 << 27
+COLUMN_BYTES = 1 << 27
 
 
 class Clusters:
     """The topics of all clusters of a fleet; groups and answers are columns that `assignor.spark.schemas` describes.
 
-    All answers come in one column, whatever `enough` is.
+    All answers come in one column, whatever `column_bytes` is.
     """
 
     def __init__(self, clusters: ArrowArray) -> None:
         lists = columns.rows(clusters, columns.CLUSTERS, "clusters")
         self._clusters = read_clusters(columns.all_rows(lists))
 
-    def resolve(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the core's interface
+    def resolve(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the core's interface
         """What the members subscribe to, in Kafka's order of members; names in Java's order."""
         return self._each(groups, columns.RESOLVED, lambda _row, group: resolved(group))
 
-    def assign(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
+    def assign(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
         """What the members get, in Kafka's order of members, by topic and id."""
         return self._each(groups, columns.ASSIGNMENT, lambda _row, group: assignment(plan_of(group)))
 
-    def balance(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
+    def balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
         """What the plans are like."""
         return self._each(groups, columns.BALANCE, lambda _row, group: balance_of(plan_of(group), group))
 
-    def moves(self, groups: ArrowArray, *, enough: int = ENOUGH) -> list[Any]:  # noqa: ARG002  # the same
+    def moves(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
         """What changes hands from what the members have at present to the plans."""
 
         def answer(row: Row, group: Group) -> list[Row]:
@@ -58,7 +58,7 @@ class Clusters:
         groups: ArrowArray,
         scenarios: list[tuple[str, list[str] | None, list[Step]]],
         *,
-        enough: int = ENOUGH,  # noqa: ARG002  # the same
+        column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # the same
     ) -> list[Any]:
         """Where the scenarios lead that concern a group: those that name it, or no group at all."""
         for _, _, steps in scenarios:

@@ -25,7 +25,7 @@ GROUPS = {
             "group_instance_id?": "text",
             "rack?": "text",
             "topics?": ["text"],
-            "told?": "boolean",
+            "has_topics?": "boolean",
             "pattern?": "text",
             "dialect?": "text",
             "subscription?": "bigint",

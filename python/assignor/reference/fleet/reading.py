@@ -100,7 +100,7 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
 
 def _telling(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
     """What tells what a member subscribes to: the number of a shared subscription, topics, or a pattern."""
-    topics = member.get("topics") if member.get("told", True) else None
+    topics = member.get("topics") if member.get("has_topics", True) else None
     return member.get("subscription"), topics, member.get("pattern")
 
 

@@ -25,8 +25,8 @@ pub(crate) struct GroupColumn {
     instance_ids: Option<StringArray>,
     racks: Option<StringArray>,
     topics: Option<TextLists>,
-    /// Per member whether its topics are told; without this they are where they are not null.
-    told: Option<BooleanArray>,
+    /// Per member true if its topics are known; without this column they are if they are not null.
+    has_topics: Option<BooleanArray>,
     patterns: Option<StringArray>,
     dialects: Option<StringArray>,
     /// Per member the number of a subscription that several share.
@@ -60,7 +60,7 @@ impl GroupColumn {
         let int = |column: &ArrayRef, name: &str| {
             column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| refused(column, name, "int"))
         };
-        let told = |column: &ArrayRef, name: &str| {
+        let boolean = |column: &ArrayRef, name: &str| {
             column.as_boolean_opt().cloned().ok_or_else(|| refused(column, name, "boolean"))
         };
         let members = lists(&field(&given, "members", "groups")?, "members")?;
@@ -93,7 +93,7 @@ impl GroupColumn {
             instance_ids: optional(&of_members, "group_instance_id", texts)?,
             racks: optional(&of_members, "rack", texts)?,
             topics: optional(&of_members, "topics", TextLists::read)?,
-            told: optional(&of_members, "told", told)?,
+            has_topics: optional(&of_members, "has_topics", boolean)?,
             patterns: optional(&of_members, "pattern", texts)?,
             dialects: optional(&of_members, "dialect", texts)?,
             subscription: optional(&of_members, "subscription", long)?,
@@ -156,7 +156,7 @@ struct SubscriptionReader<'a> {
     cluster_name: &'a str,
     name: String,
     found: Vec<Subscription<'a>>,
-    /// The member read last that told its topics, and what it subscribes to.
+    /// The last member with known topics, and its subscription.
     last: Option<(usize, u32)>,
     by_topics: FxHashMap<Vec<Cow<'a, str>>, u32>,
     by_number: FxHashMap<i64, u32>,
@@ -205,8 +205,8 @@ impl<'a> SubscriptionReader<'a> {
         let groups = self.groups;
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
         let shared = groups.subscription.as_ref().filter(|column| column.is_valid(member));
-        let told = groups.told.as_ref().is_none_or(|told| told.is_valid(member) && told.value(member));
-        let topics = groups.topics.as_ref().filter(|topics| told && topics.lists.is_valid(member));
+        let has_topics = groups.has_topics.as_ref().is_none_or(|known| known.is_valid(member) && known.value(member));
+        let topics = groups.topics.as_ref().filter(|topics| has_topics && topics.lists.is_valid(member));
         let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
         if let Some(pattern) = pattern {
             let text = pattern.value(member);
@@ -220,8 +220,8 @@ impl<'a> SubscriptionReader<'a> {
             return known.ok_or_else(|| wrong("its subscription is missing"));
         }
         let Some(topics) = topics else {
-            let untold = Subscription { is_untold: true, ..Subscription::default() };
-            let nothing = self.nothing.unwrap_or_else(|| self.push(untold));
+            let missing = Subscription { is_missing: true, ..Subscription::default() };
+            let nothing = self.nothing.unwrap_or_else(|| self.push(missing));
             self.nothing = Some(nothing);
             return Ok(nothing);
         };
@@ -254,7 +254,7 @@ impl<'a> SubscriptionReader<'a> {
         }
         let names = self.cluster.topics().names();
         let topics = topics.into_iter().map(|topic| Cow::Borrowed(names.get(topic as usize))).collect();
-        let number = self.push(Subscription { topics, pattern: Some(pattern), is_untold: false });
+        let number = self.push(Subscription { topics, pattern: Some(pattern), is_missing: false });
         self.by_pattern.insert(pattern, number);
         Ok(number)
     }

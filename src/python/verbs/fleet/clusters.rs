@@ -29,48 +29,48 @@ impl PyClusters {
         py.detach(|| ClusterColumn::read(&clusters)).map(Self)
     }
 
-    #[pyo3(signature = (groups, *, enough = 134_217_728))]
-    fn resolve(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
-        self.each(py, &groups, enough, |read, column: &mut SubscriptionColumn| {
+    #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
+    fn resolve(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, column_bytes, |read, column: &mut SubscriptionColumn| {
             let group = group_of(read)?;
             column.push(&read.roster, &group).map_err(|full| too_large(read, &full))
         })
     }
 
-    #[pyo3(signature = (groups, *, enough = 134_217_728))]
-    fn assign(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
-        self.each(py, &groups, enough, |read, column: &mut AssignmentColumn| {
+    #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
+    fn assign(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, column_bytes, |read, column: &mut AssignmentColumn| {
             column.push(&plan_of(read)?).map_err(|full| too_large(read, &full))
         })
     }
 
-    #[pyo3(signature = (groups, *, enough = 134_217_728))]
-    fn balance(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
-        self.each(py, &groups, enough, |read, column: &mut BalanceColumn| {
+    #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
+    fn balance(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
             let found = balance(&plan_of(read)?, read.group_id);
             let unsubscribed_members = read.roster.unsubscribed_members();
             column.push(&found, read, unsubscribed_members).map_err(|full| too_large(read, &full))
         })
     }
 
-    #[pyo3(signature = (groups, *, enough = 134_217_728))]
-    fn moves(&self, py: Python<'_>, groups: PyArray, enough: usize) -> PyResult<Vec<PyArray>> {
-        self.each(py, &groups, enough, |read, column: &mut MoveColumn| {
+    #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
+    fn moves(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, column_bytes, |read, column: &mut MoveColumn| {
             let plan = plan_of(read)?;
             column.push(&moves(&read.current()?, &plan)).map_err(|full| too_large(read, &full))
         })
     }
 
-    #[pyo3(signature = (groups, scenarios, *, enough = 134_217_728))]
+    #[pyo3(signature = (groups, scenarios, *, column_bytes = 134_217_728))]
     fn what_if(
         &self,
         py: Python<'_>,
         groups: PyArray,
         scenarios: &Bound<'_, PyAny>,
-        enough: usize,
+        column_bytes: usize,
     ) -> PyResult<Vec<PyArray>> {
         let scenarios = scenarios::read(scenarios)?;
-        self.each(py, &groups, enough, |read, column: &mut OutcomeColumn| {
+        self.each(py, &groups, column_bytes, |read, column: &mut OutcomeColumn| {
             let plan = Arc::new(plan_of(read)?);
             let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
@@ -94,7 +94,7 @@ impl PyClusters {
         &self,
         py: Python<'_>,
         groups: &PyArray,
-        enough: usize,
+        column_bytes: usize,
         answer: impl Fn(&GroupRow<'_>, &mut C) -> PyResult<()> + Send + Sync,
     ) -> PyResult<Vec<PyArray>> {
         let groups = groups.array().clone();
@@ -103,7 +103,7 @@ impl PyClusters {
             let (mut full, mut column): (Vec<ArrayRef>, _) = (Vec::new(), C::default());
             for row in 0..groups.len() {
                 answer(&groups.group(row, &self.0)?, &mut column)?;
-                if column.bytes() >= enough {
+                if column.bytes() >= column_bytes {
                     full.push(std::mem::take(&mut column).finish());
                 }
             }
