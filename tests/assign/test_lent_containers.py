@@ -1,0 +1,72 @@
+"""Containers that user code changes while the core reads them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from assignor import _core, assign, errors
+
+SEEN_WHILE_READ = sys.version_info < (3, 12) and "abi3" not in str(_core.__file__)
+"""Finalizers run within calls of C, and the core reads memory; since 3.12 they wait for Python code."""
+
+
+class Finalizer:
+    """Garbage that changes a container when it is collected."""
+
+    def __init__(self, change: Callable[[], None]) -> None:
+        self.change = change
+        self.cycle = self
+
+    def __del__(self) -> None:
+        self.change()
+
+
+@pytest.fixture(autouse=True)
+def collector_as_it_was() -> Iterator[None]:
+    threshold = gc.get_threshold()
+    yield
+    gc.set_threshold(*threshold)
+    gc.enable()
+
+
+def refused(topics: dict[str, int], subscriptions: dict[str, Any]) -> bool:
+    """Return true if the input is refused; this allocates nothing for the collector before the call."""
+    try:
+        assign(topics, subscriptions)
+    except errors.IllegalArgumentError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("extra", [[], [f"topic-{number}" for number in range(100)]], ids=["small", "large"])
+@pytest.mark.parametrize("kind", [list, set])
+def test_a_container_is_empty_to_others_while_it_is_read_and_whole_again_after(
+    kind: type[list[str]] | type[set[str]], extra: list[str]
+) -> None:
+    seen = set()
+    for threshold in range(1, 10):  # one of these lets the collector run when the name is refused
+        names = kind(["t", "\ud800", *extra])
+        before = names.copy()
+        lengths: list[int] = []
+
+        def change(names: list[str] | set[str] = names, lengths: list[int] = lengths) -> None:
+            lengths.append(len(names))
+            added = [f"added-{number}" for number in range(50)]
+            names.extend(added) if isinstance(names, list) else names.update(added)
+
+        topics, subscriptions = {"t": 1}, {"a": names}
+        gc.collect()
+        gc.disable()
+        Finalizer(change)
+        gc.set_threshold(threshold)
+        gc.enable()
+        assert refused(topics, subscriptions)
+        assert names == before or lengths != [0]
+        seen.update(lengths)
+
+    assert 0 in seen or not SEEN_WHILE_READ
