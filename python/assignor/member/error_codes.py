@@ -66,7 +66,7 @@ ERRORS = {
 
 
 def heartbeat_error(code: int) -> HeartbeatError:
-    """What is known about an error code.
+    """Return the name of an error code and the reaction to it.
 
     Example:
         >>> heartbeat_error(110).reaction.name, heartbeat_error(999).name

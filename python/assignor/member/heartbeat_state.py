@@ -66,15 +66,15 @@ class HeartbeatTimer:
         self._failures = 0
 
     def due(self) -> int:
-        """When the next heartbeat may go out."""
+        """Return when the next heartbeat may be sent."""
         return max(self._interval_ends, self._backoff_ends)
 
     def sent(self, now: int) -> None:
-        """A heartbeat goes out: the interval begins."""
+        """Start the interval, as a heartbeat is sent."""
         self._interval_ends = now + self._interval
 
     def answered(self, now: int, interval: int) -> None:
-        """It was answered well, with the interval that the coordinator wants; another one than before begins now."""
+        """Clear the failures after a successful answer; restart the interval if the coordinator changed it."""
         if interval != self._interval:
             self._interval = interval
             self._interval_ends = now + interval
@@ -82,13 +82,13 @@ class HeartbeatTimer:
         self._backoff_ends = now + self._backoff()
 
     def failed(self, now: int) -> None:
-        """It failed: the next goes out after the backoff, whatever the interval."""
+        """Start the backoff after a failure; the next heartbeat does not wait for the interval."""
         self._interval_ends = LONG_AGO
         self._backoff_ends = now + self._backoff()
         self._failures += 1
 
     def forget_failures(self) -> None:
-        """Another heartbeat may go out without a backoff."""
+        """Clear the backoff."""
         self._failures = 0
         self._backoff_ends = LONG_AGO
 
@@ -142,7 +142,7 @@ class HeartbeatFields:
         self.forget()
 
     def forget(self) -> None:
-        """What was sent before may not have arrived: the next heartbeat says everything."""
+        """Put all fields into the next heartbeat, as earlier ones may not have arrived."""
         self._sent_constants = False
         self._sent_topics: tuple[str, ...] | None = None
         self._sent_pattern: str | None = None
@@ -158,10 +158,10 @@ class HeartbeatFields:
         *,
         joining: bool,
     ) -> HeartbeatRequest:
-        """The next heartbeat; what it says counts as said.
+        """Return the next heartbeat, and remember its fields as sent.
 
-        What the member owns is said again if an assignment was acknowledged anew, even if it has the same partitions.
-        A pattern that is gone is said as "", and again with all else, as what was said before may not have arrived.
+        The owned partitions are sent again after each acknowledged assignment, even if they are the same. A removed
+        pattern is sent as "", and again whenever all fields are sent.
 
         Args:
             epoch: The member's.

@@ -127,7 +127,7 @@ class CommitIdentity(NamedTuple):
 
 
 def read_text(text: object, what: str) -> str:
-    """A text that Kafka's UTF-8 can carry, as a plain str: a class derived from str may compare as it likes."""
+    """Return a text that Kafka's UTF-8 can carry as a plain str; a subclass may compare in another way."""
     return str.__str__(check_name(text, what))
 
 

@@ -123,14 +123,14 @@ class LogTruncation(NamedTuple):
 
 
 def read_long(value: int, what: str) -> int:
-    """The value, if it is an integer that Java's long can carry."""
+    """Return the value after checking that it is an integer of 64 bits."""
     if type(value) is int and _LEAST <= value <= _MOST:
         return value
     return read_int(value, what, bits=64)
 
 
 def read_position(position: FetchPosition) -> FetchPosition:
-    """The position, if all of it is what it should be."""
+    """Return the position after checking its fields."""
     if not isinstance(position, FetchPosition):
         raise wrong_type("a position", "a FetchPosition", position)
     offset, epoch, leader = position
@@ -144,7 +144,7 @@ def read_position(position: FetchPosition) -> FetchPosition:
 
 
 def read_leader(leader: LeaderAndEpoch) -> LeaderAndEpoch:
-    """The leader and its epoch, if both are what they should be."""
+    """Return the leader and its epoch after checking both."""
     if not isinstance(leader, LeaderAndEpoch):
         raise wrong_type("a leader", "a LeaderAndEpoch", leader)
     node, epoch = leader
@@ -156,5 +156,5 @@ def read_leader(leader: LeaderAndEpoch) -> LeaderAndEpoch:
 
 
 def as_long(number: int) -> int:
-    """The number as it comes out of arithmetic with Java's long, which goes round."""
+    """Return the number modulo 2**64, as arithmetic with Java's long does."""
     return number if _LEAST <= number <= _MOST else (number - _LEAST) % 2**64 + _LEAST

@@ -77,7 +77,7 @@ class AutoOffsetResetStrategy:
 
     @classmethod
     def from_string(cls, text: str) -> AutoOffsetResetStrategy:
-        """The strategy that the setting says: `latest`, `earliest`, `none`, or `by_duration:` and an ISO-8601 duration.
+        """Parse the setting: `latest`, `earliest`, `none`, or `by_duration:` and an ISO-8601 duration.
 
         Raises:
             IllegalArgumentError: Anything else, in Kafka's words.
@@ -109,7 +109,7 @@ class AutoOffsetResetStrategy:
         return self.type.value
 
     def timestamp(self, now: int) -> int | None:
-        """What a ListOffsets request asks for: -1 the end, -2 the start, or a time; None where nothing is asked.
+        """Return the timestamp of a ListOffsets request: -1 the end, -2 the start, or a time; None for `none`.
 
         Args:
             now: Milliseconds since 1970.
@@ -123,7 +123,7 @@ class AutoOffsetResetStrategy:
 
 
 def _parse_duration(text: str) -> int | None:
-    """The nanoseconds of an ISO-8601 duration as java.time.Duration reads it; None where it does not."""
+    """Return the nanoseconds of an ISO-8601 duration as java.time.Duration parses it; None if it does not."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return None
