@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_moment_before_or_the_one_after_may_explain_an_assignment() {
+    fn the_snapshot_before_or_after_may_explain_an_assignment() {
         let members = [parsed("a", &["t"], &[("t", &[0, 1])]), parsed("b", &["t"], &[("t", &[2])])];
         let known = metadata(&[(10, &[("t", 2)]), (20, &[("t", 3)]), (30, &[("t", 4)])]);
 

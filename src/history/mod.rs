@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_is_counted_where_everything_can_be_read() {
+    fn partitions_without_an_owner_are_counted_if_all_members_can_be_read() {
         let known = metadata(&[("t", 4), ("u", 2), ("other", 9)]);
         let some = member(Some(&["t", "missing"]), Some(&[("t", &[0, 3]), ("stale", &[1])]));
         let unowned = |kind, members| summarize(&history(kind, members), &known).unowned;

@@ -118,7 +118,7 @@ def encode_subscription(
     names = sorted(read_names(topics, "subscription"), key=java_order)
     owned = parse_partitions(owned_partitions, "subscription", "owned_partitions")
     owned.sort(key=lambda partition: (java_order(partition[0]), partition[1]))
-    version = written_version(version)
+    version = encoding_version(version)
     data = struct.pack(">h", version) + write_count(len(names), "topics")
     data += b"".join(write_string(name, f"topics[{index}]") for index, name in enumerate(names))
     data += write_bytes(user_data, "user_data")
@@ -134,12 +134,12 @@ def encode_subscription(
 def encode_assignment(version: int, assigned_partitions: Iterable[tuple[str, int]], user_data: bytes | None) -> bytes:
     """Write an assignment in the way of Kafka's `serializeAssignment`: grouped by topic where it first appears."""
     partitions = parse_partitions(assigned_partitions, "assignment", "partitions")
-    head = struct.pack(">h", written_version(version))
+    head = struct.pack(">h", encoding_version(version))
     return head + write_partitions(partitions, "partitions") + write_bytes(user_data, "user_data")
 
 
-def written_version(version: int) -> int:
-    """The version at which a message is written that is asked for at this one."""
+def encoding_version(version: int) -> int:
+    """Return the version to encode: a version newer than the newest known one is encoded as that."""
     if version < 0:
         raise WireError(f"version {version} is negative", None, "version")
     return min(version, NEWEST_VERSION)

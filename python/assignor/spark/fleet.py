@@ -201,7 +201,7 @@ class Fleet:
         return self._ask("assign", answer).select(*schemas.KEYS, F.inline("answer"))
 
     def balance(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> DataFrame:
-        """What the assignment of each group is like: a row per group, with the columns of `schemas.JUDGED`.
+        """What the assignment of each group is like: a row per group, with the columns of `schemas.BALANCE_WITH_SKEW`.
 
         Groups without members, which are in `current` or have only rows without a member id, have a row too, and so do
         rows of members that lack a cluster or a group.
@@ -211,7 +211,7 @@ class Fleet:
         """
         limit = _bytes(max_message_bytes)
         found = self._ask("balance", schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
-        return found.select("*", *_judged(limit))
+        return found.select("*", *_skew_and_fit(limit))
 
     def moves(self) -> DataFrame:
         """What changes hands from `current` to `assign()`: a row per run, with the columns of `schemas.MOVES`.
@@ -240,7 +240,7 @@ class Fleet:
             max_message_bytes: As for `balance`.
 
         Returns:
-            A row per scenario and group: the keys, `schemas.OUTCOME`, and `schemas.JUDGED` for how it ends.
+            A row per scenario and group: the keys, `schemas.OUTCOME`, and `schemas.BALANCE_WITH_SKEW` for how it ends.
 
         Raises:
             WrongTypeError, IllegalArgumentError: No scenarios, or two of one name.
@@ -248,7 +248,7 @@ class Fleet:
         limit, data = _bytes(max_message_bytes), as_data(scenarios)
         answer = ArrayType(StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields]))
         found = self._ask("what_if", answer, data).select(*schemas.KEYS, F.inline("answer"))
-        return found.select("*", *_judged(limit))
+        return found.select("*", *_skew_and_fit(limit))
 
     def problems(self) -> DataFrame:
         """What of the input says nothing about any group: rows that lack a key, and what could not be read.
@@ -307,7 +307,7 @@ def _bytes(value: object) -> int:
     return value
 
 
-def _judged(limit: int) -> tuple[Column, Column]:
+def _skew_and_fit(limit: int) -> tuple[Column, Column]:
     skew = F.when(F.col("mean_load") > 0, F.col("most_loaded") / F.col("mean_load"))
     fits = F.col("record_bytes") + F.lit(_BATCH_BYTES) <= F.lit(limit)
     return skew.alias("skew"), fits.alias("record_fits")

@@ -225,7 +225,9 @@ record_bytes          key and value of the group's record in `__consumer_offsets
                       subscriptions of version 3 and without client ids and hosts, which are not known here
 """
 
-JUDGED = StructType([*BALANCE.fields, StructField("skew", DoubleType()), StructField("record_fits", BooleanType())])
+BALANCE_WITH_SKEW = StructType(
+    [*BALANCE.fields, StructField("skew", DoubleType()), StructField("record_fits", BooleanType())]
+)
 """`BALANCE`, and two more.
 
 skew         `most_loaded` over `mean_load`, null where nobody has anything

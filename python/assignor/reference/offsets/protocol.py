@@ -37,8 +37,8 @@ def subscription(data: bytes) -> dict[str, Any]:
         read, refusal = read_subscription(data)
     except WireError as error:
         return {"subscriptionError": str(error)}
-    told = told_subscription(read)
-    return told if refusal is None else {"subscriptionError": str(refusal)} | told
+    fields = subscription_fields(read)
+    return fields if refusal is None else {"subscriptionError": str(refusal)} | fields
 
 
 def assignment(data: bytes) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def assignment(data: bytes) -> dict[str, Any]:
         read = read_assignment(data)
     except WireError as refusal:
         return {"assignmentError": str(refusal)}
-    return {"assignment": None} if read is None else told_assignment(read)
+    return {"assignment": None} if read is None else assignment_fields(read)
 
 
 def read_subscription(data: bytes) -> tuple[Subscription, WireError | None]:
@@ -67,28 +67,28 @@ def read_assignment(data: bytes) -> Assignment | None:
     return decode_assignment(data) if data else None
 
 
-def told_subscription(read: Subscription) -> dict[str, Any]:
-    """The fields that a subscription's body has, under Kafka's names."""
+def subscription_fields(read: Subscription) -> dict[str, Any]:
+    """Return the version and the fields of a subscription by Kafka's names."""
     body = min(read.version, NEWEST_VERSION) if read.tolerated is None else read.tolerated
     fields: dict[str, Any] = {"topics": read.topics, "userData": read.user_data}
     if body >= 1:
-        fields["ownedPartitions"] = told_partitions(read.owned_partitions)
+        fields["ownedPartitions"] = partition_fields(read.owned_partitions)
     if body >= 2:
         fields["generationId"] = read.generation_id
     if body >= 3:
         fields["rackId"] = read.rack_id
-    told: dict[str, Any] = {"subscriptionVersion": read.version}
+    versions: dict[str, Any] = {"subscriptionVersion": read.version}
     if read.tolerated is not None:
-        told["subscriptionTolerated"] = read.tolerated
-    return told | {"subscription": fields}
+        versions["subscriptionTolerated"] = read.tolerated
+    return versions | {"subscription": fields}
 
 
-def told_assignment(read: Assignment) -> dict[str, Any]:
-    """The fields of an assignment, under Kafka's names."""
-    fields = {"assignedPartitions": told_partitions(read.assigned_partitions), "userData": read.user_data}
+def assignment_fields(read: Assignment) -> dict[str, Any]:
+    """Return the version and the fields of an assignment by Kafka's names."""
+    fields = {"assignedPartitions": partition_fields(read.assigned_partitions), "userData": read.user_data}
     return {"assignmentVersion": read.version, "assignment": fields}
 
 
-def told_partitions(entries: list[TopicPartitions]) -> list[dict[str, Any]]:
-    """Topics with their partitions, in wire order."""
+def partition_fields(entries: list[TopicPartitions]) -> list[dict[str, Any]]:
+    """Return topics with their partitions, in wire order."""
     return [{"topic": topic, "partitions": partitions} for topic, partitions in entries]
