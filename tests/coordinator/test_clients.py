@@ -25,7 +25,7 @@ from assignor.coordinator import (
 )
 from tests.coordinator.group_server import garbage
 from tests.coordinator.group_server.answers import OLD_VERSIONS, VERSIONS
-from tests.coordinator.group_server.crowd import Crowd
+from tests.coordinator.group_server.consumer_group import ConsumerGroup
 from tests.coordinator.group_server.framing import Frame, NotARequestError, read_request
 from tests.coordinator.group_server.server import GroupServer
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from tests.coordinator.group_server.clients import Offsets
     from tests.coordinator.group_server.connection import Exchange
-    from tests.coordinator.group_server.crowd import View
+    from tests.coordinator.group_server.consumer_group import GroupSnapshot
 
 KINDS = ("kafka-python", "aiokafka", "librdkafka")
-CASTS = {**{kind: (kind,) * 3 for kind in KINDS}, "mixed": KINDS}
+KINDS_OF_GROUPS = {**{kind: (kind,) * 3 for kind in KINDS}, "mixed": KINDS}
 TOPICS = {"orders": 4, "payments": 3}
 EVERYTHING = sorted((topic, partition) for topic, count in TOPICS.items() for partition in range(count))
 SHORT_SESSION = 1_500
@@ -52,27 +52,27 @@ def server() -> Iterator[GroupServer]:
     assert [] == started.problems
 
 
-@pytest.fixture(scope="module", params=CASTS)
-def crowd(request: pytest.FixtureRequest, server: GroupServer) -> Iterator[Crowd]:
+@pytest.fixture(scope="module", params=KINDS_OF_GROUPS)
+def group(request: pytest.FixtureRequest, server: GroupServer) -> Iterator[ConsumerGroup]:
     """Three members of one library, or one of each."""
-    with Crowd(server, request.param, TOPICS) as formed:
+    with ConsumerGroup(server, request.param, TOPICS) as formed:
         yield formed
 
 
 @pytest.fixture
-def cast(crowd: Crowd) -> tuple[str, ...]:
+def kinds(group: ConsumerGroup) -> tuple[str, ...]:
     """The libraries of the group's members; three of them are there and have settled, whoever left before."""
-    wanted = list(CASTS[crowd.group_id])
-    for member in crowd.members:
+    wanted = list(KINDS_OF_GROUPS[group.group_id])
+    for member in group.members:
         wanted.remove(member.kind)
     for kind in wanted:
-        crowd.join(kind)
-    crowd.settle()
-    crowd.rebalances()
-    return CASTS[crowd.group_id]
+        group.join(kind)
+    group.settle()
+    group.rebalances()
+    return KINDS_OF_GROUPS[group.group_id]
 
 
-def owned(view: View) -> list[tuple[str, int]]:
+def owned(view: GroupSnapshot) -> list[tuple[str, int]]:
     """All that the members say that they own."""
     return sorted(partition for partitions in view.owned.values() for partition in partitions)
 
@@ -87,95 +87,99 @@ def error_of(exchange: Exchange) -> ErrorCode:
     return getattr(exchange.response, "error_code", ErrorCode.NONE)
 
 
-def test_a_group_forms_and_owns_every_partition_once(crowd: Crowd, cast: tuple[str, ...]) -> None:
-    view = crowd.settle()
-    assert len(cast) == len(view.owned)
+def test_a_group_forms_and_owns_every_partition_once(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
+    view = group.settle()
+    assert len(kinds) == len(view.owned)
     assert EVERYTHING == owned(view)
     assert view.expected == view.owned == view.described
 
 
-def test_a_member_more_and_a_member_less_are_rebalances_that_say_why(crowd: Crowd, cast: tuple[str, ...]) -> None:
-    before = crowd.settle()
-    fourth = crowd.join(cast[-1])
-    more = crowd.settle(generation=before.generation)
+def test_a_member_more_and_a_member_less_are_rebalances_that_say_why(
+    group: ConsumerGroup, kinds: tuple[str, ...]
+) -> None:
+    before = group.settle()
+    fourth = group.join(kinds[-1])
+    more = group.settle(generation=before.generation)
     assert 4 == len(more.owned)
     assert EVERYTHING == owned(more)
     assert more.expected == more.owned
-    assert [RebalanceCause.CONSUMER_SUBSCRIBED] == crowd.causes()
-    crowd.close(fourth)
-    less = crowd.settle(generation=more.generation)
+    assert [RebalanceCause.CONSUMER_SUBSCRIBED] == group.causes()
+    group.close(fourth)
+    less = group.settle(generation=more.generation)
     assert before.owned == less.owned
-    assert [RebalanceCause.CONSUMER_CLOSED] == crowd.causes()
+    assert [RebalanceCause.CONSUMER_CLOSED] == group.causes()
 
 
-def test_the_rest_takes_over_from_a_member_that_was_killed(crowd: Crowd, cast: tuple[str, ...]) -> None:
-    before = crowd.settle()
-    victim = crowd.join(cast[0], session_ms=SHORT_SESSION)
-    more = crowd.settle(generation=before.generation)
-    crowd.rebalances()
-    exchanges = len(crowd.server.exchanges)
-    crowd.kill(victim)
-    less = crowd.settle(generation=more.generation)
+def test_the_rest_takes_over_from_a_member_that_was_killed(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
+    before = group.settle()
+    victim = group.join(kinds[0], session_ms=SHORT_SESSION)
+    more = group.settle(generation=before.generation)
+    group.rebalances()
+    exchanges = len(group.server.exchanges)
+    group.kill(victim)
+    less = group.settle(generation=more.generation)
     assert before.owned == less.owned
     assert EVERYTHING == owned(less)
-    (rebalance,) = crowd.rebalances()
+    (rebalance,) = group.rebalances()
     assert RebalanceCause.APPLICATION_CRASHED is rebalance.cause
     assert victim.report.member_id in rebalance.reason
-    assert [] == [each for each in crowd.exchanges(exchanges) if isinstance(each.request, LeaveGroupRequest)]
+    assert [] == [each for each in group.exchanges(exchanges) if isinstance(each.request, LeaveGroupRequest)]
 
 
-def test_what_a_member_committed_is_found_by_its_successors(crowd: Crowd, cast: tuple[str, ...]) -> None:
-    before = crowd.settle()
+def test_what_a_member_committed_is_found_by_its_successors(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
+    before = group.settle()
     committed: Offsets = {}
-    for number, member in enumerate(crowd.members):
+    for number, member in enumerate(group.members):
         offsets = {at: (100 * number + at[1], f"by {member.kind} \u20ac") for at in member.report.assignment}
         member.commit(offsets)
         committed |= offsets
-    leaving = crowd.members[-1]
+    leaving = group.members[-1]
     given_up = leaving.report.assignment
-    crowd.close(leaving)
-    crowd.settle(generation=before.generation)
+    group.close(leaving)
+    group.settle(generation=before.generation)
     found: Offsets = {}
-    for member in crowd.members:
+    for member in group.members:
         found |= member.committed(member.report.assignment)
     assert committed == {at: without_end(*stored) for at, stored in found.items()}
     assert set(given_up) <= set(found)
-    stored = crowd.server.committed(crowd.group_id)
+    stored = group.server.committed(group.group_id)
     assert committed == {(*at,): without_end(offset.offset, offset.metadata) for at, offset in stored.items()}
-    assert len(cast) - 1 == len(crowd.members)
+    assert len(kinds) - 1 == len(group.members)
 
 
-def test_members_go_on_in_their_generation_when_the_coordinator_crashed(crowd: Crowd, cast: tuple[str, ...]) -> None:
-    before = crowd.settle()
-    offsets = dict.fromkeys(crowd.members[0].report.assignment, (7, "before"))
-    crowd.members[0].commit(offsets)
-    answered = len(crowd.server.exchanges)
-    crowd.server.crash()
-    crowd.await_heartbeats(answered)
-    after = crowd.settle()
+def test_members_go_on_in_their_generation_when_the_coordinator_crashed(
+    group: ConsumerGroup, kinds: tuple[str, ...]
+) -> None:
+    before = group.settle()
+    offsets = dict.fromkeys(group.members[0].report.assignment, (7, "before"))
+    group.members[0].commit(offsets)
+    answered = len(group.server.exchanges)
+    group.server.crash()
+    group.await_heartbeats(answered)
+    after = group.settle()
     assert before == after
-    assert [] == crowd.causes()
-    assert offsets == crowd.members[0].committed(tuple(offsets))
-    assert not [each for each in crowd.exchanges(answered) if isinstance(each.request, JoinGroupRequest)]
-    assert {member.report.generation for member in crowd.members} <= {after.generation, None}
-    assert len(cast) == len(after.owned)
+    assert [] == group.causes()
+    assert offsets == group.members[0].committed(tuple(offsets))
+    assert not [each for each in group.exchanges(answered) if isinstance(each.request, JoinGroupRequest)]
+    assert {member.report.generation for member in group.members} <= {after.generation, None}
+    assert len(kinds) == len(after.owned)
 
 
-@pytest.mark.parametrize("name", CASTS)
+@pytest.mark.parametrize("name", KINDS_OF_GROUPS)
 def test_static_members_that_come_back_get_what_they_had_without_a_rebalance(server: GroupServer, name: str) -> None:
-    with Crowd(server, f"static-{name}", TOPICS) as crowd:
-        for number, kind in enumerate(CASTS[name]):
-            crowd.join(kind, instance_id=f"instance-{number}")
-        before = crowd.settle()
+    with ConsumerGroup(server, f"static-{name}", TOPICS) as group:
+        for number, kind in enumerate(KINDS_OF_GROUPS[name]):
+            group.join(kind, instance_id=f"instance-{number}")
+        before = group.settle()
         assert EVERYTHING == owned(before)
         assert before.expected == before.owned
-        crowd.rebalances()
-        closed, killed, stays = crowd.members
-        crowd.close(closed)
-        crowd.kill(killed)
-        back = [crowd.join(gone.kind, instance_id=gone.settings.instance_id) for gone in (closed, killed)]
-        after = crowd.settle()
-        assert [] == crowd.rebalances()
+        group.rebalances()
+        closed, killed, stays = group.members
+        group.close(closed)
+        group.kill(killed)
+        back = [group.join(gone.kind, instance_id=gone.settings.instance_id) for gone in (closed, killed)]
+        after = group.settle()
+        assert [] == group.rebalances()
         assert before.generation == after.generation
         assert [gone.report.assignment for gone in (closed, killed)] == [each.report.assignment for each in back]
         assert {stays.report.member_id} == {*before.owned} & {*after.owned}
@@ -183,98 +187,98 @@ def test_static_members_that_come_back_get_what_they_had_without_a_rebalance(ser
 
 
 def test_members_that_fall_silent_count_as_dead_and_come_back_as_others(server: GroupServer) -> None:
-    with Crowd(server, "silent", TOPICS) as crowd:
+    with ConsumerGroup(server, "silent", TOPICS) as group:
         for kind in KINDS[:2]:
-            crowd.join(kind)
-        before = crowd.settle()
-        sleepers = [crowd.join(kind, session_ms=SHORT_SESSION) for kind in KINDS]
-        more = crowd.settle(generation=before.generation)
+            group.join(kind)
+        before = group.settle()
+        sleepers = [group.join(kind, session_ms=SHORT_SESSION) for kind in KINDS]
+        more = group.settle(generation=before.generation)
         assert 5 == len(more.owned)
-        crowd.rebalances()
+        group.rebalances()
         with contextlib.ExitStack() as stack:
             for sleeper in sleepers:
-                crowd.members.remove(sleeper)
+                group.members.remove(sleeper)
                 stack.enter_context(sleeper.frozen())
-            less = crowd.settle(generation=more.generation)
+            less = group.settle(generation=more.generation)
             assert before.owned == less.owned
-            assert {RebalanceCause.CONSUMER_DEAD} == {*crowd.causes()}
-        crowd.members += sleepers
-        again = crowd.settle(generation=less.generation)
+            assert {RebalanceCause.CONSUMER_DEAD} == {*group.causes()}
+        group.members += sleepers
+        again = group.settle(generation=less.generation)
         assert 5 == len(again.owned)
         assert {*before.owned} == {*again.owned} & {*more.owned}
-        assert {RebalanceCause.CONSUMER_SUBSCRIBED} == {*crowd.causes()}
+        assert {RebalanceCause.CONSUMER_SUBSCRIBED} == {*group.causes()}
 
 
 def test_a_member_that_dies_with_the_coordinator_is_missed_by_the_next_one(server: GroupServer) -> None:
-    with Crowd(server, "missed", TOPICS) as crowd:
+    with ConsumerGroup(server, "missed", TOPICS) as group:
         for kind in KINDS:
-            crowd.join(kind)
-        before = crowd.settle()
-        victim = crowd.join("aiokafka", session_ms=SHORT_SESSION)
-        more = crowd.settle(generation=before.generation)
-        crowd.rebalances()
-        crowd.kill(victim)
+            group.join(kind)
+        before = group.settle()
+        victim = group.join("aiokafka", session_ms=SHORT_SESSION)
+        more = group.settle(generation=before.generation)
+        group.rebalances()
+        group.kill(victim)
         server.crash()
-        less = crowd.settle(generation=more.generation)
+        less = group.settle(generation=more.generation)
         assert before.owned == less.owned
-        (rebalance,) = crowd.rebalances()
+        (rebalance,) = group.rebalances()
         assert RebalanceCause.CONSUMER_DEAD is rebalance.cause, "the next one knows of no connection"
         assert victim.report.member_id in rebalance.reason
 
 
 def test_a_coordinator_that_hands_its_groups_over_in_a_rebalance_loses_no_member(server: GroupServer) -> None:
-    with Crowd(server, "moved", TOPICS) as crowd:
-        sleeper, *_ = [crowd.join(kind) for kind in KINDS]
-        before = crowd.settle()
-        crowd.rebalances()
+    with ConsumerGroup(server, "moved", TOPICS) as group:
+        sleeper, *_ = [group.join(kind) for kind in KINDS]
+        before = group.settle()
+        group.rebalances()
         with sleeper.frozen():
-            crowd.join("aiokafka")
-            server.news.until(
-                lambda: 3 == crowd.waiting(), lambda: f"three should wait for the one that is frozen:\n{crowd}"
+            group.join("aiokafka")
+            server.notifier.until(
+                lambda: 3 == group.waiting(), lambda: f"three should wait for the one that is frozen:\n{group}"
             )
             answered = len(server.exchanges)
             server.hand_over()
-        after = crowd.settle(generation=before.generation)
-        moved = [each for each in crowd.exchanges(answered) if ErrorCode.NOT_COORDINATOR == error_of(each)]
+        after = group.settle(generation=before.generation)
+        moved = [each for each in group.exchanges(answered) if ErrorCode.NOT_COORDINATOR == error_of(each)]
         assert 3 == len(moved)
         assert 4 == len(after.owned)
         assert {*before.owned} < {*after.owned}
         assert after.expected == after.owned
-        assert RebalanceCause.CONSUMER_SUBSCRIBED in crowd.causes()
+        assert RebalanceCause.CONSUMER_SUBSCRIBED in group.causes()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_leader_that_sees_a_topic_grow_joins_again_and_the_coordinator_says_why(
     server: GroupServer, kind: str
 ) -> None:
-    with Crowd(server, f"growing-{kind}", ("orders", f"grows-{kind}")) as crowd:
+    with ConsumerGroup(server, f"growing-{kind}", ("orders", f"grows-{kind}")) as group:
         server.update_topics({**server.topics, f"grows-{kind}": 1})
         for _ in range(2):
-            crowd.join(kind, metadata_ms=300)
-        before = crowd.settle()
-        crowd.rebalances()
+            group.join(kind, metadata_ms=300)
+        before = group.settle()
+        group.rebalances()
         server.update_topics({**server.topics, f"grows-{kind}": 4})
-        after = crowd.settle(generation=before.generation)
+        after = group.settle(generation=before.generation)
         assert {(f"grows-{kind}", partition) for partition in (1, 2, 3)} == {*owned(after)} - {*owned(before)}
         assert after.expected == after.owned
-        assert RebalanceCause.PARTITIONS_INCREASED == crowd.causes()[0]
+        assert RebalanceCause.PARTITIONS_INCREASED == group.causes()[0]
 
 
 def test_consumers_that_find_an_old_broker_form_a_group_too() -> None:
-    with GroupServer(TOPICS, versions=OLD_VERSIONS) as server, Crowd(server, "old", TOPICS) as crowd:
+    with GroupServer(TOPICS, versions=OLD_VERSIONS) as server, ConsumerGroup(server, "old", TOPICS) as group:
         for kind in KINDS:
-            crowd.join(kind)
-        before = crowd.settle()
+            group.join(kind)
+        before = group.settle()
         assert EVERYTHING == owned(before)
         assert before.expected == before.owned
-        for member in crowd.members:
+        for member in group.members:
             member.commit(dict.fromkeys(member.report.assignment, (3, "old")))
         assert {(3, "old")} == {without_end(*each[:2]) for each in server.committed("old").values()}
-        crowd.close(crowd.members[0])
-        after = crowd.settle(generation=before.generation)
+        group.close(group.members[0])
+        after = group.settle(generation=before.generation)
         assert EVERYTHING == owned(after)
-        assert RebalanceCause.CONSUMER_CLOSED is crowd.causes()[-1]
-        errors = [error_of(each) for each in crowd.exchanges()]
+        assert RebalanceCause.CONSUMER_CLOSED is group.causes()[-1]
+        errors = [error_of(each) for each in group.exchanges()]
         assert ErrorCode.MEMBER_ID_REQUIRED not in errors
         assert [] == server.failures
 
@@ -288,78 +292,78 @@ def leading_server() -> Iterator[GroupServer]:
     assert [] == started.problems
 
 
-@pytest.mark.parametrize("name", CASTS)
+@pytest.mark.parametrize("name", KINDS_OF_GROUPS)
 def test_a_coordinator_that_leads_assigns_as_a_leader_does_and_follows_the_topics(
     leading_server: GroupServer, name: str
 ) -> None:
     leading_server.update_topics(TOPICS)
-    with Crowd(leading_server, f"led-{name}", TOPICS) as crowd:
-        for kind in CASTS[name]:
-            crowd.join(kind)
-        formed = crowd.settle()
+    with ConsumerGroup(leading_server, f"led-{name}", TOPICS) as group:
+        for kind in KINDS_OF_GROUPS[name]:
+            group.join(kind)
+        formed = group.settle()
         assert EVERYTHING == owned(formed)
         assert formed.expected == formed.owned
-        crowd.rebalances()
+        group.rebalances()
 
         leading_server.update_topics({**TOPICS, "orders": 8})
-        grown = crowd.settle(generation=formed.generation)
+        grown = group.settle(generation=formed.generation)
         assert {("orders", partition) for partition in range(4, 8)} == {*owned(grown)} - {*EVERYTHING}
         assert grown.expected == grown.owned
-        assert [RebalanceCause.PARTITIONS_INCREASED] == crowd.causes()
+        assert [RebalanceCause.PARTITIONS_INCREASED] == group.causes()
 
         leading_server.update_topics({"orders": 8})
-        deleted = crowd.settle(generation=grown.generation)
+        deleted = group.settle(generation=grown.generation)
         assert [("orders", partition) for partition in range(8)] == owned(deleted)
         assert deleted.expected == deleted.owned
-        assert RebalanceCause.TOPIC_DELETED in crowd.causes()
+        assert RebalanceCause.TOPIC_DELETED in group.causes()
 
         leading_server.update_topics({"orders": 8, "payments": 5})
-        created = crowd.settle(generation=deleted.generation)
+        created = group.settle(generation=deleted.generation)
         assert {("payments", partition) for partition in range(5)} == {*owned(created)} - {*owned(deleted)}
         assert created.expected == created.owned
-        assert RebalanceCause.TOPIC_CREATED in crowd.causes()
+        assert RebalanceCause.TOPIC_CREATED in group.causes()
 
-        joins = [each.response for each in crowd.exchanges() if isinstance(each.response, JoinGroupResponse)]
+        joins = [each.response for each in group.exchanges() if isinstance(each.response, JoinGroupResponse)]
         assert {""} == {response.leader for response in joins}
-        syncs = [each.request for each in crowd.exchanges() if isinstance(each.request, SyncGroupRequest)]
+        syncs = [each.request for each in group.exchanges() if isinstance(each.request, SyncGroupRequest)]
         assert syncs
         assert not any(request.assignments for request in syncs)
 
 
 def test_a_coordinator_that_leads_goes_on_leading_after_a_crash(leading_server: GroupServer) -> None:
     leading_server.update_topics(TOPICS)
-    with Crowd(leading_server, "led-on", TOPICS) as crowd:
+    with ConsumerGroup(leading_server, "led-on", TOPICS) as group:
         for kind in KINDS:
-            crowd.join(kind)
-        before = crowd.settle()
-        crowd.rebalances()
+            group.join(kind)
+        before = group.settle()
+        group.rebalances()
         answered = len(leading_server.exchanges)
         leading_server.crash()
-        crowd.await_heartbeats(answered)
-        assert before == crowd.settle()
-        assert [] == crowd.causes()
+        group.await_heartbeats(answered)
+        assert before == group.settle()
+        assert [] == group.causes()
         leading_server.update_topics({**TOPICS, "payments": 6})
-        after = crowd.settle(generation=before.generation)
+        after = group.settle(generation=before.generation)
         assert after.expected == after.owned
-        assert [RebalanceCause.PARTITIONS_INCREASED] == crowd.causes()
+        assert [RebalanceCause.PARTITIONS_INCREASED] == group.causes()
         leading_server.crash({"orders": 9})
-        grown = crowd.settle(generation=after.generation)
+        grown = group.settle(generation=after.generation)
         assert 9 + 6 == len(owned(grown))
         assert grown.expected == grown.owned
-        assert [RebalanceCause.PARTITIONS_INCREASED] == crowd.causes()
+        assert [RebalanceCause.PARTITIONS_INCREASED] == group.causes()
 
 
 @pytest.mark.parametrize("seed", [5])
 def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) -> None:
     rng = random.Random(seed)
-    with GroupServer(TOPICS, leads=True) as server, Crowd(server, "churn", TOPICS) as crowd:
+    with GroupServer(TOPICS, leads=True) as server, ConsumerGroup(server, "churn", TOPICS) as group:
         for step in range(12):
             happens = rng.choice(["join", "join", "join", "close", "kill", "crash", "hand over", "grow", "garbage"])
             match happens:
-                case "close" if len(crowd.members) > 1:
-                    crowd.close(rng.choice(crowd.members))
-                case "kill" if len(crowd.members) > 1:
-                    crowd.kill(rng.choice(crowd.members))
+                case "close" if len(group.members) > 1:
+                    group.close(rng.choice(group.members))
+                case "kill" if len(group.members) > 1:
+                    group.kill(rng.choice(group.members))
                 case "crash":
                     server.crash()
                 case "hand over":
@@ -368,33 +372,33 @@ def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) ->
                     server.update_topics({**TOPICS, "orders": TOPICS["orders"] + step})
                 case "garbage":
                     garbage.throw(server.port, garbage.draw(step))
-                case _ if len(crowd.members) < 5:
-                    crowd.join(rng.choice(KINDS), session_ms=SHORT_SESSION)
+                case _ if len(group.members) < 5:
+                    group.join(rng.choice(KINDS), session_ms=SHORT_SESSION)
             wanted = len(server.exchanges) + rng.choice([0, 0, 1, 5, 20])
-            server.news.until(
-                lambda: not crowd.members or wanted <= len(server.exchanges),  # noqa: B023 - called within the round
-                lambda: f"silence after {happens}:\n{crowd}",  # noqa: B023
+            server.notifier.until(
+                lambda: not group.members or wanted <= len(server.exchanges),  # noqa: B023 - called within the round
+                lambda: f"silence after {happens}:\n{group}",  # noqa: B023
             )
-        settled = crowd.settle()
+        settled = group.settle()
         assert sum(server.topics.values()) == len(owned(settled))
         assert settled.expected == settled.owned
         assert [] == server.failures + server.problems
 
 
-def test_garbage_ends_its_own_connection_and_disturbs_nobody(crowd: Crowd, cast: tuple[str, ...]) -> None:
-    before = crowd.settle()
-    answered, refused = len(crowd.server.exchanges), len(crowd.server.refused)
+def test_garbage_ends_its_own_connection_and_disturbs_nobody(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
+    before = group.settle()
+    answered, refused = len(group.server.exchanges), len(group.server.refused)
     for seed in range(300):
-        garbage.throw(crowd.server.port, garbage.draw(seed))
-    crowd.await_heartbeats(len(crowd.server.exchanges))
-    assert before == crowd.settle()
-    assert [] == crowd.causes()
-    assert [] == crowd.server.failures
-    assert 150 < len(crowd.server.refused) - refused
-    others = [each for each in crowd.server.exchanges[answered:] if each.request.group_id != crowd.group_id]
+        garbage.throw(group.server.port, garbage.draw(seed))
+    group.await_heartbeats(len(group.server.exchanges))
+    assert before == group.settle()
+    assert [] == group.causes()
+    assert [] == group.server.failures
+    assert 150 < len(group.server.refused) - refused
+    others = [each for each in group.server.exchanges[answered:] if each.request.group_id != group.group_id]
     assert others, "some of it was understood, and answered"
-    assert not [each for each in others if each.request.group_id == crowd.group_id]
-    assert len(cast) == len(before.owned)
+    assert not [each for each in others if each.request.group_id == group.group_id]
+    assert len(kinds) == len(before.owned)
 
 
 @given(st.sampled_from([(api, version) for api in VERSIONS for version in VERSIONS[api]]), st.binary(max_size=80))

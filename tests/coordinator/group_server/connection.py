@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from assignor.coordinator.requests import Request
     from assignor.coordinator.responses import Response
 
-__all__ = ["Asked", "Connection", "Exchange"]
+__all__ = ["Connection", "Exchange", "PendingRequest"]
 
 
-class Asked(NamedTuple):
+class PendingRequest(NamedTuple):
     """What the coordinator gives back with an answer.
 
     Attributes:
@@ -55,7 +55,7 @@ class Connection:
         waiting: Whole messages that are not looked at yet.
         to_send: What is to go out.
         busy: Whether a request is being answered, so that the next one waits.
-        asked: That request, if it is the coordinator who answers it.
+        pending: That request, if it is the coordinator who answers it.
         closed: Whether it has ended.
     """
 
@@ -66,5 +66,5 @@ class Connection:
         self.waiting: list[bytes] = []
         self.to_send = bytearray()
         self.busy = False
-        self.asked: Asked | None = None
+        self.pending: PendingRequest | None = None
         self.closed = False

@@ -18,7 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.coordinator.group_server.clients import CLIENTS, Offsets, Partitions, Settings
-from tests.coordinator.group_server.waiting import News
+from tests.coordinator.group_server.notifier import Notifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,29 +50,31 @@ class Member:
     Args:
         kind: Of which library.
         settings: What it shall be.
-        news: Where it tells that something happened.
+        notifier: Notified when something happened.
 
     Attributes:
         report: What it said last.
-        said: The last lines that its library logged.
+        log_lines: The last lines that its library logged.
     """
 
-    def __init__(self, kind: str, settings: Settings, news: News) -> None:
+    def __init__(self, kind: str, settings: Settings, notifier: Notifier) -> None:
         self.kind, self.settings = kind, settings
         self.report = Report()
-        self.said: deque[str] = deque(maxlen=30)
-        self._news = news
+        self.log_lines: deque[str] = deque(maxlen=30)
+        self._notifier = notifier
         self._numbers = itertools.count()
         self._results: dict[int, tuple[bool, Any]] = {}
         self._gone = False
         self._pipe, end = _PROCESSES.Pipe()
-        self._process = _PROCESSES.Process(target=_live, args=(kind, settings, end), name=settings.name, daemon=True)
+        self._process = _PROCESSES.Process(
+            target=_run_client, args=(kind, settings, end), name=settings.name, daemon=True
+        )
         self._process.start()
         end.close()
         threading.Thread(target=self._listen, name=f"listens to {settings.name}", daemon=True).start()
 
     def __repr__(self) -> str:
-        return f"{self.settings.name} ({self.kind}): {self.report} " + "\n  ".join(("", *self.said))
+        return f"{self.settings.name} ({self.kind}): {self.report} " + "\n  ".join(("", *self.log_lines))
 
     def commit(self, offsets: Offsets) -> None:
         """Commit offsets with metadata, by topic and partition."""
@@ -108,7 +110,7 @@ class Member:
     def _call(self, verb: str, *arguments: object) -> Any:
         number = next(self._numbers)
         self._pipe.send((number, verb, arguments))
-        self._news.until(lambda: number in self._results or self._gone, lambda: f"{verb} has no end: {self}")
+        self._notifier.until(lambda: number in self._results or self._gone, lambda: f"{verb} has no end: {self}")
         worked, result = self._results.pop(number, (False, "its process has ended"))
         if not worked:
             raise RuntimeError(f"{verb}: {result}\n{self}")
@@ -121,15 +123,15 @@ class Member:
                     case Report() as report:
                         self.report = report
                     case str(line):
-                        self.said.append(line)
+                        self.log_lines.append(line)
                     case number, worked, result:
                         self._results[number] = worked, result
-                self._news.notify()
+                self._notifier.notify()
         self._gone = True
-        self._news.notify()
+        self._notifier.notify()
 
 
-class _Said(logging.Handler):
+class _PipeHandler(logging.Handler):
     """Sends what is logged to the test's process."""
 
     def __init__(self, pipe: Connection) -> None:
@@ -137,20 +139,20 @@ class _Said(logging.Handler):
         self._pipe = pipe
         self._one = threading.Lock()
 
-    def tell(self, news: object) -> None:
+    def send(self, message: object) -> None:
         """Send something; a pipe takes one thing at a time."""
         with self._one:
-            self._pipe.send(news)
+            self._pipe.send(message)
 
     def emit(self, record: logging.LogRecord) -> None:
         with contextlib.suppress(OSError):
-            self.tell(f"{record.created:.3f} {record.levelname} {record.name}: {record.getMessage()}")
+            self.send(f"{record.created:.3f} {record.levelname} {record.name}: {record.getMessage()}")
 
 
-def _live(kind: str, settings: Settings, pipe: Connection) -> None:
-    """The life of a member's process."""
-    said = _Said(pipe)
-    logging.basicConfig(handlers=[said], level=logging.WARNING)
+def _run_client(kind: str, settings: Settings, pipe: Connection) -> None:
+    """Run a client and report what changes, until the pipe ends."""
+    handler = _PipeHandler(pipe)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
     with contextlib.suppress(EOFError, OSError):
         try:
             client = CLIENTS[kind](settings)
@@ -160,14 +162,14 @@ def _live(kind: str, settings: Settings, pipe: Connection) -> None:
                 now = Report(client.member_id(), client.generation(), client.assignment())
                 if now != reported:
                     reported = now
-                    said.tell(reported)
+                    handler.send(reported)
                 while pipe.poll():
                     number, verb, arguments = pipe.recv()
                     try:
-                        said.tell((number, True, getattr(client, verb)(*arguments)))
+                        handler.send((number, True, getattr(client, verb)(*arguments)))
                     except Exception:
-                        said.tell((number, False, traceback.format_exc()))
+                        handler.send((number, False, traceback.format_exc()))
                     if verb == "close":
                         return
         except Exception:
-            said.tell(traceback.format_exc())
+            handler.send(traceback.format_exc())

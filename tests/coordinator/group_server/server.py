@@ -32,7 +32,7 @@ from assignor.coordinator import (
 )
 from assignor.errors import AssignorError
 from tests.coordinator.group_server.answers import GROUP_APIS, VERSIONS, Answers, topic_id
-from tests.coordinator.group_server.connection import Asked, Connection, Exchange
+from tests.coordinator.group_server.connection import Connection, Exchange, PendingRequest
 from tests.coordinator.group_server.framing import (
     ApiVersionsAskedError,
     Frame,
@@ -41,7 +41,7 @@ from tests.coordinator.group_server.framing import (
     frames,
     read_request,
 )
-from tests.coordinator.group_server.waiting import News
+from tests.coordinator.group_server.notifier import Notifier
 from tests.coordinator.kio_messages import request_from_kio, response_to_kio
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GroupServer:
         versions: Of which APIs it answers which versions.
 
     Attributes:
-        news: Where it tells that something happened.
+        notifier: Where it tells that something happened.
         port: On 127.0.0.1.
         log: The records of all writes, in order.
         rebalances: All that began, in order.
@@ -90,7 +90,7 @@ class GroupServer:
         leads: bool = False,
         versions: Mapping[int, range] = VERSIONS,
     ) -> None:
-        self.news = News()
+        self.notifier = Notifier()
         self.log: list[LogRecord] = []
         self.rebalances: list[Rebalance] = []
         self.problems: list[str] = []
@@ -155,7 +155,7 @@ class GroupServer:
         """How many joins of a group wait for their answers."""
 
         def count() -> int:
-            asked = [each.asked.request for each in self._connections if each.asked]
+            asked = [each.pending.request for each in self._connections if each.pending]
             return sum(isinstance(request, JoinGroupRequest) and request.group_id == group_id for request in asked)
 
         return self._in_thread(count)
@@ -303,7 +303,7 @@ class GroupServer:
             self.failures.append(traceback.format_exc())
         if connection and not connection.closed:
             self._guarded(None, functools.partial(self._lost, connection))
-        self.news.notify()
+        self.notifier.notify()
 
     def _handle(self, connection: Connection, message: bytes) -> None:
         try:
@@ -328,11 +328,13 @@ class GroupServer:
             request = request_from_kio(frame.request, frame.client_id, "/127.0.0.1", names)
         except AssignorError as error:
             raise NotARequestError(str(error)) from error
-        asked = connection.asked = Asked(connection, frame.api, frame.version, frame.correlation_id, request)
+        pending = connection.pending = PendingRequest(
+            connection, frame.api, frame.version, frame.correlation_id, request
+        )
         if member_id := getattr(request, "member_id", ""):
             self._where[request.group_id, member_id] = connection
         ask: Callable[..., Effects] = getattr(self._coordinator, GROUP_APIS[frame.api])
-        self._carry_out(ask(request, self._now(), asked))
+        self._carry_out(ask(request, self._now(), pending))
 
     def _carry_out(self, effects: Effects) -> None:
         """Write first, then answer, as whoever runs a coordinator has to."""
@@ -340,19 +342,21 @@ class GroupServer:
         self.rebalances += effects.rebalances
         self.problems += effects.problems
         for correlation, response in effects.answers:
-            asked: Asked = correlation  # type: ignore[assignment]  # it is what was given
+            pending: PendingRequest = correlation  # type: ignore[assignment]  # it is what was given
             if isinstance(response, JoinGroupResponse) and response.member_id:
-                self._where[asked.request.group_id, response.member_id] = asked.connection
-            self.exchanges.append(Exchange(asked.connection.client_id, asked.request, response))
+                self._where[pending.request.group_id, response.member_id] = pending.connection
+            self.exchanges.append(Exchange(pending.connection.client_id, pending.request, response))
             ids = {name: topic_id(name) for name in self._topics}
-            self._reply(asked.connection, framed(asked.correlation_id, response_to_kio(response, asked.version, ids)))
-        self.news.notify()
+            self._reply(
+                pending.connection, framed(pending.correlation_id, response_to_kio(response, pending.version, ids))
+            )
+        self.notifier.notify()
 
     def _reply(self, connection: Connection, answer: bytes) -> None:
         if connection.closed:
             return
         connection.to_send += answer
-        connection.busy, connection.asked = False, None
+        connection.busy, connection.pending = False, None
         self._send(connection)
         if connection.waiting:
             self._calls.put(functools.partial(self._go_on, connection))
@@ -379,7 +383,7 @@ class GroupServer:
             if where is connection:
                 del self._where[group_id, member_id]
                 self._carry_out(self._coordinator.disconnected(group_id, member_id, self._now()))
-        self.news.notify()
+        self.notifier.notify()
 
     def _forget(self, connection: Connection) -> None:
         """Reset a connection, so that its other end learns of it at once."""

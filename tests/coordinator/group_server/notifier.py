@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LIMIT", "News"]
+__all__ = ["LIMIT", "Notifier"]
 
 Found = TypeVar("Found")
 
@@ -17,7 +17,7 @@ LIMIT = 60.0
 """Seconds that any one wait may take; far more than it should."""
 
 
-class News:
+class Notifier:
     """Where servers and members tell that something happened, and where a test waits for it."""
 
     def __init__(self) -> None:

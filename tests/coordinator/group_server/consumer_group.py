@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from tests.coordinator.group_server.connection import Exchange
     from tests.coordinator.group_server.server import GroupServer
 
-__all__ = ["Crowd", "View"]
+__all__ = ["ConsumerGroup", "GroupSnapshot"]
 
 
-class View(NamedTuple):
+class GroupSnapshot(NamedTuple):
     """A group that has settled.
 
     Attributes:
@@ -44,7 +44,7 @@ class View(NamedTuple):
     expected: dict[str, Partitions]
 
 
-class Crowd:
+class ConsumerGroup:
     """The members of one group; `with` ends those that are left.
 
     Args:
@@ -62,7 +62,7 @@ class Crowd:
         self._numbers = itertools.count()
         self._seen = 0
 
-    def __enter__(self) -> Crowd:
+    def __enter__(self) -> ConsumerGroup:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -73,7 +73,7 @@ class Crowd:
         """Start a member of a library with these settings; it is not awaited."""
         name = f"{self.group_id}-{next(self._numbers)}"
         member = Member(
-            kind, Settings(self.server.address, self.group_id, name, self.topics, **settings), self.server.news
+            kind, Settings(self.server.address, self.group_id, name, self.topics, **settings), self.server.notifier
         )
         self.members.append(member)
         return member
@@ -88,14 +88,14 @@ class Crowd:
         self.members.remove(member)
         member.kill()
 
-    def settle(self, *, generation: int | None = None) -> View:
+    def settle(self, *, generation: int | None = None) -> GroupSnapshot:
         """Wait until all members own what the coordinator says that they own.
 
         Args:
             generation: The group has to be in a later one.
         """
         least = -1 if generation is None else generation
-        return self.server.news.until(lambda: self._look(least), lambda: f"not settled:\n{self}")
+        return self.server.notifier.until(lambda: self._look(least), lambda: f"not settled:\n{self}")
 
     def generation(self) -> int:
         """The last generation that a member of the group was told."""
@@ -115,7 +115,7 @@ class Crowd:
     def await_heartbeats(self, after: int) -> None:
         """Wait until each member's heartbeat was answered without an error, after so many exchanges of the server."""
         ids = {member.report.member_id for member in self.members}
-        self.server.news.until(lambda: ids <= self._alive(after), lambda: f"not alive:\n{self}")
+        self.server.notifier.until(lambda: ids <= self._alive(after), lambda: f"not alive:\n{self}")
 
     def waiting(self) -> int:
         """How many members' joins wait for an answer."""
@@ -131,7 +131,7 @@ class Crowd:
         """Their causes."""
         return [rebalance.cause for rebalance in self.rebalances()]
 
-    def _look(self, generation: int) -> View | None:
+    def _look(self, generation: int) -> GroupSnapshot | None:
         """What everybody says now, if it agrees."""
         description = self.server.describe(self.group_id)
         if description.state is not GroupState.STABLE:
@@ -148,7 +148,7 @@ class Crowd:
             member_id: tuple(sorted((*at,) for at in given))
             for member_id, given in assign(self.server.topics, subscriptions).items()
         }
-        return View(now, owned, described, expected)
+        return GroupSnapshot(now, owned, described, expected)
 
     def _alive(self, after: int) -> set[str]:
         """Whose heartbeats were answered without an error."""
