@@ -56,19 +56,20 @@ def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None
     """Begin a rebalance, for the cause that follows from the fact."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignment(context, group, ErrorCode.REBALANCE_IN_PROGRESS)
-    group.pending_syncs.clear()
-    context.timers.cancel(group.sync_timer)
     context.report_rebalance(group, fact)
     was_empty = group.state is GroupState.EMPTY
     group.move(GroupEvent.REBALANCE, context.now)
+    group.pending_syncs.clear()
+    all_joined, timeout_ms = group.all_joined, group.rebalance_timeout_ms
+    context.timers.cancel(group.sync_timer)
     if was_empty:
-        delay = context.config.initial_rebalance_delay_ms
-        group.initial_delay = (delay, max(group.rebalance_timeout_ms - delay, 0))
-        context.timers.set(group.join_timer, context.now + delay)
-    elif group.all_joined:
+        delay_ms = context.config.initial_rebalance_delay_ms
+        group.initial_delay = (delay_ms, max(timeout_ms - delay_ms, 0))
+        context.timers.set(group.join_timer, context.now + delay_ms)
+    elif all_joined:
         complete_join(context, group)
     else:
-        context.timers.set(group.join_timer, context.now + group.rebalance_timeout_ms)
+        context.timers.set(group.join_timer, context.now + timeout_ms)
 
 
 def reset_assignment(context: Context, group: ClassicGroup, error: ErrorCode) -> None:
