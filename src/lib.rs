@@ -8,6 +8,7 @@
 
 pub mod assign;
 pub mod bytes;
+pub mod check;
 pub mod error;
 pub mod fleet;
 pub mod group;

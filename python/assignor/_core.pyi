@@ -20,6 +20,7 @@ __all__ = [
     "__build__",
     "__version__",
     "assign",
+    "check",
     "coordinator_partition",
     "decode_assignment",
     "decode_batch",
@@ -56,6 +57,16 @@ def plan(
     prefer_rack_aware: bool = False,
     engine: Literal["rust", "reference"] = "rust",
 ) -> Plan: ...
+def check(
+    assignment: Mapping[str, Iterable[tuple[str, int]]],
+    partitions_per_topic: _Topics,
+    subscriptions: _Subscriptions,
+) -> tuple[
+    tuple[TopicPartition, ...],
+    tuple[TopicPartition, ...],
+    tuple[tuple[str, TopicPartition], ...],
+    tuple[tuple[str, TopicPartition], ...],
+]: ...
 
 @final
 class Topics(Mapping[str, int | list[int] | list[PartitionInfo]]):

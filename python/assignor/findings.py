@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assignor.model import TopicPartition
-from assignor.ordering import java_order
-from assignor.reference.group import read_members, read_topics
-from assignor.validation import check_name, read_partition, wrong_type
+from assignor import _core
+from assignor._engine import Engine, choose
 
 if TYPE_CHECKING:
-    from assignor.model import PartitionInfo, Subscription
+    from assignor.model import PartitionInfo, Subscription, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +39,18 @@ def check(
     assignment: Mapping[str, Iterable[tuple[str, int]]],
     partitions_per_topic: Mapping[str, int | Iterable[int | PartitionInfo]],
     subscriptions: Mapping[str, Subscription | Iterable[str]],
+    *,
+    engine: Engine = "rust",
 ) -> Findings:
-    """Says what an assignment leaves out, hands out twice or should not hand out.
+    """Find what an assignment leaves out, assigns twice or should not assign.
 
     It asks nothing of the assignor that made it: range, sticky and hand-made assignments are checked alike.
 
     Args:
-        assignment: Member id to the partitions it has; a `Plan` is fine.
+        assignment: Member id to the partitions it has; of a `Plan` only the spans are read.
         partitions_per_topic: As `assign` takes it.
         subscriptions: As `assign` takes it. A member that is only in the assignment subscribes to nothing.
+        engine: `"rust"`, or `"reference"` for the same in plain Python.
 
     Returns:
         The findings; false when there are none.
@@ -64,44 +64,5 @@ def check(
         Findings(unowned=(TopicPartition(topic='t', partition=1),),
                  doubly_owned=(TopicPartition(topic='t', partition=0),), not_subscribed=(), unknown=())
     """
-    topics = {
-        topic: [partition.id for partition in found] for topic, found in read_topics(partitions_per_topic).items()
-    }
-    wanted = {member.info.member_id: member.topics for member in read_members(subscriptions, topics)}
-    subscribed = frozenset[str]().union(*wanted.values())
-    ids_of = {topic: frozenset(ids) for topic, ids in topics.items()}
-    owners: Counter[TopicPartition] = Counter()
-    not_subscribed, unknown = [], []
-    if not isinstance(assignment, Mapping):
-        raise wrong_type("assignment", "a mapping of member ids to partitions", assignment)
-    for member, partitions in assignment.items():
-        check_name(member, "a member id")
-        owned = _read_owned(member, partitions)
-        owners.update(owned)
-        for partition in sorted(owned, key=_order):
-            if partition.partition not in ids_of.get(partition.topic, ()):
-                unknown.append((member, partition))
-            if partition.topic not in wanted.get(member, ()):
-                not_subscribed.append((member, partition))
-    return Findings(
-        unowned=tuple(
-            TopicPartition(topic, id)
-            for topic, ids in topics.items()
-            if topic in subscribed
-            for id in ids
-            if (topic, id) not in owners
-        ),
-        doubly_owned=tuple(sorted((found for found, times in owners.items() if times > 1), key=_order)),
-        not_subscribed=tuple(dict.fromkeys(not_subscribed)),
-        unknown=tuple(dict.fromkeys(unknown)),
-    )
-
-
-def _order(partition: TopicPartition) -> tuple[bytes, int]:
-    return java_order(partition.topic), partition.partition
-
-
-def _read_owned(member: str, partitions: object) -> list[TopicPartition]:
-    if isinstance(partitions, (str, bytes)) or not isinstance(partitions, Iterable):
-        raise wrong_type(f"member '{member}': partitions", "an iterable of (topic, partition)", partitions)
-    return [TopicPartition(*read_partition(entry, f"member '{member}'")) for entry in partitions]
+    found = choose(engine, _core.check, "check")(assignment, partitions_per_topic, subscriptions)
+    return Findings(*found)

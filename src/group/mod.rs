@@ -95,6 +95,13 @@ impl Group {
         self.topics.number(name).unwrap_or_else(|| self.absent.number(&self.topics, name))
     }
 
+    /// The number of a name that is a topic or that members subscribe to.
+    #[must_use]
+    pub fn known_topic_number(&self, name: &str) -> Option<u32> {
+        let absent = || self.absent.table.number(&self.absent.names, name);
+        self.topics.number(name).or_else(|| absent().map(|number| self.topics.len() as u32 + number))
+    }
+
     /// The number of a name that members may own partitions of, be it a topic or not; only topics have the same number as in
     /// subscriptions.
     pub fn owned_topic_number(&mut self, name: &str) -> u32 {

@@ -30,6 +30,7 @@ pub(crate) static PLAN_TO_JSON: Import = Import::new("assignor.plan_json", "dump
 
 pub(crate) static REFERENCE_VERB: Import = Import::new("assignor._engine", "reference_verb");
 
+pub(crate) static ITERABLE: Import<PyType> = Import::new("collections.abc", "Iterable");
 pub(crate) static ITEMS_VIEW: Import<PyType> = Import::new("collections.abc", "ItemsView");
 pub(crate) static KEYS_VIEW: Import<PyType> = Import::new("collections.abc", "KeysView");
 pub(crate) static VALUES_VIEW: Import<PyType> = Import::new("collections.abc", "ValuesView");

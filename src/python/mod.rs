@@ -26,6 +26,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::assign::{assign, plan};
     #[pymodule_export]
+    use super::verbs::check::check;
+    #[pymodule_export]
     use super::verbs::decode_batch::{decode_batch, record_groups};
     #[pymodule_export]
     use super::verbs::fleet::clusters::PyClusters;

@@ -11,6 +11,7 @@ pub(crate) mod member_columns;
 pub(crate) mod members;
 pub(crate) mod name_objects;
 pub(crate) mod named_topics;
+pub(crate) mod owned_partitions;
 pub(crate) mod pattern_subscriptions;
 pub(crate) mod patterns;
 pub(crate) mod plan_parts;

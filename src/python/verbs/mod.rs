@@ -2,6 +2,7 @@
 
 pub(crate) mod assign;
 mod bounded_columns;
+pub(crate) mod check;
 pub(crate) mod decode_batch;
 mod decoded_columns;
 pub(crate) mod fleet;

@@ -20,7 +20,7 @@ const KEPT: usize = 1 << 20;
 /// The ids from 0 on as Python objects, as many as were asked for so far.
 static IDS: Mutex<Vec<Py<PyInt>>> = Mutex::new(Vec::new());
 
-fn partition_class(py: Python<'_>) -> PyResult<&TupleClass> {
+pub(crate) fn partition_class(py: Python<'_>) -> PyResult<&TupleClass> {
     static CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
     CLASS.get_or_try_init(py, || TupleClass::new(TOPIC_PARTITION.get(py)?))
 }

@@ -1,0 +1,65 @@
+"""What is wrong with an assignment, whichever assignor made it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from assignor.model import TopicPartition
+from assignor.ordering import java_order
+from assignor.reference.group import read_members, read_topics
+from assignor.validation import check_name, read_partition, wrong_type
+
+Owned = tuple[str, TopicPartition]
+"""A member and a partition that the assignment gives it."""
+
+
+def check(
+    assignment: Mapping[str, Iterable[tuple[str, int]]],
+    partitions_per_topic: Mapping[str, object],
+    subscriptions: Mapping[str, object],
+) -> tuple[tuple[TopicPartition, ...], tuple[TopicPartition, ...], tuple[Owned, ...], tuple[Owned, ...]]:
+    """Return the fields of `assignor.Findings`: unowned, doubly_owned, not_subscribed, unknown.
+
+    Example:
+        >>> check({"a": [("t", 0)]}, {"t": 2}, {"a": ["t"]})
+        ((TopicPartition(topic='t', partition=1),), (), (), ())
+    """
+    topics = {
+        topic: [partition.id for partition in found] for topic, found in read_topics(partitions_per_topic).items()
+    }
+    wanted = {member.info.member_id: member.topics for member in read_members(subscriptions, topics)}
+    subscribed = frozenset[str]().union(*wanted.values())
+    ids_of = {topic: frozenset(ids) for topic, ids in topics.items()}
+    owners: Counter[TopicPartition] = Counter()
+    not_subscribed, unknown = [], []
+    if not isinstance(assignment, Mapping):
+        raise wrong_type("assignment", "a mapping of member ids to partitions", assignment)
+    for member, partitions in assignment.items():
+        check_name(member, "a member id")
+        owned = _read_owned(member, partitions)
+        owners.update(owned)
+        for partition in sorted(owned, key=_order):
+            if partition.partition not in ids_of.get(partition.topic, ()):
+                unknown.append((member, partition))
+            if partition.topic not in wanted.get(member, ()):
+                not_subscribed.append((member, partition))
+    unowned = tuple(
+        TopicPartition(topic, id)
+        for topic, ids in topics.items()
+        if topic in subscribed
+        for id in ids
+        if (topic, id) not in owners
+    )
+    doubly_owned = tuple(sorted((found for found, times in owners.items() if times > 1), key=_order))
+    return unowned, doubly_owned, tuple(dict.fromkeys(not_subscribed)), tuple(dict.fromkeys(unknown))
+
+
+def _order(partition: TopicPartition) -> tuple[bytes, int]:
+    return java_order(partition.topic), partition.partition
+
+
+def _read_owned(member: str, partitions: object) -> list[TopicPartition]:
+    if isinstance(partitions, (str, bytes)) or not isinstance(partitions, Iterable):
+        raise wrong_type(f"member '{member}': partitions", "an iterable of (topic, partition)", partitions)
+    return [TopicPartition(*read_partition(entry, f"member '{member}'")) for entry in partitions]

@@ -1,0 +1,394 @@
+//! What is wrong with an assignment, whichever assignor made it.
+//!
+//! An assignment is read member by member as spans of ids; findings are spans, too, so that the cost is that of the spans and not
+//! of the partitions. Names that are no topics are numbered on from the topics and absent names of the group.
+
+use crate::group::{Group, Ids, NameTable, Names, java_order};
+
+/// A run of consecutive partition ids of one topic; unlike those of a plan, ids need not fit into int32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdSpan {
+    /// Number of the topic.
+    pub topic: u32,
+    /// The first id.
+    pub start: i64,
+    /// One past the last id.
+    pub end: i64,
+}
+
+/// What is wrong with an assignment; members are numbered in the order in which the assignment has them.
+///
+/// Order: by member, then by topic in Java's order, then by id.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Partitions of subscribed topics without an owner.
+    pub unowned: Vec<IdSpan>,
+    /// Partitions that are assigned more than once.
+    pub doubly_owned: Vec<IdSpan>,
+    /// Partitions of topics that the member does not subscribe to.
+    pub not_subscribed: Vec<(u32, IdSpan)>,
+    /// Partitions that do not exist.
+    pub unknown: Vec<(u32, IdSpan)>,
+}
+
+/// An assignment to check.
+#[derive(Debug)]
+pub struct Assignment<'g> {
+    group: &'g Group,
+    members_by_id: NameTable,
+    /// Per member of the assignment its number in the group.
+    members: Vec<Option<u32>>,
+    /// Names that are neither topics nor subscribed to.
+    other: Names,
+    other_numbers: NameTable,
+    spans: Vec<IdSpan>,
+    /// Per member but the last where its spans end.
+    ends: Vec<usize>,
+}
+
+impl<'g> Assignment<'g> {
+    /// An assignment without members.
+    #[must_use]
+    pub fn new(group: &'g Group) -> Self {
+        Self {
+            group,
+            members_by_id: NameTable::of(group.members()),
+            members: Vec::new(),
+            other: Names::default(),
+            other_numbers: NameTable::default(),
+            spans: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Add a member; what is pushed next is its own.
+    pub fn push_member(&mut self, id: &str) {
+        if !self.members.is_empty() {
+            self.ends.push(self.spans.len());
+        }
+        self.members.push(self.members_by_id.number(self.group.members(), id));
+    }
+
+    /// Remove the partitions of the member added last.
+    pub fn clear_member(&mut self) {
+        self.spans.truncate(self.ends.last().copied().unwrap_or_default());
+    }
+
+    /// The number of a topic's name, be there such a topic or not; `near` is the number of a name that it may be or follow.
+    pub fn topic_number(&mut self, name: &str, near: u32) -> u32 {
+        let topics = self.group.topics().names();
+        for guess in [near as usize, near as usize + 1] {
+            if guess < topics.len() && topics.get(guess) == name {
+                return guess as u32;
+            }
+        }
+        if let Some(known) = self.group.known_topic_number(name) {
+            return known;
+        }
+        let new = self.other.len() as u32;
+        let number = self.other_numbers.number_or_insert(&self.other, name, new);
+        if number == new {
+            self.other.push(name);
+        }
+        (topics.len() + self.group.absent().len()) as u32 + number
+    }
+
+    /// The name of a number of `topic_number`.
+    #[must_use]
+    pub fn topic_name(&self, number: u32) -> &str {
+        let (topics, absent) = (self.group.topics().names(), self.group.absent());
+        let number = number as usize;
+        if number < topics.len() {
+            topics.get(number)
+        } else if number < topics.len() + absent.len() {
+            absent.get(number - topics.len())
+        } else {
+            self.other.get(number - topics.len() - absent.len())
+        }
+    }
+
+    /// Add a partition of the member added last.
+    #[inline]
+    pub fn push(&mut self, topic: u32, id: i64) {
+        self.push_span(IdSpan { topic, start: id, end: id + 1 });
+    }
+
+    /// Add a run of partitions of the member added last.
+    #[inline]
+    pub fn push_span(&mut self, span: IdSpan) {
+        let first = self.ends.last().copied().unwrap_or_default();
+        match self.spans[first..].last_mut() {
+            Some(last) if last.topic == span.topic && last.end == span.start => last.end = span.end,
+            _ => self.spans.push(span),
+        }
+    }
+
+    /// Replace single ids from `first` on, which stand for others.
+    pub fn replace_ids(&mut self, first: i64, id: impl Fn(i64) -> i64) {
+        for span in self.spans.iter_mut().filter(|span| span.start >= first) {
+            span.start = id(span.start);
+            span.end = span.start + 1;
+        }
+    }
+
+    /// Find what is wrong.
+    #[must_use]
+    pub fn check(&mut self) -> Findings {
+        let mut findings = Findings::default();
+        let ranks = self.ranks();
+        let rank = |topic: u32| ranks.as_ref().map_or(topic, |ranks| ranks[topic as usize]);
+        let mut start = 0;
+        self.ends.push(self.spans.len());
+        for (number, member) in (0..).zip(&self.members) {
+            let end = self.ends[number as usize];
+            let spans = &mut self.spans[start..end];
+            sort(spans, |span| (rank(span.topic), span.start));
+            check_member(self.group, number, *member, spans, &mut findings);
+            start = end;
+        }
+        self.ends.pop();
+        self.check_topics(rank, &mut findings);
+        findings
+    }
+
+    /// Per topic number its place in Java's order; None if there are topics only, whose numbers are in that order.
+    fn ranks(&self) -> Option<Vec<u32>> {
+        let topics = self.group.topics().len();
+        if self.spans.iter().all(|span| (span.topic as usize) < topics) {
+            return None;
+        }
+        let count = (topics + self.group.absent().len() + self.other.len()) as u32;
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by(|left, right| java_order(self.topic_name(*left), self.topic_name(*right)));
+        let mut ranks = vec![0; order.len()];
+        for (rank, topic) in (0..).zip(order) {
+            ranks[topic as usize] = rank;
+        }
+        Some(ranks)
+    }
+
+    /// Find partitions without an owner and with several.
+    fn check_topics(&self, rank: impl Fn(u32) -> u32, findings: &mut Findings) {
+        let topics = self.group.topics();
+        let is_subscribed = self.subscribed_topics();
+        let numbers = topics.len() + self.group.absent().len() + self.other.len();
+        // What is now where the spans of a topic begin moves on to where they end.
+        let mut ends = vec![0; numbers + 1];
+        for span in &self.spans {
+            ends[span.topic as usize + 1] += 1;
+        }
+        for topic in 0..numbers {
+            ends[topic + 1] += ends[topic];
+        }
+        let mut of_topics = vec![(0, 0); self.spans.len()];
+        for span in &self.spans {
+            let place: &mut usize = &mut ends[span.topic as usize];
+            of_topics[*place] = (span.start, span.end);
+            *place += 1;
+        }
+        let mut first = 0;
+        for topic in 0..numbers {
+            let bounds = &mut of_topics[first..ends[topic]];
+            first = ends[topic];
+            sort(bounds, |bounds| *bounds);
+            push_doubly_owned(topic as u32, bounds, &mut findings.doubly_owned);
+            if topic < topics.len() && is_subscribed[topic] {
+                push_unowned(topic as u32, bounds, &topics.partitions()[topic].ids, &mut findings.unowned);
+            }
+        }
+        sort(&mut findings.doubly_owned, |span| (rank(span.topic), span.start));
+    }
+
+    /// Per topic whether a member subscribes to it.
+    fn subscribed_topics(&self) -> Vec<bool> {
+        let mut is_subscribed = vec![false; self.group.topics().len()];
+        for (subscription, members) in (0..).zip(self.group.members_per_subscription()) {
+            for topic in self.group.topics_of(subscription).iter().filter(|_| members > 0) {
+                is_subscribed[*topic as usize] = true;
+            }
+        }
+        is_subscribed
+    }
+}
+
+/// Sort what mostly is in order already.
+fn sort<T, K: Ord>(values: &mut [T], key: impl Fn(&T) -> K) {
+    if !values.is_sorted_by_key(&key) {
+        values.sort_by_key(key);
+    }
+}
+
+/// Find what one member should not have; `spans` are in order and may overlap.
+fn check_member(group: &Group, number: u32, member: Option<u32>, spans: &[IdSpan], findings: &mut Findings) {
+    let wanted = member.map_or(&[][..], |member| group.subscriptions().get(group.subscription_of(member as usize)));
+    let partitions = group.topics().partitions();
+    let mut next = 0;
+    for of_topic in spans.chunk_by(|left, right| left.topic == right.topic) {
+        let topic = of_topic[0].topic;
+        // Topics mostly come in the order in which they are subscribed to.
+        next = match wanted.get(next) {
+            Some(found) if *found == topic => next,
+            _ => wanted.partition_point(|found| *found < topic),
+        };
+        let is_wanted = wanted.get(next) == Some(&topic);
+        next += usize::from(is_wanted);
+        let mut reached = 0;
+        for span in of_topic {
+            let span = IdSpan { start: span.start.max(reached), ..*span };
+            reached = span.end.max(reached);
+            if span.start >= span.end {
+                continue;
+            }
+            if !is_wanted {
+                findings.not_subscribed.push((number, span));
+            }
+            match partitions.get(topic as usize).map(|partitions| &partitions.ids) {
+                Some(ids) => each_unknown(span, ids, |span| findings.unknown.push((number, span))),
+                None => findings.unknown.push((number, span)),
+            }
+        }
+    }
+}
+
+/// Call `read` with the parts of a span that are not among the ids.
+fn each_unknown(span: IdSpan, ids: &Ids, mut read: impl FnMut(IdSpan)) {
+    match ids {
+        Ids::Count(count) => {
+            let start = span.start.max(i64::from(*count));
+            if start < span.end {
+                read(IdSpan { start, ..span });
+            }
+        }
+        Ids::Listed(listed) => {
+            let mut start = span.start;
+            let first = listed.partition_point(|id| i64::from(*id) < span.start);
+            for id in listed[first..].iter().map(|id| i64::from(*id)).take_while(|id| *id < span.end) {
+                if start < id {
+                    read(IdSpan { start, end: id, ..span });
+                }
+                start = id + 1;
+            }
+            if start < span.end {
+                read(IdSpan { start, ..span });
+            }
+        }
+    }
+}
+
+/// Add the ids that are in more than one of these spans, which are in order.
+fn push_doubly_owned(topic: u32, bounds: &[(i64, i64)], found: &mut Vec<IdSpan>) {
+    let (mut reached, mut reported) = (0, 0);
+    for (start, end) in bounds {
+        let (from, to) = ((*start).max(reported), (*end).min(reached));
+        if from < to {
+            found.push(IdSpan { topic, start: from, end: to });
+            reported = to;
+        }
+        reached = reached.max(*end);
+    }
+}
+
+/// Add the ids that are in none of these spans, which are in order.
+fn push_unowned(topic: u32, bounds: &[(i64, i64)], ids: &Ids, found: &mut Vec<IdSpan>) {
+    let mut reached = 0;
+    for (start, end) in bounds.iter().copied().chain([(i64::MAX, i64::MAX)]) {
+        if reached < start {
+            push_existing(IdSpan { topic, start: reached, end: start }, ids, found);
+        }
+        reached = reached.max(end);
+    }
+}
+
+/// Add the parts of a span that are among the ids.
+fn push_existing(span: IdSpan, ids: &Ids, found: &mut Vec<IdSpan>) {
+    match ids {
+        Ids::Count(count) => {
+            let end = span.end.min(i64::from(*count));
+            if span.start < end {
+                found.push(IdSpan { end, ..span });
+            }
+        }
+        Ids::Listed(listed) => {
+            let mut first = listed.partition_point(|id| i64::from(*id) < span.start);
+            let last = listed.partition_point(|id| i64::from(*id) < span.end);
+            while first < last {
+                let stop = ids.end_of_run(first, last);
+                found.push(IdSpan { start: i64::from(listed[first]), end: i64::from(listed[stop - 1]) + 1, ..span });
+                first = stop;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::group::{Partitions, Racks, Topics};
+
+    fn group() -> Group {
+        let topics = [
+            ("t", Partitions::counted(3)),
+            ("u", Partitions { ids: Ids::Listed(vec![1, 4, 5]), racks: None }),
+            ("v", Partitions::counted(9)),
+        ];
+        let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
+        for (id, names) in [("a", vec!["t", "u", "gone"]), ("b", vec!["t"])] {
+            let mut numbers = names.into_iter().map(|name| group.topic_number(name)).collect();
+            let subscription = group.intern_subscription(&mut numbers);
+            group.push(id, subscription, None, None);
+        }
+        group
+    }
+
+    fn span(topic: u32, start: i64, end: i64) -> IdSpan {
+        IdSpan { topic, start, end }
+    }
+
+    #[test]
+    fn every_kind_of_mistake_is_found_in_order() {
+        let group = group();
+        let mut assignment = Assignment::new(&group);
+        for (id, partitions) in [
+            ("b", vec![("u", 4), ("t", 0), ("t", 1), ("t", 1), ("other", 2)]),
+            ("a", vec![("gone", 0), ("u", 2), ("u", 1), ("t", 7)]),
+            ("ghost", vec![("t", 0)]),
+        ] {
+            assignment.push_member(id);
+            for (name, partition) in partitions {
+                let topic = assignment.topic_number(name, 0);
+                assignment.push(topic, partition);
+            }
+        }
+
+        let found = assignment.check();
+
+        let (gone, other) = (3, 4);
+        assert_eq!(("gone", "other"), (assignment.topic_name(gone), assignment.topic_name(other)));
+        assert_eq!(vec![span(0, 2, 3), span(1, 5, 6)], found.unowned);
+        assert_eq!(vec![span(0, 0, 1), span(0, 1, 2)], found.doubly_owned);
+        assert_eq!(vec![(0, span(other, 2, 3)), (0, span(1, 4, 5)), (2, span(0, 0, 1))], found.not_subscribed);
+        let unknown = vec![(0, span(other, 2, 3)), (1, span(gone, 0, 1)), (1, span(0, 7, 8)), (1, span(1, 2, 3))];
+        assert_eq!(unknown, found.unknown);
+    }
+
+    #[test]
+    fn a_member_read_anew_has_only_what_came_last() {
+        let group = group();
+        let mut assignment = Assignment::new(&group);
+        assignment.push_member("a");
+        assignment.push_span(span(0, 0, 3));
+        assignment.push_member("b");
+        assignment.push(0, 3);
+        assignment.clear_member();
+        assignment.push(1, i64::MAX - 1);
+        assignment.replace_ids(1 << 62, |_| 4);
+
+        let found = assignment.check();
+
+        assert_eq!(vec![span(1, 1, 2), span(1, 5, 6)], found.unowned);
+        assert_eq!(vec![(1, span(1, 4, 5))], found.not_subscribed);
+        assert!(found.doubly_owned.is_empty() && found.unknown.is_empty());
+    }
+}

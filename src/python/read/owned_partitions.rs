@@ -1,0 +1,163 @@
+//! Assignments to check: a mapping of member ids to partitions, or a plan.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyTuple};
+
+use super::values::{is_int, with_name};
+use crate::check::{Assignment, IdSpan};
+use crate::plan::Plan;
+use crate::python::error::{shown, wrong_type};
+use crate::python::imports::{INDEX, ITERABLE, IllegalArgumentError};
+use crate::python::objects::entries::{Entry, lend};
+use crate::python::objects::tuple_class::TupleClass;
+
+/// From here on an id stands for one of the large ids, which no topic has; the first are those that are not sorted yet.
+const LARGE: i64 = 1 << 62;
+
+/// What an assignment has besides names and spans.
+#[derive(Default)]
+pub(crate) struct OwnedObjects<'py> {
+    /// The member ids, in the order of the assignment.
+    pub(crate) members: Vec<Bound<'py, PyAny>>,
+    /// Ids that are too large for the engine, ascending.
+    large: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> OwnedObjects<'py> {
+    /// Objects of a plan, whose ids all fit.
+    pub(crate) fn of_plan(members: Vec<Bound<'py, PyAny>>) -> Self {
+        Self { members, large: Vec::new() }
+    }
+
+    /// The id of a partition as a Python object.
+    pub(crate) fn id(&self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyAny>> {
+        match id.checked_sub(LARGE).and_then(|place| self.large.get(usize::try_from(place).ok()?)) {
+            Some(large) => Ok(large.clone()),
+            None => Ok(id.into_pyobject(py)?.into_any()),
+        }
+    }
+}
+
+/// Read the spans of a plan, whose members and topics need not be those of the group.
+pub(crate) fn read_plan(plan: &Plan, assignment: &mut Assignment<'_>) {
+    let topics: Vec<u32> =
+        (0..).zip(plan.topics().iter()).map(|(near, name)| assignment.topic_number(name, near)).collect();
+    let columns = plan.columns();
+    for (number, id) in plan.members().iter().enumerate() {
+        assignment.push_member(id);
+        for span in columns.spans_of(number) {
+            let (topic, start) = (topics[span.topic as usize], i64::from(span.start));
+            assignment.push_span(IdSpan { topic, start, end: span.end() });
+        }
+    }
+}
+
+/// Read a mapping of member ids to partitions.
+pub(crate) fn read<'py>(
+    given: &Bound<'py, PyAny>,
+    class: &TupleClass,
+    assignment: &mut Assignment<'_>,
+) -> PyResult<OwnedObjects<'py>> {
+    let Ok(mapping) = given.cast::<PyMapping>() else {
+        return Err(wrong_type("assignment", "a mapping of member ids to partitions", given));
+    };
+    let mut found = OwnedObjects::default();
+    let mut items = Vec::new();
+    if let Ok(dict) = mapping.cast_exact::<PyDict>() {
+        items.extend(dict.iter());
+    } else {
+        items = mapping.items()?.extract()?;
+    }
+    for (member, partitions) in items {
+        with_name(&member, || "a member id".into(), |id| assignment.push_member(id))?;
+        let read = lend(&partitions, |entries| read_entries(entries, class, assignment));
+        if read != Some(true) {
+            assignment.clear_member();
+            read_iterable(&member, &partitions, assignment, &mut found.large)?;
+        }
+        found.members.push(member);
+    }
+    sort_large(&mut found.large, assignment)?;
+    Ok(found)
+}
+
+/// Read pairs of a plain `str` and `int`; false where there is anything else.
+fn read_entries(entries: &[Entry<'_>], class: &TupleClass, assignment: &mut Assignment<'_>) -> bool {
+    let (mut topic, mut address) = (0, 0);
+    let mut items = Vec::new();
+    for entry in entries {
+        let pair = entry.pair(class).or_else(|| {
+            entry.tuple(&mut items)?;
+            <[Entry<'_>; 2]>::try_from(items.as_slice()).ok()
+        });
+        let Some([name, id]) = pair else { return false };
+        let Some(id) = id.int().filter(|id| *id >= 0) else { return false };
+        if name.address() != address {
+            let Some(text) = name.text() else { return false };
+            topic = assignment.topic_number(text, topic);
+            address = name.address();
+        }
+        assignment.push(topic, i64::from(id));
+    }
+    true
+}
+
+/// Read pairs one by one, from user code perhaps; errors name the member.
+fn read_iterable<'py>(
+    member: &Bound<'py, PyAny>,
+    partitions: &Bound<'py, PyAny>,
+    assignment: &mut Assignment<'_>,
+    large: &mut Vec<Bound<'py, PyAny>>,
+) -> PyResult<()> {
+    let py = partitions.py();
+    let owner = format!("member '{}'", member.str()?.to_cow()?);
+    let is_text = partitions.is_instance_of::<PyString>() || partitions.is_instance_of::<PyBytes>();
+    if is_text || !partitions.is_instance(ITERABLE.get(py)?)? {
+        return Err(wrong_type(&format!("{owner}: partitions"), "an iterable of (topic, partition)", partitions));
+    }
+    for entry in partitions.try_iter()? {
+        let entry = entry?;
+        let items: Vec<Bound<'py, PyAny>> = match entry.cast::<PyTuple>() {
+            Ok(tuple) => tuple.iter().collect(),
+            Err(_) => Vec::new(),
+        };
+        let [topic, id] = items.as_slice() else {
+            return Err(wrong_type(&format!("{owner}: a partition"), "a (topic, partition) tuple", &entry));
+        };
+        let topic =
+            with_name(topic, || format!("{owner}: a topic"), |name| assignment.topic_number(name, u32::MAX - 1))?;
+        if !is_int(id)? {
+            return Err(wrong_type(&format!("{owner}: a partition id"), "an int", id));
+        }
+        if id.lt(0)? {
+            let reason = format!("{owner}: a partition id cannot be negative: {}", shown(id));
+            return Err(IllegalArgumentError::new_err(reason));
+        }
+        let id = INDEX.get(py)?.call1((id,))?;
+        match id.extract::<i64>() {
+            Ok(id) if id < LARGE => assignment.push(topic, id),
+            _ => {
+                let start = i64::MAX - 1 - large.len() as i64;
+                assignment.push_span(IdSpan { topic, start, end: start + 1 });
+                large.push(id);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Number large ids in their order, equal ones alike.
+fn sort_large(large: &mut Vec<Bound<'_, PyAny>>, assignment: &mut Assignment<'_>) -> PyResult<()> {
+    let given = std::mem::take(large);
+    let mut ranks = vec![0; given.len()];
+    let mut order: Vec<usize> = (0..given.len()).collect();
+    order.sort_by(|left, right| given[*left].compare(&given[*right]).unwrap_or(std::cmp::Ordering::Equal));
+    for place in order {
+        if large.last().map(|last| last.eq(&given[place])).transpose()? != Some(true) {
+            large.push(given[place].clone());
+        }
+        ranks[place] = large.len() as i64 - 1;
+    }
+    assignment.replace_ids(LARGE, |id| LARGE + ranks[(i64::MAX - 1 - id) as usize]);
+    Ok(())
+}

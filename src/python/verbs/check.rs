@@ -1,0 +1,109 @@
+//! `check` as Python sees it.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use rustc_hash::FxHashMap;
+
+use super::partition_lists::{ListBuilder, partition_class};
+use super::plan::mapping::PyPlan;
+use super::topics::topics_of;
+use crate::check::{Assignment, IdSpan};
+use crate::plan::Span;
+use crate::python::imports::TOPIC_PARTITION;
+use crate::python::read;
+use crate::python::read::group::GroupInput;
+use crate::python::read::named_topics::NamedTopics;
+use crate::python::read::owned_partitions::{self, OwnedObjects};
+
+type PyFindings<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
+
+/// Find what is wrong with an assignment: the four fields of `Findings`.
+///
+/// Args and errors are those of `assignor.check`. A `Plan` is read as spans, and no list is built.
+#[pyfunction]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    assignment: &Bound<'py, PyAny>,
+    partitions_per_topic: &Bound<'py, PyAny>,
+    subscriptions: &Bound<'py, PyAny>,
+) -> PyResult<PyFindings<'py>> {
+    let GroupInput { group, topics, .. } = read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
+    let mut found = Assignment::new(&group);
+    let objects = match assignment.cast::<PyPlan>() {
+        Ok(plan) => {
+            let plan = plan.get();
+            py.detach(|| owned_partitions::read_plan(&plan.plan, &mut found));
+            let members = plan.ids(py).iter().map(|id| id.bind(py).clone().into_any()).collect();
+            OwnedObjects::of_plan(members)
+        }
+        Err(_) => owned_partitions::read(assignment, partition_class(py)?, &mut found)?,
+    };
+    let findings = py.detach(|| found.check());
+    let mut names = TopicNames { topics: &topics, assignment: &found, others: FxHashMap::default() };
+    let (not_subscribed, unknown) = (&findings.not_subscribed, &findings.unknown);
+    Ok((
+        unowned(py, &topics, &findings.unowned)?,
+        PyTuple::new(py, names.partitions(py, &objects, findings.doubly_owned.iter().copied())?)?,
+        of_members(py, &objects, not_subscribed, &mut names)?,
+        of_members(py, &objects, unknown, &mut names)?,
+    ))
+}
+
+/// The partitions of spans of topics, all of which exist.
+fn unowned<'py>(py: Python<'py>, topics: &NamedTopics, spans: &[IdSpan]) -> PyResult<Bound<'py, PyTuple>> {
+    if spans.is_empty() {
+        return Ok(PyTuple::empty(py));
+    }
+    let spans: Vec<Span> = spans
+        .iter()
+        .map(|span| Span { topic: span.topic, start: span.start as i32, count: (span.end - span.start) as i32 })
+        .collect();
+    Ok(ListBuilder::new(py, topics)?.list(&spans)?.to_tuple())
+}
+
+/// Pairs of member id and partition.
+fn of_members<'py>(
+    py: Python<'py>,
+    objects: &OwnedObjects<'py>,
+    spans: &[(u32, IdSpan)],
+    names: &mut TopicNames<'_, 'py>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let mut pairs = Vec::new();
+    for (member, span) in spans {
+        for partition in names.partitions(py, objects, [*span])? {
+            pairs.push((&objects.members[*member as usize], partition));
+        }
+    }
+    PyTuple::new(py, pairs)
+}
+
+/// Names of topics as Python objects, those that do not exist included.
+struct TopicNames<'a, 'py> {
+    topics: &'a NamedTopics,
+    assignment: &'a Assignment<'a>,
+    others: FxHashMap<u32, Bound<'py, PyString>>,
+}
+
+impl<'py> TopicNames<'_, 'py> {
+    fn partitions(
+        &mut self,
+        py: Python<'py>,
+        objects: &OwnedObjects<'py>,
+        spans: impl IntoIterator<Item = IdSpan>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let class = TOPIC_PARTITION.get(py)?;
+        let mut found = Vec::new();
+        for span in spans {
+            let topic = if let Some(topic) = self.topics.objects(py).get(span.topic as usize) {
+                topic.bind(py).clone()
+            } else {
+                let name = || PyString::new(py, self.assignment.topic_name(span.topic));
+                self.others.entry(span.topic).or_insert_with(name).clone()
+            };
+            for id in span.start..span.end {
+                found.push(class.call1((&topic, objects.id(py, id)?))?);
+            }
+        }
+        Ok(found)
+    }
+}
