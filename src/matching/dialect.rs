@@ -38,7 +38,7 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
-    /// Whether a pattern leaves out topics that the broker keeps for itself unless it is told not to.
+    /// Whether a pattern excludes internal topics by default.
     ///
     /// Clients do so, the broker does not; a plain name is no pattern.
     #[must_use]

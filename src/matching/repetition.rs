@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn more_copies_than_anybody_writes_are_not_made() {
+    fn too_many_copies_are_refused() {
         let place = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
 
         let refusal = repeat(place, 5_000, None, 7).expect_err("many copies");

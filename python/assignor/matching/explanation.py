@@ -1,4 +1,4 @@
-"""What a topic pattern matches, and what its author probably did not mean."""
+"""Explain what a topic pattern matches, and report probable mistakes in it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def explain_pattern(
     include_internal: bool = False,
     engine: Engine = "rust",
 ) -> Explanation:
-    r"""Says what a pattern matches and where it probably does not say what was meant.
+    r"""Explain what a pattern matches, and report probable mistakes in it.
 
     It looks for globs (`logs-*`), dots that stand for any character, patterns that lack a `.*` where whole names have
     to match, characters that no topic has, letters of the other case, and for what other dialects make of the pattern.
@@ -91,14 +91,14 @@ def explain_pattern(
         * dialect python also matches 1 topic: logs-a.
     """
     names = None if topics is None else read_names(topics, "explain_pattern")
-    reading = _Reading(pattern, dialect, names, include_internal, engine)
-    found = reading.found
+    probe = _Probe(pattern, dialect, names, include_internal, engine)
+    found = probe.found
     return Explanation(
         pattern,
         dialect,
-        "it is a name, not a pattern, since it does not begin with '^'" if reading.is_name else _HOW[dialect],
+        "it is a name, not a pattern, since it does not begin with '^'" if probe.is_name else _HOW[dialect],
         None if names is None else found,
-        tuple(hint for look in _LOOKS for hint in look(reading, found)),
+        tuple(hint for look in _LOOKS for hint in look(probe, found)),
     )
 
 
@@ -109,8 +109,8 @@ class _Part(NamedTuple):
     position: int
 
 
-class _Reading:
-    """A pattern, and how to find out what another in its place would match."""
+class _Probe:
+    """A pattern with the topics that it matches, and what another pattern would match in its place."""
 
     def __init__(
         self, pattern: str, dialect: str, topics: tuple[str, ...] | None, include_internal: bool, engine: Engine
@@ -142,86 +142,86 @@ class _Reading:
         return () if kept is None else _without(found, kept)
 
 
-def _plain_name(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
-    if reading.is_name and _META.difference(".").intersection(reading.pattern):
-        more = reading.more(f"^{reading.pattern}", found)
+def _plain_name(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+    if probe.is_name and _META.difference(".").intersection(probe.pattern):
+        more = probe.more(f"^{probe.pattern}", found)
         yield f"librdkafka takes it for the name of one topic; a pattern begins with '^'{_besides(more)}."
 
 
-def _globs(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
-    if reading.is_name:
+def _globs(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+    if probe.is_name:
         return
-    for part, star in zip(reading.parts, reading.parts[1:], strict=False):
+    for part, star in zip(probe.parts, probe.parts[1:], strict=False):
         if star.text == "*" and part.text in _LEGAL - {"."}:
-            meant = f"{reading.pattern[: star.position]}.{reading.pattern[star.position :]}"
+            corrected = f"{probe.pattern[: star.position]}.{probe.pattern[star.position :]}"
             what = f"'{part.text}*' at position {part.position} is any number of '{part.text}', not any characters"
-            yield f"{what}; for those write '{part.text}.*'{_besides(reading.more(meant, found))}."
+            yield f"{what}; for those write '{part.text}.*'{_besides(probe.more(corrected, found))}."
 
 
-def _dots(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
-    if reading.is_name:
+def _dots(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+    if probe.is_name:
         return
-    texts = [part.text for part in reading.parts] + [""]
+    texts = [part.text for part in probe.parts] + [""]
     bare = {
         part.position: None
-        for part, after in zip(reading.parts, texts[1:], strict=True)
+        for part, after in zip(probe.parts, texts[1:], strict=True)
         if part.text == "." and after not in {*"*+?{"}
     }
     if bare:
-        meant = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(reading.pattern))
-        only = reading.without(meant, found)
+        corrected = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(probe.pattern))
+        only = probe.without(corrected, found)
         where = f"position {', '.join(map(str, bare))}"
         because = f" ({_some(only)} only because of that)" if only else ""
         yield f"the dot at {where} stands for any character{because}; for a dot write '\\.'."
 
 
-def _whole_names(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
-    if reading.dialect not in ("java", "re2j") or reading.pattern.endswith((".*", "$")):
+def _whole_names(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+    if probe.dialect not in ("java", "re2j") or probe.pattern.endswith((".*", "$")):
         return
-    more = reading.more(f"(?:{reading.pattern}).*", found)
+    more = probe.more(f"(?:{probe.pattern}).*", found)
     if more:
         yield f"whole names have to match: with '.*' at the end it would match {_some(more)} as well."
-    elif reading.topics is None and reading.pattern.startswith("^"):
+    elif probe.topics is None and probe.pattern.startswith("^"):
         yield "whole names have to match, so '^' says nothing; for names that begin so, end the pattern with '.*'."
 
 
-def _prefixes(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
-    if reading.dialect != "python" or reading.pattern.endswith((".*", "$", r"\Z")):
+def _prefixes(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+    if probe.dialect != "python" or probe.pattern.endswith((".*", "$", r"\Z")):
         return
-    longer = reading.without(f"(?:{reading.pattern})$", found)
+    longer = probe.without(f"(?:{probe.pattern})$", found)
     if longer:
         yield f"a beginning is enough: with '$' at the end it would not match {_some(longer)}."
 
 
-def _impossible(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:  # noqa: ARG001 - all looks are alike
-    for part in reading.parts:
-        if len(part.text) == 1 and part.text not in _LEGAL | _META and not _VERBOSE.match(reading.pattern):
+def _impossible(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:  # noqa: ARG001 - all looks are alike
+    for part in probe.parts:
+        if len(part.text) == 1 and part.text not in _LEGAL | _META and not _VERBOSE.match(probe.pattern):
             yield f"no topic has {part.text!r} (position {part.position}); names are of [a-zA-Z0-9._-]."
 
 
-def _nothing(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
-    if found or not reading.topics:
+def _nothing(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+    if found or not probe.topics:
         return
-    other_case = reading.more(f"(?i){reading.pattern}", ()) if reading.dialect != "librdkafka" else ()
+    other_case = probe.more(f"(?i){probe.pattern}", ()) if probe.dialect != "librdkafka" else ()
     if other_case:
         yield f"it matches nothing; in upper or lower case alike ('(?i)') it would match {_some(other_case)}."
-    left_out = INTERNAL_TOPICS.intersection(reading.topics)
-    if left_out and match_topics(reading.pattern, left_out, dialect=reading.dialect, include_internal=True):
+    left_out = INTERNAL_TOPICS.intersection(probe.topics)
+    if left_out and match_topics(probe.pattern, left_out, dialect=probe.dialect, include_internal=True):
         yield "the topics that it matches are internal ones, which are left out unless include_internal says otherwise."
 
 
-def _other_dialects(reading: _Reading, found: tuple[str, ...]) -> Iterator[str]:
+def _other_dialects(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
     for dialect in DIALECTS:
-        if dialect == reading.dialect or (dialect == "librdkafka" and not reading.pattern.startswith("^")):
+        if dialect == probe.dialect or (dialect == "librdkafka" and not probe.pattern.startswith("^")):
             continue
         try:
-            TopicPattern(reading.pattern, dialect)
+            TopicPattern(probe.pattern, dialect)
         except InvalidPatternError as error:
             yield f"dialect {dialect} refuses it: {error.reason} (position {error.position})."
             continue
         except UnsupportedPatternError:
             continue
-        others = reading.matches(reading.pattern, dialect) or ()
+        others = probe.matches(probe.pattern, dialect) or ()
         more, fewer = _without(others, found), _without(found, others)
         differences = [f"also matches {_some(more)}"] * bool(more) + [f"does not match {_some(fewer)}"] * bool(fewer)
         if differences:

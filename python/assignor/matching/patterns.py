@@ -24,7 +24,7 @@ def match_topics(
     include_internal: bool = False,
     engine: Engine = "rust",
 ) -> list[str]:
-    """Says which topics a pattern matches.
+    """Return the topics that a pattern matches.
 
     Args:
         pattern: The pattern, as the client has it.
@@ -59,7 +59,7 @@ def resolve(
     include_internal: bool = False,
     engine: Engine = "rust",
 ) -> dict[str, list[str]]:
-    """Turns the patterns and names of a whole group into topics that exist.
+    """Resolve the patterns and names of a whole group to topics that exist.
 
     Each distinct pattern is tried once, and members with the same pattern share one list: copy it before you change it.
 
@@ -75,7 +75,7 @@ def resolve(
 
     Raises:
         InvalidPatternError, UnsupportedPatternError: A pattern that cannot be used; the message names the member.
-        AssignorError: Input that cannot be meant, as `assign` says it.
+        AssignorError: Invalid input, as `assign` raises it.
 
     Example:
         >>> group = {"a": Subscription(pattern="orders.*"), "b": ["mail", "gone"]}

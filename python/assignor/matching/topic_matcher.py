@@ -16,7 +16,7 @@ __all__ = ["TopicMatcher"]
 
 
 class TopicMatcher:
-    """Which topics each of many patterns matches, while topics and patterns come and go.
+    """The topics that each of many patterns matches, kept up to date while topics and patterns change.
 
     A new topic is tried on the patterns that could match it, a new pattern on the topics that it could match; nothing
     else is looked at again. A method that fails changes nothing. One thread at a time may call; copies and pickles are
@@ -90,7 +90,7 @@ class TopicMatcher:
         try:
             self._patterns[number] = key, pattern
             self._numbers[key] = number
-        except BaseException:  # the key's own code, or Ctrl-C: without a key the pattern would be nobody's
+        except BaseException:  # the key's own code, or Ctrl-C: a pattern must not stay without a key
             self._core.remove_pattern(number)
             self._patterns.pop(number, None)
             raise
@@ -146,7 +146,7 @@ class TopicMatcher:
 def _rebuild(
     dialect: str, include_internal: bool, patterns: list[tuple[Hashable, str]], topics: list[str]
 ) -> TopicMatcher:
-    """A matcher with these patterns and topics."""
+    """Return a matcher with these patterns and topics."""
     matcher = TopicMatcher(dialect, include_internal)
     matcher.add_topics(topics)
     for key, pattern in patterns:

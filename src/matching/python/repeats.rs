@@ -57,9 +57,9 @@ pub(super) fn greed(tokens: &mut Tokens) -> Result<Greed, PatternError> {
 
 /// The tree with the iterations that `re` never cuts short unrolled.
 ///
-/// The walk ends a repetition with the first iteration that takes no character. `re` does so too, but only behind the
+/// The matcher ends a repetition with the first iteration that takes no character. `re` does so too, but only behind the
 /// least number of iterations: `(?:^|a){2}` matches `a`. Where that shows, those iterations are one after the other.
-/// Groups that nothing asks for are left out: each would make more states for the walk.
+/// Groups without references are left out: each would make more states for the matcher.
 pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, PatternError> {
     let ordered = has(&node, |node| {
         matches!(

@@ -10,7 +10,7 @@ fn refusal(pattern: &str) -> (usize, String) {
 }
 
 #[test]
-fn the_whole_name_is_meant() {
+fn the_whole_name_has_to_match() {
     assert_eq!([true, false, false], matches("orders|a", &["orders", "orders.eu", "my.orders"])[..]);
     assert_eq!([true, false], matches("", &["", "a"])[..]);
     assert_eq!([true, true, false], matches("a|", &["a", "", "b"])[..]);

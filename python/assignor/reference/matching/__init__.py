@@ -1,1 +1,1 @@
-"""Which topics a pattern means, in the dialect of who wrote it: the specification of `src/matching`."""
+"""Topic patterns: which topic names a pattern matches, in a dialect. The specification of `src/matching`."""
