@@ -27,6 +27,7 @@ MODULES = (
 CALLS = {
     "assign": "assignor.assign({'t': 3}, {'a': ['t']})",
     "plan": "assignor.plan({'t': 3}, {'a': ['t']}).balance()",
+    "check": "assignor.check({'a': [('t', 0)]}, {'t': 3}, {'a': ['t']})",
     "match_topics": "assignor.match_topics('t.*', ['t'])",
     "resolve": "assignor.resolve({'a': assignor.Subscription(pattern='t.*')}, ['t'])",
     "TopicMatcher": "assignor.TopicMatcher('python').add_topics(['t'])",
