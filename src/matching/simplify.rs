@@ -27,7 +27,7 @@ fn strip_anchors(node: Node) -> Node {
     }
 }
 
-/// The same without what changes nothing; `has_references` is whether anything has_references what a group took.
+/// Remove nodes without effect; `has_references` says whether the tree needs what groups captured.
 fn rewrite(node: Node, has_references: bool) -> Node {
     match node {
         Node::Concat(nodes) => concat(nodes.into_iter().map(|node| rewrite(node, has_references)).collect()),
