@@ -17,7 +17,7 @@ pub(crate) struct NamedTopics {
     objects: NameObjects,
     /// The numbers, in the order in which the topics came; None where that is Java's order.
     pub(crate) order: Option<Vec<u32>>,
-    /// NameObjects for partitions that answers share: per topic, by position; None where every answer has objects of its own.
+    /// Objects for partitions that answers share: per topic, by position; None where every answer has objects of its own.
     pub(crate) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
     /// The names for patterns, once there is one.
     catalog: OnceLock<Catalog>,

@@ -9,7 +9,7 @@ use crate::group::{Racks, Sets};
 use crate::python::error::wrong_type;
 use crate::python::objects::entries::{Entry, lend};
 
-/// RackSetInterner of racks met so far.
+/// Interner of the racks of replicas.
 #[derive(Default)]
 pub(crate) struct RackSetInterner {
     racks: Racks,

@@ -62,7 +62,7 @@ impl TextColumn {
     }
 }
 
-/// ListColumn of a list column: how many there are, and where each list ends.
+/// A column of lists: how many rows there are, and where each list ends.
 pub(crate) struct ListColumn {
     name: &'static str,
     limit: usize,

@@ -37,7 +37,7 @@ pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, prefer_rack_aware: bool)
 ///     subscriptions: As `assign` takes it: a mapping, or columns.
 ///
 /// Raises:
-///     AssignorError: GroupInput that cannot be meant; the message names member or topic and the value.
+///     AssignorError: Input that cannot be meant; the message names member or topic and the value.
 ///
 /// Example:
 ///     >>> group = Group({"t": 3}, {"a": ["t"], "b": ["t"]})

@@ -35,7 +35,7 @@ pub(crate) struct GroupColumn {
     current: Option<CurrentAssignment>,
 }
 
-/// SubscriptionReader by number, which several members of a group share.
+/// Subscriptions by number, which several members of a group share.
 struct SharedSubscriptions {
     groups: ListArray,
     numbers: Int64Array,

@@ -96,9 +96,9 @@ impl SubscriptionColumn {
             self.members.push(Some(&member.id))?;
             self.instance_ids.push(member.instance_id.as_ref())?;
             self.racks.push(member.rack.as_ref())?;
-            let class = group.subscription_of(*number as usize);
-            let mut names = group.names_of(class);
-            for name in names.by_ref().take(group.topics_of(class).len()) {
+            let subscription = group.subscription_of(*number as usize);
+            let mut names = group.names_of(subscription);
+            for name in names.by_ref().take(group.topics_of(subscription).len()) {
                 self.topic_lists.push()?;
                 self.topics.push(Some(name))?;
             }

@@ -43,13 +43,13 @@ impl PyPlan {
     /// What this plan is made of: topics, distinct subscriptions, members, spans; see `assignor.plan_json`.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let group = self.plan.group();
-        let classes = 0..group.subscriptions().len() as u32;
-        let sorted = |class| {
-            let mut names: Vec<&str> = group.names_of(class).collect();
+        let numbers = 0..group.subscriptions().len() as u32;
+        let sorted = |number| {
+            let mut names: Vec<&str> = group.names_of(number).collect();
             names.sort_by(|left, right| java_order(left, right)); // absent ones come last, in the order they were met
             names
         };
-        let subscriptions: Vec<Vec<&str>> = classes.map(sorted).collect();
+        let subscriptions: Vec<Vec<&str>> = numbers.map(sorted).collect();
         let member = |(number, id)| {
             let sizes = group.field_sizes(number);
             (
