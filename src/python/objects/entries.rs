@@ -167,6 +167,8 @@ pub(crate) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_
 /// Access to the memory of containers, as CPython's headers describe it.
 #[cfg(not(any(Py_LIMITED_API, Py_GIL_DISABLED)))]
 mod access {
+    use std::mem::MaybeUninit;
+
     use super::{Bound, Entry, PyAny, PyAnyMethods, PyFrozenSet, PyList, PySet, PyTuple, ffi};
 
     /// The container's reference is the only one.
@@ -258,7 +260,13 @@ mod access {
         unsafe {
             let mut entries = Vec::with_capacity((*set).used as usize);
             let slots = std::slice::from_raw_parts((*set).table, (*set).mask as usize + 1);
-            entries.extend(slots.iter().filter(|slot| slot.hash != -1).filter_map(|slot| Entry::new(slot.key)));
+            for slot in slots {
+                if let Some(entry) = Entry::new(slot.key)
+                    && slot.hash != -1
+                {
+                    entries.push(entry);
+                }
+            }
             entries
         }
     }
@@ -269,9 +277,9 @@ mod access {
         fill: ffi::Py_ssize_t,
         used: ffi::Py_ssize_t,
         mask: ffi::Py_ssize_t,
-        /// The table of a large set; None for one whose table is `slots`.
+        /// The table of a large set; None for a small one, whose table is `slots`.
         table: Option<*mut ffi::setentry>,
-        slots: [ffi::setentry; ffi::PySet_MINSIZE],
+        slots: MaybeUninit<[ffi::setentry; ffi::PySet_MINSIZE]>,
     }
 
     impl TakenSet {
@@ -282,8 +290,11 @@ mod access {
             unsafe {
                 let own = &raw mut (*set).smalltable;
                 let table = Some((*set).table).filter(|table| *table != own.cast());
-                let taken =
-                    Self { set, fill: (*set).fill, used: (*set).used, mask: (*set).mask, table, slots: own.read() };
+                let (fill, used, mask) = ((*set).fill, (*set).used, (*set).mask);
+                let mut taken = Self { set, fill, used, mask, table, slots: MaybeUninit::uninit() };
+                if table.is_none() {
+                    taken.slots.write(own.read());
+                }
                 own.write_bytes(0, 1);
                 (*set).fill = 0;
                 (*set).used = 0;
@@ -304,7 +315,9 @@ mod access {
                 while (*set).fill > 0 || (*set).table != own.cast() {
                     ffi::PySet_Clear(set.cast());
                 }
-                own.copy_from_nonoverlapping(&raw const self.slots, 1);
+                if self.table.is_none() {
+                    own.copy_from_nonoverlapping(self.slots.as_ptr(), 1);
+                }
                 (*set).fill = self.fill;
                 (*set).used = self.used;
                 (*set).mask = self.mask;

@@ -1,6 +1,5 @@
 //! Reads the subscriptions of members into a group.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -98,7 +97,7 @@ impl MemberReader<'_> {
         let rack = subscription.getattr(intern!(py, "rack"))?;
         let rack = optional(&rack, id, "rack")?;
         let number = self.topics_or_pattern(id, subscription)?;
-        self.group.push(id, number, instance_id.as_deref(), rack.as_deref());
+        self.group.push(id, number, instance_id, rack);
         let user_data = subscription.getattr(intern!(py, "user_data"))?;
         let owned = subscription.getattr(intern!(py, "owned_partitions"))?;
         let generation = subscription.getattr(intern!(py, "generation"))?;
@@ -190,12 +189,12 @@ fn intern_iterable(
 }
 
 /// The text of a field that may be None.
-fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyResult<Option<Cow<'s, str>>> {
+fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyResult<Option<&'s str>> {
     if value.is_none() {
         return Ok(None);
     }
     with_name(value, || format!("member '{member}': {field}"), |_| ())?;
-    Ok(Some(value.cast::<PyString>()?.to_cow()?))
+    Ok(Some(value.cast::<PyString>()?.to_str()?))
 }
 
 /// Add the partitions that a member owns, by topic in the order in which topics come first; return true if all ids are

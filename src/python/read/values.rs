@@ -111,8 +111,8 @@ pub(crate) fn with_name<T>(
     let Ok(name) = value.cast::<PyString>() else {
         return Err(wrong_type(&what(), "a str", value));
     };
-    match name.to_cow() {
-        Ok(name) => Ok(read(&name)),
+    match name.to_str() {
+        Ok(name) => Ok(read(name)),
         Err(_) => Err(IllegalArgumentError::new_err(format!(
             "{} has a lone surrogate, which UTF-8 cannot carry: {}",
             what(),
