@@ -8,7 +8,7 @@ use crate::plan::{Client, Plan};
 
 /// What a plan is like.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Balance {
+pub struct GroupBalance {
     /// How many members there are.
     pub members: usize,
     /// How many topics they subscribe to that exist.
@@ -36,12 +36,12 @@ pub struct Balance {
 
 /// Looks at a plan.
 #[must_use]
-pub fn balance(plan: &Plan, group_id: &str) -> Balance {
+pub fn balance(plan: &Plan, group_id: &str) -> GroupBalance {
     let group = plan.group();
     let counts = plan.counts();
     let most_loaded = counts.iter().copied().max();
     let first = group.order().iter().find(|member| Some(counts[**member as usize]) == most_loaded);
-    Balance {
+    GroupBalance {
         members: counts.len(),
         topics: group.topics().len(),
         unknown_topics: group.absent().len(),

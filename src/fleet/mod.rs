@@ -10,8 +10,8 @@ mod moves;
 mod roster;
 mod scenario;
 
-pub use balance::{Balance, balance};
+pub use balance::{GroupBalance, balance};
 pub use cluster::{Changed, Cluster};
-pub use moves::{Holding, Move, moves};
-pub use roster::{Member, Roster, Subscription};
+pub use moves::{Move, OwnedSpan, moves};
+pub use roster::{Roster, RosterMember, RosterSubscription};
 pub use scenario::{Outcome, Scenario, Step, TooManyPartitions};

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 
 /// A run of partitions that a member has.
 #[derive(Debug, Clone, Copy)]
-pub struct Holding<'a> {
+pub struct OwnedSpan<'a> {
     /// The member.
     pub member: &'a str,
     /// The topic.
@@ -34,14 +34,14 @@ pub struct Move<'a> {
 }
 
 /// The first id, one past the last, and who has them.
-type Run<'a> = (i64, i64, &'a str);
+type OwnedRun<'a> = (i64, i64, &'a str);
 
 /// What changes hands, by topic in Java's order and then by id; holdings come in any order and may overlap.
 ///
 /// Of a partition that several members have, each of them but the one that is to have it gives it up.
 #[must_use]
-pub fn moves<'a>(current: &[Holding<'a>], plan: &'a Plan) -> Vec<Move<'a>> {
-    let mut of_topics: FxHashMap<&str, (Vec<Run<'a>>, Vec<Run<'a>>)> = FxHashMap::default();
+pub fn moves<'a>(current: &[OwnedSpan<'a>], plan: &'a Plan) -> Vec<Move<'a>> {
+    let mut of_topics: FxHashMap<&str, (Vec<OwnedRun<'a>>, Vec<OwnedRun<'a>>)> = FxHashMap::default();
     for holding in current {
         let start = i64::from(holding.start);
         let run = (start, start + i64::from(holding.count), holding.member);
@@ -67,12 +67,12 @@ pub fn moves<'a>(current: &[Holding<'a>], plan: &'a Plan) -> Vec<Move<'a>> {
 }
 
 /// Goes through the ids of a topic; runs in `before` are ordered by start, those in `after` also do not overlap.
-fn sweep<'a>(topic: &'a str, before: &[Run<'a>], after: &[Run<'a>], found: &mut Vec<Move<'a>>) {
+fn sweep<'a>(topic: &'a str, before: &[OwnedRun<'a>], after: &[OwnedRun<'a>], found: &mut Vec<Move<'a>>) {
     let mut edges: Vec<i64> = before.iter().chain(after).flat_map(|(start, end, _)| [*start, *end]).collect();
     edges.sort_unstable();
     edges.dedup();
     let (mut next_before, mut next_after) = (0, 0);
-    let mut holders: Vec<Run<'a>> = Vec::new();
+    let mut holders: Vec<OwnedRun<'a>> = Vec::new();
     // The moves that end where the next piece begins.
     let mut open: Vec<usize> = Vec::new();
     for edge in edges.windows(2) {
@@ -128,8 +128,8 @@ mod tests {
     }
 
     fn shown(current: &[(&str, &str, i32, i32)], plan: &Plan) -> Vec<String> {
-        let holding = |(member, topic, start, count)| Holding { member, topic, start, count };
-        let current: Vec<Holding<'_>> = current.iter().copied().map(holding).collect();
+        let holding = |(member, topic, start, count)| OwnedSpan { member, topic, start, count };
+        let current: Vec<OwnedSpan<'_>> = current.iter().copied().map(holding).collect();
         let show = |run: Move<'_>| {
             let [from, to] = [run.from, run.to].map(|member| member.unwrap_or("-"));
             format!("{} {}+{} {from}>{to}", run.topic, run.start, run.count)

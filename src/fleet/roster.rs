@@ -8,7 +8,7 @@ use crate::group::{Group, Names, Topics, java_order};
 
 /// A member.
 #[derive(Debug, Clone)]
-pub struct Member<'a> {
+pub struct RosterMember<'a> {
     /// The member id.
     pub id: Cow<'a, str>,
     /// Set for static members.
@@ -21,7 +21,7 @@ pub struct Member<'a> {
 
 /// What some members subscribe to.
 #[derive(Debug, Clone, Default)]
-pub struct Subscription<'a> {
+pub struct RosterSubscription<'a> {
     /// Names of topics, be there such topics or not; those that a pattern matches where there is one.
     pub topics: Vec<Cow<'a, str>>,
     /// The number of the pattern that says so.
@@ -34,9 +34,9 @@ pub struct Subscription<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Roster<'a> {
     /// The members; those with the same instance id count in this order.
-    pub members: Vec<Member<'a>>,
+    pub members: Vec<RosterMember<'a>>,
     /// The subscriptions, which members have by number.
-    pub subscriptions: Vec<Subscription<'a>>,
+    pub subscriptions: Vec<RosterSubscription<'a>>,
 }
 
 impl Roster<'_> {
@@ -117,8 +117,9 @@ mod tests {
     fn a_group_knows_just_the_topics_that_its_members_subscribe_to() {
         let topics = ["t", "u", "v"].map(|name| (name, Partitions::counted(2)));
         let cluster = Cluster::new(Topics::new(topics, Racks::default()));
-        let member = |id, subscription| Member { id: Cow::Borrowed(id), instance_id: None, rack: None, subscription };
-        let subscription = |topics: &[&'static str]| Subscription {
+        let member =
+            |id, subscription| RosterMember { id: Cow::Borrowed(id), instance_id: None, rack: None, subscription };
+        let subscription = |topics: &[&'static str]| RosterSubscription {
             topics: topics.iter().map(|name| Cow::Borrowed(*name)).collect(),
             pattern: None,
             is_missing: false,

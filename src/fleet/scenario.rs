@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::cluster::{Changed, Cluster};
-use super::roster::{Member, Roster};
+use super::roster::{Roster, RosterMember};
 use crate::assign::{Options, assign};
 use crate::group::Group;
 use crate::plan::Plan;
@@ -72,7 +72,7 @@ impl fmt::Display for TooManyPartitions {
 }
 
 /// A group while the steps change it.
-struct Course<'a, 'r> {
+struct SimulatedGroup<'a, 'r> {
     cluster: &'a Cluster,
     group_id: &'a str,
     roster: Roster<'r>,
@@ -99,16 +99,22 @@ impl Scenario {
         matches: &dyn Fn(u32, &str) -> bool,
     ) -> Result<Outcome, TooManyPartitions> {
         let (roster, plan, changed) = (roster.clone(), Arc::clone(plan), Changed::default());
-        let mut course = Course { cluster, group_id, roster, changed, plan, rebalances: 0, moved: 0, made: 0 };
+        let mut simulated =
+            SimulatedGroup { cluster, group_id, roster, changed, plan, rebalances: 0, moved: 0, made: 0 };
         for step in &self.steps {
-            course.take(step, matches)?;
+            simulated.take(step, matches)?;
         }
-        let unsubscribed_members = course.roster.unsubscribed_members();
-        Ok(Outcome { plan: course.plan, rebalances: course.rebalances, moved: course.moved, unsubscribed_members })
+        let unsubscribed_members = simulated.roster.unsubscribed_members();
+        Ok(Outcome {
+            plan: simulated.plan,
+            rebalances: simulated.rebalances,
+            moved: simulated.moved,
+            unsubscribed_members,
+        })
     }
 }
 
-impl<'r> Course<'_, 'r> {
+impl<'r> SimulatedGroup<'_, 'r> {
     fn take(&mut self, step: &Step, matches: &dyn Fn(u32, &str) -> bool) -> Result<(), TooManyPartitions> {
         if self.roster.members.is_empty() {
             return Ok(());
@@ -119,7 +125,7 @@ impl<'r> Course<'_, 'r> {
                 for _ in 0..*count {
                     let id: Cow<'r, str> = Cow::Owned(self.made_up(&like.id));
                     let instance_id = like.instance_id.is_some().then(|| id.clone());
-                    self.roster.members.push(Member { id, instance_id, ..like.clone() });
+                    self.roster.members.push(RosterMember { id, instance_id, ..like.clone() });
                 }
                 self.rebalance_if(*count > 0);
             }
@@ -177,7 +183,7 @@ impl<'r> Course<'_, 'r> {
     }
 
     /// A member of the subscription that most have, the last in Kafka's order.
-    fn usual(&self) -> Member<'r> {
+    fn usual(&self) -> RosterMember<'r> {
         let group = self.plan.group();
         let counts = group.members_per_subscription();
         let most = counts.iter().max();
@@ -189,7 +195,7 @@ impl<'r> Course<'_, 'r> {
     /// Every dynamic member leaves and comes back, one after the other.
     fn restart(&mut self, instance_ids: Option<bool>) {
         let order = self.plan.group().order().to_vec();
-        let restarts = |member: &Member<'_>| !instance_ids.unwrap_or(member.instance_id.is_some());
+        let restarts = |member: &RosterMember<'_>| !instance_ids.unwrap_or(member.instance_id.is_some());
         for number in order {
             let number = number as usize;
             if !restarts(&self.roster.members[number]) {

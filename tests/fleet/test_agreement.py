@@ -54,7 +54,7 @@ MUTANTS: dict[str, tuple[object, str, Any]] = {
     "members by id": (scenario, "kafka_order", roster.by_id),
     "other ids": (scenario, "another_id", lambda _group, id, number: f"{id}{number}"),
     "shrinking": (cluster.Cluster, "with_partitions", lambda self, topic, count: self._with({topic: count})),
-    "told of all topics": (scenario.Course, "_change_topics", lambda self, *_, **__: self._rebalance()),
+    "told of all topics": (scenario.SimulatedGroup, "_change_topics", lambda self, *_, **__: self._rebalance()),
     "everything moves": (roster.Plan, "moved", lambda self, later: len(self.owners.keys() & later.owners.keys())),
     "members as given": (verbs, "kafka_order", lambda members: members),
     "code points in names": (verbs, "java_order", lambda name: name),

@@ -66,7 +66,8 @@ pub(crate) fn assign<'py>(
 
 /// Says who gets which partition, as `assign` does, as a `Plan`: spans that become lists only when asked for.
 ///
-/// Args, errors and order are those of `assign`. A plan of many partitions costs a fraction of their lists.
+/// Args, errors and order are those of `assign`. A plan of many partitions costs a fraction of their lists. With
+/// `engine="reference"` the reference computes the assignment; the `Plan` that holds its spans is the same class.
 ///
 /// Example:
 ///     >>> found = plan({"t": 1_000_000}, {"a": ["t"], "b": ["t"]})

@@ -9,7 +9,7 @@ from assignor.model import TopicPartition
 from assignor.reference.fleet.roster import kafka_order
 
 if TYPE_CHECKING:
-    from assignor.reference.fleet.roster import Member, Plan
+    from assignor.reference.fleet.roster import Plan, RosterMember
 
 LARGEST = 2**31 - 1
 """What int32 columns hold; more is cut to it."""
@@ -78,7 +78,7 @@ def record_bytes(plan: Plan, group_id: str) -> int:
     return key + head + sum(member_bytes(plan, member) for member in plan.roster)
 
 
-def member_bytes(plan: Plan, member: Member) -> int:
+def member_bytes(plan: Plan, member: RosterMember) -> int:
     """Bytes of one member in that record."""
     # Version, topics, no user data, no owned partitions, generation, rack.
     subscription = 2 + 4 + sum(map(text, member.topics)) + 4 + 4 + 4 + text(member.rack or "")

@@ -11,7 +11,7 @@ from assignor.reference.fleet.balance import balance
 from assignor.reference.fleet.moves import moves
 from assignor.reference.fleet.reading import read_clusters, read_current, read_group
 from assignor.reference.fleet.roster import Plan, kafka_order, runs
-from assignor.reference.fleet.scenario import STEPS, Course
+from assignor.reference.fleet.scenario import STEPS, SimulatedGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,11 +113,11 @@ def balance_of(plan: Plan, group: Group) -> Row:
 
 def outcome(name: str, steps: list[Step], group: Group) -> Row:
     """Where a scenario leads a group."""
-    course = Course(group.cluster, group.group_id, group.roster)
+    simulated = SimulatedGroup(group.cluster, group.group_id, group.roster)
     for step in steps:
         try:
-            course.take(step)
+            simulated.take(step)
         except IllegalArgumentError as error:
             raise IllegalArgumentError(f"{group.name}: scenario '{name}': {error}") from None
-    end = balance_of(course.plan, group)
-    return {"scenario": name, "rebalances": course.rebalances, "moved": course.moved, **end}
+    end = balance_of(simulated.plan, group)
+    return {"scenario": name, "rebalances": simulated.rebalances, "moved": simulated.moved, **end}

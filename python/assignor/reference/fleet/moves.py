@@ -10,7 +10,7 @@ from assignor.ordering import java_order
 from assignor.reference.fleet.roster import runs
 
 if TYPE_CHECKING:
-    from assignor.reference.fleet.roster import Plan, Run
+    from assignor.reference.fleet.roster import OwnedRun, Plan
 
 LARGEST = 2**31 - 1
 
@@ -25,16 +25,16 @@ class Move(NamedTuple):
     to_member: str | None
 
 
-def moves(current: list[tuple[str, Run]], plan: Plan) -> list[Move]:
+def moves(current: list[tuple[str, OwnedRun]], plan: Plan) -> list[Move]:
     """What changes hands, by topic in Java's order and then by id; what members have comes in any order.
 
     Of a partition that several members have, each of them but the one that is to have it gives it up; these are in the
     order of their names.
     """
-    before: dict[str, list[tuple[str, Run]]] = defaultdict(list)
+    before: dict[str, list[tuple[str, OwnedRun]]] = defaultdict(list)
     for member, run in current:
         before[run.topic].append((member, run))
-    after: dict[str, list[tuple[str, Run]]] = defaultdict(list)
+    after: dict[str, list[tuple[str, OwnedRun]]] = defaultdict(list)
     for member, partitions in plan.assignment.items():
         for run in runs(partitions):
             after[run.topic].append((member, run))
@@ -42,7 +42,7 @@ def moves(current: list[tuple[str, Run]], plan: Plan) -> list[Move]:
     return [move for topic in topics for move in moves_of_topic(topic, before[topic], after[topic])]
 
 
-def moves_of_topic(topic: str, before: list[tuple[str, Run]], after: list[tuple[str, Run]]) -> list[Move]:
+def moves_of_topic(topic: str, before: list[tuple[str, OwnedRun]], after: list[tuple[str, OwnedRun]]) -> list[Move]:
     """The moves of one topic: between two neighbouring ends of runs, all partitions are alike."""
     ends = sorted({end for _, run in before + after for end in (run.start, run.start + run.count)})
     found: dict[tuple[str | None, str | None], list[Move]] = defaultdict(list)
@@ -57,10 +57,10 @@ def moves_of_topic(topic: str, before: list[tuple[str, Run]], after: list[tuple[
                 pieces[-1] = pieces[-1]._replace(count=end - pieces[-1].start)
             else:
                 pieces.append(Move(topic, start, end - start, giver, to))
-    told = [move for pieces in found.values() for move in pieces]
-    return sorted(told, key=lambda move: (move.start, move.from_member or ""))
+    found_moves = [move for pieces in found.values() for move in pieces]
+    return sorted(found_moves, key=lambda move: (move.start, move.from_member or ""))
 
 
-def holders(held: list[tuple[str, Run]], id: int) -> set[str | None]:
+def holders(held: list[tuple[str, OwnedRun]], id: int) -> set[str | None]:
     """Who has a partition."""
     return {member for member, run in held if run.start <= id < run.start + run.count}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError, UnsupportedPatternError
 from assignor.reference.fleet.cluster import Cluster, Partitions
-from assignor.reference.fleet.roster import Member, Run, by_id
+from assignor.reference.fleet.roster import OwnedRun, RosterMember, by_id
 from assignor.reference.matching.pattern import Pattern
 from assignor.validation import DIALECTS
 
@@ -119,7 +119,7 @@ def _read_shared(rows: list[Row | None], owner: str) -> dict[int, frozenset[str]
     return found
 
 
-def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluster, group: str) -> Member:
+def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluster, group: str) -> RosterMember:
     id = row["member_id"]
     owner = f"{group}: member '{id}'"
     number, topics, pattern = _telling(row)
@@ -136,7 +136,7 @@ def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluste
     else:
         names = _names(topics or [], owner)
     tells = any(told is not None for told in (number, topics, pattern))
-    return Member(id, row.get("group_instance_id"), row.get("rack"), names, found, tells)
+    return RosterMember(id, row.get("group_instance_id"), row.get("rack"), names, found, tells)
 
 
 def _read_pattern(pattern: str, dialect: str | None, owner: str) -> Pattern:
@@ -161,7 +161,7 @@ def _names(topics: list[str | None], owner: str) -> frozenset[str]:
     return found
 
 
-def read_current(row: Row, owner: str) -> list[tuple[str, Run]]:
+def read_current(row: Row, owner: str) -> list[tuple[str, OwnedRun]]:
     """What the members of a group have at present; rows without a member or a topic say nothing."""
     if row.get("cluster") is None or row.get("group_id") is None:
         return []
@@ -174,7 +174,7 @@ def read_current(row: Row, owner: str) -> list[tuple[str, Run]]:
         if start is None or count is None or start < 0 or count <= 0 or start + count - 1 > LARGEST:
             reason = f"start {_shown(start)} and count {_shown(count)} of topic '{topic}' are no run of partition ids"
             raise IllegalArgumentError(f"{owner}: member '{member}': {reason}")
-        found.append((member, Run(topic, start, count)))
+        found.append((member, OwnedRun(topic, start, count)))
     return found
 
 

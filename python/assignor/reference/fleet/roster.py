@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assignor.reference.matching.pattern import Pattern
 
 
-class Member(NamedTuple):
+class RosterMember(NamedTuple):
     """A member.
 
     Attributes:
@@ -35,7 +35,7 @@ class Member(NamedTuple):
     tells: bool = True
 
 
-class Run(NamedTuple):
+class OwnedRun(NamedTuple):
     """A run of consecutive partition ids of a topic."""
 
     topic: str
@@ -43,7 +43,7 @@ class Run(NamedTuple):
     count: int  # type: ignore[assignment]  # the field hides tuple.count, of no use here
 
 
-Roster = list[Member]
+Roster = list[RosterMember]
 """The members of a group; those with the same instance id count in this order."""
 
 
@@ -99,12 +99,12 @@ class Plan:
         return sum(self.owners[partition] != later.owners[partition] for partition in both)
 
 
-def runs(partitions: list[TopicPartition]) -> list[Run]:
+def runs(partitions: list[TopicPartition]) -> list[OwnedRun]:
     """What a member has, by runs as long as can be."""
-    found: list[Run] = []
+    found: list[OwnedRun] = []
     for topic, id in partitions:
         if found and found[-1].topic == topic and found[-1].start + found[-1].count == id:
             found[-1] = found[-1]._replace(count=found[-1].count + 1)
         else:
-            found.append(Run(topic, id, 1))
+            found.append(OwnedRun(topic, id, 1))
     return found

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assignor.reference.fleet.cluster import Cluster
-    from assignor.reference.fleet.roster import Member, Roster
+    from assignor.reference.fleet.roster import Roster, RosterMember
 
 Step = tuple[Any, ...]
 """What is done, and its arguments."""
 
 
-class Course:
+class SimulatedGroup:
     """A group while steps change it.
 
     Attributes:
@@ -87,7 +87,7 @@ class Course:
     def add_topic(self, topic: str, count: int) -> None:
         """There is a topic more, and everybody subscribes to it but for patterns that do not match it."""
 
-        def subscribed(member: Member) -> Member:
+        def subscribed(member: RosterMember) -> RosterMember:
             wanted = member.pattern is None or matches(member.pattern, topic)
             return member._replace(topics=member.topics | {topic}, tells=True) if wanted else member
 
@@ -120,7 +120,7 @@ class Course:
         self._made += 1
         return another_id(self.group_id, id, self._made)
 
-    def _change_each(self, change: Callable[[Member], Member]) -> None:
+    def _change_each(self, change: Callable[[RosterMember], RosterMember]) -> None:
         self.roster = [change(member) for member in self.roster]
 
     def _change_topics(self, cluster: Cluster, *, subscribed_otherwise: bool = False) -> None:
@@ -144,14 +144,14 @@ class Course:
 
 
 STEPS: dict[str, Callable[..., None]] = {
-    "add_members": Course.add_members,
-    "remove_members": Course.remove_members,
-    "multiply_partitions": Course.multiply_partitions,
-    "grow_partitions": Course.grow_partitions,
-    "set_racks": Course.set_racks,
-    "add_topic": Course.add_topic,
-    "make_static": Course.make_static,
-    "rolling_restart": Course.rolling_restart,
+    "add_members": SimulatedGroup.add_members,
+    "remove_members": SimulatedGroup.remove_members,
+    "multiply_partitions": SimulatedGroup.multiply_partitions,
+    "grow_partitions": SimulatedGroup.grow_partitions,
+    "set_racks": SimulatedGroup.set_racks,
+    "add_topic": SimulatedGroup.add_topic,
+    "make_static": SimulatedGroup.make_static,
+    "rolling_restart": SimulatedGroup.rolling_restart,
 }
 
 

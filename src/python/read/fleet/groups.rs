@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::arrays::{TextLists, bounds, field, lists, optional, refused, rows, texts};
 use super::clusters::ClusterColumn;
-use crate::fleet::{Cluster, Holding, Member, Roster, Subscription};
+use crate::fleet::{Cluster, OwnedSpan, Roster, RosterMember, RosterSubscription};
 use crate::matching::dialect::Dialect;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::patterns::unknown_dialect;
@@ -137,7 +137,7 @@ impl GroupColumn {
                 column.as_ref().and_then(|column| text(column, member)).map(Cow::Borrowed)
             };
             let (instance_id, rack) = (optional(&self.instance_ids), optional(&self.racks));
-            roster.push(Member { id: Cow::Borrowed(id), instance_id, rack, subscription });
+            roster.push(RosterMember { id: Cow::Borrowed(id), instance_id, rack, subscription });
         }
         read.roster = Roster { members: roster, subscriptions: subscriptions.found };
         if read.roster.members.iter().any(|member| member.instance_id.is_some()) {
@@ -155,7 +155,7 @@ struct SubscriptionReader<'a> {
     cluster: &'a Cluster,
     cluster_name: &'a str,
     name: String,
-    found: Vec<Subscription<'a>>,
+    found: Vec<RosterSubscription<'a>>,
     /// The last member with known topics, and its subscription.
     last: Option<(usize, u32)>,
     by_topics: FxHashMap<Vec<Cow<'a, str>>, u32>,
@@ -182,7 +182,7 @@ impl<'a> SubscriptionReader<'a> {
         if let Some(shared) = &groups.shared {
             for row in bounds(&shared.groups, read.row) {
                 let topics = shared.topics.get(row, |reason| read.wrong(reason))?;
-                let number = found.push(Subscription { topics, ..Subscription::default() });
+                let number = found.push(RosterSubscription { topics, ..RosterSubscription::default() });
                 if shared.numbers.is_null(row) {
                     return Err(read.wrong("a subscription that members share has no number"));
                 }
@@ -195,7 +195,7 @@ impl<'a> SubscriptionReader<'a> {
         Ok(found)
     }
 
-    fn push(&mut self, subscription: Subscription<'a>) -> u32 {
+    fn push(&mut self, subscription: RosterSubscription<'a>) -> u32 {
         self.found.push(subscription);
         self.found.len() as u32 - 1
     }
@@ -220,7 +220,7 @@ impl<'a> SubscriptionReader<'a> {
             return known.ok_or_else(|| wrong("its subscription is missing"));
         }
         let Some(topics) = topics else {
-            let missing = Subscription { is_missing: true, ..Subscription::default() };
+            let missing = RosterSubscription { is_missing: true, ..RosterSubscription::default() };
             let nothing = self.nothing.unwrap_or_else(|| self.push(missing));
             self.nothing = Some(nothing);
             return Ok(nothing);
@@ -234,7 +234,7 @@ impl<'a> SubscriptionReader<'a> {
         let number = if let Some(number) = self.by_topics.get(&names) {
             *number
         } else {
-            let number = self.push(Subscription { topics: names.clone(), ..Subscription::default() });
+            let number = self.push(RosterSubscription { topics: names.clone(), ..RosterSubscription::default() });
             self.by_topics.insert(names, number);
             number
         };
@@ -254,7 +254,7 @@ impl<'a> SubscriptionReader<'a> {
         }
         let names = self.cluster.topics().names();
         let topics = topics.into_iter().map(|topic| Cow::Borrowed(names.get(topic as usize))).collect();
-        let number = self.push(Subscription { topics, pattern: Some(pattern), is_missing: false });
+        let number = self.push(RosterSubscription { topics, pattern: Some(pattern), is_missing: false });
         self.by_pattern.insert(pattern, number);
         Ok(number)
     }
@@ -298,7 +298,7 @@ impl<'a> GroupRow<'a> {
     }
 
     /// What its members have at present; rows without a member or a topic say nothing.
-    pub(crate) fn current(&self) -> PyResult<Vec<Holding<'a>>> {
+    pub(crate) fn current(&self) -> PyResult<Vec<OwnedSpan<'a>>> {
         let Some(current) = &self.groups.current else { return Ok(Vec::new()) };
         if self.groups.clusters.is_null(self.row) || self.groups.group_ids.is_null(self.row) {
             return Ok(Vec::new());
@@ -312,7 +312,7 @@ impl<'a> GroupRow<'a> {
             let number = |column: &Int32Array| column.is_valid(row).then(|| column.value(row));
             match (number(&current.starts), number(&current.counts)) {
                 (Some(start), Some(count)) if start >= 0 && count > 0 && start.checked_add(count - 1).is_some() => {
-                    found.push(Holding { member, topic, start, count });
+                    found.push(OwnedSpan { member, topic, start, count });
                 }
                 (start, count) => {
                     let [start, count] =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int32Builder, Int64Builder};
 
-use crate::fleet::{Balance, Move, Outcome, Roster};
+use crate::fleet::{GroupBalance, Move, Outcome, Roster};
 use crate::group::{Group, java_order};
 use crate::plan::Plan;
 use crate::python::read::fleet::groups::GroupRow;
@@ -171,7 +171,7 @@ impl Default for BalanceColumn {
 impl BalanceColumn {
     pub(crate) fn push(
         &mut self,
-        found: &Balance,
+        found: &GroupBalance,
         read: &GroupRow<'_>,
         unsubscribed_members: usize,
     ) -> Result<(), ColumnFull> {
@@ -304,7 +304,7 @@ impl OutcomeColumn {
         &mut self,
         scenario: &str,
         outcome: &Outcome,
-        found: &Balance,
+        found: &GroupBalance,
         read: &GroupRow<'_>,
     ) -> Result<(), ColumnFull> {
         self.lists.push()?;
