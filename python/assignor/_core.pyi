@@ -204,6 +204,7 @@ def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
 def record_groups(keys: ArrowArray) -> ArrowArray:
     """Return the group that each record key names; null where a key names none or cannot be read."""
 
+@final
 class RecordingReplay:
     """Decode and replay in one pass over records that are grouped by group and in the order of the log."""
 
