@@ -80,7 +80,8 @@ def test_the_engines_find_the_same_mistakes(drawn: tuple[Group, dict[str, Any]])
 def test_topics_read_before_make_no_difference(drawn: tuple[Group, dict[str, Any]]) -> None:
     group, assignment = drawn
 
-    agree(lambda: built(assignment), Topics(group.topics), group.members)
+    found = agree(lambda: built(assignment), Topics(group.topics), group.members)
+    assert found == agree(lambda: built(assignment), group.topics, group.members)
 
 
 @given(group=groups(equal_instance_ids=True))

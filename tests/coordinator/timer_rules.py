@@ -80,7 +80,7 @@ def unchanged(group: Any, request: Any) -> Any:
 @wrong("a rejoin that is answered at once takes over the timeouts", "special-retimed", joining, "_join_group")
 def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
-        joining._update(group, unchanged(group, request), request, None)  # type: ignore[arg-type]
+        joining._update(group, unchanged(group, request), request, None)  # type: ignore[arg-type]  # nothing waits
     return right(context, group, request, pending)
 
 

@@ -121,7 +121,9 @@ def test_the_line_has_title_bar_tasks_and_time() -> None:
     stages = cast("Any", _Classic([{1: _Stage(16, 12)}] * 1000))
     with progress(stages, "decoding [records]", stream=out, clock=lambda: 3.24, width=80):
         until(out, "12/16")
-    title, bar, tasks = re.fullmatch(r"(.+?) ([━╸╺]+) (.+)", lines(out)[-1]).groups()  # type: ignore[union-attr]
+    found = re.fullmatch(r"(.+?) ([━╸╺]+) (.+)", lines(out)[-1])
+    assert found is not None
+    title, bar, tasks = found.groups()
     assert (title, len(bar), tasks) == ("decoding [records]", 24, "12/16 tasks 0.0 s")
 
 

@@ -2,7 +2,7 @@
 
 Source: org.apache.kafka.clients.consumer.internals.MemberState, kafka-clients 4.4.0 (and 4.3.1, which has the same
 table) and 3.7.0; KIP-848. Its documentation names the states, these tables say what `transitionTo` lets pass. What
-makes a member go from one to another is in `transitions.py`.
+makes a member go from one to another is in `state_machine.py`.
 """
 
 from __future__ import annotations
