@@ -23,11 +23,13 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    #[inline]
     fn new(object: *mut ffi::PyObject) -> Option<Self> {
         NonNull::new(object).map(|object| Self { object, lent: PhantomData })
     }
 
     /// Return the address, which no other live object has.
+    #[inline]
     pub(crate) fn address(self) -> usize {
         self.object.as_ptr() as usize
     }
@@ -169,7 +171,7 @@ pub(crate) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_
 mod access {
     use std::mem::MaybeUninit;
 
-    use super::{Bound, Entry, PyAny, PyAnyMethods, PyFrozenSet, PyList, PySet, PyTuple, ffi};
+    use super::{Bound, Entry, NonNull, PhantomData, PyAny, PyAnyMethods, PyFrozenSet, PyList, PySet, PyTuple, ffi};
 
     /// The container's reference is the only one.
     pub(super) const REFERENCES_OF_A_LENT_OBJECT: isize = 1;
@@ -261,10 +263,10 @@ mod access {
             let mut entries = Vec::with_capacity((*set).used as usize);
             let slots = std::slice::from_raw_parts((*set).table, (*set).mask as usize + 1);
             for slot in slots {
-                if let Some(entry) = Entry::new(slot.key)
+                if let Some(object) = NonNull::new(slot.key)
                     && slot.hash != -1
                 {
-                    entries.push(entry);
+                    entries.push(Entry { object, lent: PhantomData });
                 }
             }
             entries
