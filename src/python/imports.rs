@@ -35,6 +35,8 @@ pub(crate) static ITEMS_VIEW: Import<PyType> = Import::new("collections.abc", "I
 pub(crate) static KEYS_VIEW: Import<PyType> = Import::new("collections.abc", "KeysView");
 pub(crate) static VALUES_VIEW: Import<PyType> = Import::new("collections.abc", "ValuesView");
 
+pub(crate) static MEMBER_DESCRIPTOR: Import<PyType> = Import::new("types", "MemberDescriptorType");
+
 pub(crate) static AS_CONTIGUOUS_ARRAY: Import = Import::new("numpy", "ascontiguousarray");
 pub(crate) static INDEX: Import = Import::new("operator", "index");
 

@@ -8,4 +8,5 @@ pub(crate) mod borrowed_columns;
 pub(crate) mod collector;
 pub(crate) mod entries;
 pub(crate) mod partition_list;
+pub(crate) mod slots;
 pub(crate) mod tuple_class;

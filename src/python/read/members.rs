@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 
@@ -17,6 +17,42 @@ use crate::group::{Group, MemberData};
 use crate::python::error::wrong_type;
 use crate::python::imports::SUBSCRIPTION;
 use crate::python::objects::entries::{lend, references};
+use crate::python::objects::slots::Slots;
+
+/// The attributes of a `Subscription`, in the order of `Field`.
+const FIELDS: [&str; 8] =
+    ["topics", "pattern", "dialect", "group_instance_id", "rack", "user_data", "owned_partitions", "generation"];
+
+static SLOTS: PyOnceLock<Slots<{ FIELDS.len() }>> = PyOnceLock::new();
+
+/// An attribute of a `Subscription`: its place in `FIELDS`.
+#[derive(Clone, Copy)]
+enum Field {
+    Topics,
+    Pattern,
+    Dialect,
+    GroupInstanceId,
+    Rack,
+    UserData,
+    OwnedPartitions,
+    Generation,
+}
+
+/// A `Subscription`, or an instance of a class derived from it.
+struct SubscriptionObject<'a, 'py> {
+    object: &'a Bound<'py, PyAny>,
+    /// The slots of the class itself; a derived class may have other attributes in their place.
+    slots: Option<&'a Slots<{ FIELDS.len() }>>,
+}
+
+impl<'py> SubscriptionObject<'_, 'py> {
+    fn get(&self, field: Field) -> PyResult<Bound<'py, PyAny>> {
+        match self.slots {
+            Some(slots) => slots.get(field as usize, self.object),
+            None => self.object.getattr(FIELDS[field as usize]),
+        }
+    }
+}
 
 /// Reads a mapping of member ids to subscriptions; gives the group and the ids as Python has them.
 pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> PyResult<(Group, Vec<Py<PyString>>)> {
@@ -28,6 +64,7 @@ pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
         patterns: PatternSubscriptions::default(),
         interner: SubscriptionInterner::new(topics.as_they_came()),
         subscription: SUBSCRIPTION.get(py)?,
+        slots: SLOTS.get_or_try_init(py, || Slots::new(SUBSCRIPTION.get(py)?, FIELDS))?,
     };
     let mut ids = Vec::with_capacity(expected);
     each_item(subscriptions, "subscriptions", "member ids to subscriptions", |name, subscription| {
@@ -45,6 +82,7 @@ struct MemberReader<'py> {
     patterns: PatternSubscriptions,
     interner: SubscriptionInterner,
     subscription: &'py Bound<'py, PyType>,
+    slots: &'py Slots<{ FIELDS.len() }>,
 }
 
 impl MemberReader<'_> {
@@ -57,7 +95,8 @@ impl MemberReader<'_> {
         if !of_kind {
             self.interner.forget_addresses();
         }
-        with_name(id, || "a member id".into(), |id| self.subscription(id, subscription))??;
+        let subscription = SubscriptionObject { object: subscription, slots: of_kind.then_some(self.slots) };
+        with_name(id, || "a member id".into(), |id| self.subscription(id, &subscription))??;
         if !of_kind {
             self.interner.forget_addresses(); // its attributes may be user code
         }
@@ -69,18 +108,18 @@ impl MemberReader<'_> {
     }
 
     /// Return the subscription to the topics, or to the pattern, of a `Subscription`.
-    fn topics_or_pattern(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let py = subscription.py();
-        let names = subscription.getattr(intern!(py, "topics"))?;
+    fn topics_or_pattern(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<u32> {
+        let py = subscription.object.py();
+        let names = subscription.get(Field::Topics)?;
         if names.cast_exact::<PyTuple>().is_ok_and(|names| !names.is_empty()) {
             return self.names(id, &names); // and no pattern, as the subscription made sure
         }
-        let pattern = subscription.getattr(intern!(py, "pattern"))?;
+        let pattern = subscription.get(Field::Pattern)?;
         if pattern.is_none() {
             return self.names(id, &names);
         }
         let owner = Owner::Member(id).to_string();
-        let dialect = patterns::dialect(&subscription.getattr(intern!(py, "dialect"))?)?;
+        let dialect = patterns::dialect(&subscription.get(Field::Dialect)?)?;
         let number = with_name(
             &pattern,
             || format!("{owner}: pattern"),
@@ -90,17 +129,16 @@ impl MemberReader<'_> {
         number
     }
 
-    fn subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
-        let py = subscription.py();
-        let instance_id = subscription.getattr(intern!(py, "group_instance_id"))?;
+    fn subscription(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<()> {
+        let instance_id = subscription.get(Field::GroupInstanceId)?;
         let instance_id = optional(&instance_id, id, "group_instance_id")?;
-        let rack = subscription.getattr(intern!(py, "rack"))?;
+        let rack = subscription.get(Field::Rack)?;
         let rack = optional(&rack, id, "rack")?;
         let number = self.topics_or_pattern(id, subscription)?;
         self.group.push(id, number, instance_id, rack);
-        let user_data = subscription.getattr(intern!(py, "user_data"))?;
-        let owned = subscription.getattr(intern!(py, "owned_partitions"))?;
-        let generation = subscription.getattr(intern!(py, "generation"))?;
+        let user_data = subscription.get(Field::UserData)?;
+        let owned = subscription.get(Field::OwnedPartitions)?;
+        let generation = subscription.get(Field::Generation)?;
         let is_plain = user_data.is_none() || user_data.is_exact_instance_of::<PyBytes>();
         if is_plain && owned.is_exact_instance_of::<PyTuple>() {
             if user_data.is_none() && generation.is_none() && owned.len()? == 0 {
