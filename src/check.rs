@@ -33,7 +33,7 @@ pub struct Findings {
 
 /// An assignment to check.
 #[derive(Debug)]
-pub struct Assignment<'g> {
+pub struct CheckedAssignment<'g> {
     group: &'g Group,
     members_by_id: NameTable,
     /// Per member of the assignment its number in the group.
@@ -46,7 +46,7 @@ pub struct Assignment<'g> {
     ends: Vec<usize>,
 }
 
-impl<'g> Assignment<'g> {
+impl<'g> CheckedAssignment<'g> {
     /// An assignment without members.
     #[must_use]
     pub fn new(group: &'g Group) -> Self {
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn every_kind_of_mistake_is_found_in_order() {
         let group = group();
-        let mut assignment = Assignment::new(&group);
+        let mut assignment = CheckedAssignment::new(&group);
         for (id, partitions) in [
             ("b", vec![("u", 4), ("t", 0), ("t", 1), ("t", 1), ("other", 2)]),
             ("a", vec![("gone", 0), ("u", 2), ("u", 1), ("t", 7)]),
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn a_member_read_anew_has_only_what_came_last() {
         let group = group();
-        let mut assignment = Assignment::new(&group);
+        let mut assignment = CheckedAssignment::new(&group);
         assignment.push_member("a");
         assignment.push_span(span(0, 0, 3));
         assignment.push_member("b");

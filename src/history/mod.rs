@@ -49,7 +49,7 @@ impl Summary {
 
 /// Consecutive partition ids of one topic that a member owns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnedSpan<'a> {
+pub struct RecordedSpan<'a> {
     /// The topic's name, or its id where no metadata names it.
     pub topic: &'a str,
     /// The first id.
@@ -117,11 +117,11 @@ pub fn load(member: &RecordedMember) -> Option<usize> {
 }
 
 /// Return the spans that a member owns; topic ids become names where the metadata has them.
-pub fn owned_spans<'a>(member: &'a RecordedMember, metadata: &'a Metadata) -> impl Iterator<Item = OwnedSpan<'a>> {
+pub fn owned_spans<'a>(member: &'a RecordedMember, metadata: &'a Metadata) -> impl Iterator<Item = RecordedSpan<'a>> {
     member.partitions.iter().flatten().flat_map(|(topic, ids)| {
         let topic = metadata.name(topic);
         let spans = ids.chunk_by(|left, right| left.checked_add(1) == Some(*right));
-        spans.map(move |span| OwnedSpan { topic, start: span[0], count: span.len() })
+        spans.map(move |span| RecordedSpan { topic, start: span[0], count: span.len() })
     })
 }
 

@@ -75,7 +75,7 @@ impl Plan {
         let same_member = same_names(self, later);
         let (before, after) =
             (self.owners.get_or_init(|| Owners::of(self)), later.owners.get_or_init(|| Owners::of(later)));
-        let mut changes = Changes {
+        let mut changes = MemberChanges {
             added: vec![Vec::new(); later.members().len()],
             revoked: vec![Vec::new(); self.members().len()],
             moved: 0,
@@ -120,13 +120,13 @@ fn gained(of_members: Vec<Vec<Span>>) -> Vec<Gained> {
     numbered.map(|(member, spans)| Gained { member: member as u32, spans }).collect()
 }
 
-struct Changes {
+struct MemberChanges {
     added: Vec<Vec<Span>>,
     revoked: Vec<Vec<Span>>,
     moved: i64,
 }
 
-impl Changes {
+impl MemberChanges {
     /// Goes through the ids of one topic in both plans at once.
     fn sweep(&mut self, old: &[(Span, u32)], new: &[(Span, u32)], same_member: &[Option<u32>]) {
         let mut at = 0;

@@ -19,7 +19,7 @@ use crate::python::imports::SUBSCRIPTION;
 use crate::python::objects::entries::{lend, references};
 use crate::python::objects::slots::Slots;
 
-/// The attributes of a `Subscription`, in the order of `Field`.
+/// The attributes of a `Subscription`, in the order of `SubscriptionField`.
 const FIELDS: [&str; 8] =
     ["topics", "pattern", "dialect", "group_instance_id", "rack", "user_data", "owned_partitions", "generation"];
 
@@ -27,7 +27,7 @@ static SLOTS: PyOnceLock<Slots<{ FIELDS.len() }>> = PyOnceLock::new();
 
 /// An attribute of a `Subscription`: its place in `FIELDS`.
 #[derive(Clone, Copy)]
-enum Field {
+enum SubscriptionField {
     Topics,
     Pattern,
     Dialect,
@@ -46,7 +46,7 @@ struct SubscriptionObject<'a, 'py> {
 }
 
 impl<'py> SubscriptionObject<'_, 'py> {
-    fn get(&self, field: Field) -> PyResult<Bound<'py, PyAny>> {
+    fn get(&self, field: SubscriptionField) -> PyResult<Bound<'py, PyAny>> {
         match self.slots {
             Some(slots) => slots.get(field as usize, self.object),
             None => self.object.getattr(FIELDS[field as usize]),
@@ -110,16 +110,16 @@ impl MemberReader<'_> {
     /// Return the subscription to the topics, or to the pattern, of a `Subscription`.
     fn topics_or_pattern(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<u32> {
         let py = subscription.object.py();
-        let names = subscription.get(Field::Topics)?;
+        let names = subscription.get(SubscriptionField::Topics)?;
         if names.cast_exact::<PyTuple>().is_ok_and(|names| !names.is_empty()) {
             return self.names(id, &names); // and no pattern, as the subscription made sure
         }
-        let pattern = subscription.get(Field::Pattern)?;
+        let pattern = subscription.get(SubscriptionField::Pattern)?;
         if pattern.is_none() {
             return self.names(id, &names);
         }
         let owner = Owner::Member(id).to_string();
-        let dialect = patterns::dialect(&subscription.get(Field::Dialect)?)?;
+        let dialect = patterns::dialect(&subscription.get(SubscriptionField::Dialect)?)?;
         let number = with_name(
             &pattern,
             || format!("{owner}: pattern"),
@@ -130,15 +130,15 @@ impl MemberReader<'_> {
     }
 
     fn subscription(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<()> {
-        let instance_id = subscription.get(Field::GroupInstanceId)?;
+        let instance_id = subscription.get(SubscriptionField::GroupInstanceId)?;
         let instance_id = optional(&instance_id, id, "group_instance_id")?;
-        let rack = subscription.get(Field::Rack)?;
+        let rack = subscription.get(SubscriptionField::Rack)?;
         let rack = optional(&rack, id, "rack")?;
         let number = self.topics_or_pattern(id, subscription)?;
         self.group.push(id, number, instance_id, rack);
-        let user_data = subscription.get(Field::UserData)?;
-        let owned = subscription.get(Field::OwnedPartitions)?;
-        let generation = subscription.get(Field::Generation)?;
+        let user_data = subscription.get(SubscriptionField::UserData)?;
+        let owned = subscription.get(SubscriptionField::OwnedPartitions)?;
+        let generation = subscription.get(SubscriptionField::Generation)?;
         let is_plain = user_data.is_none() || user_data.is_exact_instance_of::<PyBytes>();
         if is_plain && owned.is_exact_instance_of::<PyTuple>() {
             if user_data.is_none() && generation.is_none() && owned.len()? == 0 {

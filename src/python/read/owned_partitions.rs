@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyTuple};
 
 use super::values::{is_int, with_name};
-use crate::check::{Assignment, IdSpan};
+use crate::check::{CheckedAssignment, IdSpan};
 use crate::plan::Plan;
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{INDEX, ITERABLE, IllegalArgumentError};
@@ -39,7 +39,7 @@ impl<'py> OwnedObjects<'py> {
 }
 
 /// Read the spans of a plan, whose members and topics need not be those of the group.
-pub(crate) fn read_plan(plan: &Plan, assignment: &mut Assignment<'_>) {
+pub(crate) fn read_plan(plan: &Plan, assignment: &mut CheckedAssignment<'_>) {
     let topics: Vec<u32> =
         (0..).zip(plan.topics().iter()).map(|(near, name)| assignment.topic_number(name, near)).collect();
     let columns = plan.columns();
@@ -56,7 +56,7 @@ pub(crate) fn read_plan(plan: &Plan, assignment: &mut Assignment<'_>) {
 pub(crate) fn read<'py>(
     given: &Bound<'py, PyAny>,
     class: &TupleClass,
-    assignment: &mut Assignment<'_>,
+    assignment: &mut CheckedAssignment<'_>,
 ) -> PyResult<OwnedObjects<'py>> {
     let Ok(mapping) = given.cast::<PyMapping>() else {
         return Err(wrong_type("assignment", "a mapping of member ids to partitions", given));
@@ -82,7 +82,7 @@ pub(crate) fn read<'py>(
 }
 
 /// Read pairs of a plain `str` and `int`; false where there is anything else.
-fn read_entries(entries: &[Entry<'_>], class: &TupleClass, assignment: &mut Assignment<'_>) -> bool {
+fn read_entries(entries: &[Entry<'_>], class: &TupleClass, assignment: &mut CheckedAssignment<'_>) -> bool {
     let (mut topic, mut address) = (0, 0);
     let mut items = Vec::new();
     for entry in entries {
@@ -106,7 +106,7 @@ fn read_entries(entries: &[Entry<'_>], class: &TupleClass, assignment: &mut Assi
 fn read_iterable<'py>(
     member: &Bound<'py, PyAny>,
     partitions: &Bound<'py, PyAny>,
-    assignment: &mut Assignment<'_>,
+    assignment: &mut CheckedAssignment<'_>,
     large: &mut Vec<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
     let py = partitions.py();
@@ -147,7 +147,7 @@ fn read_iterable<'py>(
 }
 
 /// Number large ids in their order, equal ones alike.
-fn sort_large(large: &mut Vec<Bound<'_, PyAny>>, assignment: &mut Assignment<'_>) -> PyResult<()> {
+fn sort_large(large: &mut Vec<Bound<'_, PyAny>>, assignment: &mut CheckedAssignment<'_>) -> PyResult<()> {
     let given = std::mem::take(large);
     let mut ranks = vec![0; given.len()];
     let mut order: Vec<usize> = (0..given.len()).collect();

@@ -31,13 +31,13 @@ impl fmt::Display for ColumnFull {
 }
 
 /// A column of text.
-pub(crate) struct TextColumn {
+pub(crate) struct BoundedTextColumn {
     name: &'static str,
     limit: usize,
     builder: StringBuilder,
 }
 
-impl TextColumn {
+impl BoundedTextColumn {
     /// A column that takes as many bytes of text as `limit` says.
     pub(crate) fn new(name: &'static str, limit: usize) -> Self {
         Self { name, limit, builder: StringBuilder::new() }

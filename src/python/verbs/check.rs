@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::partition_lists::{ListBuilder, partition_class};
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
-use crate::check::{Assignment, IdSpan};
+use crate::check::{CheckedAssignment, IdSpan};
 use crate::plan::Span;
 use crate::python::imports::TOPIC_PARTITION;
 use crate::python::read;
@@ -28,7 +28,7 @@ pub(crate) fn check<'py>(
     subscriptions: &Bound<'py, PyAny>,
 ) -> PyResult<PyFindings<'py>> {
     let GroupInput { group, topics, .. } = read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
-    let mut found = Assignment::new(&group);
+    let mut found = CheckedAssignment::new(&group);
     let objects = match assignment.cast::<PyPlan>() {
         Ok(plan) => {
             let plan = plan.get();
@@ -80,7 +80,7 @@ fn of_members<'py>(
 /// Names of topics as Python objects, those that do not exist included.
 struct TopicNames<'a, 'py> {
     topics: &'a NamedTopics,
-    assignment: &'a Assignment<'a>,
+    assignment: &'a CheckedAssignment<'a>,
     others: FxHashMap<u32, Bound<'py, PyString>>,
 }
 

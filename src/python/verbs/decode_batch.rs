@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3_arrow::{PyArray, PyRecordBatch};
 
-use super::bounded_columns::{ColumnFull, LARGEST_OFFSET, TextColumn};
+use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
 use crate::offsets::{self, Record};
 use crate::python::imports::IllegalArgumentError;
@@ -39,7 +39,7 @@ pub(crate) fn decode_batch(
 pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     let keys = BinaryColumn::read("keys", keys)?;
     let groups = py.detach(|| {
-        let mut groups = TextColumn::new("group_id", LARGEST_OFFSET);
+        let mut groups = BoundedTextColumn::new("group_id", LARGEST_OFFSET);
         for row in 0..keys.len() {
             groups.push(offsets::decode_key(keys.get(row)).ok().as_ref().and_then(Record::group))?;
         }

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use pyo3::prelude::*;
 
-use super::bounded_columns::{ColumnFull, LARGEST_OFFSET, TextColumn};
+use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
 use crate::error::WireError;
 use crate::offsets::json::{consumer_protocol_json, value_json};
 use crate::offsets::protocol::consumer_protocol;
@@ -17,20 +17,20 @@ use crate::python::imports::IllegalArgumentError;
 /// Columns of decoded records, in the order of `assignor.spark.schemas.DECODED`.
 pub(super) struct DecodedColumns {
     record_type: Int32Builder,
-    type_name: TextColumn,
-    group_id: TextColumn,
+    type_name: BoundedTextColumn,
+    group_id: BoundedTextColumn,
     tombstone: BooleanBuilder,
     version: Int32Builder,
-    status: TextColumn,
-    key_json: TextColumn,
-    value_json: TextColumn,
-    consumer_protocol_json: TextColumn,
-    error: TextColumn,
+    status: BoundedTextColumn,
+    key_json: BoundedTextColumn,
+    value_json: BoundedTextColumn,
+    consumer_protocol_json: BoundedTextColumn,
+    error: BoundedTextColumn,
 }
 
 impl DecodedColumns {
     pub(super) fn new() -> Self {
-        let text = |name| TextColumn::new(name, LARGEST_OFFSET);
+        let text = |name| BoundedTextColumn::new(name, LARGEST_OFFSET);
         Self {
             record_type: Int32Builder::new(),
             type_name: text("type_name"),

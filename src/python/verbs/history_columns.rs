@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, StructArray};
 
 use crate::assign::Assignor;
 use crate::history::{Comparison, ComparisonOutcome, Metadata, Summary, load, owned_spans, summarize};
-use crate::python::verbs::bounded_columns::{ColumnFull, ListColumn, TextColumn, columns};
+use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, ListColumn, columns};
 use crate::python::verbs::span_column::SpanColumn;
 use crate::replay::{Generation, History, RecordedMember};
 
@@ -52,9 +52,9 @@ fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()]
 /// Columns of histories in the making.
 pub(crate) struct HistoryColumns<'a> {
     metadata: &'a Metadata,
-    kind: TextColumn,
-    state: TextColumn,
-    protocol: TextColumn,
+    kind: BoundedTextColumn,
+    state: BoundedTextColumn,
+    protocol: BoundedTextColumn,
     numbers: [Int32Builder; NUMBERS.len()],
     generations: GenerationColumns,
     members: MemberColumns,
@@ -66,9 +66,9 @@ impl<'a> HistoryColumns<'a> {
     pub(crate) fn new(metadata: &'a Metadata, limit: usize) -> Self {
         Self {
             metadata,
-            kind: TextColumn::new("kind", limit),
-            state: TextColumn::new("state", limit),
-            protocol: TextColumn::new("protocol", limit),
+            kind: BoundedTextColumn::new("kind", limit),
+            state: BoundedTextColumn::new("state", limit),
+            protocol: BoundedTextColumn::new("protocol", limit),
             numbers: Default::default(),
             generations: GenerationColumns::new(limit),
             members: MemberColumns::new(limit),
@@ -116,16 +116,16 @@ struct GenerationColumns {
     rows: ListColumn,
     offset: Int64Builder,
     timestamp: Int64Builder,
-    kind: TextColumn,
+    kind: BoundedTextColumn,
     generation: Int32Builder,
-    protocol_type: TextColumn,
-    protocol: TextColumn,
-    leader: TextColumn,
+    protocol_type: BoundedTextColumn,
+    protocol: BoundedTextColumn,
+    leader: BoundedTextColumn,
     members: Int32Builder,
     partitions: Int32Builder,
     same_members: BooleanBuilder,
-    range: TextColumn,
-    remarks: TextColumn,
+    range: BoundedTextColumn,
+    remarks: BoundedTextColumn,
     remark_lists: ListColumn,
 }
 
@@ -135,16 +135,16 @@ impl GenerationColumns {
             rows: ListColumn::new("generations", limit),
             offset: Int64Builder::new(),
             timestamp: Int64Builder::new(),
-            kind: TextColumn::new("generations.kind", limit),
+            kind: BoundedTextColumn::new("generations.kind", limit),
             generation: Int32Builder::new(),
-            protocol_type: TextColumn::new("generations.protocol_type", limit),
-            protocol: TextColumn::new("generations.protocol", limit),
-            leader: TextColumn::new("generations.leader", limit),
+            protocol_type: BoundedTextColumn::new("generations.protocol_type", limit),
+            protocol: BoundedTextColumn::new("generations.protocol", limit),
+            leader: BoundedTextColumn::new("generations.leader", limit),
             members: Int32Builder::new(),
             partitions: Int32Builder::new(),
             same_members: BooleanBuilder::new(),
-            range: TextColumn::new("generations.range", limit),
-            remarks: TextColumn::new("generations.remarks", limit),
+            range: BoundedTextColumn::new("generations.range", limit),
+            remarks: BoundedTextColumn::new("generations.remarks", limit),
             remark_lists: ListColumn::new("generations.remarks", limit),
         }
     }
@@ -192,14 +192,14 @@ impl GenerationColumns {
 
 struct MemberColumns {
     rows: ListColumn,
-    member_id: TextColumn,
-    group_instance_id: TextColumn,
-    client_id: TextColumn,
-    client_host: TextColumn,
-    rack: TextColumn,
-    topics: TextColumn,
+    member_id: BoundedTextColumn,
+    group_instance_id: BoundedTextColumn,
+    client_id: BoundedTextColumn,
+    client_host: BoundedTextColumn,
+    rack: BoundedTextColumn,
+    topics: BoundedTextColumn,
     topic_lists: ListColumn,
-    pattern: TextColumn,
+    pattern: BoundedTextColumn,
     partitions: Int32Builder,
 }
 
@@ -207,14 +207,14 @@ impl MemberColumns {
     fn new(limit: usize) -> Self {
         Self {
             rows: ListColumn::new("members", limit),
-            member_id: TextColumn::new("members.member_id", limit),
-            group_instance_id: TextColumn::new("members.group_instance_id", limit),
-            client_id: TextColumn::new("members.client_id", limit),
-            client_host: TextColumn::new("members.client_host", limit),
-            rack: TextColumn::new("members.rack", limit),
-            topics: TextColumn::new("members.topics", limit),
+            member_id: BoundedTextColumn::new("members.member_id", limit),
+            group_instance_id: BoundedTextColumn::new("members.group_instance_id", limit),
+            client_id: BoundedTextColumn::new("members.client_id", limit),
+            client_host: BoundedTextColumn::new("members.client_host", limit),
+            rack: BoundedTextColumn::new("members.rack", limit),
+            topics: BoundedTextColumn::new("members.topics", limit),
             topic_lists: ListColumn::new("members.topics", limit),
-            pattern: TextColumn::new("members.pattern", limit),
+            pattern: BoundedTextColumn::new("members.pattern", limit),
             partitions: Int32Builder::new(),
         }
     }

@@ -21,11 +21,11 @@ type TopicChanges<'py> = Vec<(u32, Bound<'py, PyList>)>;
 pub(crate) struct PyMatcher {
     dialect: Dialect,
     include_internal: bool,
-    state: Mutex<State>,
+    state: Mutex<MatcherState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MatcherState {
     matcher: Matcher,
     /// The names of topics as they came, by number.
     topics: Vec<Option<Py<PyString>>>,
@@ -105,13 +105,13 @@ impl PyMatcher {
 }
 
 impl PyMatcher {
-    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+    fn state(&self) -> PyResult<MutexGuard<'_, MatcherState>> {
         // Waiting could be for ever: a signal's handler runs within a call of the thread that it interrupts.
         self.state.try_lock().map_err(|_| IllegalStateError::new_err("the matcher is in use by another call"))
     }
 }
 
-impl State {
+impl MatcherState {
     fn changes<'py>(&self, py: Python<'py>, changes: Changes) -> PyResult<TopicChanges<'py>> {
         changes.into_iter().map(|(pattern, topics)| Ok((pattern, self.names(py, &topics)?))).collect()
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3_arrow::{PyArray, PyRecordBatch};
 
-use super::bounded_columns::{LARGEST_OFFSET, TextColumn};
+use super::bounded_columns::{BoundedTextColumn, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
 use super::history_columns::HistoryColumns;
 use crate::history::Metadata;
@@ -73,14 +73,14 @@ impl PyRecordingReplay {
 
 /// Columns of the groups whose records have ended.
 struct EndedGroups<'a> {
-    group_id: TextColumn,
+    group_id: BoundedTextColumn,
     histories: HistoryColumns<'a>,
 }
 
 impl<'a> EndedGroups<'a> {
     fn new(metadata: &'a Metadata) -> Self {
         Self {
-            group_id: TextColumn::new("group_id", LARGEST_OFFSET),
+            group_id: BoundedTextColumn::new("group_id", LARGEST_OFFSET),
             histories: HistoryColumns::new(metadata, LARGEST_OFFSET),
         }
     }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::builder::Int32Builder;
 
-use crate::python::verbs::bounded_columns::{ColumnFull, ListColumn, TextColumn, columns};
+use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, ListColumn, columns};
 
 /// The runs of the members of many groups, a list for each group.
 pub(crate) struct SpanColumn {
     rows: ListColumn,
-    members: TextColumn,
-    topics: TextColumn,
+    members: BoundedTextColumn,
+    topics: BoundedTextColumn,
     starts: Int32Builder,
     counts: Int32Builder,
 }
@@ -21,8 +21,8 @@ impl SpanColumn {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             rows: ListColumn::new("assignment", limit),
-            members: TextColumn::new("assignment.member_id", limit),
-            topics: TextColumn::new("assignment.topic", limit),
+            members: BoundedTextColumn::new("assignment.member_id", limit),
+            topics: BoundedTextColumn::new("assignment.topic", limit),
             starts: Int32Builder::new(),
             counts: Int32Builder::new(),
         }

@@ -9,7 +9,7 @@ use crate::fleet::{GroupBalance, Move, Outcome, Roster};
 use crate::group::{Group, java_order};
 use crate::plan::Plan;
 use crate::python::read::fleet::groups::GroupRow;
-use crate::python::verbs::bounded_columns::{ColumnFull, LARGEST_OFFSET, ListColumn, TextColumn, columns};
+use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET, ListColumn, columns};
 use crate::python::verbs::span_column::SpanColumn;
 
 /// A column in the making.
@@ -21,8 +21,8 @@ pub(crate) trait AnswerColumn: Default {
     fn finish(self) -> ArrayRef;
 }
 
-fn text(name: &'static str) -> TextColumn {
-    TextColumn::new(name, LARGEST_OFFSET)
+fn text(name: &'static str) -> BoundedTextColumn {
+    BoundedTextColumn::new(name, LARGEST_OFFSET)
 }
 
 fn rows(name: &'static str) -> ListColumn {
@@ -64,12 +64,12 @@ impl AnswerColumn for AssignmentColumn {
 /// What the members subscribe to: lists of structs of member, instance id, rack, topics and names that are no topics.
 pub(crate) struct SubscriptionColumn {
     lists: ListColumn,
-    members: TextColumn,
-    instance_ids: TextColumn,
-    racks: TextColumn,
-    topics: TextColumn,
+    members: BoundedTextColumn,
+    instance_ids: BoundedTextColumn,
+    racks: BoundedTextColumn,
+    topics: BoundedTextColumn,
     topic_lists: ListColumn,
-    unknown: TextColumn,
+    unknown: BoundedTextColumn,
     unknown_lists: ListColumn,
 }
 
@@ -152,7 +152,7 @@ const NUMBERS: [&str; 11] = [
 /// What plans are like: structs.
 pub(crate) struct BalanceColumn {
     numbers: [Int32Builder; NUMBERS.len()],
-    most_loaded_members: TextColumn,
+    most_loaded_members: BoundedTextColumn,
     mean_loads: Float64Builder,
     record_bytes: Int64Builder,
 }
@@ -226,11 +226,11 @@ impl AnswerColumn for BalanceColumn {
 /// What changes hands: lists of structs of topic, first id, count, from whom and to whom.
 pub(crate) struct MoveColumn {
     lists: ListColumn,
-    topics: TextColumn,
+    topics: BoundedTextColumn,
     starts: Int32Builder,
     counts: Int32Builder,
-    from: TextColumn,
-    to: TextColumn,
+    from: BoundedTextColumn,
+    to: BoundedTextColumn,
 }
 
 impl Default for MoveColumn {
@@ -281,7 +281,7 @@ impl AnswerColumn for MoveColumn {
 /// Where scenarios lead: lists of structs of scenario, what happens on the way, and what the end is like.
 pub(crate) struct OutcomeColumn {
     lists: ListColumn,
-    scenarios: TextColumn,
+    scenarios: BoundedTextColumn,
     rebalances: Int64Builder,
     moved: Int64Builder,
     balances: BalanceColumn,
