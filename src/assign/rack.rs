@@ -11,20 +11,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::range::Share;
 use super::runs::Runs;
 use crate::group::{ConsumerSets, Group, Lists, MemberRack, Partitions, Racks, Sets};
 
 /// Marks a position without an owner, and a rack or set without a number.
 const NO_OWNER: u32 = u32::MAX;
 
-/// Solves the topics that racks have a say in: changes their shares, and gives the solutions that these speak of.
-pub(super) fn solve(
-    group: &Group,
-    consumer_sets: &ConsumerSets,
-    shares: &mut [Share],
-    prefer_rack_aware: bool,
-) -> Vec<Runs> {
+/// Solve the topics whose racks matter: topics with one solution, and its runs.
+pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_aware: bool) -> Vec<(Vec<u32>, Runs)> {
     let mut solutions = Vec::new();
     if !group.has_members_with_replicas() {
         return solutions;
@@ -68,10 +62,7 @@ pub(super) fn solve(
                 solution.give_together(common.as_deref(), &local);
             }
             solution.give_rest();
-            for topic in topics {
-                shares[topic as usize] = Share::Solved(solutions.len() as u32);
-            }
-            solutions.push(Runs::of(&solution.owners, members.len()));
+            solutions.push((topics, Runs::of(&solution.owners, members.len())));
         }
     }
     solutions

@@ -26,13 +26,19 @@ pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
             }
         })
         .collect();
-    let solutions = rack::solve(group, &sets, &mut shares, options.prefer_rack_aware);
+    let mut solutions = Vec::new();
+    for (topics, runs) in rack::solve(group, &sets, options.prefer_rack_aware) {
+        for topic in topics {
+            shares[topic as usize] = Share::Solved(solutions.len() as u32);
+        }
+        solutions.push(runs);
+    }
     Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, solutions))
 }
 
 /// The share of each consumer rank in a topic.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Share {
+enum Share {
     /// No consumer has any.
     Nothing,
     /// Ranges end to end: `quota` for each rank, one more for ranks below `extra`.
