@@ -1,7 +1,7 @@
 //! What is wrong with an assignment, whichever assignor made it.
 //!
-//! An assignment is read member by member as spans of ids; findings are spans, too, so that the cost is that of the spans and not
-//! of the partitions. Names that are no topics are numbered on from the topics and absent names of the group.
+//! An assignment is read member by member. Assignments and findings are spans of ids, so the cost depends on the number of spans,
+//! not of partitions. An unknown topic name gets a number after the group's topics and its subscribed unknown names.
 
 use crate::group::{Group, Ids, NameTable, Names, java_order};
 
@@ -74,7 +74,7 @@ impl<'g> CheckedAssignment<'g> {
         self.spans.truncate(self.ends.last().copied().unwrap_or_default());
     }
 
-    /// The number of a topic's name, be there such a topic or not; `near` is the number of a name that it may be or follow.
+    /// Return the number of a topic name; an unknown name gets a new number. `near` is a hint: it and its successor are tried first.
     pub fn topic_number(&mut self, name: &str, near: u32) -> u32 {
         let topics = self.group.topics().names();
         for guess in [near as usize, near as usize + 1] {

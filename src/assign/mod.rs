@@ -2,7 +2,7 @@
 //!
 //! An assignor is one function of plain data in a file of its own: a `Group` and `Options` in, a `Plan` out. To add one, write
 //! its file, add a variant to `Assignor` and its row to `Assignor::definition`. Everything else in the crate (the border,
-//! fleets, recordings, record sizes) calls `assign` and takes names from `Assignor::name`.
+//! fleets, recordings, record sizes) calls `assign` with `Options`, and takes names from `Assignor::name`.
 
 mod rack;
 mod range;
@@ -21,7 +21,7 @@ pub enum Assignor {
     Range,
 }
 
-/// What an assignor may be told besides the group.
+/// Options of an assignor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// The assignor.

@@ -1,13 +1,12 @@
 //! The rack-aware way of range assignment (KIP-881): partitions go first to consumers that are where their replicas are.
 //!
-//! It is taken only when some topic needs it and never costs balance. Co-partitioned topics, those with the same consumers
-//! and the same number of partitions, are solved as one: since all of them get the same gives, one array of owners serves
-//! them all. In such a group step p means the p-th smallest real id of each topic. Kafka's own class takes p for an id
-//! there, and where ids have holes it hands out partitions that do not exist; that one thing is not reproduced.
+//! It is used only if some topic needs it, and it never costs balance. Co-partitioned topics have the same consumers and the
+//! same number of partitions. They get the same assignment, so they share one array of owners. Position p is the p-th smallest
+//! partition id of each of these topics. Kafka uses p itself as the id, so it assigns partitions that do not exist if ids have
+//! gaps. This module does not reproduce that bug.
 //!
-//! What makes this linear: a partition once given is never taken back, counts only grow and `extra` only falls, so a
-//! consumer's capacity only falls. Queues with a head that moves forward only are therefore exact: whatever lies before
-//! the head stays unusable for good.
+//! The algorithm is linear because an assigned partition is never reassigned and a consumer's capacity never grows. An entry
+//! that a queue has passed can never become usable again, so each queue is read once.
 
 use rustc_hash::FxHashMap;
 
@@ -95,7 +94,7 @@ impl ConsumerRacks {
     }
 }
 
-/// Whether racks can make a difference: consumers and replicas meet on some, and not every partition is on all.
+/// True if some rack has both a consumer and a replica, and partitions differ in their racks or `prefer_rack_aware` is set.
 fn needs(partitions: &Partitions, consumers: &ConsumerRacks, racks: &Racks, prefer_rack_aware: bool) -> bool {
     let Some(column) = &partitions.racks else { return false };
     let meet = |set: u32| racks.sets().get(set).iter().any(|rack| consumers.racks.binary_search(rack).is_ok());
@@ -105,19 +104,20 @@ fn needs(partitions: &Partitions, consumers: &ConsumerRacks, racks: &Racks, pref
     differ && column.iter().any(|set| std::mem::replace(&mut last, *set) != *set && meet(*set))
 }
 
-/// The racks of one consumer set, numbered from 0 among themselves: no other rack can match anybody.
+/// Racks of one consumer set, numbered from 0. Other racks match no consumer.
 struct LocalRacks<'a> {
     racks: &'a Racks,
-    /// Per rack its number in the consumer set.
+    /// For each rack, its number in the consumer set.
     numbers: Vec<u32>,
-    /// How many there are.
+    /// Number of racks.
     count: u32,
-    /// The sets that positions are on, as far as the consumer set is concerned.
+    /// Rack sets of positions, restricted to the racks of the consumer set.
     sets: Sets,
-    /// Per set of racks the one of `sets` that is left of it.
+    /// For each rack set, the index in `sets` of its intersection with the racks of the consumer set.
     left: Vec<u32>,
-    /// What `numbers` and `left` are set for, so that turning to another consumer set costs no more than this one did.
+    /// Racks that have an entry in `numbers`: `enter` clears only these.
     numbered: Vec<u32>,
+    /// Rack sets that have an entry in `left`: `enter` clears only these.
     reduced: Vec<u32>,
 }
 
@@ -127,7 +127,7 @@ impl<'a> LocalRacks<'a> {
         Self { racks, numbers, count: 0, sets: Sets::default(), left, numbered: Vec::new(), reduced: Vec::new() }
     }
 
-    /// Turns to another consumer set.
+    /// Switch to another consumer set.
     fn enter(&mut self, racks: &[u32]) {
         self.numbered.drain(..).for_each(|rack| self.numbers[rack as usize] = NO_OWNER);
         self.reduced.drain(..).for_each(|set| self.left[set as usize] = NO_OWNER);
@@ -139,7 +139,7 @@ impl<'a> LocalRacks<'a> {
         }
     }
 
-    /// The rack of a consumer; one on which no replica is has the number that comes after all others.
+    /// Return the rack of a consumer. A rack without replicas gets the number `count`.
     fn of_member(&self, group: &Group, member: u32) -> Option<u32> {
         match group.rack_of(member as usize) {
             MemberRack::Unset => None,
@@ -212,17 +212,17 @@ impl Queues {
     }
 }
 
-/// One topic, or topics solved as one, on the way to being given away.
+/// Assignment in progress of one topic, or of co-partitioned topics.
 struct Solution<'a> {
-    /// Per consumer, in order, its rack.
+    /// Rack of each consumer, in Kafka's order.
     consumers: &'a [Option<u32>],
-    /// Per consumer how many positions it has.
+    /// Number of positions of each consumer.
     counts: Vec<usize>,
-    /// What everybody gets.
+    /// Positions that each consumer gets at least.
     quota: usize,
-    /// How many consumers may still go over the quota.
+    /// Number of consumers that may still exceed the quota.
     extra: usize,
-    /// Per position who has it.
+    /// Owner of each position.
     owners: Vec<u32>,
 }
 
@@ -237,12 +237,12 @@ impl<'a> Solution<'a> {
         }
     }
 
-    /// How many more positions a consumer may take as things stand.
+    /// Return how many more positions a consumer may take now.
     fn capacity(&self, consumer: usize) -> usize {
         (self.quota + usize::from(self.extra > 0)).saturating_sub(self.counts[consumer])
     }
 
-    /// Notes that a consumer took some; going over the quota uses up one of the extra ones.
+    /// Record the positions that a consumer took. Exceeding the quota uses up one `extra`.
     fn took(&mut self, consumer: usize, taken: usize) {
         self.counts[consumer] += taken;
         if taken > 0 && self.counts[consumer] > self.quota {
@@ -277,7 +277,7 @@ impl<'a> Solution<'a> {
     }
 
     /// Each position in order goes to the first consumer with capacity that is on one of its racks or has none;
-    /// without common racks only the latter will do.
+    /// without common racks, only a consumer without a rack is eligible.
     fn give_together(&mut self, common: Option<&[u32]>, local: &LocalRacks<'_>) {
         let anywhere = local.count + 1;
         let pairs =

@@ -87,7 +87,7 @@ impl RangeLayout {
         }
     }
 
-    /// From which rank on nobody has anything of a topic.
+    /// Return the first rank that has no partition of a topic; `u32::MAX` if every consumer has one.
     fn limit(&self, topic: u32) -> u32 {
         match self.shares[topic as usize] {
             Share::Nothing => 0,
@@ -160,8 +160,8 @@ impl Layout for RangeLayout {
         spans
     }
 
-    /// Ranks only grow in this order: a topic of which a member gets nothing is dropped for all later members of the same
-    /// subscription, so that the cost is that of the spans, however many pairs of member and topic there are.
+    /// Members come in the order of their ranks. If a member gets no partition of a topic, later members with the same
+    /// subscription get none either, and the topic is dropped. The cost depends on the number of spans, not on members x topics.
     fn each_member(&self, group: &Group, read: &mut dyn FnMut(u32, &[Span]) -> ControlFlow<()>) {
         let mut active: Vec<Option<Vec<Entry>>> = vec![None; group.subscriptions().len()];
         let mut spans = Vec::new();

@@ -1,8 +1,8 @@
 //! Comparison of recorded generations with the answer of the assignor that their group uses.
 //!
-//! A log has the time of each generation, and a recording has topic metadata for some times only. The metadata that the
-//! leader used is that of the last snapshot before the generation, that of the first snapshot after it, or a mixture of
-//! both. A generation is *equal* if the assignor gives the recorded assignment for either snapshot.
+//! A log has the time of each generation, and a recording has topic metadata for some times only: the metadata that the leader
+//! used is not recorded. It may be that of the last snapshot at or before the generation, that of the first one after it, or
+//! a mixture of both. A generation is *equal* if the assignor gives the recorded assignment for either snapshot.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum ComparisonOutcome {
     Equal,
     /// The assignor gives another assignment.
     Different,
-    /// Not compared: the bytes of a member cannot be read.
+    /// Not compared: the subscription or assignment of a member cannot be read.
     Unknown,
 }
 
@@ -40,14 +40,14 @@ impl ComparisonOutcome {
 pub struct Comparison {
     /// Assignor whose answer was compared.
     pub assignor: Assignor,
-    /// Whether the assignments are equal.
+    /// Outcome of the comparison.
     pub outcome: ComparisonOutcome,
-    /// Reasons why the generation is not equal, and blobs that Kafka refuses; in sentences.
+    /// Sentences: why the generation is not equal, and which subscriptions Kafka's reader refuses.
     pub remarks: Vec<String>,
 }
 
-/// Compare the assignment of a generation with the answer of an assignor. None if all members can be read and there is no
-/// topic metadata.
+/// Compare the assignment of a generation with the answer of an assignor. Return `Unknown` if a member cannot be read, and None
+/// if there is no topic metadata otherwise.
 #[must_use]
 pub fn compare(assignor: Assignor, parsed: &[ParsedMember], time: i64, metadata: &Metadata) -> Option<Comparison> {
     let mut remarks = Vec::new();

@@ -1,5 +1,5 @@
-//! What the history of a group says: counts, its rebalances, and a comparison of every generation under an assignor that the
-//! engine has with the answer of that assignor.
+//! Summary of a group's history: counts, rebalances and comparisons. A generation is compared with the answer of its assignor
+//! if the engine has that assignor.
 
 use std::iter;
 
@@ -32,7 +32,7 @@ pub struct Summary {
     pub most_loaded: Option<usize>,
     /// Number of rebalances.
     pub rebalances: usize,
-    /// Highest number of rebalances within a minute that did not change the membership.
+    /// Highest number of rebalances with unchanged membership within one minute.
     pub busiest_minute: usize,
     /// Comparison of each generation; None where there is nothing to compare.
     pub comparisons: Vec<Option<Comparison>>,
@@ -82,8 +82,8 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
     }
 }
 
-/// Count the rebalances of a group: the records of a generation that differs from that of the record before. Generation 0
-/// belongs to a new group, and a static member that restarts causes another record of the same generation.
+/// Count the rebalances of a group: the records whose kind of group or generation differs from the record before. Generation 0,
+/// that of a new group, does not count, nor does a repeated generation, which the restart of a static member causes.
 #[must_use]
 pub fn rebalances(generations: &[Generation]) -> usize {
     let numbers = || generations.iter().map(|found| (found.kind, found.generation));
@@ -91,7 +91,7 @@ pub fn rebalances(generations: &[Generation]) -> usize {
     numbers().zip(before).filter(|(now, before)| now.1 > 0 && Some(*now) != *before).count()
 }
 
-/// Return the highest number of rebalances of a classic group within a minute that did not change the membership.
+/// Return the highest number of rebalances of a classic group with unchanged membership within one minute.
 #[must_use]
 pub fn busiest_minute(generations: &[Generation]) -> usize {
     const MINUTE: i64 = 60_000;

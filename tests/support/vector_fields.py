@@ -1,7 +1,7 @@
 """Fields of conformance vectors: which ones are metadata that no runner compares, and the check of all others.
 
-A field is metadata by its name, at any level of a vector. Where a format defines a field of that name as data, such as
-the `name` of a topic in an OffsetCommit request, it is data there.
+A field is metadata if its name is in the list, at any level of a vector. The exception is a field that the format
+defines as data, such as the `name` of a topic in an OffsetCommit request.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Causes of rebalances: their names, and the one table that derives a cause and a sentence from what happened.
+"""Causes of rebalances: their names, and the table that derives a cause and a sentence from a fact.
 
 Code that starts a rebalance passes a fact: a named tuple with what is known of the event. `explain` turns a fact into a
 `RebalanceCause` and a sentence for people.
 
-The first seven causes are those that the documentation of brokers lists for users. A coordinator sees some of them only
-by their consequences: a topic that changed makes the leader join again, and a process that died sends no heartbeats.
+The first seven causes are those that the documentation of brokers lists for users. A coordinator sees some of them
+indirectly: a topic that changed makes the leader join again, and a process that died sends no heartbeats.
 The others are the remaining reasons for which Kafka's coordinator starts a rebalance.
 
 Source: the calls of `prepareRebalance` and `maybePrepareRebalanceOrCompleteJoin` in GroupMetadataManager,

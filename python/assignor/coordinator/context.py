@@ -1,9 +1,9 @@
 """What all handlers of a coordinator share: settings, groups, timers and time, and the effects of the current call.
 
 A coordinator performs no I/O. `Effects` are what a call returns: records for the log, answers to send after they are
-written, rebalances that began, and the time of the next call. If the records go to the log in their order before the
-answers are sent, a coordinator that loads the log knows everything that any client was answered. `Context` collects the
-effects, so that an answer that depends on a write waits for it, and no request is answered twice.
+written, rebalances that began, and the time of the next call. Write the records in order before sending the answers: a
+coordinator that loads the log then has the state on which every sent answer was based. `Context` collects the effects:
+an answer that depends on a write waits for it, and no request is answered twice.
 
 Source of the settings: GroupCoordinatorConfig, kafka-group-coordinator 4.3.1; the defaults are its defaults.
 """

@@ -1,8 +1,8 @@
 """Server-side assignment: the topics of the cluster, and the assignment that the coordinator makes from them.
 
 The coordinator makes the assignment of a group if its members are consumers that agree on the protocol of the
-coordinator's own assignor. In other groups a member leads, as in Kafka. In both, the topics that the coordinator knows
-show why a leader joins again.
+coordinator's own assignor. In other groups a member leads, as in Kafka. The coordinator also compares its topics with
+those at the start of the generation, to explain why a leader joins again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEWEST_VERSION = 3
 
 
 class ClusterTopics:
-    """The topics of the cluster with their partitions, or no knowledge of them.
+    """Topics of the cluster and their partitions; unknown until they are given.
 
     Attributes:
         topics: The topics, as the engine takes them; None if the coordinator was not given any.
@@ -60,7 +60,7 @@ class ClusterTopics:
         return self.topics is None or partition in self._ids.get(topic, ())
 
     def sizes(self, names: frozenset[str] | None) -> dict[str, int | None] | None:
-        """Return the partition count of each of these topics, None for a missing topic; None if anything is unknown."""
+        """Return the partition count of each of these topics, None for a missing topic; None if topics are unknown."""
         if self.topics is None or names is None:
             return None
         return {topic: self._sizes.get(topic) for topic in names}
@@ -98,8 +98,8 @@ class ServerAssignor:
     def sizes_when_loaded(self, group: ClassicGroup) -> dict[str, int | None] | None:
         """Return the sizes of a loaded group's topics when its generation began, as far as the log shows them.
 
-        The log has no topics. But if the coordinator made the assignment, its members own all partitions that there
-        were, and the topics may have changed since. For other groups these are the current sizes.
+        The log does not store partition counts. If the coordinator made the assignment, the members own all partitions
+        that existed when the generation began, so these are counted. For other groups return the current counts.
         """
         sizes = self._topics.sizes(group.subscribed_topics)
         if sizes is None or not group.is_server_assigned:

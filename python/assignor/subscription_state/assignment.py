@@ -41,7 +41,7 @@ class Assignment:
         """Return the state of a partition, or None if it is not assigned.
 
         Raises:
-            WrongTypeError: `tp` is no partition.
+            WrongTypeError: `tp` is not a (topic, partition) tuple.
         """
         try:
             return self.partitions[tp]  # checked when it was assigned
@@ -55,7 +55,7 @@ class Assignment:
 
         Raises:
             IllegalStateError: It is not assigned.
-            WrongTypeError: `tp` is no partition.
+            WrongTypeError: `tp` is not a (topic, partition) tuple.
         """
         try:
             return self.partitions[tp]
@@ -82,9 +82,8 @@ class Assignment:
     def move_to_end(self, tp: TopicPartition) -> None:
         """Make a partition the last in the order of fetching; do nothing if it is not assigned."""
         if self.find(tp) is not None:
-            key = TopicPartition(
-                *read_partition(tp, "SubscriptionState")
-            )  # an equal tuple may hold numbers of another type
+            # An equal tuple may hold an integer of another type.
+            key = TopicPartition(*read_partition(tp, "SubscriptionState"))
             self.partitions[key] = self.partitions.pop(key)
 
     def describe(self) -> str:
@@ -100,7 +99,7 @@ def read_partitions(partitions: Iterable[TopicPartition], owner: str) -> list[To
 
     Args:
         partitions: The iterable.
-        owner: What takes the partitions, for error messages.
+        owner: Name of the caller, for error messages.
 
     Raises:
         WrongTypeError: It is no iterable of partitions.

@@ -7,7 +7,7 @@ use pyo3::types::PyType;
 
 use crate::python::imports::MEMBER_DESCRIPTOR;
 
-/// Slots of a class, checked: each descriptor is one that Python made for an entry of `__slots__`.
+/// Checked slots of a class: every descriptor is a `member_descriptor`, which Python makes for an entry of `__slots__`.
 pub(crate) struct Slots<const N: usize> {
     descriptors: [Py<PyAny>; N],
     get: ffi::descrgetfunc,
@@ -17,14 +17,14 @@ impl<const N: usize> Slots<N> {
     /// Find the slots of these names.
     ///
     /// # Errors
-    /// The class has no such attribute, or it is no slot.
+    /// The class has no such attribute, or the attribute is not a slot.
     pub(crate) fn new(class: &Bound<'_, PyType>, names: [&str; N]) -> PyResult<Self> {
         let kind = MEMBER_DESCRIPTOR.get(class.py())?;
         let mut descriptors = Vec::with_capacity(N);
         for name in names {
             let descriptor = class.getattr(name)?;
             if !descriptor.get_type().is(kind) {
-                return Err(PyTypeError::new_err(format!("{name} of {class} is no slot")));
+                return Err(PyTypeError::new_err(format!("{name} of {class} is not a slot")));
             }
             descriptors.push(descriptor.unbind());
         }
@@ -39,7 +39,7 @@ impl<const N: usize> Slots<N> {
     /// Return the value of a slot, by its place among the names.
     ///
     /// # Errors
-    /// The object is no instance of the class, or nothing was assigned to the slot.
+    /// The object is not an instance of the class, or the slot is unset.
     #[inline]
     pub(crate) fn get<'py>(&self, slot: usize, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = object.py();
