@@ -13,7 +13,7 @@ from benches.workloads import PAIRS, TOPICS, Axis, Racks, Shape, Sizes, Workload
 
 
 def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
-    """JMH's points of ratio 10, but for the largest, which take Java minutes."""
+    """JMH's points of ratio 10, without the largest, which take Java minutes."""
     return [
         point
         for subscription in ("HOMOGENEOUS", "HETEROGENEOUS")

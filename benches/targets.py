@@ -10,7 +10,7 @@ from benches.workloads import Racks, Shape, Workload
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """So many times as fast as a peer on one group.
+    """Speed on one group as a multiple of a peer's.
 
     Attributes:
         ours: The implementation that is to be fast.
@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class JavaTarget:
-    """So many times as fast as Java's RangeAssignor.
+    """Speed as a multiple of that of Java's RangeAssignor.
 
     Attributes:
         ours: The implementation that is to be fast.

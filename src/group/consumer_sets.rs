@@ -110,7 +110,7 @@ impl ConsumerSets {
         self.starts = Some(starts);
     }
 
-    /// The consumer set of a topic; None when nobody subscribes or the topic has no partitions.
+    /// Return the consumer set of a topic; None if no member subscribes or the topic has no partitions.
     #[must_use]
     pub fn of_topic(&self, topic: usize) -> Option<u32> {
         Some(self.of_topic[topic]).filter(|set| *set != NONE)

@@ -11,9 +11,9 @@ const MAX_LITERALS: usize = 64;
 pub(crate) enum Literals {
     /// The name is one of these, which are sorted and distinct.
     Exact(Vec<Vec<u8>>),
-    /// The name has one of these prefixes and at least so many characters more. No prefix has another as its prefix.
+    /// The name has one of these prefixes and at least that number of characters after it. No prefix has another as its prefix.
     Prefixes(Vec<Vec<u8>>, usize),
-    /// The name has one of these suffixes, each reversed, and at least so many characters before. No suffix has another as its suffix.
+    /// The name has one of these suffixes, each reversed, and at least that number of characters before it. No suffix has another as its suffix.
     Suffixes(Vec<Vec<u8>>, usize),
     /// The name matches each of these nodes, or does not match it if the flag is true.
     Conditions(Vec<(bool, Node)>),

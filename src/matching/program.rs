@@ -11,9 +11,9 @@ use super::syntax::Node;
 pub(crate) enum Program {
     /// The name is one of these, which are sorted.
     Exact(Vec<Vec<u8>>),
-    /// The name has one of these prefixes and at least so many characters more.
+    /// The name has one of these prefixes and at least that number of characters after it.
     Prefixes(Vec<Vec<u8>>, usize),
-    /// The name has one of these suffixes, each reversed, and at least so many characters before.
+    /// The name has one of these suffixes, each reversed, and at least that number of characters before it.
     Suffixes(Vec<Vec<u8>>, usize),
     /// Each of these programs matches, or does not match if its flag is true.
     Conditions(Vec<(bool, Program)>),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["partitions_per_topic", "read_cluster"]
 
 MAX_SINGLE_REQUESTS = 16
-"""Subscriptions of up to so many groups are requested group by group, those of more groups in one request for all."""
+"""Largest number of groups whose subscriptions are requested one by one; more groups are requested together."""
 
 TIMEOUT_MARGIN = 5.0
 """Seconds to wait for a call after its own time limit."""

@@ -99,7 +99,7 @@ class GroupRow(NamedTuple):
 
 
 class GuessedSubscription(NamedTuple):
-    """A member whose subscription is not known; it is taken to be all topics of which its group has a partition.
+    """A member whose subscription is not known; it is assumed to be all topics that its group has partitions in.
 
     Attributes:
         cluster: The name of the cluster.

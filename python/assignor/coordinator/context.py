@@ -49,7 +49,7 @@ class CoordinatorConfig:
             rebalance timeout.
         group_max_size: How many members a group may have (`group.max.size`).
         new_member_join_timeout_ms: How long the join of a new member waits before the member counts as gone.
-        offsets_retention_ms: How long offsets are kept that nobody uses (`offsets.retention.minutes`): seven days.
+        offsets_retention_ms: How long unused offsets are kept (`offsets.retention.minutes`): seven days.
         offsets_retention_check_interval_ms: How often they are looked for (`offsets.retention.check.interval.ms`).
         offset_metadata_max_size: The longest metadata, in UTF-16 units, that may be committed with an offset
             (`offset.metadata.max.bytes`).

@@ -121,7 +121,7 @@ class Coordinator:
             config, assignor, partitions_per_topic, member_ids or _with_random_uuid, confirm_writes=confirm_writes
         )
         self._started = False
-        self._loaded: list[ClassicGroup] = []  # groups whose sessions begin with the first call that tells the time
+        self._loaded: list[ClassicGroup] = []  # groups whose sessions begin with the first call that passes the time
         self._dead_groups = 0
 
     # Requests

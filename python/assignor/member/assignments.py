@@ -24,7 +24,7 @@ __all__ = ["NO_ASSIGNMENT", "Assignments", "LocalAssignment", "Reconciliation", 
 
 @dataclass(frozen=True, slots=True)
 class LocalAssignment:
-    """Partitions by topic id, with a local epoch that tells equal assignments apart.
+    """Partitions by topic id, with a local epoch that distinguishes equal assignments.
 
     Attributes:
         epoch: The number of assignments received before this one since the member joined; -1 is no assignment.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STORM = 20
-"""From so many rebalances within a minute on, with no change of members, a group counts as in a rebalance storm."""
+"""A group with at least this number of rebalances with unchanged membership within a minute is in a rebalance storm."""
 
 MOST_GROUPS_WITH_MEMBERS = 60
 """For a fleet of more groups the report does not say who has what; the Parquet output does."""
@@ -39,7 +39,7 @@ class GroupReport:
         members: How many members.
         topics: How many topics they have partitions of.
         partitions: How many partitions they have.
-        unowned: Partitions of the topics they subscribe to that nobody has; None where that cannot be said.
+        unowned: Partitions of the subscribed topics that no member owns; None if that is not known.
         idle_members: Members without a partition.
         least_loaded: Partitions of the member that has fewest; None without members.
         most_loaded: Partitions of the member that has most.

@@ -229,7 +229,7 @@ mod access {
             if self.length == 0 {
                 return &[];
             }
-            // SAFETY: the array has as many references, valid since the list held them, and nobody else has its address.
+            // SAFETY: the array has as many references, valid since the list held them, and no other code has its address.
             unsafe { std::slice::from_raw_parts(self.items.cast(), self.length as usize) }
         }
     }
