@@ -6,19 +6,72 @@
 
 mod rack;
 mod range;
+mod round_robin;
 mod runs;
+mod server;
+mod sticky;
+mod table_order;
 
 use std::sync::Arc;
 
 use crate::group::Group;
 use crate::plan::Plan;
 
-/// Kafka's assignors, by the name that members put into a `JoinGroup` request.
+/// Where a group's assignor runs: in the member that leads the group, or in the broker (KIP-848).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum GroupProtocol {
+    /// The leader assigns.
+    #[default]
+    Classic,
+    /// The broker assigns.
+    Consumer,
+}
+
+impl GroupProtocol {
+    /// All protocols.
+    pub const ALL: [Self; 2] = [Self::Classic, Self::Consumer];
+
+    /// Kafka's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Consumer => "consumer",
+        }
+    }
+
+    /// Return the protocol of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|protocol| protocol.name() == name)
+    }
+
+    /// Return the assignor that Kafka uses if a group does not name one.
+    #[must_use]
+    pub const fn default_assignor(self) -> Assignor {
+        match self {
+            Self::Classic => Assignor::Range,
+            Self::Consumer => Assignor::ServerUniform,
+        }
+    }
+}
+
+/// Kafka's assignors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Assignor {
     /// `RangeAssignor`: ranges of consecutive partitions, topic by topic.
     #[default]
     Range,
+    /// `RoundRobinAssignor`: all partitions in turn.
+    RoundRobin,
+    /// `StickyAssignor`: as balanced as possible, with as few moves as possible, eager.
+    Sticky,
+    /// `CooperativeStickyAssignor`: as sticky; a partition changes its owner only after the owner has given it up.
+    CooperativeSticky,
+    /// The broker's `UniformAssignor`.
+    ServerUniform,
+    /// The broker's `RangeAssignor`.
+    ServerRange,
 }
 
 /// Options of an assignor.
@@ -30,32 +83,48 @@ pub struct Options {
     pub prefer_rack_aware: bool,
 }
 
-/// Kafka's name of an assignor, and its function.
+/// Kafka's name of an assignor, its protocol and its function.
 struct Definition {
     name: &'static str,
+    protocol: GroupProtocol,
     assign: fn(&Arc<Group>, Options) -> Plan,
 }
 
 impl Assignor {
     /// All assignors.
-    pub const ALL: [Self; 1] = [Self::Range];
+    pub const ALL: [Self; 6] =
+        [Self::Range, Self::RoundRobin, Self::Sticky, Self::CooperativeSticky, Self::ServerUniform, Self::ServerRange];
 
     const fn definition(self) -> Definition {
+        use GroupProtocol::{Classic, Consumer};
         match self {
-            Self::Range => Definition { name: "range", assign: range::assign },
+            Self::Range => Definition { name: "range", protocol: Classic, assign: range::assign },
+            Self::RoundRobin => Definition { name: "roundrobin", protocol: Classic, assign: round_robin::assign },
+            Self::Sticky => Definition { name: "sticky", protocol: Classic, assign: sticky::assign },
+            Self::CooperativeSticky => {
+                Definition { name: "cooperative-sticky", protocol: Classic, assign: sticky::assign_cooperatively }
+            }
+            Self::ServerUniform => Definition { name: "uniform", protocol: Consumer, assign: server::uniform::assign },
+            Self::ServerRange => Definition { name: "range", protocol: Consumer, assign: server::range::assign },
         }
     }
 
-    /// Kafka's name.
+    /// Kafka's name, which is unique within a protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.definition().name
     }
 
-    /// The assignor of that name.
+    /// The protocol whose groups use the assignor.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|assignor| assignor.name() == name)
+    pub const fn protocol(self) -> GroupProtocol {
+        self.definition().protocol
+    }
+
+    /// Return the assignor of a name within a protocol.
+    #[must_use]
+    pub fn named(protocol: GroupProtocol, name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|assignor| assignor.protocol() == protocol && assignor.name() == name)
     }
 }
 
@@ -72,8 +141,14 @@ mod tests {
     #[test]
     fn assignors_are_found_by_kafkas_names() {
         for assignor in Assignor::ALL {
-            assert_eq!(Some(assignor), Assignor::named(assignor.name()));
+            assert_eq!(Some(assignor), Assignor::named(assignor.protocol(), assignor.name()));
         }
-        assert_eq!((None, "range"), (Assignor::named("none"), Assignor::default().name()));
+        assert_eq!(None, Assignor::named(GroupProtocol::Classic, "uniform"));
+        for protocol in GroupProtocol::ALL {
+            assert_eq!(
+                (Some(protocol), protocol),
+                (GroupProtocol::named(protocol.name()), protocol.default_assignor().protocol())
+            );
+        }
     }
 }

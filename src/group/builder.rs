@@ -21,7 +21,9 @@ impl GroupBuilder {
     /// A group without members; `tolerant` also takes subscriptions whose body is older than their header says.
     #[must_use]
     pub fn new(topics: Arc<Topics>, tolerant: bool) -> Self {
-        Self { group: Group::new(topics, 0), subscriptions: FxHashMap::default(), tolerant }
+        let mut group = Group::new(topics, 0);
+        group.set_from_wire();
+        Self { group, subscriptions: FxHashMap::default(), tolerant }
     }
 
     /// Adds a member with its subscription as `ConsumerProtocol` bytes.

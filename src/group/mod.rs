@@ -75,6 +75,10 @@ pub struct Group {
     member_data: Vec<(u32, MemberData)>,
     /// Sizes of fields whose values are not known, by member.
     field_sizes: Vec<(u32, FieldSizes)>,
+    /// Ids of topics by number of the topic; empty if none is known. A topic without an id gets one made from its name.
+    topic_ids: Vec<Option<u128>>,
+    /// True if the subscriptions were read from their encoded form.
+    is_from_wire: bool,
     order: OnceLock<Vec<u32>>,
 }
 
@@ -168,6 +172,30 @@ impl Group {
         if sizes != FieldSizes::default() {
             self.field_sizes.push((self.members.len() as u32 - 1, sizes));
         }
+    }
+
+    /// Set the id of a topic.
+    pub fn set_topic_id(&mut self, topic: u32, id: u128) {
+        self.topic_ids.resize(self.topics.len(), None);
+        self.topic_ids[topic as usize] = Some(id);
+    }
+
+    /// Return the id of a topic; if none was given, `topic_id_of_name`.
+    #[must_use]
+    pub fn topic_id(&self, topic: u32) -> u128 {
+        let given = self.topic_ids.get(topic as usize).copied().flatten();
+        given.unwrap_or_else(|| topic_id_of_name(self.topics.names().get(topic as usize)))
+    }
+
+    /// Record that the subscriptions were read from their encoded form: members then claim what their bytes say.
+    pub fn set_from_wire(&mut self) {
+        self.is_from_wire = true;
+    }
+
+    /// True if the subscriptions were read from their encoded form.
+    #[must_use]
+    pub fn is_from_wire(&self) -> bool {
+        self.is_from_wire
     }
 
     /// The topics.
@@ -292,6 +320,14 @@ impl Group {
     }
 }
 
+/// Return the id of a topic whose id is not known: the 128-bit FNV-1a hash of its name in UTF-8.
+#[must_use]
+pub fn topic_id_of_name(name: &str) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    name.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
 /// The value of a member in a list by member.
 fn of_member<T>(values: &[(u32, T)], member: usize) -> Option<&T> {
     let found = values.binary_search_by_key(&(member as u32), |(member, _)| *member).ok()?;
@@ -331,6 +367,17 @@ mod tests {
         assert_eq!([1], group.topics_of(subscription));
         assert_eq!(vec!["u", "v", "w"], group.names_of(subscription).collect::<Vec<_>>());
         assert_ne!(subscription, group.intern_subscription(&mut vec![1]));
+    }
+
+    #[test]
+    fn topics_without_an_id_get_one_from_their_name() {
+        let mut group = group();
+        assert_eq!(0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964, topic_id_of_name("a")); // published test value of FNV-1a
+        assert_eq!(topic_id_of_name("u"), group.topic_id(1));
+
+        group.set_topic_id(1, 7);
+
+        assert_eq!((topic_id_of_name("t"), 7), (group.topic_id(0), group.topic_id(1)));
     }
 
     #[test]

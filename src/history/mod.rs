@@ -5,7 +5,7 @@ use std::iter;
 
 use rustc_hash::FxHashSet;
 
-use crate::assign::Assignor;
+use crate::assign::{Assignor, GroupProtocol};
 use crate::group::Partitions;
 use crate::replay::{Generation, GroupKind, History, RecordedMember, owned};
 
@@ -65,7 +65,8 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
     let topics: FxHashSet<&str> = owned.iter().map(|(topic, _)| *topic).collect();
     let loads: Vec<usize> = history.members.iter().filter_map(load).collect();
     let comparison = |generation: &Generation| {
-        let assignor = Assignor::named(generation.protocol.as_ref()?)?;
+        let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)
+            .filter(|found| *found == Assignor::Range)?;
         let members = generation.parsed_members.as_ref()?;
         compare(assignor, members, generation.timestamp, metadata)
     };

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::error::PlanError;
 use crate::group::Group;
+use crate::plan::owners::{Owners, each_span};
 use crate::plan::{Layout, Span};
 
 /// Spans as four columns of one length: by member, then by topic, then by id.
@@ -46,6 +47,29 @@ impl Columns {
             }
             ControlFlow::Continue(())
         });
+        found
+    }
+
+    /// Return the spans of owners: count those of each member first, then put them in place.
+    pub(crate) fn of_owners(group: &Group, owners: &Owners) -> Self {
+        let mut ends = vec![0; group.members().len() + 1];
+        each_span(group, owners, |member, _| ends[member as usize + 1] += 1);
+        for member in 1..ends.len() {
+            ends[member] += ends[member - 1];
+        }
+        let column = || vec![0; ends[ends.len() - 1]];
+        let mut found = Self { member: column(), topic: column(), start: column(), count: column(), ends: Vec::new() };
+        // The entry of a member moves from the start of its spans to their end.
+        each_span(group, owners, |member, span| {
+            let row = ends[member as usize];
+            found.member[row] = member as i32;
+            found.topic[row] = span.topic as i32;
+            found.start[row] = span.start;
+            found.count[row] = span.count;
+            ends[member as usize] += 1;
+        });
+        ends.pop();
+        found.ends = ends;
         found
     }
 

@@ -6,6 +6,7 @@
 mod balance;
 mod columnar;
 mod diff;
+mod owners;
 mod size;
 mod wire;
 
@@ -20,6 +21,8 @@ pub use columnar::Columns;
 pub use diff::{Diff, Gained};
 pub use size::Client;
 pub use wire::Encoder;
+
+pub(crate) use owners::{NO_OWNER, Owners};
 
 use crate::error::PlanError;
 use crate::group::{Group, Names};
@@ -84,7 +87,11 @@ impl Plan {
     /// beyond int32, or not in order, and a partition that two members have.
     pub fn from_spans(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
         let columns = Columns::checked(&group, spans)?;
-        Ok(Self { group, compact: None, columns: OnceLock::from(columns), owners: OnceLock::new() })
+        Ok(Self::from_columns(group, columns))
+    }
+
+    fn from_columns(group: Arc<Group>, columns: Columns) -> Self {
+        Self { group, compact: None, columns: OnceLock::from(columns), owners: OnceLock::new() }
     }
 
     /// The layout that is cheapest to read: columns once they are made.

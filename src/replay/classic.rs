@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::assign::Assignor;
+use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::Value;
 use crate::offsets::protocol::{self, CONSUMER};
 
@@ -97,7 +97,7 @@ impl ClassicGroup {
 
     /// Parse the members; None if there are none or the engine does not have the assignor of the group.
     pub(super) fn parsed_members(&self) -> Option<Vec<ParsedMember>> {
-        Assignor::named(self.protocol.as_ref()?)?;
+        Assignor::named(GroupProtocol::Classic, self.protocol.as_ref()?).filter(|found| *found == Assignor::Range)?;
         if self.members.is_empty() {
             return None;
         }

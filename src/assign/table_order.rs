@@ -1,0 +1,1 @@
+//! The order in which a `java.util.HashMap` or `HashSet` iterates over its keys.

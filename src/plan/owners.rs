@@ -1,0 +1,91 @@
+//! Owners of partitions by position: the result of assignors that assign partition by partition.
+
+use std::sync::Arc;
+
+use super::columnar::Columns;
+use super::{Plan, Span};
+use crate::group::Group;
+
+/// Marks a partition without an owner.
+pub(crate) const NO_OWNER: u32 = u32::MAX;
+
+/// The owner of each partition. Partitions of all topics are numbered through: topics in Java's order, positions ascending.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    /// Per partition, the index of the member that owns it, or `NO_OWNER`.
+    pub(crate) members: Vec<u32>,
+    /// Per topic, the number of its first partition; one more entry for the end.
+    pub(crate) starts: Vec<u32>,
+}
+
+impl Owners {
+    /// Return owners in which no partition has one.
+    pub(crate) fn new(group: &Group) -> Self {
+        let mut starts = vec![0];
+        let mut total = 0;
+        for partitions in group.topics().partitions() {
+            total += partitions.ids.len() as u32;
+            starts.push(total);
+        }
+        Self { members: vec![NO_OWNER; total as usize], starts }
+    }
+}
+
+impl Plan {
+    /// Return the plan of the given owners.
+    pub(crate) fn from_owners(group: &Arc<Group>, owners: &Owners) -> Self {
+        Self::from_columns(Arc::clone(group), Columns::of_owners(group, owners))
+    }
+}
+
+/// Call `read` with each span and its owner: topics in Java's order, ids ascending.
+pub(super) fn each_span(group: &Group, owners: &Owners, mut read: impl FnMut(u32, Span)) {
+    for (topic, partitions) in (0..).zip(group.topics().partitions()) {
+        let end = owners.starts[topic as usize + 1] - owners.starts[topic as usize];
+        let members = &owners.members[owners.starts[topic as usize] as usize..][..end as usize];
+        let mut position = 0;
+        while position < members.len() {
+            let member = members[position];
+            let same = members[position..].iter().take_while(|other| **other == member).count();
+            let limit = position + same;
+            while position < limit {
+                let end = partitions.ids.end_of_run(position, limit);
+                if member != NO_OWNER {
+                    let (start, count) = (partitions.ids.at(position), (end - position) as i32);
+                    read(member, Span { topic, start, count });
+                }
+                position = end;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::{Partitions, Racks, Topics};
+
+    #[test]
+    fn owners_become_spans_by_member() {
+        let mut racks = Racks::default();
+        let none = racks.set(&mut Vec::new());
+        let listed = Partitions::listed("t", [3, 4, 7, 8].map(|id| (id, none)).to_vec(), &racks).unwrap();
+        let topics = Topics::new([("t", listed), ("u", Partitions::counted(3))], racks);
+        let mut group = Group::new(Arc::new(topics), 2);
+        for id in ["a", "b"] {
+            let subscription = group.intern_subscription(&mut vec![0, 1]);
+            group.push(id, subscription, None, None);
+        }
+        let group = Arc::new(group);
+        let mut owners = Owners::new(&group);
+        assert_eq!(vec![0, 4, 7], owners.starts);
+        owners.members = vec![1, 1, 1, 0, 1, NO_OWNER, 1];
+
+        let plan = Plan::from_owners(&group, &owners);
+
+        let spans =
+            |member| plan.spans_of(member).iter().map(|span| (span.topic, span.start, span.count)).collect::<Vec<_>>();
+        assert_eq!([vec![(0, 8, 1)], vec![(0, 3, 2), (0, 7, 1), (1, 0, 1), (1, 2, 1)]], [0, 1].map(spans));
+        assert_eq!(vec![1, 5], plan.counts());
+    }
+}
