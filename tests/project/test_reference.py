@@ -80,6 +80,7 @@ ONLY_IN_ENGINE = {
 }
 
 ONLY_IN_REFERENCE = {
+    "assign.options": "`Options` of `src/assign/mod.rs`, in a file that the assignors can import.",
     "columns": "Arrow columns to mappings, which the engine leaves to its border, `src/python`.",
     "fleet.clusters": "The interface of the core's `Clusters`, which the engine leaves to its border.",
     "fleet.columns": "Arrow columns in and out, which the engine leaves to its border.",

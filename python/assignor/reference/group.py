@@ -29,13 +29,17 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member: who it is, the distinct topics it subscribes to, and what else its subscription holds."""
+    """A member: who it is, the distinct topics it subscribes to, and what else its subscription holds.
+
+    `is_from_wire` is True if the subscription was read from its encoded form.
+    """
 
     info: MemberInfo
     topics: frozenset[str]
     owned: tuple[TopicPartition, ...] = ()
     generation: int | None = None
     user_data: bytes | None = None
+    is_from_wire: bool = False
 
     @property
     def rack(self) -> str | None:
@@ -62,7 +66,9 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
     return {topic: topics[topic] for topic in sorted(topics, key=java_order)}
 
 
-def read_members(subscriptions: Mapping[str, object], existing: Collection[str]) -> list[Member]:
+def read_members(
+    subscriptions: Mapping[str, object], existing: Collection[str], *, is_from_wire: bool = False
+) -> list[Member]:
     """The members, in the order of the mapping; a pattern means those of the existing topics that it matches."""
     members = []
     given = members_as_mapping(subscriptions)
@@ -72,7 +78,7 @@ def read_members(subscriptions: Mapping[str, object], existing: Collection[str])
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)
             topics = _wanted(subscription, existing, f"member '{member_id}'")
             owned, generation = subscription.owned_partitions, subscription.generation
-            members.append(Member(info, topics, owned, generation, subscription.user_data))
+            members.append(Member(info, topics, owned, generation, subscription.user_data, is_from_wire))
         else:
             names = read_names(subscription, f"member '{member_id}'")
             members.append(Member(MemberInfo(member_id), frozenset(names)))
@@ -100,6 +106,19 @@ def read_joined_members(
             user_data=read.user_data,
         )
     return found
+
+
+def topic_id_of_name(name: str) -> int:
+    """Return the id of a topic whose id is not known: the 128-bit FNV-1a hash of its name in UTF-8.
+
+    Example:
+        >>> hex(topic_id_of_name("a"))
+        '0xd228cb696f1a8caf78912b704e4a8964'
+    """
+    id = 0x6C62272E07BB014262B821756295C58D
+    for byte in name.encode():
+        id = (id ^ byte) * 0x0000000001000000000000000000013B % 2**128
+    return id
 
 
 def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> frozenset[str]:

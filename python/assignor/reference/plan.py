@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from assignor.ordering import java_order
 from assignor.plan_json import Parts
-from assignor.reference.assign import ASSIGNORS, DEFAULT
+from assignor.reference.assign import chosen
+from assignor.reference.assign.options import Options
 from assignor.reference.group import Member, read_members, read_topics
 
 
@@ -15,13 +16,15 @@ def plan(
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
     *,
-    assignor: str = DEFAULT,
+    assignor: str | None = None,
+    group_protocol: str = "classic",
+    topic_ids: Mapping[str, int] | None = None,
     prefer_rack_aware: bool = False,
 ) -> Parts:
     """Return the parts of the plan that `assignor.plan` returns for the same input."""
     topics = read_topics(partitions_per_topic)
     members = read_members(subscriptions, topics)
-    assignment = ASSIGNORS[assignor](topics, members, prefer_rack_aware)
+    assignment = chosen(assignor, group_protocol)(topics, members, Options(prefer_rack_aware, topic_ids or {}))
     index = {topic: number for number, topic in enumerate(topics)}
     rows: list[tuple[int, int, int, int]] = []
     for number, partitions in enumerate(assignment.values()):

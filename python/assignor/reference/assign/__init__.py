@@ -10,21 +10,33 @@ from collections.abc import Callable, Mapping
 
 from assignor.model import TopicPartition
 from assignor.reference.assign import range as range_assignor
+from assignor.reference.assign.options import Options
 from assignor.reference.group import Member, Partition, read_members, read_topics
 
-Assign = Callable[[Mapping[str, list[Partition]], list[Member], bool], dict[str, list[TopicPartition]]]
-"""Topics, members and `prefer_rack_aware` in; the partitions of each member out."""
+Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[str, list[TopicPartition]]]
+"""Topics, members and options in; the partitions of each member out."""
 
-DEFAULT = "range"
-ASSIGNORS: Mapping[str, Assign] = {"range": range_assignor.assign}
-"""The assignors by Kafka's names."""
+ASSIGNORS: Mapping[tuple[str, str], Assign] = {
+    ("classic", "range"): range_assignor.assign,
+}
+"""The assignors by group protocol and Kafka's name."""
+
+DEFAULTS: Mapping[str, str] = {"classic": "range", "consumer": "uniform"}
+"""The assignor that Kafka uses if a group does not name one, by group protocol."""
+
+
+def chosen(assignor: str | None, group_protocol: str) -> Assign:
+    """Return the assignor of a name; without a name, the default of the protocol."""
+    return ASSIGNORS[group_protocol, DEFAULTS[group_protocol] if assignor is None else assignor]
 
 
 def assign(
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
     *,
-    assignor: str = DEFAULT,
+    assignor: str | None = None,
+    group_protocol: str = "classic",
+    topic_ids: Mapping[str, int] | None = None,
     prefer_rack_aware: bool = False,
 ) -> dict[str, list[TopicPartition]]:
     """Return who gets which partition; the same contract as `assignor.assign`.
@@ -34,4 +46,5 @@ def assign(
         [TopicPartition(topic='t0', partition=2), TopicPartition(topic='t1', partition=2)]
     """
     topics = read_topics(partitions_per_topic)
-    return ASSIGNORS[assignor](topics, read_members(subscriptions, topics), prefer_rack_aware)
+    members = read_members(subscriptions, topics)
+    return chosen(assignor, group_protocol)(topics, members, Options(prefer_rack_aware, topic_ids or {}))

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 from assignor.model import TopicPartition
 from assignor.reference.assign import rack
+from assignor.reference.assign.options import Options
 from assignor.reference.group import Member, Partition, TopicConsumers, kafka_order
 
 
 def assign(
-    topics: Mapping[str, list[Partition]], members: list[Member], prefer_rack_aware: bool
+    topics: Mapping[str, list[Partition]], members: list[Member], options: Options
 ) -> dict[str, list[TopicPartition]]:
     """Return the partitions of each member, topic by topic."""
     ordered = kafka_order(members)
@@ -25,8 +26,8 @@ def assign(
             states.append(TopicConsumers(topic, partitions, consumers))
 
     assignment: dict[str, list[TopicPartition]] = {member.info.member_id: [] for member in members}
-    rack_aware = any(rack.needs_rack_aware(state, prefer_rack_aware) for state in states)
-    for state, given in rack.assign(states, prefer_rack_aware) if rack_aware else map(_ranges, states):
+    rack_aware = any(rack.needs_rack_aware(state, options.prefer_rack_aware) for state in states)
+    for state, given in rack.assign(states, options.prefer_rack_aware) if rack_aware else map(_ranges, states):
         for member_id, ids in given.items():
             assignment[member_id].extend(TopicPartition(state.topic, id) for id in sorted(ids))
     return assignment

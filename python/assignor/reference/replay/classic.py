@@ -73,7 +73,7 @@ class ClassicGroup:
 
     def parsed_members(self) -> list[ParsedMember] | None:
         """Parse the members; None if there are none or the engine does not have the assignor of the group."""
-        if self.protocol not in ASSIGNORS or not self.records:
+        if ("classic", self.protocol) not in ASSIGNORS or not self.records:
             return None
         return [
             ParsedMember(
