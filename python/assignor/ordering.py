@@ -74,6 +74,42 @@ def presized_capacity(count: int) -> int:
     return 1 << (wanted - 1).bit_length()
 
 
+def partition_hash(topic: int, partition: int) -> int:
+    """Return `TopicPartition.hashCode()` as an unsigned number of 32 bits, given the hash code of the topic's name.
+
+    Example:
+        >>> partition_hash(string_hash("t"), 2)
+        1139
+    """
+    return 31 * (31 + partition) + topic & _INT
+
+
+def uuid_hash(id: int) -> int:
+    """Return the hash code of Kafka's `Uuid` as an unsigned number of 32 bits.
+
+    Example:
+        >>> uuid_hash(2**127 + 2**64 + 6)
+        2147483655
+    """
+    halves = id >> 64 ^ id & (1 << 64) - 1
+    return (halves >> 32 ^ halves) & _INT
+
+
+def table_order(keys: Collection[Key], codes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[Key]:
+    """Return keys in the order in which a table lists them.
+
+    Args:
+        keys: Distinct, in the order of insertion.
+        codes: The hash code of each key as a number of 32 bits.
+        capacity: The number of buckets at first.
+
+    Example:
+        >>> table_order([17, 3, 1], [17, 3, 1])
+        [17, 1, 3]
+    """
+    return _by_bucket(list(keys), [code ^ code >> 16 for code in codes], capacity)
+
+
 def folded_hash(text: str) -> int:
     """The hash code of a text as a hash table has it; its low bits tell the bucket.
 
@@ -108,10 +144,9 @@ def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_C
         >>> [topic for topic, _ in hash_order([TopicPartition("b", 0), TopicPartition("a", 0)])]
         ['a', 'b']
     """
-    topics = {topic: string_hash(topic) + 31 * 31 for topic in {topic for topic, _ in partitions}}
-    codes = [topics[topic] + 31 * partition & _INT for topic, partition in partitions]
-    folded = [code ^ code >> 16 for code in codes]
-    return _by_bucket(list(partitions), folded, capacity)
+    topics = {topic: string_hash(topic) for topic in {topic for topic, _ in partitions}}
+    codes = [partition_hash(topics[topic], partition) for topic, partition in partitions]
+    return table_order(partitions, codes, capacity)
 
 
 def _by_bucket(placed: list[Key], folded: Sequence[int], capacity: int) -> list[Key]:

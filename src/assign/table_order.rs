@@ -1,1 +1,182 @@
 //! The order in which a `java.util.HashMap` or `HashSet` iterates over its keys.
+//!
+//! Some of Kafka's assignors go through members, topic ids or partitions in such an order, and their answers show it. A table has a
+//! power of two of buckets. The low bits of a key's hash code, with its high half folded into its low half, choose the bucket. The
+//! table doubles when it has more keys than three quarters of its buckets. It also doubles when a ninth key comes to a bucket and
+//! there are fewer than 64 buckets. Keys of a bucket stay in the order of insertion when the table doubles. So the order of the
+//! whole table is: by bucket, then by insertion.
+//!
+//! Not modelled: in a table of 64 and more buckets, nine or more keys in one bucket become a tree, whose order differs. Here such a
+//! bucket keeps the order of insertion.
+//!
+//! Source: java.util.HashMap and HashSet of OpenJDK 17.
+
+use crate::group::Group;
+
+/// Buckets of a table that is made without a capacity.
+pub(super) const DEFAULT_CAPACITY: usize = 16;
+
+/// Keys of a bucket at which the next one makes a small table double.
+const LONG_CHAIN: u32 = 8;
+
+/// Buckets from which on a long chain does not make the table double.
+const TREES: usize = 64;
+
+/// Return `String.hashCode()`: over UTF-16 code units.
+#[must_use]
+pub(super) fn string_hash(text: &str) -> i32 {
+    let add = |hash: i32, unit: i32| hash.wrapping_mul(31).wrapping_add(unit);
+    if !text.is_ascii() {
+        return text.encode_utf16().fold(0, |hash, unit| add(hash, i32::from(unit)));
+    }
+    // Four units at a time make the chain of dependent multiplications four times shorter.
+    let units = text.as_bytes().chunks_exact(4);
+    let rest = units.remainder();
+    let hash = units.fold(0_i32, |hash, units| {
+        let units = units.iter().fold(0, |sum, unit| 31 * sum + i32::from(*unit));
+        hash.wrapping_mul(31 * 31 * 31 * 31).wrapping_add(units)
+    });
+    rest.iter().fold(hash, |hash, unit| add(hash, i32::from(*unit)))
+}
+
+/// Return `TopicPartition.hashCode()`, given the hash code of the topic's name.
+#[must_use]
+pub(super) fn partition_hash(topic: i32, partition: i32) -> i32 {
+    31_i32.wrapping_mul(partition.wrapping_add(31)).wrapping_add(topic)
+}
+
+/// Return the hash code of Kafka's `Uuid`.
+#[must_use]
+pub(super) fn uuid_hash(id: u128) -> i32 {
+    let halves = (id >> 64) as u64 ^ id as u64;
+    ((halves >> 32) ^ halves) as i32
+}
+
+/// Return the number of buckets with which `new HashSet<>(collection)` starts.
+#[must_use]
+pub(super) fn presized_capacity(size: usize) -> usize {
+    (size * 4 / 3 + 1).max(DEFAULT_CAPACITY).next_power_of_two()
+}
+
+/// Return the indices of keys in the order in which a table lists them.
+///
+/// `hashes` are the hash codes of distinct keys in the order of insertion; `capacity` is the number of buckets at first.
+#[must_use]
+pub(super) fn table_order(hashes: &[i32], capacity: usize) -> Vec<u32> {
+    let buckets = bucket_count(hashes, capacity);
+    let mut ends = vec![0_u32; buckets + 1];
+    for hash in hashes {
+        ends[bucket(*hash, buckets) + 1] += 1;
+    }
+    for bucket in 0..buckets {
+        ends[bucket + 1] += ends[bucket];
+    }
+    // What is now the start of each bucket moves to its end.
+    let mut order = vec![0; hashes.len()];
+    for (index, hash) in (0..).zip(hashes) {
+        let place = &mut ends[bucket(*hash, buckets)];
+        order[*place as usize] = index;
+        *place += 1;
+    }
+    order
+}
+
+/// Return the members in the order of a table with the member ids as keys, filled in the order given.
+#[must_use]
+pub(super) fn member_order(group: &Group) -> Vec<u32> {
+    let hashes: Vec<i32> = group.members().iter().map(string_hash).collect();
+    table_order(&hashes, DEFAULT_CAPACITY)
+}
+
+/// The bucket of a hash code.
+#[inline]
+fn bucket(hash: i32, buckets: usize) -> usize {
+    let hash = hash as u32;
+    (hash ^ hash >> 16) as usize & (buckets - 1)
+}
+
+/// The number of buckets in the end.
+fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
+    let mut buckets = capacity;
+    let mut chains = [0; TREES];
+    for (index, hash) in hashes.iter().enumerate() {
+        if buckets >= TREES {
+            break;
+        }
+        let chain = &mut chains[bucket(*hash, buckets)];
+        let before = buckets;
+        if *chain >= LONG_CHAIN {
+            buckets *= 2;
+        }
+        if is_full(index + 1, buckets) {
+            buckets *= 2;
+        }
+        *chain += 1;
+        if buckets > before && buckets < TREES {
+            chains = [0; TREES];
+            for hash in &hashes[..=index] {
+                chains[bucket(*hash, buckets)] += 1;
+            }
+        }
+    }
+    while is_full(hashes.len(), buckets) {
+        buckets *= 2;
+    }
+    buckets
+}
+
+/// True if a table of so many buckets doubles when it has so many keys.
+fn is_full(keys: usize, buckets: usize) -> bool {
+    4 * keys > 3 * buckets
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{BufRead, BufReader};
+
+    use flate2::read::GzDecoder;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn hash(kind: &str, key: &Value) -> i32 {
+        match kind {
+            "string" => string_hash(key.as_str().unwrap()),
+            "uuid" => uuid_hash(u128::from_str_radix(key.as_str().unwrap(), 16).unwrap()),
+            "partition" => partition_hash(string_hash(key[0].as_str().unwrap()), key[1].as_i64().unwrap() as i32),
+            _ => key.as_i64().unwrap() as i32,
+        }
+    }
+
+    #[test]
+    fn orders_are_those_of_java() {
+        let file = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/java_table_orders.jsonl.gz")).unwrap();
+        let mut kinds = Vec::new();
+        for line in BufReader::new(GzDecoder::new(file)).lines() {
+            let case: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            let (kind, put) = (case["keys"].as_str().unwrap(), case["put"].as_array().unwrap());
+            let hashes: Vec<i32> = put.iter().map(|key| hash(kind, key)).collect();
+            let is_presized = case["presized"].as_bool().unwrap();
+            let capacity = if is_presized { presized_capacity(put.len()) } else { DEFAULT_CAPACITY };
+
+            let listed: Vec<u32> = serde_json::from_value(case["listed"].clone()).unwrap();
+            assert_eq!(listed, table_order(&hashes, capacity), "{}", case["put"]);
+            kinds.push(kind.to_owned());
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        assert_eq!(vec!["integer", "partition", "string", "uuid"], kinds);
+    }
+
+    #[test]
+    fn hash_codes_are_those_of_code_units() {
+        for (text, code) in
+            [("", 0), ("a", 97), ("Aa", 2112), ("BB", 2112), ("\u{65E5}\u{672C}", 835_047), ("\u{1F600}", 1_772_899)]
+        {
+            assert_eq!(code, string_hash(text), "{text}");
+        }
+        assert_eq!(3_286_196_965_u32 as i32, string_hash("orders"));
+        assert_eq!(i32::MIN, string_hash("polygenelubricants"));
+    }
+}

@@ -5,18 +5,38 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assignor import SubscriptionState, TopicPartition
-from assignor.ordering import hash_order, string_hash
+from assignor.ordering import (
+    DEFAULT_CAPACITY,
+    hash_order,
+    partition_hash,
+    presized_capacity,
+    string_hash,
+    table_order,
+    uuid_hash,
+)
 from tests.conformance.subscription_state_vectors import read_tp, tp_name
 
 # By OpenJDK 17 and kafka-clients 4.4.0: partitions put into a HashMap, how it lists them, and what prettyString says.
 with gzip.open(Path(__file__).parents[1] / "data" / "java_hash_orders.jsonl.gz", "rt", encoding="utf-8") as file:
     RECORDED = [json.loads(line) for line in file]
+
+# By OpenJDK 17: keys put into a HashMap or, if presized, into `new HashSet<>(list)`, and how the table lists them.
+with gzip.open(Path(__file__).parents[1] / "data" / "java_table_orders.jsonl.gz", "rt", encoding="utf-8") as file:
+    TABLES = [json.loads(line) for line in file]
+
+HASH_CODES: dict[str, Callable[[Any], int]] = {
+    "string": string_hash,
+    "integer": lambda number: number,
+    "uuid": lambda digits: uuid_hash(int(digits, 16)),
+    "partition": lambda pair: partition_hash(string_hash(pair[0]), pair[1]),
+}
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{len(case['put'])} partitions")
@@ -37,6 +57,14 @@ def test_what_the_user_assigned_is_in_that_order_topic_after_topic(case: dict[st
     assert [tp for each in by_topic.values() for tp in each] == state.assigned_partitions_list()
     if case["put"]:
         assert case["pretty"] == state.pretty_string()
+
+
+@pytest.mark.parametrize("case", TABLES, ids=lambda case: f"{len(case['put'])} of {case['keys']}")
+def test_tables_of_each_type_of_key_are_listed_as_java_lists_them(case: dict[str, Any]) -> None:
+    codes = [HASH_CODES[case["keys"]](key) for key in case["put"]]
+    capacity = presized_capacity(len(codes)) if case["presized"] else DEFAULT_CAPACITY
+
+    assert case["listed"] == table_order(range(len(codes)), codes, capacity)
 
 
 @pytest.mark.parametrize(
