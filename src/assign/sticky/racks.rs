@@ -1,0 +1,74 @@
+//! Racks of members and partitions as the sticky assignors read them (KIP-881).
+
+use crate::group::{Group, MemberRack, Racks};
+use crate::plan::Owners;
+
+/// Racks of a group in which they matter: some member is on the rack of a replica, and partitions differ in their racks.
+#[derive(Debug)]
+pub(super) struct RackLogic<'a> {
+    group: &'a Group,
+    /// Per partition the number of its set of racks; `NO_RACKS` for partitions without racks.
+    sets: Vec<u32>,
+}
+
+/// Stands for the empty set of racks.
+const NO_RACKS: u32 = u32::MAX;
+
+impl<'a> RackLogic<'a> {
+    /// Return the racks of a group if they matter. `is_live` and `starts` are those of its claims.
+    ///
+    /// Partitions differ if one of them lacks a rack that another one has. With `prefer_rack_aware` they need not differ.
+    pub(super) fn of(group: &'a Group, is_live: &[bool], owners: &Owners, prefer_rack_aware: bool) -> Option<Self> {
+        if !group.has_members_with_replicas() {
+            return None;
+        }
+        let mut sets = vec![NO_RACKS; owners.members.len()];
+        let racks = group.topics().racks();
+        let mut is_seen = vec![false; racks.sets().len() + 1];
+        for (topic, partitions) in group.topics().partitions().iter().enumerate().filter(|(topic, _)| is_live[*topic]) {
+            if let Some(column) = &partitions.racks {
+                sets[owners.starts[topic] as usize..][..column.len()].copy_from_slice(column);
+                column.iter().for_each(|set| is_seen[*set as usize] = true);
+            } else {
+                is_seen[racks.sets().len()] = true;
+            }
+        }
+        // Two different sets cannot both be the union of all.
+        let differ = is_seen.iter().filter(|is_seen| **is_seen).count() > 1;
+        let mut has_replica = vec![false; racks.len()];
+        for set in (0..racks.sets().len()).filter(|set| is_seen[*set]) {
+            racks.sets().get(set as u32).iter().for_each(|rack| has_replica[*rack as usize] = true);
+        }
+        let is_near =
+            |member| matches!(group.rack_of(member), MemberRack::WithReplicas(rack) if has_replica[rack as usize]);
+        let matters = (differ || prefer_rack_aware) && (0..group.members().len()).any(is_near);
+        matters.then_some(Self { group, sets })
+    }
+
+    /// Return the racks of a partition's replicas, ascending.
+    pub(super) fn of_partition(&self, partition: u32) -> &[u32] {
+        match self.sets[partition as usize] {
+            NO_RACKS => &[],
+            set => self.racks().sets().get(set),
+        }
+    }
+
+    /// True if no replica of the partition is on the rack of the member; false if the member has no rack.
+    pub(super) fn mismatch(&self, member: u32, partition: u32) -> bool {
+        match self.of_member(member) {
+            MemberRack::Unset => false,
+            MemberRack::WithReplicas(rack) => !self.of_partition(partition).contains(&rack),
+            MemberRack::WithoutReplicas => true,
+        }
+    }
+
+    /// Return the rack of a member.
+    pub(super) fn of_member(&self, member: u32) -> MemberRack {
+        self.group.rack_of(member as usize)
+    }
+
+    /// Return the racks of all replicas of the cluster.
+    pub(super) fn racks(&self) -> &Racks {
+        self.group.topics().racks()
+    }
+}

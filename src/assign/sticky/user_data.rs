@@ -1,0 +1,103 @@
+//! User data of Kafka's sticky assignors: what a member owned, and in which generation.
+//!
+//! Neither reader fails. Bytes that cannot be decoded mean what they mean to Kafka: no partitions, and the generation `NONE`.
+
+use std::borrow::Cow;
+
+/// The generation of a member that does not report one.
+pub(super) const NONE: i32 = -1;
+
+/// Decoded user data of `StickyAssignor`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct StickyUserData<'a> {
+    /// The owned partitions: topic names with their ids, in the order of the bytes.
+    pub(super) topics: Vec<(Cow<'a, str>, PartitionIds<'a>)>,
+    /// The generation in which the member got them.
+    pub(super) generation: i32,
+}
+
+/// Partition ids, encoded as consecutive int32 values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PartitionIds<'a>(&'a [u8]);
+
+impl PartitionIds<'_> {
+    /// Return the ids in order.
+    pub(super) fn iter(self) -> impl Iterator<Item = i32> {
+        self.0.as_chunks().0.iter().map(|id| i32::from_be_bytes(*id))
+    }
+}
+
+impl<'a> StickyUserData<'a> {
+    /// Decode version 1, or version 0, which ends before the generation. Bytes after the last field are ignored.
+    pub(super) fn decode(mut bytes: &'a [u8]) -> Self {
+        let Some(topics) = read_topics(&mut bytes) else { return Self { topics: Vec::new(), generation: NONE } };
+        Self { topics, generation: read_i32(&mut bytes).unwrap_or(NONE) }
+    }
+}
+
+/// Return the generation in user data of `CooperativeStickyAssignor`.
+pub(super) fn cooperative_generation(mut bytes: &[u8]) -> i32 {
+    read_i32(&mut bytes).unwrap_or(NONE)
+}
+
+fn read_topics<'a>(bytes: &mut &'a [u8]) -> Option<Vec<(Cow<'a, str>, PartitionIds<'a>)>> {
+    let count = read_length(bytes)?;
+    // A topic takes six bytes and more, so a wrong count ends the loop before much is allocated.
+    let mut topics = Vec::new();
+    for _ in 0..count {
+        let length = i16::from_be_bytes(*bytes.split_off(..2)?.first_chunk()?);
+        let name = bytes.split_off(..usize::try_from(length).ok()?)?;
+        let ids = read_length(bytes)?;
+        topics.push((String::from_utf8_lossy(name), PartitionIds(bytes.split_off(..ids.checked_mul(4)?)?)));
+    }
+    Some(topics)
+}
+
+fn read_length(bytes: &mut &[u8]) -> Option<usize> {
+    usize::try_from(read_i32(bytes)?).ok()
+}
+
+fn read_i32(bytes: &mut &[u8]) -> Option<i32> {
+    Some(i32::from_be_bytes(*bytes.split_off(..4)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Topic `t` with partitions 2 and 0, topic `é` without partitions, generation 5.
+    const VERSION_1: &[u8] = b"\0\0\0\x02\0\x01t\0\0\0\x02\0\0\0\x02\0\0\0\0\0\x02\xC3\xA9\0\0\0\0\0\0\0\x05";
+
+    fn decoded(bytes: &[u8]) -> (Vec<(String, Vec<i32>)>, i32) {
+        let StickyUserData { topics, generation } = StickyUserData::decode(bytes);
+        (topics.into_iter().map(|(name, ids)| (name.into_owned(), ids.iter().collect())).collect(), generation)
+    }
+
+    #[test]
+    fn both_versions_are_decoded_and_further_bytes_ignored() {
+        let topics = || vec![("t".to_owned(), vec![2, 0]), ("é".to_owned(), vec![])];
+        let version_0 = &VERSION_1[..VERSION_1.len() - 4];
+
+        assert_eq!((topics(), 5), decoded(VERSION_1));
+        assert_eq!((topics(), 5), decoded(&[VERSION_1, b"further"].concat()));
+        assert_eq!((topics(), NONE), decoded(version_0));
+        assert_eq!((topics(), NONE), decoded(&[version_0, b"abc"].concat()));
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_decoded_mean_no_partitions() {
+        for end in 0..VERSION_1.len() - 4 {
+            assert_eq!((Vec::new(), NONE), decoded(&VERSION_1[..end]), "{end}");
+        }
+        for bytes in [b"\xFF\xFF\xFF\xFF\0\0\0\x01", b"\x7F\xFF\xFF\xFF\0\0\0\x01", b"\0\0\0\x01\xFF\xFF\0\0"] {
+            assert_eq!((Vec::new(), NONE), decoded(bytes));
+        }
+    }
+
+    #[test]
+    fn the_cooperative_generation_is_the_first_int32() {
+        for (bytes, generation) in [(&b""[..], NONE), (b"\0\0\0", NONE), (b"\0\0\0\x07", 7), (b"\0\0\0\x07more", 7)] {
+            assert_eq!(generation, cooperative_generation(bytes));
+        }
+    }
+}
