@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, final, overload
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -41,12 +42,16 @@ __version__: str
 
 _T = TypeVar("_T")
 _Topics: TypeAlias = Mapping[str, int | Iterable[int | PartitionInfo]] | Topics | TopicColumns | ArrowTable
+_TopicIds: TypeAlias = Mapping[str, UUID | bytes | str]
 _Subscriptions: TypeAlias = Mapping[str, Subscription | Iterable[str]] | MemberColumns | ArrowTable
 
 def assign(
     partitions_per_topic: _Topics,
     subscriptions: _Subscriptions,
     *,
+    assignor: str | None = None,
+    group_protocol: str = "classic",
+    topic_ids: _TopicIds | None = None,
     prefer_rack_aware: bool = False,
     engine: Literal["rust", "reference"] = "rust",
 ) -> dict[str, list[TopicPartition]]: ...
@@ -54,6 +59,9 @@ def plan(
     partitions_per_topic: _Topics,
     subscriptions: _Subscriptions,
     *,
+    assignor: str | None = None,
+    group_protocol: str = "classic",
+    topic_ids: _TopicIds | None = None,
     prefer_rack_aware: bool = False,
     engine: Literal["rust", "reference"] = "rust",
 ) -> Plan: ...
@@ -83,17 +91,27 @@ class Topics(Mapping[str, int | list[int] | list[PartitionInfo]]):
 
 @final
 class Group:
-    def __new__(cls, partitions_per_topic: _Topics, subscriptions: _Subscriptions) -> Group: ...
+    def __new__(
+        cls, partitions_per_topic: _Topics, subscriptions: _Subscriptions, *, topic_ids: _TopicIds | None = None
+    ) -> Group: ...
     @property
     def members(self) -> tuple[str, ...]: ...
     @property
     def topics(self) -> tuple[str, ...]: ...
     @staticmethod
     def from_wire(
-        partitions_per_topic: _Topics, members: Iterable[tuple[str, str | None, bytes]], *, tolerant: bool = False
+        partitions_per_topic: _Topics,
+        members: Iterable[tuple[str, str | None, bytes]],
+        *,
+        tolerant: bool = False,
+        topic_ids: _TopicIds | None = None,
     ) -> Group: ...
-    def plan(self, *, prefer_rack_aware: bool = False) -> Plan: ...
-    def assign(self, *, prefer_rack_aware: bool = False) -> dict[str, list[TopicPartition]]: ...
+    def plan(
+        self, *, assignor: str | None = None, group_protocol: str = "classic", prefer_rack_aware: bool = False
+    ) -> Plan: ...
+    def assign(
+        self, *, assignor: str | None = None, group_protocol: str = "classic", prefer_rack_aware: bool = False
+    ) -> dict[str, list[TopicPartition]]: ...
     def __len__(self) -> int: ...
 
 @final
@@ -102,6 +120,10 @@ class Plan(Mapping[str, list[TopicPartition]]):
     def members(self) -> tuple[str, ...]: ...
     @property
     def topics(self) -> tuple[str, ...]: ...
+    @property
+    def assignor(self) -> str: ...
+    @property
+    def group_protocol(self) -> str: ...
     def spans(self) -> Spans: ...
     def to_arrow(self) -> Any: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...

@@ -1,9 +1,10 @@
 """A plan as JSON text, and back.
 
-The object has four keys: `topics`, their names in Java's order; `subscriptions`, the distinct ones, as lists of names
+The object has these keys: `topics`, their names in Java's order; `subscriptions`, the distinct ones, as lists of names
 in that order, of which some may be no topics; `members`, one object each with `member_id`, `subscription` (an index),
 `group_instance_id` where it has one, and the bytes of `user_data`, `owned_partitions` and `rack` in its subscription
-where these are not 0; `spans`, an object of four columns as `Plan.spans` has them.
+where these are not 0; `spans`, an object of four columns as `Plan.spans` has them. `assignor` and `group_protocol` are
+there if they differ from `"range"` and `"classic"`.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ Parts = tuple[list[str], list[list[str]], list[tuple[str, int, str | None, int, 
 """What a plan is made of: topics, subscriptions, members, spans; a member's fields are in the order of `FIELDS`."""
 
 FIELDS = ("member_id", "subscription", "group_instance_id", "user_data", "owned_partitions", "rack")
+DEFAULT = ("range", "classic")
+"""Assignor and group protocol of a text that does not name them."""
+
 COLUMNS = ("member", "topic", "start", "count")
 LARGEST = 2**31 - 1
 
 
-def dumps(parts: Parts) -> str:
-    """The text of what a plan is made of."""
+def dumps(parts: Parts, assignor: str, group_protocol: str) -> str:
+    """Return the text of a plan's parts, its assignor and group protocol."""
     topics, subscriptions, members, spans = parts
+    known = zip(("assignor", "group_protocol"), (assignor, group_protocol), DEFAULT, strict=True)
     return json.dumps(
         {
+            **{name: value for name, value, default in known if value != default},
             "topics": topics,
             "subscriptions": subscriptions,
             "members": [_member(fields) for fields in members],
@@ -45,8 +51,10 @@ def _member(fields: tuple[Any, ...]) -> dict[str, Any]:
     return {name: value for name, value, default in known if value != default}
 
 
-def loads(text: str | bytes) -> Parts:
-    """What a plan is made of, read from its text; numbers are in their range, indices may still be wrong.
+def loads(text: str | bytes) -> tuple[Parts, str, str]:
+    """Parse the text of a plan: its parts, assignor and group protocol.
+
+    Numbers are in their range; indices and the names of assignor and group protocol may still be wrong.
 
     Raises:
         IllegalArgumentError: The text is no JSON, or not that of a plan.
@@ -73,7 +81,7 @@ def loads(text: str | bytes) -> Parts:
                 _number(fields.get("rack", 0), f"{where}.rack"),
             )
         )
-    return (
+    parts = (
         _topics(plan.get("topics")),
         [
             _names(names, f"subscriptions[{number}]")
@@ -82,6 +90,11 @@ def loads(text: str | bytes) -> Parts:
         members,
         _columns(plan.get("spans")),
     )
+    assignor, group_protocol = (
+        _name(plan.get(name, default), name)
+        for name, default in zip(("assignor", "group_protocol"), DEFAULT, strict=True)
+    )
+    return parts, assignor, group_protocol
 
 
 def _topics(value: object) -> list[str]:

@@ -3,6 +3,8 @@
 //! Range reads none of it; sticky assignors do, and the size of a group's record depends on it. Most members report nothing, so a
 //! group keeps these values for the others only.
 
+use rustc_hash::FxHashSet;
+
 /// Values of a member's subscription besides topics, instance id and rack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberData {
@@ -10,9 +12,9 @@ pub struct MemberData {
     pub user_data: Option<Vec<u8>>,
     /// The generation in which the member got what it owns.
     pub generation: Option<i32>,
-    /// Per topic in the order given, its number and where its ids end.
+    /// Per run of ids of one topic, in the order given, the topic's number and where its ids end.
     topics: Vec<(u32, usize)>,
-    /// The ids of owned partitions, topic by topic.
+    /// The ids of owned partitions, run by run.
     ids: Vec<i32>,
 }
 
@@ -23,7 +25,7 @@ impl MemberData {
         Self { user_data, generation, ..Self::default() }
     }
 
-    /// Add the ids of a topic, given by a number of `Group::owned_topic_number`.
+    /// Add ids of a topic, given by a number of `Group::owned_topic_number`; a topic may come more than once.
     pub fn push_owned(&mut self, topic: u32, ids: impl IntoIterator<Item = i32>) {
         self.ids.extend(ids);
         self.topics.push((topic, self.ids.len()));
@@ -43,10 +45,12 @@ impl MemberData {
 
     /// The sizes of these values, without the rack; `name_length` is that of a topic's name in bytes.
     pub(super) fn sizes(&self, name_length: impl Fn(u32) -> usize) -> FieldSizes {
-        let of_topic = |(topic, ids): (u32, &[i32])| 2 + name_length(topic) + 4 + 4 * ids.len();
+        // An encoded subscription has each topic once.
+        let topics: FxHashSet<u32> = self.topics.iter().map(|(topic, _)| *topic).collect();
+        let of_topic = |topic| 2 + name_length(topic) + 4;
         FieldSizes {
             user_data: self.user_data.as_ref().map_or(0, Vec::len),
-            owned_partitions: self.owned().map(of_topic).sum(),
+            owned_partitions: topics.into_iter().map(of_topic).sum::<usize>() + 4 * self.ids.len(),
             rack: 0,
         }
     }
@@ -73,9 +77,10 @@ mod tests {
         data.push_owned(7, [2, 0]);
         data.push_owned(1, []);
         data.push_owned(4, [9]);
+        data.push_owned(7, [1]);
 
-        assert_eq!(vec![(7, &[2, 0][..]), (1, &[]), (4, &[9])], data.owned().collect::<Vec<_>>());
-        let expected = FieldSizes { user_data: 3, owned_partitions: 3 * (2 + 5 + 4) + 3 * 4, rack: 0 };
+        assert_eq!(vec![(7, &[2, 0][..]), (1, &[]), (4, &[9]), (7, &[1])], data.owned().collect::<Vec<_>>());
+        let expected = FieldSizes { user_data: 3, owned_partitions: 3 * (2 + 5 + 4) + 4 * 4, rack: 0 };
         assert_eq!(expected, data.sizes(|_| 5));
         assert!(!data.is_empty() && MemberData::default().is_empty());
     }

@@ -37,6 +37,8 @@ pub(crate) static VALUES_VIEW: Import<PyType> = Import::new("collections.abc", "
 
 pub(crate) static MEMBER_DESCRIPTOR: Import<PyType> = Import::new("types", "MemberDescriptorType");
 
+pub(crate) static UUID: Import<PyType> = Import::new("uuid", "UUID");
+
 pub(crate) static AS_CONTIGUOUS_ARRAY: Import = Import::new("numpy", "ascontiguousarray");
 pub(crate) static INDEX: Import = Import::new("operator", "index");
 

@@ -46,8 +46,10 @@ NAMES = {
 """Promised names by their module."""
 
 SIGNATURES = {
-    "assignor.assign": "partitions_per_topic, subscriptions, *, prefer_rack_aware=False, engine='rust'",
-    "assignor.plan": "partitions_per_topic, subscriptions, *, prefer_rack_aware=False, engine='rust'",
+    "assignor.assign": "partitions_per_topic, subscriptions, *, assignor=None, group_protocol='classic', "
+    "topic_ids=None, prefer_rack_aware=False, engine='rust'",
+    "assignor.plan": "partitions_per_topic, subscriptions, *, assignor=None, group_protocol='classic', "
+    "topic_ids=None, prefer_rack_aware=False, engine='rust'",
     "assignor.check": "assignment, partitions_per_topic, subscriptions",
     "assignor.Group": "partitions_per_topic, subscriptions",
     "assignor.Group.plan": "self",

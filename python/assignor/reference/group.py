@@ -77,7 +77,7 @@ def read_members(
         if isinstance(subscription, Subscription):
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)
             topics = _wanted(subscription, existing, f"member '{member_id}'")
-            owned, generation = subscription.owned_partitions, subscription.generation
+            owned, generation = subscription.owned_partitions, _generation(subscription.generation)
             members.append(Member(info, topics, owned, generation, subscription.user_data, is_from_wire))
         else:
             names = read_names(subscription, f"member '{member_id}'")
@@ -119,6 +119,11 @@ def topic_id_of_name(name: str) -> int:
     for byte in name.encode():
         id = (id ^ byte) * 0x0000000001000000000000000000013B % 2**128
     return id
+
+
+def _generation(given: int | None) -> int | None:
+    """Return a generation; a negative number and one that is no int32 are none."""
+    return None if given is None or not 0 <= operator.index(given) <= LARGEST else operator.index(given)
 
 
 def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> frozenset[str]:

@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 
 use super::name_objects::NameObjects;
 use super::named_topics::NamedTopics;
+use super::topic_ids::TopicIds;
 use super::{member_columns, members};
 use crate::group::Group;
 
@@ -18,12 +19,18 @@ pub(crate) struct GroupInput {
 }
 
 /// Read the subscriptions of members: columns, or a mapping of member ids to subscriptions.
-pub(crate) fn read(topics: Arc<NamedTopics>, subscriptions: &Bound<'_, PyAny>) -> PyResult<GroupInput> {
+pub(crate) fn read(
+    topics: Arc<NamedTopics>,
+    subscriptions: &Bound<'_, PyAny>,
+    topic_ids: &TopicIds,
+) -> PyResult<GroupInput> {
     if !subscriptions.is_exact_instance_of::<PyDict>()
-        && let Some(group) = member_columns::read(&topics, subscriptions)?
+        && let Some(mut group) = member_columns::read(&topics, subscriptions)?
     {
+        topic_ids.set_in(&mut group);
         return Ok(GroupInput { group: Arc::new(group), topics, members: Arc::default() });
     }
-    let (group, members) = members::read(&topics, subscriptions)?;
+    let (mut group, members) = members::read(&topics, subscriptions)?;
+    topic_ids.set_in(&mut group);
     Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(members.into()) })
 }

@@ -7,13 +7,19 @@ use pyo3::types::PyBytes;
 
 use super::group::GroupInput;
 use super::named_topics::NamedTopics;
+use super::topic_ids::TopicIds;
 use super::values::{is_text, iterate, plain, unique, with_name};
 use crate::python::error::wrong_type;
 
 use crate::group::GroupBuilder;
 
 /// The group of these members.
-pub(crate) fn read(topics: Arc<NamedTopics>, members: &Bound<'_, PyAny>, tolerant: bool) -> PyResult<GroupInput> {
+pub(crate) fn read(
+    topics: Arc<NamedTopics>,
+    members: &Bound<'_, PyAny>,
+    tolerant: bool,
+    topic_ids: &TopicIds,
+) -> PyResult<GroupInput> {
     let refused = || wrong_type("members", "an iterable of (member id, group instance id, bytes)", members);
     if is_text(members) {
         return Err(refused());
@@ -45,7 +51,8 @@ pub(crate) fn read(topics: Arc<NamedTopics>, members: &Bound<'_, PyAny>, toleran
         added?;
         objects.push(id.unbind());
     }
-    let group = builder.finish();
+    let mut group = builder.finish();
     unique("the group", group.members())?;
+    topic_ids.set_in(&mut group);
     Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(objects.into()) })
 }

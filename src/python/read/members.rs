@@ -6,7 +6,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType};
-use rustc_hash::FxHashMap;
 
 use super::named_topics::NamedTopics;
 use super::pattern_subscriptions::PatternSubscriptions;
@@ -147,7 +146,9 @@ impl MemberReader<'_> {
         } else {
             self.interner.forget_addresses(); // user code may have run
         }
-        let generation = generation.extract().unwrap_or_default(); // beyond int32 is no generation
+        // Beyond int32 is no generation, and neither is a negative number.
+        let generation: Option<i32> = generation.extract().unwrap_or_default();
+        let generation = generation.filter(|generation| *generation >= 0);
         let mut data = MemberData::new(user_data.extract()?, generation);
         let all_plain = read_owned(&mut self.group, &mut data, &owned)?;
         self.group.set_member_data(data);
@@ -235,23 +236,25 @@ fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyRes
     Ok(Some(value.cast::<PyString>()?.to_str()?))
 }
 
-/// Add the partitions that a member owns, by topic in the order in which topics come first; return true if all ids are
-/// plain ints.
+/// Add the partitions that a member owns, in the order given; return true if all ids are plain ints.
 fn read_owned(group: &mut Group, data: &mut MemberData, owned: &Bound<'_, PyAny>) -> PyResult<bool> {
     let mut all_plain = true;
-    let mut of_topics: Vec<(u32, Vec<i32>)> = Vec::new();
-    let mut places: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut run: Option<(u32, Vec<i32>)> = None;
     for partition in owned.try_iter()? {
         let (topic, id): (Bound<'_, PyString>, Bound<'_, PyAny>) = partition?.extract()?;
         let topic = group.owned_topic_number(&topic.to_cow()?);
-        let place = *places.entry(topic).or_insert_with(|| {
-            of_topics.push((topic, Vec::new()));
-            of_topics.len() - 1
-        });
         all_plain &= id.is_exact_instance_of::<PyInt>();
-        of_topics[place].1.push(id.extract().unwrap_or(-1)); // beyond int32 is no partition
+        let id = id.extract().unwrap_or(-1); // beyond int32 is no partition
+        match &mut run {
+            Some((of_run, ids)) if *of_run == topic => ids.push(id),
+            _ => {
+                if let Some((topic, ids)) = run.replace((topic, vec![id])) {
+                    data.push_owned(topic, ids);
+                }
+            }
+        }
     }
-    for (topic, ids) in of_topics {
+    if let Some((topic, ids)) = run {
         data.push_owned(topic, ids);
     }
     Ok(all_plain)

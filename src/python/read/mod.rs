@@ -21,6 +21,7 @@ pub(crate) mod recordings;
 pub(crate) mod subscriptions;
 pub(crate) mod text_column;
 pub(crate) mod topic_columns;
+pub(crate) mod topic_ids;
 pub(crate) mod topic_names;
 pub(crate) mod topics;
 pub(crate) mod values;

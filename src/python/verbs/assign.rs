@@ -1,73 +1,93 @@
 //! The verbs `assign` and `plan`: one question, answered as lists or as a `Plan`.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use super::group::solve;
-use super::options::{Engine, PreferRackAware};
+use super::options::{Engine, PreferRackAware, keywords, options};
 use super::partition_lists::assignment;
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
+use crate::assign::{GroupProtocol, Options};
 use crate::python::read;
 use crate::python::read::group::GroupInput;
+use crate::python::read::topic_ids::TopicIds;
 
-/// Says who gets which partition, exactly as Kafka's RangeAssignor does, as lists.
+/// Return the partitions of each member of a group, as one of Kafka's assignors assigns them.
 ///
-/// Every topic is laid out on its own: its partitions by ascending id, its consumers with static members first (by instance
-/// id), then dynamic ones (by member id). Each gets a range of `partitions // consumers`, the first few one more. Where
-/// members and replicas have racks, and racks can make a difference, partitions go first to members on a rack of a replica
-/// (KIP-881), without changing how many anybody gets by more than one.
+/// A group of the protocol `"classic"` has an assignor of kafka-clients: `"range"` (the default), `"roundrobin"`, `"sticky"`
+/// or `"cooperative-sticky"`. A group of the protocol `"consumer"` (KIP-848) has an assignor of the broker: `"uniform"` (the
+/// default) or `"range"`.
+///
+/// The sticky assignors and `"uniform"` start from what members own. `"cooperative-sticky"` and `"uniform"` read
+/// `Subscription.owned_partitions`. `"sticky"` reads `user_data`, as in Kafka; if that is None, it reads `owned_partitions`
+/// and `generation`. An owned partition that does not exist is ignored. The other assignors do not read any of these.
+///
+/// `"cooperative-sticky"` withholds a partition that another member still owns: no member has it in the answer.
 ///
 /// Args:
 ///     partitions_per_topic: Topic to a count n (ids 0 to n-1) or to an iterable of ids or `PartitionInfo`, in any order;
 ///         or `Topics`.
 ///     subscriptions: Member id to a `Subscription` or an iterable of topic names. Topics without partitions are skipped;
 ///         a name given twice has no further effect.
-///     prefer_rack_aware: Kafka's test flag: look at racks even where every partition is on every rack.
+///     assignor: Kafka's name of the assignor; None means the default of the protocol.
+///     group_protocol: `"classic"` or `"consumer"`.
+///     topic_ids: Topic to its id: a `uuid.UUID`, 16 bytes, or text as Kafka prints ids or as `str(uuid.UUID)`. The order in
+///         which the broker's assignors take topics follows the ids. A topic without an id gets one made from its name: the
+///         128-bit FNV-1a hash of the name in UTF-8. Ids of other topics have no effect.
+///     prefer_rack_aware: Kafka's test flag: use racks even if every partition is on every rack.
 ///     engine: `"rust"`, or `"reference"` for the same in plain Python.
 ///
 /// Returns:
 ///     A new dict with one entry per member.
 ///
 /// Order: members as in `subscriptions`; in a list topics in Java's `String` order (UTF-16 code units), ids ascending. Equal
-/// inputs give equal outputs whatever the order of the mappings, but for members with the same instance id: there the
-/// order given decides.
+/// inputs give equal outputs. Range's answer depends on the order of `subscriptions` only for members with the same instance
+/// id. Sticky and uniform take members in the order of a `java.util.HashMap` that is filled in the order of `subscriptions`.
 ///
 /// Raises:
-///     WrongTypeError: A value of a wrong type, such as a `str` where a list of topics is meant; NullArgumentError for None.
-///     IllegalArgumentError: A negative count, an id given twice, a name with a lone surrogate, a mapping that changes size
-///         while it is read. The message names the topic or member and the value.
+///     WrongTypeError: A value of a wrong type, such as a `str` instead of a list of topics; NullArgumentError for None.
+///     IllegalArgumentError: An unknown assignor or protocol, a negative count, a partition id or topic id given twice, a
+///         name with a lone surrogate, a mapping that changes size while it is read. The message names the topic or member
+///         and the value.
 ///
-/// Source: RangeAssignor, kafka-clients 4.4.0; KIP-345, KIP-881. Where ids have holes, co-partitioned topics under rack logic
-/// are solved by position, so that every partition is handed out once (docs/decisions.md).
+/// Source: kafka-clients and kafka-group-coordinator 4.4.0. docs/decisions.md lists the differences from Kafka.
 ///
 /// Example:
 ///     >>> assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})["C1"]
 ///     [TopicPartition(topic='t0', partition=2), TopicPartition(topic='t1', partition=2)]
 #[pyfunction]
 #[pyo3(
-    signature = (partitions_per_topic, subscriptions, *, prefer_rack_aware = PreferRackAware(false), engine = Engine::Rust),
-    text_signature = "(partitions_per_topic, subscriptions, *, prefer_rack_aware=False, engine='rust')"
+    signature = (
+        partitions_per_topic, subscriptions, *, assignor = None, group_protocol = GroupProtocol::Classic, topic_ids = None,
+        prefer_rack_aware = PreferRackAware(false), engine = Engine::Rust
+    ),
+    text_signature = "(partitions_per_topic, subscriptions, *, assignor=None, group_protocol='classic', topic_ids=None, \
+                      prefer_rack_aware=False, engine='rust')"
 )]
 pub(crate) fn assign<'py>(
     py: Python<'py>,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
+    assignor: Option<&Bound<'py, PyAny>>,
+    group_protocol: GroupProtocol,
+    topic_ids: Option<&Bound<'py, PyAny>>,
     prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (options, topic_ids) = (options(assignor, group_protocol, prefer_rack_aware)?, TopicIds::read(topic_ids)?);
     if let Some(verb) = engine.other(py, "assign", "assign")? {
-        return call(&verb, partitions_per_topic, subscriptions, prefer_rack_aware.0);
+        return call(&verb, partitions_per_topic, subscriptions, options, &topic_ids);
     }
-    let GroupInput { group, topics, members } = read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
-    let plan = solve(py, &group, prefer_rack_aware.0);
+    let GroupInput { group, topics, members } =
+        read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?;
+    let plan = solve(py, &group, options);
     Ok(assignment(py, &plan, &topics, &members)?.into_any())
 }
 
-/// Says who gets which partition, as `assign` does, as a `Plan`: spans that become lists only when asked for.
+/// Return what `assign` returns as a `Plan`: spans that become lists only when they are read.
 ///
-/// Args, errors and order are those of `assign`. A plan of many partitions costs a fraction of their lists. With
-/// `engine="reference"` the reference computes the assignment; the `Plan` that holds its spans is the same class.
+/// Args, errors and order are those of `assign`. A plan takes a fraction of the memory of lists. With `engine="reference"` the
+/// reference computes the assignment; the `Plan` that holds its spans is the same class.
 ///
 /// Example:
 ///     >>> found = plan({"t": 1_000_000}, {"a": ["t"], "b": ["t"]})
@@ -75,21 +95,31 @@ pub(crate) fn assign<'py>(
 ///     ([500000, 500000], 'b')
 #[pyfunction]
 #[pyo3(
-    signature = (partitions_per_topic, subscriptions, *, prefer_rack_aware = PreferRackAware(false), engine = Engine::Rust),
-    text_signature = "(partitions_per_topic, subscriptions, *, prefer_rack_aware=False, engine='rust')"
+    signature = (
+        partitions_per_topic, subscriptions, *, assignor = None, group_protocol = GroupProtocol::Classic, topic_ids = None,
+        prefer_rack_aware = PreferRackAware(false), engine = Engine::Rust
+    ),
+    text_signature = "(partitions_per_topic, subscriptions, *, assignor=None, group_protocol='classic', topic_ids=None, \
+                      prefer_rack_aware=False, engine='rust')"
 )]
 pub(crate) fn plan<'py>(
     py: Python<'py>,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
+    assignor: Option<&Bound<'py, PyAny>>,
+    group_protocol: GroupProtocol,
+    topic_ids: Option<&Bound<'py, PyAny>>,
     prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<PyPlan> {
+    let (options, topic_ids) = (options(assignor, group_protocol, prefer_rack_aware)?, TopicIds::read(topic_ids)?);
     if let Some(verb) = engine.other(py, "plan", "plan")? {
-        return PyPlan::restore(&call(&verb, partitions_per_topic, subscriptions, prefer_rack_aware.0)?);
+        let parts = call(&verb, partitions_per_topic, subscriptions, options, &topic_ids)?;
+        return PyPlan::restore(&parts, options.assignor);
     }
-    let GroupInput { group, topics, members } = read::group::read(topics_of(partitions_per_topic)?, subscriptions)?;
-    Ok(PyPlan::new(solve(py, &group, prefer_rack_aware.0), topics, members))
+    let GroupInput { group, topics, members } =
+        read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?;
+    Ok(PyPlan::new(solve(py, &group, options), options.assignor, topics, members))
 }
 
 /// Call a verb of another engine.
@@ -97,9 +127,10 @@ fn call<'py>(
     verb: &Bound<'py, PyAny>,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
-    prefer_rack_aware: bool,
+    options: Options,
+    topic_ids: &TopicIds,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = PyDict::new(verb.py());
-    options.set_item("prefer_rack_aware", prefer_rack_aware)?;
-    verb.call((partitions_per_topic, subscriptions), Some(&options))
+    let keywords = keywords(verb.py(), options)?;
+    keywords.set_item("topic_ids", topic_ids.to_python(verb.py())?)?;
+    verb.call((partitions_per_topic, subscriptions), Some(&keywords))
 }

@@ -5,24 +5,24 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::options::PreferRackAware;
+use super::options::{PreferRackAware, options};
 use super::partition_lists::assignment;
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
-use crate::assign::{Options, assign};
+use crate::assign::{GroupProtocol, Options, assign};
 use crate::group::Group;
 use crate::plan::Plan;
 use crate::python::read;
 use crate::python::read::group::GroupInput;
 use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
+use crate::python::read::topic_ids::TopicIds;
 
 /// From how many members and topics on the work is worth letting other threads run meanwhile.
 const LARGE: usize = 256;
 
-/// Solves a group; other threads run meanwhile if that takes long enough.
-pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, prefer_rack_aware: bool) -> Plan {
-    let options = Options { prefer_rack_aware, ..Options::default() };
+/// Assign the partitions of a group; a large group is assigned without the interpreter lock.
+pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> Plan {
     let size = group.members().len() + group.topics().len();
     if size < LARGE && !group.has_racks() {
         return assign(group, options);
@@ -30,14 +30,15 @@ pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, prefer_rack_aware: bool)
     py.detach(|| assign(group, options))
 }
 
-/// A group, read once: its topics and its members' subscriptions, ready for any number of answers.
+/// Topics and subscriptions of a group, read once for any number of plans.
 ///
 /// Args:
 ///     partitions_per_topic: As `assign` takes it: a mapping, `Topics`, or columns.
 ///     subscriptions: As `assign` takes it: a mapping, or columns.
+///     topic_ids: As `assign` takes it.
 ///
 /// Raises:
-///     AssignorError: Input that cannot be meant; the message names member or topic and the value.
+///     AssignorError: Invalid input; the message names the member or topic and the value.
 ///
 /// Example:
 ///     >>> group = Group({"t": 3}, {"a": ["t"], "b": ["t"]})
@@ -60,54 +61,87 @@ impl From<GroupInput> for PyGroup {
 #[pymethods]
 impl PyGroup {
     #[new]
-    fn new(partitions_per_topic: &Bound<'_, PyAny>, subscriptions: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(read::group::read(topics_of(partitions_per_topic)?, subscriptions)?.into())
+    #[pyo3(signature = (partitions_per_topic, subscriptions, *, topic_ids = None))]
+    fn new(
+        partitions_per_topic: &Bound<'_, PyAny>,
+        subscriptions: &Bound<'_, PyAny>,
+        topic_ids: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let topic_ids = TopicIds::read(topic_ids)?;
+        Ok(read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?.into())
     }
 
-    /// Reads a group from what a leader is handed: the members of a JoinGroup response, with their subscriptions as bytes.
+    /// Return the group of a JoinGroup response: members with their subscriptions as bytes.
     ///
-    /// No `str` is made for any subscription, and equal ones are read once.
+    /// No `str` is made for any subscription, and equal ones are read once. `"sticky"` reads what a member owns from the
+    /// user data only, as in Kafka.
     ///
     /// Args:
     ///     partitions_per_topic: As `Group` takes it.
     ///     members: An iterable of (member id, group instance id or None, `ConsumerProtocol` bytes).
-    ///     tolerant: Also take a subscription whose body is older than its header says (`assignor.wire.decode_subscription`).
+    ///     tolerant: Also accept a subscription whose body is older than its header says
+    ///         (`assignor.wire.decode_subscription`).
+    ///     topic_ids: As `assign` takes it.
     ///
     /// Raises:
-    ///     WireError: Bytes that are no subscription; `field` begins with the member.
-    ///     AssignorError: Other input that cannot be meant.
+    ///     WireError: Invalid subscription; `field` begins with the member.
+    ///     AssignorError: Other invalid input.
     ///
     /// Example:
     ///     >>> joined = [(name, None, bytes.fromhex("0000000000010001 74ffffffff")) for name in ("a", "b")]
     ///     >>> Group.from_wire({"t": 3}, joined).plan().counts().tolist()
     ///     [2, 1]
     #[staticmethod]
-    #[pyo3(signature = (partitions_per_topic, members, *, tolerant = false))]
+    #[pyo3(signature = (partitions_per_topic, members, *, tolerant = false, topic_ids = None))]
     fn from_wire(
         partitions_per_topic: &Bound<'_, PyAny>,
         members: &Bound<'_, PyAny>,
         tolerant: bool,
+        topic_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant)?.into())
+        let topic_ids = TopicIds::read(topic_ids)?;
+        Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant, &topic_ids)?.into())
     }
 
-    /// Says who gets which partition, as spans; what `plan` answers for the same input.
+    /// Return what `plan` returns for the same input.
     ///
     /// Args:
-    ///     prefer_rack_aware: Kafka's test flag: look at racks even where every partition is on every rack.
-    #[pyo3(signature = (*, prefer_rack_aware = PreferRackAware(false)), text_signature = "($self, *, prefer_rack_aware=False)")]
-    fn plan(&self, py: Python<'_>, prefer_rack_aware: PreferRackAware) -> PyPlan {
-        let plan = solve(py, &self.group, prefer_rack_aware.0);
-        PyPlan::new(plan, Arc::clone(&self.topics), Arc::clone(&self.members))
+    ///     assignor: Kafka's name of the assignor; None means the default of the protocol.
+    ///     group_protocol: `"classic"` or `"consumer"`.
+    ///     prefer_rack_aware: Kafka's test flag: use racks even if every partition is on every rack.
+    ///
+    /// Raises:
+    ///     IllegalArgumentError: An unknown assignor or protocol.
+    #[pyo3(
+        signature = (*, assignor = None, group_protocol = GroupProtocol::Classic, prefer_rack_aware = PreferRackAware(false)),
+        text_signature = "($self, *, assignor=None, group_protocol='classic', prefer_rack_aware=False)"
+    )]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        assignor: Option<&Bound<'_, PyAny>>,
+        group_protocol: GroupProtocol,
+        prefer_rack_aware: PreferRackAware,
+    ) -> PyResult<PyPlan> {
+        let options = options(assignor, group_protocol, prefer_rack_aware)?;
+        let plan = solve(py, &self.group, options);
+        Ok(PyPlan::new(plan, options.assignor, Arc::clone(&self.topics), Arc::clone(&self.members)))
     }
 
-    /// Says who gets which partition, as lists; what `assign` answers for the same input.
-    ///
-    /// Args:
-    ///     prefer_rack_aware: Kafka's test flag: look at racks even where every partition is on every rack.
-    #[pyo3(signature = (*, prefer_rack_aware = PreferRackAware(false)), text_signature = "($self, *, prefer_rack_aware=False)")]
-    fn assign<'py>(&self, py: Python<'py>, prefer_rack_aware: PreferRackAware) -> PyResult<Bound<'py, PyDict>> {
-        assignment(py, &solve(py, &self.group, prefer_rack_aware.0), &self.topics, &self.members)
+    /// Return what `assign` returns for the same input; arguments and errors are those of `plan`.
+    #[pyo3(
+        signature = (*, assignor = None, group_protocol = GroupProtocol::Classic, prefer_rack_aware = PreferRackAware(false)),
+        text_signature = "($self, *, assignor=None, group_protocol='classic', prefer_rack_aware=False)"
+    )]
+    fn assign<'py>(
+        &self,
+        py: Python<'py>,
+        assignor: Option<&Bound<'_, PyAny>>,
+        group_protocol: GroupProtocol,
+        prefer_rack_aware: PreferRackAware,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = options(assignor, group_protocol, prefer_rack_aware)?;
+        assignment(py, &solve(py, &self.group, options), &self.topics, &self.members)
     }
 
     /// The member ids, in the order of the subscriptions.

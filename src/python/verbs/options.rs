@@ -1,10 +1,11 @@
-//! Options of verbs that both engines have.
+//! Options of verbs that both engines have: the engine, the assignor and its protocol, and the flag for racks.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 
-use crate::python::error::wrong_type;
-use crate::python::imports::REFERENCE_VERB;
+use crate::assign::{Assignor, GroupProtocol, Options};
+use crate::python::error::{shown, wrong_type};
+use crate::python::imports::{IllegalArgumentError, REFERENCE_VERB};
 
 /// The engine that a caller chooses.
 pub(crate) enum Engine {
@@ -45,4 +46,61 @@ impl FromPyObject<'_, '_> for PreferRackAware {
             Err(_) => Err(wrong_type("prefer_rack_aware", "a bool", &value)),
         }
     }
+}
+
+impl FromPyObject<'_, '_> for GroupProtocol {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let Ok(name) = value.cast::<PyString>() else { return Err(wrong_type("group_protocol", "a str", &value)) };
+        Self::named(&name.to_string_lossy()).ok_or_else(|| {
+            let names = quoted(Self::ALL.into_iter().map(Self::name));
+            IllegalArgumentError::new_err(format!("group_protocol must be one of {names}, not {}", shown(&value)))
+        })
+    }
+}
+
+/// Return the options of an assignor; without a name, the assignor is the default of the protocol.
+pub(crate) fn options(
+    assignor: Option<&Bound<'_, PyAny>>,
+    protocol: GroupProtocol,
+    prefer_rack_aware: PreferRackAware,
+) -> PyResult<Options> {
+    let assignor = assignor.map_or_else(|| Ok(protocol.default_assignor()), |name| assignor_named(protocol, name))?;
+    Ok(Options { assignor, prefer_rack_aware: prefer_rack_aware.0 })
+}
+
+/// Return options as keyword arguments of a verb of the reference.
+pub(crate) fn keywords(py: Python<'_>, options: Options) -> PyResult<Bound<'_, PyDict>> {
+    let keywords = PyDict::new(py);
+    keywords.set_item("assignor", options.assignor.name())?;
+    keywords.set_item("group_protocol", options.assignor.protocol().name())?;
+    keywords.set_item("prefer_rack_aware", options.prefer_rack_aware)?;
+    Ok(keywords)
+}
+
+/// Return the assignor of a protocol by its name.
+pub(crate) fn assignor_named(protocol: GroupProtocol, given: &Bound<'_, PyAny>) -> PyResult<Assignor> {
+    let Ok(name) = given.cast::<PyString>() else { return Err(wrong_type("assignor", "a str or None", given)) };
+    let name = name.to_string_lossy();
+    Assignor::named(protocol, &name).ok_or_else(|| {
+        let allowed = Assignor::ALL.into_iter().filter(|assignor| assignor.protocol() == protocol);
+        let mut reason = format!(
+            "assignor must be one of {} for group_protocol '{}', not {}",
+            quoted(allowed.map(Assignor::name)),
+            protocol.name(),
+            shown(given)
+        );
+        for other in GroupProtocol::ALL {
+            if other != protocol && Assignor::named(other, &name).is_some() {
+                reason += &format!("; '{name}' is an assignor of group_protocol '{}'", other.name());
+            }
+        }
+        IllegalArgumentError::new_err(reason)
+    })
+}
+
+/// Return names in quotes, separated by commas.
+fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }

@@ -4,17 +4,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::mapping::{PyPlan, SPAN_COLUMNS};
+use crate::assign::{Assignor, GroupProtocol};
 use crate::group::java_order;
 use crate::plan::{Plan, Span};
 use crate::python::imports::{IllegalArgumentError, PLAN_FROM_JSON, PLAN_TO_JSON};
 use crate::python::read::group::GroupInput;
 use crate::python::read::plan_parts;
+use crate::python::verbs::options::assignor_named;
 
 #[pymethods]
 impl PyPlan {
     /// This plan as text: one JSON object that `Plan.from_json` reads.
     fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        PLAN_TO_JSON.get(py)?.call1((self.parts(py)?,))
+        PLAN_TO_JSON.get(py)?.call1((self.parts(py)?, self.assignor.name(), self.assignor.protocol().name()))
     }
 
     /// Reads what `to_json` wrote.
@@ -31,7 +33,9 @@ impl PyPlan {
     ///     True
     #[staticmethod]
     fn from_json(text: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Self::restore(&PLAN_FROM_JSON.get(text.py())?.call1((text,))?)
+        let (parts, assignor, group_protocol): (Bound<'_, PyAny>, Bound<'_, PyAny>, GroupProtocol) =
+            PLAN_FROM_JSON.get(text.py())?.call1((text,))?.extract()?;
+        Self::restore(&parts, assignor_named(group_protocol, &assignor)?)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
@@ -66,8 +70,8 @@ impl PyPlan {
         (group.topics().names().iter().collect::<Vec<_>>(), subscriptions, members, columns).into_pyobject(py)
     }
 
-    /// A plan from what it is made of.
-    pub(crate) fn restore(parts: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// Return the plan of these parts, computed by this assignor.
+    pub(crate) fn restore(parts: &Bound<'_, PyAny>, assignor: Assignor) -> PyResult<Self> {
         let (input, [member, topic, start, count]): (GroupInput, [Vec<i32>; 4]) = plan_parts::read(parts)?;
         if [&topic, &start, &count].iter().any(|column| column.len() != member.len()) {
             return Err(IllegalArgumentError::new_err("the columns of spans differ in length"));
@@ -76,6 +80,6 @@ impl PyPlan {
             .map(|row| (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] }));
         let plan =
             Plan::from_spans(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
-        Ok(Self::new(plan, input.topics, input.members))
+        Ok(Self::new(plan, assignor, input.topics, input.members))
     }
 }

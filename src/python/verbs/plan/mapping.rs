@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
 
+use crate::assign::Assignor;
 use crate::group::NameTable;
 use crate::plan::Plan;
 use crate::python::error::wrong_type;
@@ -37,14 +38,16 @@ pub(super) const SPAN_COLUMNS: [fn(&Plan) -> &[i32]; 4] = [
 #[pyclass(frozen, mapping, name = "Plan", module = "assignor")]
 pub(crate) struct PyPlan {
     pub(crate) plan: Arc<Plan>,
+    /// The assignor that computed the plan.
+    pub(crate) assignor: Assignor,
     pub(crate) topics: Arc<NamedTopics>,
     pub(crate) members: Arc<NameObjects>,
     numbers: OnceLock<NameTable>,
 }
 
 impl PyPlan {
-    pub(crate) fn new(plan: Plan, topics: Arc<NamedTopics>, members: Arc<NameObjects>) -> Self {
-        Self { plan: Arc::new(plan), topics, members, numbers: OnceLock::new() }
+    pub(crate) fn new(plan: Plan, assignor: Assignor, topics: Arc<NamedTopics>, members: Arc<NameObjects>) -> Self {
+        Self { plan: Arc::new(plan), assignor, topics, members, numbers: OnceLock::new() }
     }
 
     /// The member ids, by number.
@@ -79,6 +82,18 @@ impl PyPlan {
     #[getter]
     fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.topics.objects(py))
+    }
+
+    /// Kafka's name of the assignor that computed this plan.
+    #[getter]
+    fn assignor(&self) -> &'static str {
+        self.assignor.name()
+    }
+
+    /// The group protocol of the assignor: `"classic"` or `"consumer"`.
+    #[getter]
+    fn group_protocol(&self) -> &'static str {
+        self.assignor.protocol().name()
     }
 
     /// How many partitions each member has, as int64, in the order of `members`.

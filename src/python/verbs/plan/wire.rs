@@ -5,9 +5,10 @@ use pyo3::types::{PyBytes, PyDict, PyMapping};
 use rustc_hash::FxHashMap;
 
 use super::mapping::PyPlan;
-use crate::assign::Assignor;
+use crate::assign::GroupProtocol;
 use crate::plan::{Client, Encoder};
 use crate::python::error::wrong_type;
+use crate::python::imports::IllegalStateError;
 use crate::python::read::values::{index, is_int, with_name};
 use crate::wire::encoding_version;
 
@@ -62,6 +63,7 @@ impl PyPlan {
     /// Raises:
     ///     WrongTypeError: A value of a wrong type; the message names it.
     ///     WireError: A negative version.
+    ///     IllegalStateError: The plan is of the group protocol `"consumer"`, whose groups have no such record.
     ///
     /// Example:
     ///     >>> plan({"t": 3}, {"a": ["t"]}).group_metadata_size("g", leader="a", clients={"a": ("app", "/10.0.0.1")})
@@ -77,6 +79,14 @@ impl PyPlan {
         clients: Option<&Bound<'_, PyAny>>,
         versions: Versions,
     ) -> PyResult<usize> {
+        if self.assignor.protocol() != GroupProtocol::Classic {
+            return Err(IllegalStateError::new_err(format!(
+                "the plan is of assignor '{}' of group_protocol '{}': only a group of group_protocol 'classic' has a \
+                 GROUP_METADATA record",
+                self.assignor.name(),
+                self.assignor.protocol().name()
+            )));
+        }
         let group_id = name(group_id, "group_id")?;
         let leader = leader.map(|leader| name(leader, "leader")).transpose()?;
         let mut known: FxHashMap<String, Client> = FxHashMap::default();
@@ -91,7 +101,7 @@ impl PyPlan {
         }
         Ok(self.plan.group_metadata_size(
             &group_id,
-            Assignor::default().name(),
+            self.assignor.name(),
             leader.as_deref(),
             |member| known.get(member).copied().unwrap_or_default(),
             |member| versions.of(member),
