@@ -20,6 +20,7 @@ from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
 
 from assignor.spark.java import OLDEST, java_version
 from tests.broker.connection import Connection, ConnectionLostError
+from tests.support import maven_jars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -211,30 +212,17 @@ def _find_java() -> Path:
 
 
 def install_jars() -> None:
-    """Have Maven fetch the jars of a broker, unless they are there.
+    """Let Maven fetch the jars of a broker, unless they are there.
 
     Raises:
-        BrokerMissingError: There is no Maven, or it could not.
+        BrokerMissingError: Maven is missing or failed.
     """
-    complete = JARS / ".complete"
-    if complete.exists() and complete.stat().st_mtime > POM.stat().st_mtime:
-        return
-    maven = shutil.which("mvn")
-    if maven is None:
+    if shutil.which("mvn") is None and not (JARS / ".complete").exists():
         raise BrokerMissingError("a broker needs Maven (mvn) on the PATH, which fetches its jars, and there is none")
-    shutil.rmtree(JARS, ignore_errors=True)
-    done = subprocess.run(
-        [maven, "-q", "-B", "-Dstyle.color=never", "-f", str(POM), "dependency:copy-dependencies"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        said = [line for line in done.stdout.splitlines() if line.strip()]
-        raise BrokerMissingError(f"Maven could not fetch the jars of a broker: {said[-1] if said else 'no word why'}")
-    complete.touch()
+    try:
+        maven_jars.install(POM, JARS)
+    except maven_jars.JarsMissingError as error:
+        raise BrokerMissingError(f"Maven could not fetch the jars of a broker: {error}") from None
 
 
 def _free_ports(count: int) -> list[int]:

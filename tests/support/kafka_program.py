@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,22 +29,20 @@ class KafkaProgram:
 
     Args:
         name: Its class, which is compiled with all others of its package.
+        install: Lays the jars that it needs into a folder, unless they are there, and returns the folder.
 
     Raises:
         OracleMissingError: There is no Java, no compiler or no jars of Kafka.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, install: Callable[[], Path] | None = None) -> None:
         java = shutil.which("java")
         if java is None:
             raise OracleMissingError("java was not found")
-        try:
-            install_jars()
-        except BrokerMissingError as error:
-            raise OracleMissingError(str(error)) from None
-        built = _compile(name)
+        jars = (install or _install_broker)()
+        built = _compile(name, jars)
         self._process = subprocess.Popen(
-            [java, *OPTIONS, "-cp", os.pathsep.join([str(built), str(JARS / "*")]), name],
+            [java, *OPTIONS, "-cp", os.pathsep.join([str(built), str(jars / "*")]), name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -68,7 +67,15 @@ class KafkaProgram:
         return json.loads(answer)
 
 
-def _compile(name: str) -> Path:
+def _install_broker() -> Path:
+    try:
+        install_jars()
+    except BrokerMissingError as error:
+        raise OracleMissingError(str(error)) from None
+    return JARS
+
+
+def _compile(name: str, jars: Path) -> Path:
     """The folder of classes, made anew where a source is younger."""
     package, _, program = name.rpartition(".")
     built = ROOT / "target" / "java" / program
@@ -82,7 +89,7 @@ def _compile(name: str) -> Path:
         raise OracleMissingError("javac was not found")
     built.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [javac, "-d", str(built), "-cp", str(JARS / "*"), *map(str, sources)],
+        [javac, "-d", str(built), "-cp", str(jars / "*"), *map(str, sources)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

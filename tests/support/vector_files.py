@@ -19,9 +19,13 @@ def folder() -> Path:
     return Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)
 
 
-def of_kind(kind: str, place: Path, suffix: str = "") -> list[Path]:
-    """The files of a kind; none at all is an error."""
-    found = sorted(place.glob(f"{kind}_*{suffix}"))
+def of_kind(kind: str, place: Path, suffix: str = "", *, names: str | None = None) -> list[Path]:
+    """Return the files of a kind, whose names begin with it unless a pattern of names is given.
+
+    Raises:
+        FileNotFoundError: The folder has none.
+    """
+    found = sorted(place.glob(names or f"{kind}_*{suffix}"))
     if not found:
         raise FileNotFoundError(f"no vectors of the kind {kind} in {place}")
     return found

@@ -1,0 +1,75 @@
+package assignors;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * Kafka's own assignors: a line of JSON with a question comes in, a line with the answer goes out.
+ *
+ * <p>A question is a case in the format of the vectors of the kind `assignors`, without an answer. The answer has the
+ * field `expected`, or `error` with the class and the message of the exception, and the fields `member_order` and, for
+ * sticky assignors, `path`. A question with the field `remember` asks for the user data of a member that was given an
+ * assignment.
+ */
+public final class AssignorOracle {
+    static final ObjectMapper JSON = new ObjectMapper();
+
+    private AssignorOracle() { }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader questions = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        String line;
+        while ((line = questions.readLine()) != null) {
+            answers.println(JSON.writeValueAsString(answer(JSON.readTree(line))));
+            answers.flush();
+        }
+    }
+
+    private static ObjectNode answer(JsonNode question) {
+        if (question.has("remember")) {
+            return ClientAssignors.userData(question.get("remember"));
+        }
+        ObjectNode answer = JSON.createObjectNode();
+        String kind = question.get("assignor").textValue();
+        try {
+            if (kind.startsWith("server_")) {
+                ServerAssignors.assign(kind, question, answer);
+            } else {
+                ClientAssignors.assign(kind, question, answer);
+            }
+        } catch (RuntimeException raised) {
+            answer.remove("expected");
+            answer.putArray("error").add(raised.getClass().getName()).add(raised.getMessage());
+        }
+        return answer;
+    }
+
+    /** The text of a field, or null if it is absent or null. */
+    static String text(JsonNode record, String field) {
+        JsonNode found = record.path(field);
+        return found.isTextual() ? found.textValue() : null;
+    }
+
+    /** The texts of a list. */
+    static List<String> texts(JsonNode list) {
+        List<String> found = new ArrayList<>();
+        list.forEach(each -> found.add(each.textValue()));
+        return found;
+    }
+
+    /** The partitions of a list of topics and numbers; none if there is no list. */
+    static List<TopicPartition> partitions(JsonNode list) {
+        List<TopicPartition> found = new ArrayList<>();
+        list.forEach(each -> found.add(new TopicPartition(each.get(0).textValue(), each.get(1).intValue())));
+        return found;
+    }
+}

@@ -1,0 +1,115 @@
+package assignors;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
+import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
+import org.apache.kafka.clients.consumer.RoundRobinAssignor;
+import org.apache.kafka.clients.consumer.StickyAssignor;
+import org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor;
+import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.PartitionInfo;
+
+/** The assignors of kafka-clients, each asked through `assign(Cluster, GroupSubscription)`. */
+final class ClientAssignors {
+    private ClientAssignors() { }
+
+    /** Assign with a new object of the class. */
+    static void assign(String kind, JsonNode question, ObjectNode answer) {
+        Map<String, Subscription> members = new HashMap<>();
+        for (JsonNode member : question.get("members")) {
+            members.put(member.get("member_id").textValue(), subscription(member));
+        }
+        ArrayNode order = answer.putArray("member_order");
+        members.keySet().forEach(order::add);
+        ConsumerPartitionAssignor assignor = assignor(kind);
+        Map<String, Assignment> found =
+            assignor.assign(cluster(question), new GroupSubscription(members)).groupAssignment();
+        ObjectNode expected = answer.putObject("expected");
+        found.forEach((member, assignment) -> {
+            ArrayNode list = expected.putArray(member);
+            assignment.partitions().forEach(each -> list.addArray().add(each.topic()).add(each.partition()));
+        });
+        if (assignor instanceof AbstractStickyAssignor) {
+            boolean isGeneral = ((AbstractStickyAssignor) assignor).partitionsTransferringOwnership() == null;
+            answer.put("path", isGeneral ? "general" : "constrained");
+        }
+    }
+
+    /** The user data that a member sends after it was given partitions in a generation. */
+    static ObjectNode userData(JsonNode given) {
+        ConsumerPartitionAssignor assignor = assignor(given.get("assignor").textValue());
+        if (given.has("generation")) {
+            ConsumerGroupMetadata group = new ConsumerGroupMetadata(
+                "group", given.get("generation").intValue(), "member", Optional.empty());
+            assignor.onAssignment(new Assignment(AssignorOracle.partitions(given.path("partitions"))), group);
+        }
+        Set<String> topics = new HashSet<>(AssignorOracle.texts(given.path("topics")));
+        ByteBuffer data = assignor.subscriptionUserData(topics);
+        ObjectNode answer = AssignorOracle.JSON.createObjectNode();
+        if (data == null) {
+            answer.putNull("user_data");
+        } else {
+            byte[] bytes = new byte[data.remaining()];
+            data.get(bytes);
+            answer.put("user_data", HexFormat.of().formatHex(bytes));
+        }
+        return answer;
+    }
+
+    private static ConsumerPartitionAssignor assignor(String kind) {
+        return switch (kind) {
+            case "roundrobin" -> new RoundRobinAssignor();
+            case "sticky" -> new StickyAssignor();
+            case "cooperative_sticky" -> new CooperativeStickyAssignor();
+            default -> throw new IllegalArgumentException("unknown assignor: " + kind);
+        };
+    }
+
+    private static Subscription subscription(JsonNode member) {
+        String data = AssignorOracle.text(member, "user_data");
+        Subscription subscription = new Subscription(
+            AssignorOracle.texts(member.get("topics")),
+            data == null ? null : ByteBuffer.wrap(HexFormat.of().parseHex(data)),
+            AssignorOracle.partitions(member.path("owned")),
+            member.path("generation").asInt(-1),
+            Optional.ofNullable(AssignorOracle.text(member, "rack")).filter(rack -> !rack.isEmpty()));
+        subscription.setGroupInstanceId(Optional.ofNullable(AssignorOracle.text(member, "instance_id")));
+        return subscription;
+    }
+
+    /** The cluster; every rack is that of one broker, or of several where a partition has replicas on the same rack. */
+    private static Cluster cluster(JsonNode question) {
+        Map<String, Node> brokers = new HashMap<>();
+        List<PartitionInfo> partitions = new ArrayList<>();
+        question.get("topics").fields().forEachRemaining(topic -> {
+            JsonNode racks = question.path("replica_racks").path(topic.getKey());
+            for (int id = 0; id < topic.getValue().intValue(); id++) {
+                List<Node> replicas = new ArrayList<>();
+                for (JsonNode rack : racks.path(id)) {
+                    String name = replicas.size() + " on " + rack;
+                    replicas.add(brokers.computeIfAbsent(name, key ->
+                        new Node(brokers.size(), "broker", 9092, rack.isNull() ? null : rack.textValue())));
+                }
+                Node[] nodes = replicas.toArray(new Node[0]);
+                partitions.add(new PartitionInfo(topic.getKey(), id, nodes.length == 0 ? null : nodes[0], nodes, nodes));
+            }
+        });
+        return new Cluster("cluster", brokers.values(), partitions, Set.of(), Set.of());
+    }
+}

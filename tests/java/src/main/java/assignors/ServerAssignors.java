@@ -1,0 +1,123 @@
+package assignors;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
+import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
+import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
+import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
+import org.apache.kafka.coordinator.group.assignor.RangeAssignor;
+import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
+import org.apache.kafka.coordinator.group.modern.Assignment;
+import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
+import org.apache.kafka.coordinator.group.modern.MemberSubscriptionAndAssignmentImpl;
+import org.apache.kafka.coordinator.group.modern.TopicIds;
+
+/** The assignors of kafka-group-coordinator, each asked with what TargetAssignmentBuilder gives them. */
+final class ServerAssignors {
+    private ServerAssignors() { }
+
+    /** The topics of a question: those that exist, and the ids of those that did. */
+    private static final class Topics implements SubscribedTopicDescriber, TopicIds.TopicResolver {
+        private final Map<String, Uuid> ids = new HashMap<>();
+        private final Map<Uuid, String> names = new HashMap<>();
+        private final Map<Uuid, JsonNode> live = new HashMap<>();
+
+        Topics(JsonNode topics) {
+            for (JsonNode topic : topics) {
+                UUID id = UUID.fromString(topic.get("id").textValue());
+                Uuid number = new Uuid(id.getMostSignificantBits(), id.getLeastSignificantBits());
+                ids.put(topic.get("name").textValue(), number);
+                names.put(number, topic.get("name").textValue());
+                if (!topic.path("deleted").asBoolean()) {
+                    live.put(number, topic);
+                }
+            }
+        }
+
+        @Override
+        public int numPartitions(Uuid id) {
+            return live.containsKey(id) ? live.get(id).get("partitions").intValue() : -1;
+        }
+
+        @Override
+        public Set<String> racksForPartition(Uuid id, int partition) {
+            return Set.of();
+        }
+
+        @Override
+        public CoordinatorMetadataImage image() {
+            throw new UnsupportedOperationException("no image");
+        }
+
+        @Override
+        public String name(Uuid id) {
+            return live.containsKey(id) ? names.get(id) : null;
+        }
+
+        @Override
+        public Uuid id(String name) {
+            Uuid id = ids.get(name);
+            return live.containsKey(id) ? id : null;
+        }
+
+        @Override
+        public void clear() { }
+    }
+
+    /** Assign with a new object of the class. */
+    static void assign(String kind, JsonNode question, ObjectNode answer) {
+        Topics topics = new Topics(question.get("topics"));
+        Map<String, MemberSubscriptionAndAssignmentImpl> members = new HashMap<>();
+        Map<Uuid, Map<Integer, String>> owners = new HashMap<>();
+        Set<Set<String>> subscriptions = new HashSet<>();
+        for (JsonNode member : question.get("members")) {
+            String name = member.get("member_id").textValue();
+            Map<Uuid, List<Integer>> lists = new LinkedHashMap<>();
+            for (TopicPartition each : AssignorOracle.partitions(member.get("assigned"))) {
+                Uuid id = topics.ids.get(each.topic());
+                lists.computeIfAbsent(id, key -> new ArrayList<>()).add(each.partition());
+                owners.computeIfAbsent(id, key -> new HashMap<>()).put(each.partition(), name);
+            }
+            Map<Uuid, Set<Integer>> target = new HashMap<>();
+            lists.forEach((id, list) -> target.put(id, new HashSet<>(list)));
+            Set<String> subscribed = new HashSet<>(AssignorOracle.texts(member.get("topics")));
+            subscriptions.add(subscribed);
+            members.put(name, new MemberSubscriptionAndAssignmentImpl(
+                Optional.ofNullable(AssignorOracle.text(member, "rack")),
+                Optional.ofNullable(AssignorOracle.text(member, "instance_id")),
+                new TopicIds(subscribed, topics),
+                new Assignment(target)));
+        }
+        ArrayNode order = answer.putArray("member_order");
+        members.keySet().forEach(order::add);
+        ConsumerGroupPartitionAssignor assignor =
+            kind.equals("server_uniform") ? new UniformAssignor() : new RangeAssignor();
+        SubscriptionType type = subscriptions.size() > 1 ? SubscriptionType.HETEROGENEOUS : SubscriptionType.HOMOGENEOUS;
+        GroupSpecImpl group = new GroupSpecImpl(Collections.unmodifiableMap(members), type, owners);
+        Map<String, MemberAssignment> found = assignor.assign(group, topics).members();
+        ObjectNode expected = answer.putObject("expected");
+        for (JsonNode member : question.get("members")) {
+            String name = member.get("member_id").textValue();
+            ArrayNode list = expected.putArray(name);
+            if (found.containsKey(name)) {
+                found.get(name).partitions().forEach((id, numbers) ->
+                    numbers.forEach(number -> list.addArray().add(topics.names.get(id)).add(number)));
+            }
+        }
+    }
+}

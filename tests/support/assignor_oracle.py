@@ -1,0 +1,59 @@
+"""Kafka's own assignors, in a process that answers one question after another; needs Java and Maven."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support import maven_jars
+from tests.support.kafka_program import ROOT, KafkaProgram, OracleMissingError
+
+__all__ = ["AssignorOracle", "OracleMissingError", "version"]
+
+Json = dict[str, Any]
+
+JARS = maven_jars.TARGET / "kafka-assignors"
+_QUESTION = ("assignor", "topics", "replica_racks", "members")
+
+
+class AssignorOracle(KafkaProgram):
+    """Kafka's roundrobin, sticky and cooperative-sticky, and the broker's uniform and range.
+
+    Raises:
+        OracleMissingError: There is no Java, no compiler or no jars of Kafka.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("assignors.AssignorOracle", _install)
+
+    def answer(self, case: Json) -> Json:
+        """Return a case of the vectors' format with the fields that Kafka answers."""
+        found: Json = self.ask({field: case[field] for field in _QUESTION if field in case})
+        return {**case, **found}
+
+    def user_data(
+        self,
+        kind: str,
+        topics: list[str],
+        partitions: list[tuple[str, int]] | None = None,
+        generation: int | None = None,
+    ) -> bytes | None:
+        """Return the user data that a member sends, before its first assignment if no generation is given."""
+        given: Json = {"assignor": kind, "topics": topics}
+        if generation is not None:
+            given |= {"partitions": partitions or [], "generation": generation}
+        data = self.ask({"remember": given})["user_data"]
+        return None if data is None else bytes.fromhex(data)
+
+
+def version() -> str:
+    """Return the release of Kafka whose assignors are asked."""
+    return next(JARS.glob("kafka-group-coordinator-[0-9]*.jar")).stem.removeprefix("kafka-group-coordinator-")
+
+
+def _install() -> Path:
+    try:
+        maven_jars.install(ROOT / "tests/java/pom.xml", JARS)
+    except maven_jars.JarsMissingError as error:
+        raise OracleMissingError(str(error)) from None
+    return JARS

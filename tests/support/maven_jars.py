@@ -1,0 +1,46 @@
+"""Jars that Maven lays into a folder of `target`, once for each version of a pom."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import subprocess
+from pathlib import Path
+
+TARGET = Path(__file__).parents[2] / "target"
+
+
+class JarsMissingError(Exception):
+    """Why there are no jars: no Maven, or the last line that Maven printed."""
+
+
+def install(pom: Path, folder: Path) -> None:
+    """Let Maven copy the dependencies of a pom to a folder, unless they are there.
+
+    Only one process at a time runs Maven: its repository is shared.
+
+    Raises:
+        JarsMissingError: Maven is missing or failed.
+    """
+    complete = folder / ".complete"
+    TARGET.mkdir(exist_ok=True)
+    with (TARGET / ".maven.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if complete.exists() and complete.stat().st_mtime > pom.stat().st_mtime:
+            return
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise JarsMissingError("Maven (mvn) is not on the PATH")
+        shutil.rmtree(folder, ignore_errors=True)
+        done = subprocess.run(
+            [maven, "-q", "-B", "-Dstyle.color=never", "-f", str(pom), "dependency:copy-dependencies"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            lines = [line for line in done.stdout.splitlines() if line.strip()]
+            raise JarsMissingError(lines[-1] if lines else f"Maven ended with {done.returncode} and printed nothing")
+        complete.touch()
