@@ -299,6 +299,15 @@ impl Group {
         FieldSizes { rack, ..sizes }
     }
 
+    /// The members by member id in Java's order, whether they are static or not.
+    #[must_use]
+    pub fn by_id(&self) -> Vec<u32> {
+        if self.instance_ids.is_empty() {
+            return self.order().to_vec();
+        }
+        names::sorted_by_name(self.members.len(), |member| self.members.get(member as usize))
+    }
+
     /// The members in Kafka's order: static ones by instance id, then dynamic ones by member id; equal ones as given.
     #[must_use]
     pub fn order(&self) -> &[u32] {

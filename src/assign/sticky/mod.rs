@@ -4,7 +4,10 @@
 //! others the general way. `CooperativeStickyAssignor` then withholds partitions that their owners have to give up first.
 
 mod claims;
+mod constrained;
+mod cooperative;
 mod general;
+mod rack_first;
 mod racks;
 mod user_data;
 
@@ -14,18 +17,37 @@ use self::claims::{Claims, Source};
 use self::racks::RackLogic;
 use super::Options;
 use crate::group::Group;
-use crate::plan::Plan;
+use crate::plan::{Owners, Plan};
 
 /// Assign eagerly.
 pub(in crate::assign) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     let claims = Claims::of(group, Source::UserData);
-    let racks = RackLogic::of(group, &claims.is_live, &claims.owners, options.prefer_rack_aware);
-    Plan::from_owners(group, &general::assign(group, &claims, racks.as_ref()))
+    Plan::from_owners(group, &assign_claims(group, &claims, options))
 }
 
 /// Assign cooperatively.
 pub(in crate::assign) fn assign_cooperatively(group: &Arc<Group>, options: Options) -> Plan {
     let claims = Claims::of(group, Source::Subscription);
+    let mut owners = assign_claims(group, &claims, options);
+    if is_constrained(group) {
+        cooperative::withhold_constrained(&claims, &mut owners);
+    } else {
+        cooperative::withhold_general(group, &claims, &mut owners);
+    }
+    Plan::from_owners(group, &owners)
+}
+
+fn assign_claims(group: &Group, claims: &Claims, options: Options) -> Owners {
     let racks = RackLogic::of(group, &claims.is_live, &claims.owners, options.prefer_rack_aware);
-    Plan::from_owners(group, &general::assign(group, &claims, racks.as_ref()))
+    let assign = if is_constrained(group) { constrained::assign } else { general::assign };
+    assign(group, claims, racks.as_ref())
+}
+
+/// True if all members subscribe to the same topics, topics that do not exist included.
+///
+/// Kafka does not compare members that come first in table order and subscribe to nothing, and gives them partitions. Here an empty
+/// subscription differs from every other one.
+fn is_constrained(group: &Group) -> bool {
+    let subscription_of = |member| group.subscription_of(member);
+    (1..group.members().len()).all(|member| subscription_of(member) == subscription_of(0))
 }

@@ -62,6 +62,19 @@ impl<'a> RackLogic<'a> {
         }
     }
 
+    /// Sort partitions by the number of members on the racks of their replicas; equal ones keep their order.
+    pub(super) fn sort_by_members(&self, partitions: &mut Vec<u32>) {
+        let mut members_of_rack = vec![0_u32; self.racks().len()];
+        for member in 0..self.group.members().len() as u32 {
+            if let MemberRack::WithReplicas(rack) = self.of_member(member) {
+                members_of_rack[rack as usize] += 1;
+            }
+        }
+        let count = |racks: &[u32]| racks.iter().map(|rack| members_of_rack[*rack as usize]).sum();
+        let counts: Vec<u32> = self.racks().sets().all().iter().map(count).collect();
+        partitions.sort_by_key(|partition| counts.get(self.sets[*partition as usize] as usize).copied().unwrap_or(0));
+    }
+
     /// Return the rack of a member.
     pub(super) fn of_member(&self, member: u32) -> MemberRack {
         self.group.rack_of(member as usize)

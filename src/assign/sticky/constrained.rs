@@ -1,0 +1,155 @@
+//! The constrained way of sticky assignment: all members subscribe to the same topics.
+//!
+//! Every member gets `low` partitions, and `more` members get one more. Members keep what they own up to that. The rest goes first to
+//! members on the racks of its replicas, if racks matter, then to the other members in turn.
+
+use super::claims::Claims;
+use super::rack_first;
+use super::racks::RackLogic;
+use crate::group::Group;
+use crate::plan::{NO_OWNER, Owners};
+
+/// Return the owner of every partition of a live topic.
+pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> Owners {
+    let mut assignment = Assignment::new(group, claims);
+    let (mut under, mut exact) = assignment.keep(group, claims, racks);
+    let mut rest = assignment.unassigned(claims);
+    if let Some(racks) = racks {
+        racks.sort_by_members(&mut rest);
+        rack_first::assign(racks, &mut assignment, &mut rest, &mut under, &mut exact);
+    }
+    assignment.give_in_turn(&rest, under, exact);
+    assignment.owners
+}
+
+/// An assignment in progress.
+#[derive(Debug)]
+pub(super) struct Assignment {
+    owners: Owners,
+    /// Per member the number of its partitions.
+    counts: Vec<u32>,
+    /// Partitions that every member gets at least.
+    pub(super) low: u32,
+    /// Members that get one more than `low`.
+    more: u32,
+    /// Members that have one more than `low`.
+    at_high: u32,
+}
+
+impl Assignment {
+    fn new(group: &Group, claims: &Claims) -> Self {
+        let members = group.members().len();
+        let live = (0..claims.is_live.len()).filter(|topic| claims.is_live[*topic]);
+        let total: u32 = live.map(|topic| claims.owners.starts[topic + 1] - claims.owners.starts[topic]).sum();
+        let (low, more) = match members as u32 {
+            0 => (0, 0),
+            members => (total / members, total % members),
+        };
+        Self { owners: Owners::new(group), counts: vec![0; members], low, more, at_high: 0 }
+    }
+
+    /// Let members keep what they own. Return the members with fewer partitions than `low`, and those with as many as `low` that may
+    /// get one more; both by member id.
+    fn keep(&mut self, group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> (Vec<u32>, Vec<u32>) {
+        let mut kept = Vec::new();
+        let mut by_number = ByNumber::default();
+        for member in &claims.members {
+            let stays = |partition: &u32| {
+                !claims.is_doubly_claimed(*partition) && !racks.is_some_and(|racks| racks.mismatch(*member, *partition))
+            };
+            kept.clear();
+            kept.extend(claims.owned_by(*member).filter(stays));
+            let count = kept.len() as u32;
+            let is_high = count > self.low && self.may_exceed_low();
+            let limit = self.low + u32::from(is_high);
+            self.at_high += u32::from(is_high);
+            if count > limit {
+                by_number.retain_first(&mut kept, limit as usize, &claims.owners.starts);
+            }
+            for partition in &kept {
+                self.owners.members[*partition as usize] = *member;
+            }
+            self.counts[*member as usize] = count.min(limit);
+        }
+        let by_id = group.by_id();
+        let with = |is_wanted: &dyn Fn(u32) -> bool| {
+            by_id.iter().copied().filter(|member| is_wanted(self.counts[*member as usize])).collect()
+        };
+        let under = with(&|count| count < self.low);
+        let exact = if self.may_exceed_low() { with(&|count| count == self.low) } else { Vec::new() };
+        (under, exact)
+    }
+
+    /// The partitions of live topics that have no owner, ascending.
+    fn unassigned(&self, claims: &Claims) -> Vec<u32> {
+        let mut found = Vec::new();
+        for topic in (0..claims.is_live.len()).filter(|topic| claims.is_live[*topic]) {
+            let partitions = claims.owners.starts[topic]..claims.owners.starts[topic + 1];
+            found.extend(partitions.filter(|partition| self.owners.members[*partition as usize] == NO_OWNER));
+        }
+        found
+    }
+
+    /// True if more members may get one more than `low`.
+    pub(super) fn may_exceed_low(&self) -> bool {
+        self.at_high < self.more
+    }
+
+    /// Give a partition to a member. Return the number of partitions that the member then has.
+    pub(super) fn give(&mut self, partition: u32, member: u32) -> u32 {
+        let count = &mut self.counts[member as usize];
+        self.owners.members[partition as usize] = member;
+        *count += 1;
+        self.at_high += u32::from(*count > self.low);
+        *count
+    }
+
+    /// Give partitions to the members of `under` in turn until all have `low`, then one each to those of `exact`, the ones that
+    /// reach `low` last.
+    fn give_in_turn(&mut self, rest: &[u32], mut under: Vec<u32>, mut exact: Vec<u32>) {
+        let (mut next, mut staying, mut next_exact) = (0, 0, 0);
+        for partition in rest {
+            let Some(member) = under.get(next).copied() else {
+                let Some(member) = exact.get(next_exact) else { return };
+                self.give(*partition, *member);
+                next_exact += 1;
+                continue;
+            };
+            next += 1;
+            if self.give(*partition, member) == self.low {
+                exact.push(member);
+            } else {
+                under[staying] = member;
+                staying += 1;
+            }
+            if next == under.len() {
+                under.truncate(staying);
+                (next, staying) = (0, 0);
+            }
+        }
+    }
+}
+
+/// Chooses partitions by their position in the topic first, then by topic.
+#[derive(Debug, Default)]
+struct ByNumber {
+    keyed: Vec<(u32, u32)>,
+}
+
+impl ByNumber {
+    /// Retain the first `count` of the partitions. `starts` has the number of the first partition of each topic.
+    fn retain_first(&mut self, partitions: &mut Vec<u32>, count: usize, starts: &[u32]) {
+        self.keyed.clear();
+        let mut topic = 0;
+        for partition in partitions.iter() {
+            if !(starts[topic]..starts[topic + 1]).contains(partition) {
+                topic = starts.partition_point(|start| start <= partition) - 1;
+            }
+            // Partitions of later topics have higher numbers, so the number stands for the topic.
+            self.keyed.push((partition - starts[topic], *partition));
+        }
+        self.keyed.select_nth_unstable(count);
+        partitions.clear();
+        partitions.extend(self.keyed[..count].iter().map(|(_, partition)| *partition));
+    }
+}

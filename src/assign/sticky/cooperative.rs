@@ -1,0 +1,33 @@
+//! Withheld partitions of cooperative sticky assignment: a partition gets its new owner only after the old one has given it up.
+
+use super::claims::Claims;
+use crate::group::Group;
+use crate::plan::{NO_OWNER, Owners};
+
+/// Withhold partitions after the constrained way: those that another member owned, and those that two members claim.
+pub(super) fn withhold_constrained(claims: &Claims, owners: &mut Owners) {
+    for (partition, owner) in (0..).zip(&mut owners.members) {
+        let before = claims.owner(partition);
+        if (before != NO_OWNER && before != *owner) || claims.is_doubly_claimed(partition) {
+            *owner = NO_OWNER;
+        }
+    }
+}
+
+/// Withhold partitions after the general way: those that other members claim, and their new owner does not.
+pub(super) fn withhold_general(group: &Group, claims: &Claims, owners: &mut Owners) {
+    let mut is_withheld = vec![false; owners.members.len()];
+    for member in 0..group.members().len() as u32 {
+        for partition in claims.claimed_by(member) {
+            is_withheld[*partition as usize] = true;
+        }
+    }
+    for member in 0..group.members().len() as u32 {
+        for partition in claims.claimed_by(member) {
+            is_withheld[*partition as usize] &= owners.members[*partition as usize] != member;
+        }
+    }
+    for (owner, _) in owners.members.iter_mut().zip(is_withheld).filter(|(_, is_withheld)| *is_withheld) {
+        *owner = NO_OWNER;
+    }
+}
