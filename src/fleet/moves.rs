@@ -2,21 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::owned::OwnedSpan;
 use crate::group::java_order;
 use crate::plan::Plan;
-
-/// A run of partitions that a member has.
-#[derive(Debug, Clone, Copy)]
-pub struct OwnedSpan<'a> {
-    /// The member.
-    pub member: &'a str,
-    /// The topic.
-    pub topic: &'a str,
-    /// The first id.
-    pub start: i32,
-    /// How many ids.
-    pub count: i32,
-}
 
 /// A run of partitions that goes from one member to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::assignor::AssignorNames;
 use super::cluster::{Changed, Cluster};
+use super::owned::{Claims, OwnedSpan, reads_owned, sent_sizes};
+use crate::assign::{Assignor, Options, assign};
 use crate::group::{Group, Names, Topics, java_order};
+use crate::plan::{NO_OWNER, Owners, Plan};
 
 /// A member.
 #[derive(Debug, Clone)]
@@ -17,6 +21,10 @@ pub struct RosterMember<'a> {
     pub rack: Option<Cow<'a, str>>,
     /// Which of the group's subscriptions it has.
     pub subscription: u32,
+    /// The generation in which it got what it owns, if that is known.
+    pub generation: Option<i32>,
+    /// What its row says of the group's assignor.
+    pub names: AssignorNames<'a>,
 }
 
 /// What some members subscribe to.
@@ -37,6 +45,10 @@ pub struct Roster<'a> {
     pub members: Vec<RosterMember<'a>>,
     /// The subscriptions, which members have by number.
     pub subscriptions: Vec<RosterSubscription<'a>>,
+    /// The assignor that computes the group; None if it is not computed.
+    pub computed: Option<Assignor>,
+    /// What the members own, if the assignor starts from that.
+    pub owned: Vec<OwnedSpan<'a>>,
 }
 
 impl Roster<'_> {
@@ -45,9 +57,22 @@ impl Roster<'_> {
         self.members.sort_by(|left, right| java_order(&left.id, &right.id));
     }
 
-    /// The group, among those topics of its cluster that its members subscribe to.
+    /// True if the order of the members changes their plan: `sort` makes it the same for every order of rows.
     #[must_use]
-    pub fn group(&self, cluster: &Cluster, changed: Option<&Changed>) -> Arc<Group> {
+    pub fn needs_order(&self) -> bool {
+        self.computed.is_some_and(reads_owned) || self.members.iter().any(|member| member.instance_id.is_some())
+    }
+
+    /// Return the plan of the group's assignor; None if the group is not computed.
+    #[must_use]
+    pub fn plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Option<Plan> {
+        let assignor = self.computed?;
+        Some(assign(&self.group(cluster, changed, owned), Options { assignor, ..Options::default() }))
+    }
+
+    /// The group, among those topics of its cluster that its members subscribe to; its assignor reads what members own.
+    #[must_use]
+    pub fn group(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Arc<Group> {
         let mut group = Group::new(Arc::new(self.topics(cluster, changed)), self.members.len());
         let mut numbers = Vec::new();
         let mut numbers_of = Vec::with_capacity(self.subscriptions.len());
@@ -58,11 +83,44 @@ impl Roster<'_> {
             }
             numbers_of.push(group.intern_subscription(&mut numbers));
         }
-        for member in &self.members {
+        let reader = self.computed.filter(|assignor| reads_owned(*assignor));
+        let ids = self.members.iter().map(|member| member.id.as_ref());
+        let mut claims = reader.map(|assignor| (assignor, Claims::of(owned, ids, &group)));
+        for (number, member) in (0..).zip(&self.members) {
             let subscription = numbers_of[member.subscription as usize];
             group.push(&member.id, subscription, member.instance_id.as_deref(), member.rack.as_deref());
+            if let Some((assignor, claims)) = &mut claims {
+                if let Some(data) = claims.next(number, member.generation) {
+                    group.set_member_data(data);
+                }
+                let sizes = group.field_sizes(number as usize);
+                group.set_field_sizes(sent_sizes(*assignor, sizes.owned_partitions, sizes.rack));
+            }
         }
         Arc::new(group)
+    }
+
+    /// Return what the members have, as a plan: existing partitions of topics that their owner subscribes to; of several owners
+    /// of a partition the first.
+    #[must_use]
+    pub fn standing_plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Plan {
+        let group = self.group(cluster, changed, &[]);
+        let mut owners = Owners::new(&group);
+        let mut claims = Claims::of(owned, self.members.iter().map(|member| member.id.as_ref()), &group);
+        for member in 0..self.members.len() as u32 {
+            let Some(data) = claims.next(member, None) else { continue };
+            let topics = group.topics_of(group.subscription_of(member as usize));
+            for (topic, ids) in data.owned().filter(|(topic, _)| topics.binary_search(topic).is_ok()) {
+                for id in ids {
+                    // A cluster's topics have the ids from 0 on.
+                    let owner = &mut owners.members[(owners.starts[topic as usize] + *id as u32) as usize];
+                    if *owner == NO_OWNER {
+                        *owner = member;
+                    }
+                }
+            }
+        }
+        Plan::from_owners(&group, &owners)
     }
 
     /// How many members tell neither topics nor a pattern.
@@ -117,8 +175,14 @@ mod tests {
     fn a_group_knows_just_the_topics_that_its_members_subscribe_to() {
         let topics = ["t", "u", "v"].map(|name| (name, Partitions::counted(2)));
         let cluster = Cluster::new(Topics::new(topics, Racks::default()));
-        let member =
-            |id, subscription| RosterMember { id: Cow::Borrowed(id), instance_id: None, rack: None, subscription };
+        let member = |id, subscription| RosterMember {
+            id: Cow::Borrowed(id),
+            instance_id: None,
+            rack: None,
+            subscription,
+            generation: None,
+            names: AssignorNames::default(),
+        };
         let subscription = |topics: &[&'static str]| RosterSubscription {
             topics: topics.iter().map(|name| Cow::Borrowed(*name)).collect(),
             pattern: None,
@@ -127,9 +191,10 @@ mod tests {
         let roster = Roster {
             members: vec![member("b", 1), member("a", 0)],
             subscriptions: vec![subscription(&["v", "gone", "v"]), subscription(&["t", "v"])],
+            ..Roster::default()
         };
 
-        let group = roster.group(&cluster, None);
+        let group = roster.group(&cluster, None, &[]);
 
         assert_eq!(vec!["t", "v"], group.topics().names().iter().collect::<Vec<_>>());
         assert_eq!(vec!["gone"], group.absent().iter().collect::<Vec<_>>());

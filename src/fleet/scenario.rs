@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::cluster::{Changed, Cluster};
+use super::owned::owned_spans;
+use super::rebalance::rebalance;
 use super::roster::{Roster, RosterMember};
-use crate::assign::{Options, assign};
+use crate::assign::Assignor;
 use crate::group::Group;
 use crate::plan::Plan;
 
@@ -52,6 +54,8 @@ pub struct Outcome {
     pub moved: i64,
     /// How many members tell neither topics nor a pattern in the end.
     pub unsubscribed_members: usize,
+    /// The assignor in the end; None if the group, or a rebalance on the way, is not computed.
+    pub computed: Option<Assignor>,
 }
 
 /// How many partitions a topic may get: more than the largest clusters have in all.
@@ -80,12 +84,14 @@ struct SimulatedGroup<'a, 'r> {
     plan: Arc<Plan>,
     rebalances: u64,
     moved: i64,
+    /// False once there was a rebalance that is not computed.
+    is_computed: bool,
     /// How many ids were made up.
     made: u32,
 }
 
 impl Scenario {
-    /// Takes a group through the steps from its plan on; `matches` says whether a pattern, by number, matches a topic that
+    /// Takes a group through the steps from its plan (see `starting_plan`) on; `matches` says whether a pattern, by number, matches a topic that
     /// is added.
     ///
     /// # Errors
@@ -98,9 +104,20 @@ impl Scenario {
         plan: &Arc<Plan>,
         matches: &dyn Fn(u32, &str) -> bool,
     ) -> Result<Outcome, TooManyPartitions> {
-        let (roster, plan, changed) = (roster.clone(), Arc::clone(plan), Changed::default());
-        let mut simulated =
-            SimulatedGroup { cluster, group_id, roster, changed, plan, rebalances: 0, moved: 0, made: 0 };
+        let mut roster = roster.clone();
+        // After a rebalance of the scenario all members are of one generation.
+        roster.members.iter_mut().for_each(|member| member.generation = None);
+        let mut simulated = SimulatedGroup {
+            cluster,
+            group_id,
+            roster,
+            changed: Changed::default(),
+            plan: Arc::clone(plan),
+            rebalances: 0,
+            moved: 0,
+            is_computed: true,
+            made: 0,
+        };
         for step in &self.steps {
             simulated.take(step, matches)?;
         }
@@ -110,6 +127,7 @@ impl Scenario {
             rebalances: simulated.rebalances,
             moved: simulated.moved,
             unsubscribed_members,
+            computed: simulated.roster.computed.filter(|_| simulated.is_computed),
         })
     }
 }
@@ -242,27 +260,30 @@ impl<'r> SimulatedGroup<'_, 'r> {
                 return Err(TooManyPartitions { topic: topic.to_owned(), count });
             }
         }
-        let group = self.roster.group(self.cluster, Some(&self.changed));
+        let group = self.roster.group(self.cluster, Some(&self.changed), &[]);
         let counts = |group: &Group| {
             let topics = group.topics();
             let counts = topics.partitions().iter().map(|partitions| partitions.ids.len());
             topics.names().iter().map(str::to_owned).zip(counts).collect::<Vec<_>>()
         };
         if subscribed_otherwise || counts(&group) != counts(self.plan.group()) {
-            self.note(assign(&group, Options::default()));
+            self.rebalance();
         }
         Ok(())
     }
 
+    /// Rebalances the group; partitions that change their owner in two steps count once.
     fn rebalance(&mut self) {
-        let group = self.roster.group(self.cluster, Some(&self.changed));
-        self.note(assign(&group, Options::default()));
-    }
-
-    fn note(&mut self, plan: Plan) {
-        self.rebalances += 1;
-        self.moved += self.plan.diff(&plan).moved;
-        self.plan = Arc::new(plan);
+        let changed = Some(&self.changed);
+        if let Some(found) = rebalance(&self.roster, self.cluster, changed, &self.plan) {
+            self.rebalances += found.rebalances;
+            self.moved += self.plan.diff(&found.plan).moved;
+            self.plan = found.plan;
+        } else {
+            let plan = self.roster.standing_plan(self.cluster, changed, &owned_spans(&self.plan));
+            self.plan = Arc::new(plan);
+            self.is_computed = false;
+        }
     }
 }
 

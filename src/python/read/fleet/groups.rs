@@ -11,7 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::arrays::{TextLists, bounds, field, lists, optional, refused, rows, texts};
 use super::clusters::ClusterColumn;
-use crate::fleet::{Cluster, OwnedSpan, Roster, RosterMember, RosterSubscription};
+use crate::fleet::{
+    AssignorNames, Cluster, NotComputed, OwnedSpan, Roster, RosterMember, RosterSubscription, assignor_of, reads_owned,
+};
 use crate::matching::dialect::Dialect;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::patterns::unknown_dialect;
@@ -31,6 +33,9 @@ pub(crate) struct GroupColumn {
     dialects: Option<StringArray>,
     /// Per member the number of a subscription that several share.
     subscription: Option<Int64Array>,
+    assignors: Option<StringArray>,
+    group_protocols: Option<StringArray>,
+    generations: Option<Int32Array>,
     shared: Option<SharedSubscriptions>,
     current: Option<CurrentAssignment>,
 }
@@ -97,6 +102,9 @@ impl GroupColumn {
             patterns: optional(&of_members, "pattern", texts)?,
             dialects: optional(&of_members, "dialect", texts)?,
             subscription: optional(&of_members, "subscription", long)?,
+            assignors: optional(&of_members, "assignor", texts)?,
+            group_protocols: optional(&of_members, "group_protocol", texts)?,
+            generations: optional(&of_members, "generation", int)?,
             shared: optional(&given, "subscriptions", shared)?,
             current: optional(&given, "current", current)?,
             members,
@@ -118,6 +126,7 @@ impl GroupColumn {
             cluster: clusters.get(cluster.unwrap_or_default()),
             group_id: group_id.unwrap_or_default(),
             roster: Roster::default(),
+            not_computed: None,
             unnamed_members: 0,
         };
         let members = bounds(&self.members, row);
@@ -133,15 +142,23 @@ impl GroupColumn {
                 continue;
             };
             let subscription = subscriptions.number(member, id)?;
-            let optional = |column: &'a Option<StringArray>| {
-                column.as_ref().and_then(|column| text(column, member)).map(Cow::Borrowed)
-            };
-            let (instance_id, rack) = (optional(&self.instance_ids), optional(&self.racks));
-            roster.push(RosterMember { id: Cow::Borrowed(id), instance_id, rack, subscription });
+            let optional = |column: &'a Option<StringArray>| column.as_ref().and_then(|column| text(column, member));
+            roster.push(RosterMember {
+                id: Cow::Borrowed(id),
+                instance_id: optional(&self.instance_ids).map(Cow::Borrowed),
+                rack: optional(&self.racks).map(Cow::Borrowed),
+                subscription,
+                generation: self.generations.as_ref().and_then(|all| all.is_valid(member).then(|| all.value(member))),
+                names: AssignorNames {
+                    assignor: optional(&self.assignors),
+                    group_protocol: optional(&self.group_protocols),
+                },
+            });
         }
-        read.roster = Roster { members: roster, subscriptions: subscriptions.found };
-        if read.roster.members.iter().any(|member| member.instance_id.is_some()) {
-            // Among members with the same instance id their order counts, and rows come in any.
+        read.roster = Roster { members: roster, subscriptions: subscriptions.found, ..Roster::default() };
+        read.choose_assignor()?;
+        if read.roster.needs_order() {
+            // Rows come in any order.
             read.roster.sort();
         }
         Ok(read)
@@ -272,11 +289,28 @@ pub(crate) struct GroupRow<'a> {
     pub(crate) group_id: &'a str,
     /// Who is in it.
     pub(crate) roster: Roster<'a>,
+    /// Why its plan is not computed.
+    pub(crate) not_computed: Option<NotComputed>,
     /// Rows of members that lack a cluster, a group or a member id.
     pub(crate) unnamed_members: usize,
 }
 
 impl<'a> GroupRow<'a> {
+    /// Set the assignor of the roster, and what its members own if the assignor or a scenario needs that.
+    fn choose_assignor(&mut self) -> PyResult<()> {
+        if self.roster.members.is_empty() {
+            return Ok(());
+        }
+        match assignor_of(self.roster.members.iter().map(|member| member.names)) {
+            Ok(assignor) => self.roster.computed = Some(assignor),
+            Err(reason) => self.not_computed = Some(reason),
+        }
+        if self.roster.computed.is_none_or(reads_owned) {
+            self.roster.owned = self.current()?;
+        }
+        Ok(())
+    }
+
     /// How errors name it.
     pub(crate) fn name(&self) -> String {
         let Self { cluster_name, group_id, .. } = self;

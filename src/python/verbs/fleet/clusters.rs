@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyArray;
 
 use super::columns::{AnswerColumn, AssignmentColumn, BalanceColumn, MoveColumn, OutcomeColumn, SubscriptionColumn};
-use crate::assign::{Options, assign};
-use crate::fleet::{balance, moves};
+use crate::assign::{Assignor, Options, assign};
+use crate::fleet::{balance, moves, starting_plan};
 use crate::group::{Group, NameTable};
 use crate::plan::Plan;
 use crate::python::imports::IllegalArgumentError;
@@ -40,14 +40,15 @@ impl PyClusters {
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn assign(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut AssignmentColumn| {
-            column.push(&plan_of(read)?).map_err(|full| too_large(read, &full))
+            column.push(plan_of(read)?.as_ref()).map_err(|full| too_large(read, &full))
         })
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn balance(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
-            let found = balance(&plan_of(read)?, read.group_id);
+            let plan = plan_of(read)?.unwrap_or_else(|| read.roster.standing_plan(read.cluster, None, &[]));
+            let found = balance(&plan, read.group_id);
             let unsubscribed_members = read.roster.unsubscribed_members();
             column.push(&found, read, unsubscribed_members).map_err(|full| too_large(read, &full))
         })
@@ -57,7 +58,9 @@ impl PyClusters {
     fn moves(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut MoveColumn| {
             let plan = plan_of(read)?;
-            column.push(&moves(&read.current()?, &plan)).map_err(|full| too_large(read, &full))
+            let current = read.current()?;
+            let found = plan.as_ref().map(|plan| moves(&current, plan)).unwrap_or_default();
+            column.push(&found).map_err(|full| too_large(read, &full))
         })
     }
 
@@ -71,7 +74,7 @@ impl PyClusters {
     ) -> PyResult<Vec<PyArray>> {
         let scenarios = scenarios::read(scenarios)?;
         self.each(py, &groups, column_bytes, |read, column: &mut OutcomeColumn| {
-            let plan = Arc::new(plan_of(read)?);
+            let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
             let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
@@ -116,7 +119,7 @@ impl PyClusters {
 
 /// The group, in which no member may be twice.
 fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
-    let group = read.roster.group(read.cluster, None);
+    let group = read.roster.group(read.cluster, None, &read.roster.owned);
     if let Some(twice) = NameTable::twice(group.members()) {
         let id = group.members().get(twice);
         return Err(IllegalArgumentError::new_err(format!("{}: member '{id}' is given twice", read.name())));
@@ -124,8 +127,12 @@ fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
     Ok(group)
 }
 
-fn plan_of(read: &GroupRow<'_>) -> PyResult<Plan> {
-    Ok(assign(&group_of(read)?, Options::default()))
+/// The plan of the group's assignor; None if the group is not computed.
+fn plan_of(read: &GroupRow<'_>) -> PyResult<Option<Plan>> {
+    let group = group_of(read)?;
+    // A group without members has no assignor, and a plan without partitions.
+    let assignor = read.roster.computed.or(read.roster.members.is_empty().then(Assignor::default));
+    Ok(assignor.map(|assignor| assign(&group, Options { assignor, ..Options::default() })))
 }
 
 /// Return the error for an answer that no column can hold.

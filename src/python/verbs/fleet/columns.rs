@@ -39,13 +39,16 @@ impl Default for AssignmentColumn {
 }
 
 impl AssignmentColumn {
-    pub(crate) fn push(&mut self, plan: &Plan) -> Result<(), ColumnFull> {
-        plan.try_each_member(|member, spans| {
-            let member = plan.members().get(member as usize);
-            spans.iter().try_for_each(|span| {
-                self.0.push(member, plan.topics().get(span.topic as usize), span.start, span.count)
-            })
-        })?;
+    /// Adds a group; one without a plan gets no rows.
+    pub(crate) fn push(&mut self, plan: Option<&Plan>) -> Result<(), ColumnFull> {
+        if let Some(plan) = plan {
+            plan.try_each_member(|member, spans| {
+                let member = plan.members().get(member as usize);
+                spans.iter().try_for_each(|span| {
+                    self.0.push(member, plan.topics().get(span.topic as usize), span.start, span.count)
+                })
+            })?;
+        }
         self.0.end_list();
         Ok(())
     }

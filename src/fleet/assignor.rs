@@ -1,0 +1,131 @@
+//! The assignor of a group, from the names in the rows of its members.
+
+use std::fmt;
+
+use crate::assign::{Assignor, GroupProtocol};
+use crate::group::java_order;
+
+/// The columns of a member's row that name the group's assignor; a column may be missing or null.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AssignorNames<'a> {
+    /// Kafka's name of the assignor.
+    pub assignor: Option<&'a str>,
+    /// `classic` or `consumer`.
+    pub group_protocol: Option<&'a str>,
+}
+
+/// Reason why the plan of a group is not computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotComputed {
+    /// Rows of members have different values in this column.
+    Different(&'static str, Vec<String>),
+    /// No assignor of this protocol is known.
+    GroupProtocol(String),
+    /// The protocol has no assignor of this name.
+    Assignor(GroupProtocol, String),
+}
+
+impl fmt::Display for NotComputed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |names: &[&str]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Different(column, values) => {
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                write!(f, "its members have different values of {column}: {}", quoted(&values))
+            }
+            Self::GroupProtocol(name) => {
+                let known = GroupProtocol::ALL.map(GroupProtocol::name);
+                write!(f, "group_protocol '{name}' is not computed, only {}", quoted(&known))
+            }
+            Self::Assignor(protocol, name) => {
+                let known = Assignor::ALL.into_iter().filter(|known| known.protocol() == *protocol);
+                let known: Vec<&str> = known.map(Assignor::name).collect();
+                let protocol = protocol.name();
+                write!(f, "assignor '{name}' of group_protocol '{protocol}' is not computed, only {}", quoted(&known))
+            }
+        }
+    }
+}
+
+/// Return the assignor that the members of a group share.
+///
+/// Rows without a value say nothing. If no row has one, the protocol is `classic`, and the assignor that of Kafka's default.
+///
+/// # Errors
+/// Different values in one column, and names that are not Kafka's.
+pub fn assignor_of<'a>(rows: impl IntoIterator<Item = AssignorNames<'a>>) -> Result<Assignor, NotComputed> {
+    let (mut assignors, mut protocols) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for names in rows {
+        if last != Some(names) {
+            assignors.extend(names.assignor);
+            protocols.extend(names.group_protocol);
+            last = Some(names);
+        }
+    }
+    let protocol = match shared("group_protocol", protocols)? {
+        None => GroupProtocol::default(),
+        Some(name) => GroupProtocol::named(name).ok_or_else(|| NotComputed::GroupProtocol(name.to_owned()))?,
+    };
+    match shared("assignor", assignors)? {
+        None => Ok(protocol.default_assignor()),
+        Some(name) => Assignor::named(protocol, name).ok_or_else(|| NotComputed::Assignor(protocol, name.to_owned())),
+    }
+}
+
+/// Return the one distinct value of a column, if there is any.
+fn shared<'a>(column: &'static str, mut values: Vec<&'a str>) -> Result<Option<&'a str>, NotComputed> {
+    values.sort_unstable_by(|left, right| java_order(left, right));
+    values.dedup();
+    if values.len() > 1 {
+        return Err(NotComputed::Different(column, values.into_iter().map(str::to_owned).collect()));
+    }
+    Ok(values.first().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(rows: &[(Option<&str>, Option<&str>)]) -> Result<Assignor, String> {
+        let names = rows
+            .iter()
+            .map(|(assignor, group_protocol)| AssignorNames { assignor: *assignor, group_protocol: *group_protocol });
+        assignor_of(names).map_err(|reason| reason.to_string())
+    }
+
+    #[test]
+    fn rows_without_a_value_leave_the_choice_to_others_and_then_to_kafka() {
+        assert_eq!(Ok(Assignor::Range), found(&[]));
+        assert_eq!(Ok(Assignor::Range), found(&[(None, None), (None, Some("classic"))]));
+        assert_eq!(Ok(Assignor::ServerUniform), found(&[(None, None), (None, Some("consumer"))]));
+        assert_eq!(Ok(Assignor::ServerRange), found(&[(Some("range"), None), (None, Some("consumer"))]));
+        assert_eq!(Ok(Assignor::Sticky), found(&[(Some("sticky"), None), (None, None), (Some("sticky"), None)]));
+    }
+
+    #[test]
+    fn groups_that_are_not_computed_have_a_reason() {
+        for (rows, reason) in [
+            (
+                &[(Some("sticky"), None), (Some("range"), None)][..],
+                "its members have different values of assignor: 'range', 'sticky'",
+            ),
+            (
+                &[(None, Some("consumer")), (None, Some("classic"))],
+                "its members have different values of group_protocol: 'classic', 'consumer'",
+            ),
+            (&[(None, Some("share"))], "group_protocol 'share' is not computed, only 'classic', 'consumer'"),
+            (
+                &[(Some("sticky"), Some("consumer"))],
+                "assignor 'sticky' of group_protocol 'consumer' is not computed, only 'uniform', 'range'",
+            ),
+            (
+                &[(Some("stream"), None)],
+                "assignor 'stream' of group_protocol 'classic' is not computed, \
+                 only 'range', 'roundrobin', 'sticky', 'cooperative-sticky'",
+            ),
+        ] {
+            assert_eq!(Err(reason.to_owned()), found(rows));
+        }
+    }
+}

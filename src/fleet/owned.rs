@@ -1,0 +1,101 @@
+//! What members own before a rebalance: runs of partitions by the names of member and topic, as claims of a group's members.
+
+use crate::assign::Assignor;
+use crate::group::{FieldSizes, Group, MemberData, NameTable};
+use crate::plan::Plan;
+
+/// A run of partitions that a member has.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnedSpan<'a> {
+    /// The member.
+    pub member: &'a str,
+    /// The topic.
+    pub topic: &'a str,
+    /// The first id.
+    pub start: i32,
+    /// How many ids.
+    pub count: i32,
+}
+
+impl OwnedSpan<'_> {
+    /// One past the last id.
+    pub(super) fn end(&self) -> i64 {
+        i64::from(self.start) + i64::from(self.count)
+    }
+}
+
+/// True if the assignor starts from what members own.
+#[must_use]
+pub fn reads_owned(assignor: Assignor) -> bool {
+    matches!(assignor, Assignor::Sticky | Assignor::CooperativeSticky | Assignor::ServerUniform)
+}
+
+/// Return what the members have by a plan.
+#[must_use]
+pub fn owned_spans(plan: &Plan) -> Vec<OwnedSpan<'_>> {
+    let columns = plan.columns();
+    let span = |row: usize| OwnedSpan {
+        member: plan.members().get(columns.member[row] as usize),
+        topic: plan.topics().get(columns.topic[row] as usize),
+        start: columns.start[row],
+        count: columns.count[row],
+    };
+    (0..columns.len()).map(span).collect()
+}
+
+/// Claims of the members of a group: existing partitions of its topics, by member, then topic in Java's order, then id.
+pub(super) struct Claims {
+    /// Index of the member, number of the topic, first id and one past the last.
+    runs: Vec<(u32, u32, i32, i32)>,
+    at: usize,
+}
+
+impl Claims {
+    /// Claims from runs in any order; runs of other members or topics and ids that do not exist are left out.
+    pub(super) fn of<'m>(owned: &[OwnedSpan<'_>], members: impl Iterator<Item = &'m str>, group: &Group) -> Self {
+        let names = members.collect();
+        let table = NameTable::of(&names);
+        let mut runs = Vec::with_capacity(owned.len());
+        for run in owned {
+            let found = table.number(&names, run.member).zip(group.topics().number(run.topic));
+            let Some((member, topic)) = found else { continue };
+            let count = group.topics().partitions()[topic as usize].ids.len() as i64;
+            let end = run.end().min(count);
+            if i64::from(run.start) < end {
+                runs.push((member, topic, run.start, end as i32));
+            }
+        }
+        runs.sort_unstable();
+        Self { runs, at: 0 }
+    }
+
+    /// The claims of the next member, in the order of the group's members; None if it has none.
+    pub(super) fn next(&mut self, member: u32, generation: Option<i32>) -> Option<MemberData> {
+        let mut data = MemberData::new(None, generation);
+        let runs = &self.runs[self.at..];
+        let count = runs.iter().take_while(|run| run.0 == member).count();
+        self.at += count;
+        for of_topic in runs[..count].chunk_by(|left, right| left.1 == right.1) {
+            let mut reached = 0;
+            data.push_owned(
+                of_topic[0].1,
+                of_topic.iter().flat_map(|(.., start, end)| {
+                    let start = (*start).max(reached);
+                    reached = reached.max(*end);
+                    start..*end
+                }),
+            );
+        }
+        (!data.is_empty()).then_some(data)
+    }
+}
+
+/// Return the sizes of what a member's consumer sends with its subscription: sticky sends what it owns and the generation as
+/// user data, cooperative-sticky what it owns in a field of its own and the generation as user data.
+pub(super) fn sent_sizes(assignor: Assignor, owned: usize, rack: usize) -> FieldSizes {
+    match assignor {
+        Assignor::Sticky if owned > 0 => FieldSizes { user_data: 4 + owned + 4, owned_partitions: 0, rack },
+        Assignor::CooperativeSticky => FieldSizes { user_data: 4, owned_partitions: owned, rack },
+        _ => FieldSizes { user_data: 0, owned_partitions: 0, rack },
+    }
+}
