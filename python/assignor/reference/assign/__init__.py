@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from assignor.model import TopicPartition
 from assignor.reference.assign import range as range_assignor
+from assignor.reference.assign import sticky
 from assignor.reference.assign.options import Options
 from assignor.reference.group import Member, Partition, read_members, read_topics
 
@@ -18,6 +19,8 @@ Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[s
 
 ASSIGNORS: Mapping[tuple[str, str], Assign] = {
     ("classic", "range"): range_assignor.assign,
+    ("classic", "sticky"): sticky.assign,
+    ("classic", "cooperative-sticky"): sticky.assign_cooperatively,
 }
 """The assignors by group protocol and Kafka's name."""
 

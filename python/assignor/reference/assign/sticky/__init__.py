@@ -1,0 +1,67 @@
+"""Sticky assignment as Kafka's `StickyAssignor` and `CooperativeStickyAssignor` do it.
+
+Both settle the claims of members first. Groups whose members all subscribe to the same topics are assigned the
+constrained way, others the general way. `CooperativeStickyAssignor` then withholds partitions that their owners have to
+give up first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assignor.model import TopicPartition
+from assignor.reference.assign.options import Options
+from assignor.reference.assign.sticky import constrained, cooperative, general
+from assignor.reference.assign.sticky.claims import Claims, Place, Source, settle
+from assignor.reference.assign.sticky.racks import read_racks
+from assignor.reference.group import Member, Partition
+
+
+def assign(
+    topics: Mapping[str, list[Partition]], members: list[Member], options: Options
+) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of each member, topic by topic."""
+    claims = settle(topics, members, Source.USER_DATA)
+    if have_equal_subscriptions(members):
+        assignment, _ = constrained.assign(claims, read_racks(claims, options.prefer_rack_aware))
+    else:
+        assignment = general.assign(claims, read_racks(claims, options.prefer_rack_aware))
+    return _sorted(claims, members, assignment)
+
+
+def assign_cooperatively(
+    topics: Mapping[str, list[Partition]], members: list[Member], options: Options
+) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of each member that no other member has to give up first, topic by topic."""
+    claims = settle(topics, members, Source.SUBSCRIPTION)
+    racks = read_racks(claims, options.prefer_rack_aware)
+    if have_equal_subscriptions(members):
+        assignment, withheld = constrained.assign(claims, racks)
+    else:
+        assignment = general.assign(claims, racks)
+        withheld = cooperative.transferring(claims, assignment)
+    given = {id: [place for place in places if place not in withheld] for id, places in assignment.items()}
+    return _sorted(claims, members, given)
+
+
+def have_equal_subscriptions(members: list[Member]) -> bool:
+    """Return whether all members subscribe to the same topics, whether or not the topics exist.
+
+    Kafka does not compare members without topics that come before the others in table order, and then gives them
+    partitions; here their subscription differs from the others'.
+    """
+    return len({member.topics for member in members}) <= 1
+
+
+def _sorted(
+    claims: Claims, members: list[Member], assignment: dict[str, list[Place]]
+) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of each member with their ids, in Kafka's order of topics."""
+    order = {place: number for number, place in enumerate(claims.partitions)}
+    return {
+        member.info.member_id: [
+            TopicPartition(place.topic, claims.partitions[place].id)
+            for place in sorted(assignment[member.info.member_id], key=order.__getitem__)
+        ]
+        for member in members
+    }

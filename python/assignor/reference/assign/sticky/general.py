@@ -1,0 +1,152 @@
+"""The general way of sticky assignment: members subscribe to different topics.
+
+Source: GeneralAssignmentBuilder in AbstractStickyAssignor of kafka-clients 4.4.0.
+
+Left out, with the same answer: before each partition Kafka asks whether the group is balanced. A balanced group has no
+partition to move, so the question only ends a pass early. Kafka also leaves out members that share no topic. They do
+not subscribe to the topic of any partition that can move.
+
+Different on purpose: Kafka moves a partition back to its previous owner even if that member no longer subscribes to the
+topic; here it must subscribe. Kafka never ends if a balancing comes back to an earlier state; here it ends there.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from assignor.ordering import java_order
+from assignor.reference.assign.sticky.claims import Claims, Place
+from assignor.reference.assign.sticky.movements import Movements
+from assignor.reference.assign.sticky.racks import Racks
+from assignor.reference.group import Member
+
+
+def assign(claims: Claims, racks: Racks) -> dict[str, list[Place]]:
+    """Return the partitions of each member."""
+    return _Assigning(claims, racks).answer()
+
+
+class _Assigning:
+    """One assignment: who owns what so far."""
+
+    def __init__(self, claims: Claims, racks: Racks) -> None:
+        self.claims = claims
+        self.racks = racks
+        self.assignment: dict[str, list[Place]] = {member.info.member_id: [] for member in claims.members}
+        self.owner: dict[Place, Member] = {}
+        topics = dict.fromkeys(place.topic for place in claims.partitions)
+        self.subscribers = {topic: [member for member in claims.members if topic in member.topics] for topic in topics}
+        self.previous_owners = claims.previous_owners()
+        self.by_id = {member.info.member_id: member for member in claims.members}
+
+    def answer(self) -> dict[str, list[Place]]:
+        """Assign all partitions."""
+        is_revocation = self.keep()
+        is_initial = not self.owner
+        # Sorting keeps the order among topics with the same number of subscribers, which is Java's.
+        ordered = sorted(self.claims.partitions, key=lambda place: len(self.subscribers[place.topic]))
+        unassigned = [place for place in ordered if place not in self.owner]
+        self.assign_rest(unassigned)
+
+        unassigned = [place for place in unassigned if self.is_movable(place)]
+        movable = [place for place in ordered if self.is_movable(place)]
+        score, owner = self.balance_score(), dict(self.owner)
+        movements = Movements()
+        if not is_revocation:
+            self.balance(unassigned, movements)
+        has_moved = self.balance(movable, movements)
+        if has_moved and not is_initial and self.balance_score() >= score:
+            self.assignment = {id: [] for id in self.assignment}
+            for place, member in owner.items():
+                self.assignment[member.info.member_id].append(place)
+        return self.assignment
+
+    def keep(self) -> bool:
+        """Let members keep what they own; return whether a member loses a partition that still exists."""
+        is_revocation = False
+        for member in self.claims.members:
+            for place in self.claims.owned[member.info.member_id]:
+                if place.topic in member.topics and not self.racks.mismatch(member, place):
+                    self.give(place, member)
+                else:
+                    is_revocation = True
+        return is_revocation
+
+    def assign_rest(self, unassigned: list[Place]) -> None:
+        """Assign partitions without an owner, each to the subscriber with the fewest.
+
+        If racks matter, partitions go to subscribers in their racks first.
+        """
+        for place in unassigned if self.racks.matter else []:
+            near = [member for member in self.subscribers[place.topic] if not self.racks.mismatch(member, place)]
+            if near:
+                self.give(place, min(near, key=self.rank))
+        for place in unassigned:
+            if place not in self.owner:
+                self.give(place, min(self.subscribers[place.topic], key=self.rank))
+
+    def balance(self, places: list[Place], movements: Movements) -> bool:
+        """Move partitions to members with at least two fewer until none is left to move; return whether any moved."""
+        states: list[object] = []
+        while self.balance_once(places, movements):
+            state = (dict(self.owner), movements.sources())
+            if state in states:
+                break
+            states.append(state)
+        return bool(states)
+
+    def balance_once(self, places: list[Place], movements: Movements) -> bool:
+        """Go through the partitions once; return whether any moved."""
+        has_moved = False
+        for place in places:
+            target = self.better_owner(place)
+            if target is not None:
+                self.move(place, target, movements)
+                has_moved = True
+        return has_moved
+
+    def better_owner(self, place: Place) -> Member | None:
+        """Return the member that a partition should move to, if any: its previous owner, or the one with the fewest."""
+        owned = self.owned_by(self.owner[place])
+        subscribers = self.subscribers[place.topic]
+        if place in self.previous_owners:
+            previous = self.by_id[self.previous_owners[place]]
+            if previous in subscribers and owned > self.owned_by(previous) + 1:
+                return previous
+        lowest = min(subscribers, key=self.rank)
+        return lowest if owned > self.owned_by(lowest) + 1 else None
+
+    def move(self, place: Place, target: Member, movements: Movements) -> None:
+        """Move a partition, or in its stead one of the topic that has moved the other way before."""
+        moved = movements.actual(place, self.owner[place].info.member_id, target.info.member_id)
+        owner = self.owner[moved]
+        movements.record(moved, owner.info.member_id, target.info.member_id)
+        self.assignment[owner.info.member_id].remove(moved)
+        self.give(moved, target)
+
+    def balance_score(self) -> int:
+        """Return the sum of the differences in size between all pairs of members that can take part."""
+        sizes = [self.owned_by(member) for member in self.claims.members if self.takes_part(member)]
+        return sum(abs(one - other) for one, other in itertools.combinations(sizes, 2))
+
+    def takes_part(self, member: Member) -> bool:
+        """Return whether a member can get or lose partitions: it shares a topic with another member."""
+        topics = [topic for topic in self.subscribers if topic in member.topics]
+        return any(len(self.subscribers[topic]) > 1 for topic in topics)
+
+    def is_movable(self, place: Place) -> bool:
+        """Return whether a partition's topic has more than one subscriber."""
+        return len(self.subscribers[place.topic]) > 1
+
+    def give(self, place: Place, member: Member) -> None:
+        """Make a member the owner of a partition."""
+        self.owner[place] = member
+        self.assignment[member.info.member_id].append(place)
+
+    def rank(self, member: Member) -> tuple[int, bytes]:
+        """Return the sort key of members: fewest partitions first, then by id."""
+        return self.owned_by(member), java_order(member.info.member_id)
+
+    def owned_by(self, member: Member) -> int:
+        """Return the number of partitions that a member has now."""
+        return len(self.assignment[member.info.member_id])
