@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from tests.conformance import (
+    test_assignors,
     test_coordinator,
     test_patterns,
     test_range,
@@ -61,8 +62,24 @@ def _coordinator(folder: Path) -> int:
     return counts["requests"]
 
 
-TOPICS_AND_MEMBERS = frozenset({"topics", "expected", "actual"})
+TOPICS_AND_MEMBERS = frozenset({"topics", "expected", "actual", "replica_racks"})
 RUNNERS = {
+    "assignors": Runner(
+        lambda folder: test_assignors.compare_all(folder, "rust"),
+        "assignor_sticky_visible.jsonl.gz",
+        None,
+        (0, 1, 2, 11),
+        ("assignor",),
+        TOPICS_AND_MEMBERS,
+    ),
+    "assignors_server": Runner(
+        lambda folder: test_assignors.compare_all(folder, "rust"),
+        "assignor_server_uniform_visible.jsonl.gz",
+        None,
+        (0, 1, 2, 4),
+        ("assignor",),
+        TOPICS_AND_MEMBERS,
+    ),
     "range": Runner(
         lambda folder: test_range.compare_all(folder, "rust"),
         "range_visible.jsonl.gz",
@@ -112,8 +129,8 @@ RUNNERS = {
 
 
 def kind_of(runner: str) -> str:
-    """The kind of a runner's vectors; `range` has three forms of files."""
-    return "range" if runner.startswith("range_") else runner
+    """Return the kind of a runner's vectors; `range` and `assignors` have several forms of files."""
+    return next((kind for kind in ("assignors", "range") if runner.startswith(kind)), runner)
 
 
 @functools.cache
@@ -209,7 +226,7 @@ def test_metadata_is_ignored_at_every_level(kind: str, tmp_path: Path) -> None:
 def test_metadata_may_be_missing(kind: str, tmp_path: Path) -> None:
     changed = sample(kind)
     for case in cases(kind, changed):
-        for field in metadata(kind) & case.keys():
+        for field in metadata(kind_of(kind)) & case.keys():
             del case[field]
 
     assert RUNNERS[kind].run(stored(tmp_path, kind, changed)) > 0
@@ -226,7 +243,7 @@ def test_an_unknown_field_is_an_error_at_every_level(kind: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("kind", RUNNERS)
 def test_metadata_of_another_kind_is_an_unknown_field(kind: str, tmp_path: Path) -> None:
-    for field in frozenset().union(*METADATA_OF_KIND.values()) - metadata(kind):
+    for field in frozenset().union(*METADATA_OF_KIND.values()) - metadata(kind_of(kind)):
         changed = sample(kind)
         cases(kind, changed)[0][field] = 1
         with pytest.raises(ValueError, match=f"unknown or missing: .*'{field}'"):
@@ -290,7 +307,7 @@ def test_a_missing_kind_fails_when_its_test_runs_and_not_for_another_kind(tmp_pa
 
     assert pytest.ExitCode.TESTS_FAILED == done.returncode, done.stdout + done.stderr
     ended = set(re.findall(r"^(PASSED|FAILED|ERROR) tests/conformance/test_(\w+)\.py", done.stdout, re.MULTILINE))
-    missing = {("FAILED", kind) for kind in ("coordinator", "patterns", "range", "subscription_state")}
+    missing = {("FAILED", kind) for kind in ("assignors", "coordinator", "patterns", "range", "subscription_state")}
     assert {("PASSED", "wire"), *missing} == ended
     for _, kind in missing:
         assert f"no vectors of the kind {kind} in {tmp_path}" in done.stdout

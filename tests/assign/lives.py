@@ -1,0 +1,327 @@
+"""Groups whose members, subscriptions and topics change from round to round, drawn from a seed.
+
+Each round is a case in the format of the vectors, for Kafka's assignors to answer. What a member owns in a round is
+Kafka's answer of the round before. Some rounds are spoiled: two members claim a partition, a member claims what is gone,
+or its user data is old or cannot be read.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Json = dict[str, Any]
+Entry = tuple[str, int]
+Answer = Callable[[Json], Json]
+
+RACKS = ("rack-0", "rack-1", "rack-2")
+_PREFIXES = (("t", "member"), ("orders-", "consumer-grp-"), ("Aa", "BB"), ("～", "\U00010000"), ("é", "\ue000"))
+
+
+class Member:
+    """One member between rounds.
+
+    Attributes:
+        member_id: Its id, which is new after a restart.
+        topics: Its subscription.
+        instance_id: Its instance id; None for a dynamic member.
+        rack: Its rack.
+        owned: What Kafka gave it last, in order.
+        generation: When that was; -1 before its first assignment.
+    """
+
+    def __init__(self, member_id: str, topics: list[str], instance_id: str | None, rack: str | None) -> None:
+        self.member_id = member_id
+        self.topics = topics
+        self.instance_id = instance_id
+        self.rack = rack
+        self.owned: list[Entry] = []
+        self.generation = -1
+
+
+class Life:
+    """One group.
+
+    Args:
+        kind: Name of the assignor in the vectors.
+        seed: Where everything is drawn from.
+    """
+
+    def __init__(self, kind: str, seed: int) -> None:
+        self.kind = kind
+        self.seed = seed
+        self.is_server = kind.startswith("server_")
+        self._random = random.Random(f"{kind} {seed}")
+        self._topic_prefix, self._member_prefix = self._random.choice(_PREFIXES)
+        self._style = self._random.choice(["all", "all", "classes", "random", "overlap"])
+        self._has_racks = self._random.random() < 0.3
+        self._has_statics = self._random.random() < 0.4
+        self._most_partitions = self._random.choice([2, 5, 5, 12])
+        self._number = 0
+        self.round = 0
+        self.counts: dict[str, int] = {}
+        self.racks: dict[str, list[list[str]]] = {}
+        self.ids: dict[str, str] = {}
+        self.members: list[Member] = []
+        for _ in range(self._random.choice([0, 1, 1, 2, 3, 5, 9])):
+            self._create_topic()
+        for _ in range(self._random.choice([1, 2, 3, 3, 4, 5, 8, 13, 30])):
+            self._join()
+
+    def play(self, rounds: int, answer: Answer) -> Iterator[Json]:
+        """Yield the case of each round, answered and with the tags of Kafka's defects."""
+        for _ in range(rounds):
+            case = with_tags(answer(self._case()))
+            yield case
+            self._take(case)
+            for _ in range(self._random.choice([0, 1, 1, 1, 2, 3])):
+                self._happen()
+
+    def _case(self) -> Json:
+        """Return the question of the next round."""
+        self.round += 1
+        case: Json = {"name": f"{self.kind}, seed {self.seed}, round {self.round}", "assignor": self.kind, "tags": []}
+        members = [self._member(member) for member in self.members]
+        if self._random.random() < 0.2:
+            Spoiler(self, self._random).spoil(members)
+        if self.is_server:
+            case["topics"] = [
+                {"name": topic, "id": id, "partitions": self.counts[topic]}
+                if topic in self.counts
+                else {"name": topic, "id": id, "deleted": True}
+                for topic, id in self.ids.items()
+            ]
+        else:
+            case["topics"] = dict(self.counts)
+            if self.racks:
+                case["replica_racks"] = {topic: self.racks[topic] for topic in self.counts}
+        if self.kind == "roundrobin":
+            members = [{field: member[field] for field in member.keys() - {"owned", "generation"}} for member in members]
+        for member in members:
+            if self.kind == "sticky" and "user_data" not in member:
+                given = member["previous"]
+                if given["partitions"] or given["generation"] is not None:
+                    member["user_data"] = sticky_user_data(given["partitions"], given["generation"]).hex()
+        return {**case, "members": members}
+
+    def _member(self, member: Member) -> Json:
+        found: Json = {"member_id": member.member_id, "topics": list(member.topics)}
+        if member.instance_id is not None:
+            found["instance_id"] = member.instance_id
+        if member.rack is not None:
+            found["rack"] = member.rack
+        owned = [list(entry) for entry in member.owned]
+        if self.is_server:
+            return {**found, "assigned": [entry for entry in owned if entry[0] in self.ids]}
+        if self.kind == "sticky":
+            given = None if member.generation < 0 else member.generation
+            return {
+                **found,
+                "owned": [],
+                "generation": member.generation,
+                "previous": {"partitions": owned, "generation": given},
+            }
+        return {**found, "owned": sorted(owned), "generation": member.generation}
+
+    def _take(self, case: Json) -> None:
+        """Give the members what Kafka gave them; a few of them miss the round."""
+        if "error" in case:
+            return
+        for member in self.members:
+            if self.is_server or self._random.random() > 0.03:
+                member.owned = [(topic, id) for topic, id in case["expected"][member.member_id]]
+                member.generation = self.round
+
+    def _happen(self) -> None:
+        """Let one thing happen before the next round."""
+        events = [self._join, self._join, self._leave, self._leave, self._restart, self._resubscribe]
+        self._random.choice([*events, self._half_leave, self._create_topic, self._grow_topic, self._delete_topic])()
+
+    def _join(self) -> None:
+        instance_id = None
+        if self._has_statics and self._random.random() < 0.6:
+            instance_id = f"{self._random.choice('ab～')}{self._number + 1}"
+        rack = self._random.choice([*RACKS, "elsewhere", None]) if self._has_racks else None
+        self.members.append(Member(self._new_id(), self._subscription(), instance_id, rack))
+
+    def _leave(self) -> None:
+        if len(self.members) > 1:
+            del self.members[self._random.randrange(len(self.members))]
+
+    def _half_leave(self) -> None:
+        self.members = self._random.sample(self.members, (len(self.members) + 1) // 2)
+
+    def _restart(self) -> None:
+        member = self._random.choice(self.members)
+        again = Member(self._new_id(), member.topics, member.instance_id, member.rack)
+        if self.is_server and member.instance_id is not None:
+            again.owned = member.owned  # the broker hands the target over to the static member's new id
+        self.members[self.members.index(member)] = again
+
+    def _resubscribe(self) -> None:
+        self._random.choice(self.members).topics = self._subscription()
+
+    def _create_topic(self) -> None:
+        topic = f"{self._topic_prefix}{len(self.ids) + 1}"
+        self.ids[topic] = str(uuid.UUID(int=self._random.getrandbits(128)))
+        self.counts[topic] = self._random.randint(0, self._most_partitions)
+        if self._has_racks:
+            self.racks[topic] = []
+        self._place_replicas(topic)
+        if self._style == "all":
+            for member in self.members:
+                member.topics = list(self.counts)
+
+    def _grow_topic(self) -> None:
+        if self.counts:
+            topic = self._random.choice(list(self.counts))
+            self.counts[topic] += self._random.randint(1, 3)
+            self._place_replicas(topic)
+
+    def _delete_topic(self) -> None:
+        if self.counts:
+            topic = self._random.choice(list(self.counts))
+            del self.counts[topic]
+
+    def _place_replicas(self, topic: str) -> None:
+        if self._has_racks:
+            placed = self.racks[topic]
+            while len(placed) < self.counts[topic]:
+                placed.append(self._random.sample(RACKS, self._random.choice([1, 2, 2, 3])))
+
+    def _subscription(self) -> list[str]:
+        topics = list(self.counts)
+        match self._style:
+            case "all":
+                return topics
+            case "classes":
+                half = len(topics) // 2
+                return self._random.choice([topics[:half], topics[half:], topics])
+            case "overlap":
+                start = self._random.randint(0, max(0, len(topics) - 1))
+                return topics[start : start + 3]
+        wanted = [*topics, "no-such-topic"]
+        return self._random.sample(wanted, self._random.randint(0, len(wanted)))
+
+    def _new_id(self) -> str:
+        self._number += 1
+        suffix = self._random.choice([f"-{self._random.getrandbits(32):08x}", "", "Aa", "BB"])
+        return f"{self._member_prefix}{self._number}{suffix}"
+
+
+class Spoiler:
+    """Claims that do not follow from the rounds before."""
+
+    def __init__(self, life: Life, source: random.Random) -> None:
+        self._life = life
+        self._random = source
+
+    def spoil(self, members: list[Json]) -> None:
+        """Change the claims of one to three members."""
+        ways = [self._same_claim, self._same_claim, self._everything, self._gone, self._unsubscribed, self._beyond]
+        if not self._life.is_server and self._life.kind != "roundrobin":
+            ways += [self._old_generation, self._older_claim, self._legacy]
+        for _ in range(self._random.randint(1, 3)):
+            self._random.choice(ways)(self._random.choice(members), members)
+
+    def _claims(self, member: Json) -> list[list[Any]]:
+        if self._life.is_server:
+            found: list[list[Any]] = member["assigned"]
+        elif self._life.kind == "sticky":
+            found = member["previous"]["partitions"]
+        else:
+            found = member["owned"]
+        return found
+
+    def _add(self, member: Json, entries: list[Any]) -> None:
+        claims = self._claims(member)
+        claims.extend(entry for entry in map(list, entries) if entry not in claims)
+        if self._life.kind == "cooperative_sticky":
+            claims.sort()
+
+    def _set_generation(self, member: Json, generation: int) -> None:
+        member["generation"] = generation
+        if "previous" in member:
+            member["previous"]["generation"] = None if generation < 0 else generation
+
+    def _same_claim(self, member: Json, members: list[Json]) -> None:
+        other = self._claims(self._random.choice(members))
+        self._add(member, self._random.sample(other, self._random.randint(0, len(other))))
+
+    def _older_claim(self, member: Json, members: list[Json]) -> None:
+        self._same_claim(member, members)
+        self._old_generation(member, members)
+
+    def _old_generation(self, member: Json, _: list[Json]) -> None:
+        self._set_generation(member, self._random.randint(-1, self._life.round))
+
+    def _everything(self, member: Json, _: list[Json]) -> None:
+        live = [[topic, id] for topic, count in self._life.counts.items() for id in range(count)]
+        self._add(member, self._random.sample(live, len(live)))
+
+    def _gone(self, member: Json, _: list[Json]) -> None:
+        topics = [topic for topic in self._life.ids if topic not in self._life.counts]
+        topics += [] if self._life.is_server else ["never-was"]
+        self._add(member, [[topic, id] for topic in topics for id in range(2)])
+
+    def _unsubscribed(self, member: Json, _: list[Json]) -> None:
+        others = [topic for topic in self._life.counts if topic not in member["topics"]]
+        self._add(member, [[topic, id] for topic in others for id in range(self._life.counts[topic])])
+
+    def _beyond(self, member: Json, _: list[Json]) -> None:
+        self._add(member, [[topic, count + self._random.randint(0, 2)] for topic, count in self._life.counts.items()][:1])
+
+    def _legacy(self, member: Json, _: list[Json]) -> None:
+        """Give a sticky member old, empty or broken user data, or a cooperative one data that differs from its field."""
+        if self._life.kind == "cooperative_sticky":
+            member["user_data"] = self._random.choice(["", "00", "00000007", "ffffffff", "00000063ff"])
+            if self._random.random() < 0.5:
+                member["generation"] = -1
+            return
+        claims = self._claims(member)
+        match self._random.choice(["version 0", "garbage", "no field"]):
+            case "version 0":
+                member["previous"]["generation"] = None
+                member["user_data"] = sticky_user_data(claims, None).hex()
+            case "garbage":
+                member["previous"] = {"partitions": [], "generation": -1}
+                member["user_data"] = self._random.choice(["00", "7fffffff00", "000000010004"])
+            case _:
+                member["generation"] = -1
+
+
+def sticky_user_data(partitions: list[list[Any]], generation: int | None) -> bytes:
+    """Return the user data of StickyAssignor: version 1, or version 0 without a generation."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, id in partitions:
+        by_topic.setdefault(topic, []).append(id)
+    data = struct.pack(">i", len(by_topic))
+    for topic, ids in by_topic.items():
+        name = topic.encode()
+        data += struct.pack(f">h{len(name)}si{len(ids)}i", len(name), name, len(ids), *ids)
+    return data if generation is None else data + struct.pack(">i", generation)
+
+
+def with_tags(case: Json) -> Json:
+    """Return an answered case with the tags of Kafka's defects that it shows."""
+    topics = case["topics"]
+    if isinstance(topics, list):
+        topics = {topic["name"]: topic["partitions"] for topic in topics if "partitions" in topic}
+    tags = set()
+    for member in case["members"]:
+        claims = member.get("assigned") or member.get("owned") or member.get("previous", {}).get("partitions", [])
+        if any(topic in topics and not 0 <= id < topics[topic] for topic, id in claims):
+            tags.add("out_of_range")
+    if "error" in case:
+        tags.add("error")
+    else:
+        subscribed = {member["member_id"]: member["topics"] for member in case["members"]}
+        given = [(topic, id) for entries in case["expected"].values() for topic, id in entries]
+        if len(set(given)) < len(given) or any(id >= topics.get(topic, 0) for topic, id in given):
+            tags.add("not_a_partition")
+        if any(topic not in subscribed[member] for member, entries in case["expected"].items() for topic, _ in entries):
+            tags.add("gives_unsubscribed")
+    return {**case, "tags": sorted(tags)}

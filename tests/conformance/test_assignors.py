@@ -1,0 +1,303 @@
+"""Answers of Kafka's assignors beside the client's range, asked of both engines: 100 % have to be equal.
+
+`pytest tests -m conformance -k assignors` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
+The answers of a member are compared as sets. Cases of Kafka's own defects are counted, and each answer to them has to
+be a valid assignment (tests/assign/test_kafka_defects.py shows both behaviours).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assignor import Group, Subscription, TopicPartition, assign, plan
+from assignor.ordering import string_hash, table_order
+from assignor.wire import DecodedSubscription, decode_subscription, encode_subscription
+from tests.conformance import assignor_vectors
+from tests.conformance.assignor_vectors import Case
+from tests.support import assignment_rules, vector_files
+from tests.support.engines import Engine
+from tests.support.vector_files import OWN_FOLDER
+
+pytestmark = pytest.mark.conformance
+
+Answer = Mapping[str, list[TopicPartition]]
+
+COUNTS = {
+    "assignor_cooperative_sticky_visible.jsonl.gz": (1000, 31),
+    "assignor_roundrobin_visible.jsonl.gz": (1000, 0),
+    "assignor_server_range_visible.jsonl.gz": (1000, 26),
+    "assignor_server_uniform_visible.jsonl.gz": (1000, 85),
+    "assignor_sticky_visible.jsonl.gz": (1000, 25),
+}
+"""Per file of our own folder: cases, and how many of them are cases of Kafka's defects."""
+
+CLAIMED_OTHERWISE = 925
+"""How many exact sticky cases of our own folder can be asked with owned partitions in place of user data."""
+
+ON_THE_WIRE = {
+    "assignor_cooperative_sticky_visible.jsonl.gz": 969,
+    "assignor_roundrobin_visible.jsonl.gz": 1000,
+    "assignor_server_range_visible.jsonl.gz": 974,
+    "assignor_server_uniform_visible.jsonl.gz": 915,
+    "assignor_sticky_visible.jsonl.gz": 975,
+}
+"""Per file of our own folder: how many exact cases ConsumerProtocol can carry."""
+
+
+def compare(case: Case, answer: Answer) -> None:
+    """Fail unless every member has Kafka's partitions, or, in a case of a defect, unless the assignment is valid."""
+    assert list(case.subscriptions) == list(answer), f"{case.name}: the members"
+    if not case.is_exact:
+        assignment_rules.is_valid(case.partitions_per_topic, case.subscriptions, answer, withholds=case.withholds)
+        return
+    assert case.expected is not None, f"{case.name}: no answer to compare with"
+    assert set(case.expected) == set(answer), f"{case.name}: the members"
+    for member, expected in case.expected.items():
+        assert sorted(expected) == sorted(answer[member]), f"{case.name}: {member!r}"
+
+
+def answers(case: Case, engine: Engine) -> Iterator[Answer]:
+    """Yield the answer of each way to ask an engine with the data of the case."""
+    arguments = case.partitions_per_topic, case.subscriptions
+    yield assign(*arguments, engine=engine, **case.options)
+    yield plan(*arguments, engine=engine, **case.options)
+
+
+def wire_answer(case: Case) -> Answer | None:
+    """Return the answer for members whose subscriptions come from the wire; None if it cannot carry them."""
+    members = []
+    for member, subscription in case.subscriptions.items():
+        data = encode_subscription(subscription, 3)
+        if not _says_the_same(subscription, decode_subscription(data)):
+            return None
+        members.append((member, subscription.group_instance_id, data))
+    options = dict(case.options)
+    ids = {"topic_ids": options.pop("topic_ids")} if "topic_ids" in options else {}
+    return Group.from_wire(case.partitions_per_topic, members, **ids).assign(**options)
+
+
+def _says_the_same(subscription: Subscription, decoded: DecodedSubscription) -> bool:
+    """Return True if the decoded subscription is as it was but for the order of topics and owned partitions."""
+    return all(
+        sorted(getattr(subscription, field)) == sorted(getattr(decoded, field))
+        for field in ("topics", "owned_partitions")
+    ) and all(
+        (getattr(subscription, field) or None) == (getattr(decoded, field) or None)
+        for field in ("user_data", "generation", "rack")
+    )
+
+
+def claimed_in_subscription(case: Case) -> Case | None:
+    """Return the case with the claims of the user data as owned partitions; None if that would be another question.
+
+    It would be where the generation of a subscription is not that of its user data: conflicts are settled by both.
+    """
+    if case.previous is None:
+        return None
+    subscriptions = {}
+    for member, (partitions, generation) in case.previous.items():
+        given = case.subscriptions[member]
+        if assignor_vectors.generation(given.generation) != assignor_vectors.generation(generation):
+            return None
+        subscriptions[member] = dataclasses.replace(given, owned_partitions=tuple(partitions), user_data=None)
+    return dataclasses.replace(case, subscriptions=subscriptions)
+
+
+def compare_file(path: Path, engine: Engine) -> Counter[str]:
+    """Compare the cases of a file; return how many were compared, and in which ways.
+
+    Raises:
+        AssertionError: An answer differs, or no answer of the file was compared with Kafka's.
+    """
+    counts: Counter[str] = Counter()
+    for case in assignor_vectors.read(path):
+        for answer in answers(case, engine):
+            compare(case, answer)
+        counts["exact" if case.is_exact else "defects"] += 1
+        if case.member_order is not None:
+            members = list(case.subscriptions)
+            assert case.member_order == table_order(members, [string_hash(member) for member in members]), case.name
+            counts["orders"] += 1
+        if (otherwise := claimed_in_subscription(case)) is not None:
+            compare(
+                otherwise,
+                assign(otherwise.partitions_per_topic, otherwise.subscriptions, engine=engine, **case.options),
+            )
+            counts["claimed otherwise"] += case.is_exact
+        if engine == "rust" and (answer_from_wire := wire_answer(case)) is not None:
+            compare(case, answer_from_wire)
+            counts["on the wire"] += case.is_exact
+    assert counts["exact"] > 0, f"{path.name}: nothing was compared"
+    if path.parent == OWN_FOLDER:
+        assert COUNTS[path.name] == (counts["exact"] + counts["defects"], counts["defects"])
+        assert counts["claimed otherwise"] == (
+            CLAIMED_OTHERWISE if "_sticky_" in path.name and "coop" not in path.name else 0
+        )
+        assert counts["on the wire"] == (ON_THE_WIRE[path.name] if engine == "rust" else 0)
+    return counts
+
+
+def compare_all(folder: Path, engine: Engine) -> int:
+    """Compare every file of a folder; return how many answers were compared with Kafka's."""
+    return sum(compare_file(path, engine)["exact"] for path in assignor_vectors.files(folder))
+
+
+def test_assignors_vectors_are_answered_as_kafka_answered_them(
+    engine: Engine, record_property: Callable[[str, object], None]
+) -> None:
+    compared = compare_all(vector_files.folder(), engine)
+    record_property("answers compared", compared)
+
+    assert compared > 0
+
+
+def test_assignors_vectors_of_our_own_folder_are_all_there() -> None:
+    assert sorted(COUNTS) == [path.name for path in assignor_vectors.files(OWN_FOLDER)]
+
+
+@functools.cache
+def own_case(kind: str) -> Case:
+    """Return an exact case of our own folder in which at least two members have different numbers of partitions."""
+    cases = assignor_vectors.read(OWN_FOLDER / f"assignor_{kind}_visible.jsonl.gz")
+    return next(
+        case
+        for case in cases
+        if case.is_exact and case.expected and len({len(found) for found in case.expected.values()}) > 1
+    )
+
+
+def damaged(case: Case, damage: str) -> Case:
+    """Return the case with a wrong answer of Kafka."""
+    assert case.expected is not None
+    least, *_, most = sorted(case.expected, key=lambda member: len(case.expected[member]))  # type: ignore[index]  # not None
+    expected = dict(case.expected)
+    match damage:
+        case "swap":
+            expected[least], expected[most] = expected[most], expected[least]
+        case "lose":
+            expected[most] = expected[most][1:]
+        case "repeat":
+            expected[most] = [*expected[most], expected[most][0]]
+        case "forget":
+            del expected[least]
+    return dataclasses.replace(case, expected=expected)
+
+
+@pytest.mark.parametrize("damage", ["swap", "lose", "repeat", "forget"])
+@pytest.mark.parametrize("number", range(len(assignor_vectors.ASSIGNORS)))
+def test_assignors_a_wrong_expectation_is_noticed(number: int, damage: str, engine: Engine) -> None:
+    case = own_case(list(assignor_vectors.ASSIGNORS)[number])
+    for answer in answers(case, engine):
+        compare(case, answer)
+        with pytest.raises(AssertionError, match=case.name):
+            compare(damaged(case, damage), answer)
+
+
+def test_assignors_the_order_within_a_list_is_not_compared(engine: Engine) -> None:
+    case = own_case("sticky")
+    assert case.expected is not None
+    turned = dataclasses.replace(case, expected={member: of[::-1] for member, of in case.expected.items()})
+    for answer in answers(case, engine):
+        compare(turned, answer)
+
+
+@pytest.mark.parametrize("damage", ["lose", "repeat", "steal", "invent"])
+def test_assignors_an_invalid_answer_to_a_case_of_a_defect_is_noticed(damage: str, engine: Engine) -> None:
+    case = dataclasses.replace(own_case("roundrobin"), is_exact=False)
+    topics, subscriptions = case.partitions_per_topic, {**case.subscriptions, "idle": Subscription(())}
+    case = dataclasses.replace(case, subscriptions=subscriptions)
+    answer = assign(topics, subscriptions, engine=engine, **case.options)
+    compare(case, answer)
+    owner = max(answer, key=lambda member: len(answer[member]))
+    match damage:
+        case "lose":
+            answer[owner].pop()
+        case "repeat":
+            answer[owner].append(answer[owner][0])
+        case "steal":
+            answer["idle"].append(answer[owner].pop())
+        case "invent":
+            answer[owner].append(TopicPartition(answer[owner][0].topic, 2**31 - 1))
+
+    with pytest.raises(AssertionError):
+        compare(case, answer)
+
+
+def test_assignors_a_withheld_partition_must_be_claimed() -> None:
+    topic_1 = TopicPartition("t", 1)
+    case = dataclasses.replace(
+        own_case("cooperative_sticky"),
+        partitions_per_topic={"t": 2},
+        subscriptions={"a": Subscription(("t",)), "b": Subscription(("t",), owned_partitions=(topic_1,))},
+        is_exact=False,
+    )
+
+    compare(case, {"a": [TopicPartition("t", 0)], "b": []})
+    with pytest.raises(AssertionError):
+        compare(case, {"a": [], "b": [topic_1]})
+
+
+def stored(folder: Path, *lines: dict[str, Any]) -> Path:
+    """Write lines to a file of vectors."""
+    path = folder / "assignor_roundrobin_drawn.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    return path
+
+
+MEMBERS = [{"member_id": member, "topics": ["t"]} for member in "ba"]
+PLAIN: dict[str, Any] = {
+    "assignor": "roundrobin",
+    "topics": {"t": 3},
+    "members": MEMBERS,
+    "expected": {"a": [["t", 0], ["t", 2]], "b": [["t", 1]]},
+}
+
+
+def test_assignors_a_file_with_cases_of_defects_only_is_an_error(engine: Engine, tmp_path: Path) -> None:
+    defect = {**PLAIN, "tags": ["gives_unsubscribed"]}
+
+    assert {"exact": 1, "defects": 1} == {
+        name: count
+        for name, count in compare_file(stored(tmp_path, PLAIN, defect), engine).items()
+        if name in ("exact", "defects")
+    }
+    assignor_vectors.read.cache_clear()
+    with pytest.raises(AssertionError, match=r"assignor_roundrobin_drawn\.jsonl\.gz: nothing was compared"):
+        compare_file(stored(tmp_path, defect), engine)
+
+
+def test_assignors_a_wrong_table_order_is_noticed(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="case 0"):
+        compare_file(stored(tmp_path, {**PLAIN, "member_order": ["b", "a"]}), engine)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"assignor": "stream"}, "case 0: unknown assignor: 'stream'"),
+        ({"weights": {}}, r"fields unknown or missing: \['weights'\]"),
+        ({"members": [{"member_id": "a"}]}, r"fields unknown or missing: \['topics'\]"),
+        ({"members": [{"member_id": "a", "topics": [], "owned": []}]}, r"fields unknown or missing: \['owned'\]"),
+        ({"members": MEMBERS * 2}, "a member is given twice"),
+        ({"replica_racks": {"u": []}}, r"unknown topics in replica_racks: \['u'\]"),
+        (
+            {"assignor": "server_uniform", "topics": [{"name": "t", "id": "0" * 32}] * 2, "members": []},
+            "topic is given twice",
+        ),
+    ],
+)
+def test_assignors_what_the_reader_does_not_know_is_an_error(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        assignor_vectors.read(stored(tmp_path, {**PLAIN, **change}))
