@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import starmap
+from typing import Any, get_args
 
 import assignor._core
 from assignor import Group, Plan, TopicPartition, Topics, assign, check, plan
-from benches.workloads import PAIRS, Shape, Workload
-
-Answer = Mapping[str, Iterable[tuple[str, int]]]
+from benches import peers
+from benches.peers import Answer
+from benches.rebalances import Rebalance, answers, in_turn, options, rebalances, topic_ids
+from benches.workloads import PAIRS, AssignorName, Shape, Workload
 
 RACK_STEPS = 20_000_000
 """The reference is not asked about more (member, topic, partition) triples where rack logic is on."""
+
+REFERENCE_PARTITIONS = 3_000
+"""The reference is not asked about more partitions where the assignor is not range."""
 
 CHECKED = 200_000
 """Of more partitions only their number is checked where the reference is not asked."""
@@ -44,12 +49,14 @@ class Implementation:
 
     Attributes:
         name: What tables and test ids call it.
-        prepare: Makes the call that is timed; all its input is ready when this returns.
-        read: The result of the call as member to partitions.
+        prepare: Makes the call that is timed; all its input is ready when this returns. Of an event with several
+            rebalances the result is a list.
+        read: The result of a rebalance as member to partitions.
         package: The distribution it comes from.
         shapes: How it can be given the subscriptions; columns have no shape, and so are in the first.
         slow: Whether it is spared the largest workloads.
         racks: Whether it knows racks.
+        assignors: The assignors that it has.
     """
 
     name: str
@@ -59,6 +66,7 @@ class Implementation:
     shapes: tuple[Shape, ...] = ("lists", "fresh", "sets", "objects")
     slow: bool = False
     racks: bool = True
+    assignors: tuple[AssignorName, ...] = get_args(AssignorName)
 
     @property
     def version(self) -> str | None:
@@ -74,50 +82,85 @@ class Implementation:
         """Whether it is installed, and the workload is neither strange to it nor too large."""
         if self.version is None or shape not in self.shapes or (self.slow and workload.pairs > PAIRS):
             return False
+        if workload.assignor not in self.assignors:
+            return False
+        if workload.assignor != "range" and self.name == "reference":
+            return workload.total_partitions <= REFERENCE_PARTITIONS
         if workload.racks == "two" and self.name == "reference":
             return workload.pairs * workload.partitions <= RACK_STEPS
         return self.racks or workload.racks == "none"
 
-    def assert_right(self, workload: Workload, result: object) -> None:
+    def assert_right(self, workload: Workload, result: Any) -> None:
         """Refuses a wrong answer; peers, whose lists have other orders, are compared as sets.
+
+        The sticky assignors of Python peers move other partitions than Kafka's, so their answers have to be complete
+        and as balanced as ours.
 
         Raises:
             WrongAnswerError: The result is not the right answer.
         """
-        expected, answer = dict(right_answer(workload)), self.read(result)
-        if self.package == "assignor" and answer == expected:
-            return
-        owned = {member: set(partitions) for member, partitions in answer.items()}
-        wanted = {member: set(partitions) for member, partitions in expected.items()}
-        if self.package == "assignor" or owned != wanted:
+        results = result if workload.event == "rolling" else [result]
+        found = [self.read(each) for each in results]
+        expected = right_answers(workload)
+        if self.package != "assignor" and workload.assignor == "sticky":
+            is_right = all(starmap(_is_balanced, zip(rebalances(workload), expected, found, strict=True)))
+        else:
+            is_right = all(starmap(self._equals, zip(expected, found, strict=True)))
+        if not is_right:
             raise WrongAnswerError(f"{self.name} is wrong about {workload.name}")
+
+    def _equals(self, expected: Plan, answer: Answer) -> bool:
+        if self.package == "assignor":
+            return answer == dict(expected)
+        owned = {member: set(partitions) for member, partitions in answer.items()}
+        return owned == {member: set(partitions) for member, partitions in dict(expected).items()}
+
+
+def _is_balanced(rebalance: Rebalance, expected: Plan, answer: Answer) -> bool:
+    sizes = sorted(len(list(partitions)) for partitions in answer.values())
+    return not check(answer, *rebalance) and sizes == sorted(expected.counts())
 
 
 @functools.lru_cache(maxsize=1)
-def right_answer(workload: Workload) -> Plan:
-    """The engine's answer, known to be right: equal to the reference's or, where that takes too long, complete.
-
-    It is kept as a plan, which gives the garbage collector nothing to walk through while implementations are timed.
+def right_answers(workload: Workload) -> list[Plan]:
+    """Return the engine's answer to each rebalance: equal to the reference's or, where that takes too long, complete.
 
     Raises:
         WrongAnswerError: The engines differ, or partitions are left out or given to two.
     """
-    topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions()
-    kept = plan(topics, subscriptions)
-    if IMPLEMENTATIONS["reference"].takes(workload):
-        if dict(kept) != assign(topics, subscriptions, engine="reference"):
-            raise WrongAnswerError(f"the engines differ on {workload.name}")
-    elif workload.total_partitions <= CHECKED:
-        findings = check(dict(kept), topics, subscriptions)
-        if findings:
-            raise WrongAnswerError(f"the answer to {workload.name} is incomplete: {findings}")
-    elif kept.counts().sum() != workload.total_partitions:
-        raise WrongAnswerError(f"the answer to {workload.name} has {kept.counts().sum()} partitions")
-    return kept
+    inputs = rebalances(workload)
+    found = answers(workload)[-len(inputs) :]
+    arguments = {**options(workload), **topic_ids(workload)}
+    for rebalance, kept in zip(inputs, found, strict=True):
+        if IMPLEMENTATIONS["reference"].takes(workload):
+            if dict(kept) != assign(*rebalance, **arguments, engine="reference"):
+                raise WrongAnswerError(f"the engines differ on {workload.name}")
+        elif workload.total_partitions <= CHECKED:
+            findings = check(dict(kept), *rebalance)
+            if workload.assignor == "cooperative-sticky":  # it holds back what another member still owns
+                findings = replace(findings, unowned=())
+            if findings:
+                raise WrongAnswerError(f"the answer to {workload.name} is incomplete: {findings}")
+        elif kept.counts().sum() != workload.total_partitions:
+            raise WrongAnswerError(f"the answer to {workload.name} has {kept.counts().sum()} partitions")
+    return found
+
+
+def right_answer(workload: Workload) -> Plan:
+    """Return the right answer to the only rebalance of a workload."""
+    (answer,) = right_answers(workload)
+    return answer
+
+
+def forget_answers() -> None:
+    """Free the answers that are kept, so that the garbage collector does not walk through them."""
+    right_answers.cache_clear()
+    answers.cache_clear()
 
 
 def _assign(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    return functools.partial(assign, workload.partitions_per_topic(), workload.subscriptions(shape))
+    arguments = {**options(workload), **topic_ids(workload)}
+    return in_turn(functools.partial(assign, *rebalance, **arguments) for rebalance in rebalances(workload, shape))
 
 
 def _assign_topics(workload: Workload, shape: Shape) -> Callable[[], Any]:
@@ -125,7 +168,8 @@ def _assign_topics(workload: Workload, shape: Shape) -> Callable[[], Any]:
 
 
 def _plan(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    return functools.partial(plan, workload.partitions_per_topic(), workload.subscriptions(shape))
+    arguments = {**options(workload), **topic_ids(workload)}
+    return in_turn(functools.partial(plan, *rebalance, **arguments) for rebalance in rebalances(workload, shape))
 
 
 def _plan_columns(workload: Workload, _: Shape) -> Callable[[], Any]:
@@ -133,12 +177,14 @@ def _plan_columns(workload: Workload, _: Shape) -> Callable[[], Any]:
 
 
 def _plan_group(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    return Group(workload.partitions_per_topic(), workload.subscriptions(shape)).plan
+    groups = [Group(*rebalance, **topic_ids(workload)) for rebalance in rebalances(workload, shape)]
+    chosen = options(workload)
+    return in_turn(functools.partial(group.plan, **chosen) if chosen else group.plan for group in groups)
 
 
 def _reference(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions(shape)
-    return functools.partial(assign, topics, subscriptions, engine="reference")
+    arguments = {**options(workload), **topic_ids(workload), "engine": "reference"}
+    return in_turn(functools.partial(assign, *rebalance, **arguments) for rebalance in rebalances(workload, shape))
 
 
 def _simple(workload: Workload, shape: Shape) -> Callable[[], Any]:
@@ -161,74 +207,41 @@ def simple_range(partitions_per_topic: Mapping[str, Any], subscriptions: Mapping
     return assignment
 
 
-def _kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    from kafka.coordinator.assignors.range import RangePartitionAssignor
-    from kafka.protocol.consumer.group import JoinGroupResponse
-    from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
-
-    members = [
-        JoinGroupResponse.JoinGroupResponseMember(
-            member_id=member, group_instance_id=None, metadata=ConsumerProtocolSubscription(0, topics, b"")
-        )
-        for member, topics in _decoded(workload, shape)
-    ]
-    return functools.partial(RangePartitionAssignor.assign, _Cluster(workload), members)
-
-
-def _aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-    from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
-
-    members = {member: ConsumerProtocolMemberMetadata(0, topics, b"") for member, topics in _decoded(workload, shape)}
-    return functools.partial(RangePartitionAssignor.assign, _Cluster(workload), members)
-
-
-def _decoded(workload: Workload, shape: Shape) -> list[tuple[str, Collection[str]]]:
-    """Members with their topics, as a peer has them once it has decoded the subscriptions; both take sets too."""
-    return [
-        (member, wanted if isinstance(wanted, (list, set)) else list(wanted.topics))  # type: ignore[union-attr]  # a Subscription
-        for member, wanted in workload.subscriptions(shape).items()
-    ]
-
-
-class _Cluster:
-    """The one question that the peers' assignors ask their cluster metadata, answered as it does: by a new set."""
-
-    def __init__(self, workload: Workload) -> None:
-        self._partitions = {
-            f"topic{topic}": dict.fromkeys(range(count)) for topic, count in enumerate(workload.partition_counts())
-        }
-
-    def partitions_for_topic(self, topic: str) -> set[int]:
-        return set(self._partitions[topic].keys())
-
-
-def _read_kafka_python(result: Mapping[str, Any]) -> Answer:
-    return {member: _flat(assignment.assigned_partitions) for member, assignment in result.items()}
-
-
-def _read_aiokafka(result: Mapping[str, Any]) -> Answer:
-    return {member: _flat(assignment.assignment) for member, assignment in result.items()}
-
-
-def _flat(assignment: Iterable[tuple[str, list[int]]]) -> list[TopicPartition]:
-    return [TopicPartition(topic, id) for topic, ids in assignment for id in ids]
-
-
 IMPLEMENTATIONS = {
     implementation.name: implementation
     for implementation in (
         Implementation("assign", _assign),
-        Implementation("assign, Topics", _assign_topics),
+        Implementation("assign, Topics", _assign_topics, assignors=("range",)),
         Implementation("plan", _plan),
-        Implementation("plan, columns", _plan_columns, shapes=("lists",)),
+        Implementation("plan, columns", _plan_columns, shapes=("lists",), assignors=("range",)),
         Implementation("Group.plan", _plan_group),
         Implementation(
-            "kafka-python", _kafka_python, _read_kafka_python, package="kafka-python", slow=True, racks=False
+            "kafka-python",
+            peers.kafka_python,
+            peers.read_kafka_python,
+            package="kafka-python",
+            slow=True,
+            racks=False,
+            assignors=peers.ASSIGNORS,
         ),
-        Implementation("aiokafka", _aiokafka, _read_aiokafka, package="aiokafka", slow=True, racks=False),
+        Implementation(
+            "aiokafka",
+            peers.aiokafka,
+            peers.read_aiokafka,
+            package="aiokafka",
+            slow=True,
+            racks=False,
+            assignors=peers.ASSIGNORS,
+        ),
         Implementation("reference", _reference, slow=True),
-        Implementation("simple Python", _simple, shapes=("lists", "fresh", "sets"), slow=True, racks=False),
+        Implementation(
+            "simple Python",
+            _simple,
+            shapes=("lists", "fresh", "sets"),
+            slow=True,
+            racks=False,
+            assignors=("range",),
+        ),
     )
 }
 """By name: ours in Rust, which return lists of objects or spans; the peers; ours in plain Python, and the simplest."""

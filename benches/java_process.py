@@ -1,4 +1,4 @@
-"""Java's implementations: Kafka's RangeAssignor and engines of patterns, each in a process called through pipes.
+"""Java's implementations: Kafka's assignors and engines of patterns, each in a process called through pipes.
 
 Maven builds it. The process is there while ours is timed and makes its calls when its turn comes, in the same rounds.
 Its input is built and its code compiled before the first of them.
@@ -19,6 +19,7 @@ import numpy as np
 
 from assignor import Plan
 from benches.line_process import LineProcess
+from benches.rebalances import RESTARTS
 from benches.timing import Sampler
 from benches.workloads import Workload
 
@@ -83,6 +84,41 @@ class JavaRangeAssignor(JavaProcess):
 
     def sampler(self) -> Sampler:
         """Samples calls on the group that was prepared last."""
+
+        def sample(calls: int) -> float:
+            return int(self.ask(f"time {calls}")) / calls / 1e9
+
+        return sample
+
+
+class JavaAssignors(JavaProcess):
+    """Kafka's other assignors, with one event of one group at a time.
+
+    Args:
+        warm: How many milliseconds the rebalances of an event are computed for before they are timed.
+
+    Attributes:
+        version: Of Java and of kafka-clients.
+        seconds: What one call took at the end of `prepare`.
+    """
+
+    def __init__(self, warm: int) -> None:
+        super().__init__("AssignorTimer")
+        self._warm = warm
+        self.seconds = 0.0
+        self.version = f"{_jar('kafka-clients')}, {self.version}"
+
+    def prepare(self, workload: Workload) -> list[tuple[int, int]]:
+        """Takes a group and its event; returns the number of owned partitions and their checksum of each rebalance."""
+        shape = (workload.subscription, workload.racks, workload.members, workload.topics, workload.partitions)
+        words = self.ask(" ".join(map(str, ("group", workload.assignor, *shape, workload.event, RESTARTS)))).split()
+        self.seconds = int(self.ask(f"warm {self._warm}")) / 1e9
+        return [
+            (int(partitions), int(checksum, 16)) for partitions, checksum in zip(words[::2], words[1::2], strict=True)
+        ]
+
+    def sampler(self) -> Sampler:
+        """Samples calls on what was prepared last: all rebalances of the event are one call."""
 
         def sample(calls: int) -> float:
             return int(self.ask(f"time {calls}")) / calls / 1e9

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
+import functools
 import statistics
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
+from benches.assignor_report_sections import assignor_growth, over_java, sticky_peers
+from benches.comparison import series, timed
 from benches.coordinator_report_sections import (
     coordinator,
     coordinator_broker,
@@ -22,26 +23,21 @@ from benches.memory import measure
 from benches.selections import Selection
 from benches.subscription_states import subscription_state
 from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
-from benches.targets import BEYOND, COLLECT, DOUBLING, ENCODE, OVER_JAVA, OVER_PEERS, JavaTarget, Target, TargetResult
-from benches.timing import Pace, Sampler, Times, interleave, ratio, sampler
-from benches.workloads import PAIRS, Racks, Shape, Workload, doubling
-
-
-def timed(
-    workload: Workload, shape: Shape, names: Iterable[str], pace: Pace, others: Mapping[str, Sampler] | None = None
-) -> Times:
-    """Time implementations on one group, each after its answer is checked; `others` take their turns first."""
-    samplers = dict(others or {})
-    known = {}
-    for name in names:
-        call = IMPLEMENTATIONS[name].prepare(workload, shape)
-        start = time.perf_counter()
-        result = call()
-        known[name] = time.perf_counter() - start
-        IMPLEMENTATIONS[name].assert_right(workload, result)
-        del result
-        samplers[name] = sampler(call)
-    return interleave(samplers, pace, known)
+from benches.targets import (
+    BEYOND,
+    BROKER,
+    COLLECT,
+    DOUBLING,
+    ENCODE,
+    LEADER,
+    OVER_JAVA,
+    OVER_PEERS,
+    JavaTarget,
+    Target,
+    TargetResult,
+)
+from benches.timing import Times, interleave, ratio, sampler
+from benches.workloads import PAIRS, Racks, Workload, doubling
 
 
 def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
@@ -160,29 +156,18 @@ def growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     racks: Racks
     for racks in ("none", "two"):
         for axis, start in selection.growing.items():
-            series = doubling(start, axis, racks)
+            workloads = doubling(start, axis, racks)
             for name in ("assign", "plan"):
-                report(f"{name} on {', '.join(workload.name for workload in series)}")
-                times = raw[f"{name}, {axis}, {racks}"] = _series(name, series, selection.own_pace)
+                report(f"{name} on {', '.join(workload.name for workload in workloads)}")
+                times = raw[f"{name}, {axis}, {racks}"] = series(name, workloads, selection.own_pace)
                 steps = [ratio(times, *pair) for pair in zip(list(times)[1:], times, strict=False)]
                 medians = [shown(statistics.median(seconds) * 1000) for seconds in times.values()]
-                label = f"{name}, {axis} from {series[0].name}"
+                label = f"{name}, {axis} from {workloads[0].name}"
                 rows.append([label, *medians, *(f"x{step:.2f}" for step in steps)])
                 target_results.append(TargetResult(f"{label}: worst doubling", max(steps), DOUBLING, sense="<="))
     head = ["", "1", "2", "4", "8", "to 2", "to 4", "to 8"]
     note = "Median milliseconds as one size doubles three times, and how many times as long each doubling makes it."
     return ReportSection("Growth", note, Table(head, rows), target_results)
-
-
-def _series(name: str, series: Iterable[Workload], pace: Pace) -> Times:
-    samplers = {}
-    for workload in series:
-        call = IMPLEMENTATIONS[name].prepare(workload, "lists")
-        IMPLEMENTATIONS[name].assert_right(workload, call())
-        samplers[workload.name] = sampler(call)
-    right_answer.cache_clear()
-    gc.collect()
-    return interleave(samplers, pace, alike=True)
 
 
 def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
@@ -226,9 +211,12 @@ def _megabytes(start: int | None, end: int | None) -> str:
     return "-" if start is None or end is None else f"{(end - start) / 1e6:.1f}"
 
 
-SECTIONS = {
+SECTIONS: dict[str, Callable[[Selection, Report, Raw], ReportSection]] = {
     "peers": peers,
     "java": java,
+    **{f"java-{assignor}": functools.partial(over_java, assignor) for assignor in (*LEADER, *BROKER)},
+    "sticky-peers": sticky_peers,
+    "assignor-growth": assignor_growth,
     "encode": encode,
     "growth": growth,
     "memory": memory,

@@ -3,13 +3,62 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from benches.targets import OVER_PEERS, SMALL, SQUARE, TINY, WIDE, heterogeneous
+from benches.targets import BROKER, LEADER, OVER_PEERS, SMALL, SQUARE, STICKY_PEERS, TINY, WIDE, heterogeneous
 from benches.timing import Pace
-from benches.workloads import PAIRS, TOPICS, Axis, Racks, Shape, Sizes, Workload, grid, jmh
+from benches.workloads import (
+    PAIRS,
+    TOPICS,
+    AssignorName,
+    Axis,
+    Event,
+    Racks,
+    Shape,
+    Sizes,
+    SubscriptionType,
+    Workload,
+    grid,
+    jmh,
+)
+
+SLOW_IN_JAVA = 1000
+"""No rolling restart is timed of groups with so many topics: each of its rebalances may take Java seconds."""
+
+
+def assignor_points(assignor: AssignorName) -> list[Workload]:
+    """The groups and events on which an assignor is timed beside Java's class."""
+    points: list[tuple[SubscriptionType, Racks, tuple[int, int, int]]] = [
+        (subscription, "none", sizes)
+        for subscription in ("HOMOGENEOUS", "FIFTHS", "HALF")
+        for sizes in ((100, 100, 10), (1000, 100, 10), (1000, 1000, 10), (10000, 100, 10))
+    ]
+    points.append(("HOMOGENEOUS", "none", (10000, 100, 100)))
+    if assignor in ("sticky", "cooperative-sticky"):  # the others do not read racks
+        points += [
+            ("HOMOGENEOUS", racks, sizes) for racks in ("two", "far") for sizes in ((1000, 100, 10), (1000, 1000, 10))
+        ]
+    return [
+        Workload(*sizes, subscription, racks, assignor=assignor, event=event)
+        for subscription, racks, sizes in points
+        for event in get_args(Event)
+        if event != "rolling" or sizes[1] < SLOW_IN_JAVA
+    ]
+
+
+def growing_assignors(start: Workload) -> list[tuple[Workload, Axis]]:
+    """The first groups of series in which one size doubles, for each assignor."""
+    series: list[tuple[Workload, Axis]] = []
+    for assignor in (*LEADER, *BROKER):
+        shapes: list[tuple[SubscriptionType, Racks]] = [("HOMOGENEOUS", "none"), ("FIFTHS", "none"), ("HALF", "none")]
+        if assignor in ("sticky", "cooperative-sticky"):
+            shapes.append(("HOMOGENEOUS", "far"))
+        for subscription, racks in shapes:
+            first = replace(start, subscription=subscription, racks=racks, assignor=assignor, event="join")
+            series += [(first, axis) for axis in get_args(Axis)]
+    return series
 
 
 def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
@@ -32,6 +81,10 @@ class Selection:
         own_pace: Rounds of all others, where no implementation is as slow as those.
         java_warm: How many milliseconds Java is warmed up for at each point.
         java: The groups on which Java is timed.
+        assignors: The groups and events on which other assignors are timed beside Java's.
+        sticky_peers: By Python peer, the groups on which its sticky assignor is timed.
+        growing_assignors: The first groups of the series in which a size doubles, for assignors other than range.
+        assignor_pace: Rounds of each of them.
         encoded: The groups that are encoded.
         growing: By the size that doubles, the first group of the series.
         matched: How many topics and how many patterns; the last are the most.
@@ -48,6 +101,10 @@ class Selection:
     own_pace: Pace
     java_warm: int
     java: list[Workload]
+    assignors: list[Workload]
+    sticky_peers: Mapping[str, tuple[Workload, ...]]
+    growing_assignors: list[tuple[Workload, Axis]]
+    assignor_pace: Pace
     encoded: list[Workload]
     growing: dict[Axis, Workload]
     matched: Sequence[tuple[int, int]]
@@ -73,6 +130,10 @@ _DEFAULT = Selection(
         *java_grid((1000, 10000), "two"),
         *java_grid((1000, 10000), "two", "differ"),
     ],
+    assignors=[point for assignor in (*LEADER, *BROKER) for point in assignor_points(assignor)],
+    sticky_peers=STICKY_PEERS,
+    growing_assignors=growing_assignors(Workload(1000, 100, 10)),
+    assignor_pace=Pace(seconds=0.7, fewest=3, most=30),
     encoded=[SQUARE, WIDE],
     growing={
         "members": Workload(1250, 100, 500),
@@ -89,6 +150,19 @@ SELECTIONS = {
         own_pace=Pace(seconds=0.05, fewest=3, most=30),
         java_warm=50,
         java=[jmh(100, 10, 10), jmh(100, 10, 10, racks="two"), jmh(100, 10, 10, "HETEROGENEOUS", "two", "differ")],
+        assignors=[
+            replace(shape, assignor=assignor, event=event)
+            for assignor in (*LEADER, *BROKER)
+            for shape in (
+                Workload(20, 10, 4, racks="two"),
+                Workload(20, 10, 4, "FIFTHS"),
+                Workload(20, 10, 4, "HALF", "far"),
+            )
+            for event in get_args(Event)
+        ],
+        sticky_peers={peer: (Workload(20, 10, 4, assignor="sticky"),) for peer in STICKY_PEERS},
+        growing_assignors=growing_assignors(Workload(20, 10, 4))[::4],
+        assignor_pace=Pace(seconds=0.05, fewest=3, most=30),
         encoded=[jmh(100, 10, 10)],
         growing=dict.fromkeys(get_args(Axis), Workload(50, 10, 20)),
         matched=[(200, 1), (200, 20)],

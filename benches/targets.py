@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from benches.workloads import Racks, Shape, Workload
+from benches.workloads import AssignorName, Racks, Shape, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,25 @@ class JavaTarget:
     racks: Racks
     each: float | None = None
     mean: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignorTarget:
+    """Speed of an assignor as a multiple of that of Java's class.
+
+    Attributes:
+        assignors: The assignors.
+        ours: The implementation that is to be fast.
+        each: How many times as long Java should take at every point.
+        mean: And in the geometric mean over all points.
+        slow: And at every point where Java takes longer than `JAVA_SLOW`.
+    """
+
+    assignors: tuple[AssignorName, ...]
+    ours: str
+    each: float
+    mean: float | None = None
+    slow: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +135,32 @@ OVER_JAVA = [
     JavaTarget("plan", racks="two", each=10),
     JavaTarget("plan, columns", racks="two", each=50),
 ]
+
+LEADER: tuple[AssignorName, ...] = ("roundrobin", "sticky", "cooperative-sticky")
+BROKER: tuple[AssignorName, ...] = ("uniform", "server-range")
+
+OVER_JAVA_ASSIGNORS = [
+    AssignorTarget(LEADER, "plan", each=3, mean=15, slow=200),
+    AssignorTarget(BROKER, "plan", each=1),
+    AssignorTarget(BROKER, "Group.plan", each=3),
+]
+
+JAVA_SLOW = 1.0
+"""Where Java takes more seconds than this, its cost is super-linear."""
+
+OVER_STICKY_PEERS = 500
+"""How many times as long the sticky assignors of Python peers should take as `plan`."""
+
+STICKY_PEERS = dict.fromkeys(
+    ("kafka-python", "aiokafka"),
+    (
+        Workload(1000, 100, 10, assignor="sticky"),
+        Workload(1000, 100, 10, assignor="sticky", event="join"),
+        Workload(4000, 100, 40, assignor="sticky"),
+    ),
+)
+"""By peer, the groups on which its sticky assignor is timed; the last is the largest that it finishes within a minute
+on a quiet machine, where members and partitions double together."""
 
 ENCODE = 80
 """How many times as long kafka-python should take to encode a whole group."""

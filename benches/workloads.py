@@ -1,9 +1,9 @@
 """The groups that benchmarks run on: points of Kafka's JMH grid, others, and series that double one size.
 
 The grid is that of org.apache.kafka.jmh.assignor.ClientSideAssignorBenchmark, with its names (`topic0`, `member0`,
-`rack0`), its integer division and its buckets. Of its axes two are left out: COOPERATIVE_STICKY, which is another
-assignor, and INCREMENTAL, which in that class times a full assignment of one member fewer. Added are members with
-topics of their own, racks that matter, topics of different sizes, and the shapes in which Python may hold a group.
+`rack0`), its integer division and its buckets. Added are members with topics of their own, racks that matter, topics of
+different sizes, the shapes in which Python may hold a group, Kafka's other assignors, and what happens to the group
+before it is assigned (`benches/rebalances.py`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import itertools
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
+from uuid import UUID
 
 import numpy as np
 
 from assignor import MemberColumns, PartitionInfo, Subscription, TopicColumns
 
-SubscriptionType = Literal["HOMOGENEOUS", "HETEROGENEOUS", "DISTINCT"]
-Racks = Literal["none", "three", "two"]
+SubscriptionType = Literal["HOMOGENEOUS", "HETEROGENEOUS", "DISTINCT", "FIFTHS", "HALF"]
+Racks = Literal["none", "three", "two", "far"]
 Sizes = Literal["equal", "differ"]
 Shape = Literal["lists", "fresh", "sets", "objects"]
 """How a mapping holds the subscriptions. `lists`: a list for each member, of `str` objects that all share. `fresh`:
@@ -28,6 +29,17 @@ member. `objects`: a `Subscription` for each member."""
 
 Axis = Literal["members", "topics", "partitions"]
 """A size that can double alone."""
+
+AssignorName = Literal["range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range"]
+"""Name of an assignor in tables; those of the broker are `uniform` and `server-range`."""
+
+SERVER = {"uniform": "uniform", "server-range": "range"}
+"""Kafka's names of the broker's assignors."""
+
+Event = Literal["first", "join", "leave", "rolling"]
+"""What happens to the group. `first`: it is assigned for the first time. `join`: after that, one more member joins.
+`leave`: one member leaves. `rolling`: members leave and return under another id, one after another; each of them costs
+two rebalances."""
 
 MEMBERS = (100, 500, 1000, 5000, 10000)
 TOPICS = (10, 100, 1000)
@@ -48,10 +60,14 @@ class Workload:
         partitions: Number of partitions of each topic, or on the average; may be 0.
         subscription: HOMOGENEOUS: every member subscribes to every topic. HETEROGENEOUS: members and topics are cut
             into five runs, and a member subscribes to the topics of its own run. DISTINCT: every member has a tenth of
-            the topics, drawn for it alone.
+            the topics, drawn for it alone. FIFTHS: member m subscribes to fifth m mod 5 of the topics. HALF: members of
+            odd numbers subscribe to the first half of the topics, the others to all.
         racks: `none`. `three`: every partition is on all three racks, so rack logic stays off and only reading racks is
             paid for, as with JMH's isRackAware. `two`: partition p is on racks p mod 3 and p+1 mod 3: rack logic is on.
+            `far`: rack logic is on, and hardly any partition is on the rack of a member.
         sizes: `equal`. `differ`: as far as the average allows, no two topics have the same number of partitions.
+        assignor: The assignor that computes the answer.
+        event: What happens to the group.
     """
 
     members: int
@@ -60,6 +76,8 @@ class Workload:
     subscription: SubscriptionType = "HOMOGENEOUS"
     racks: Racks = "none"
     sizes: Sizes = "equal"
+    assignor: AssignorName = "range"
+    event: Event = "first"
 
     @property
     def name(self) -> str:
@@ -68,6 +86,7 @@ class Workload:
         parts += [] if self.subscription == "HOMOGENEOUS" else [self.subscription.lower()]
         parts += [] if self.racks == "none" else [f"{self.racks}-racks"]
         parts += [] if self.sizes == "equal" else ["sizes-differ"]
+        parts += [] if self.assignor == "range" else [self.assignor, self.event]
         return "-".join(parts)
 
     @property
@@ -80,16 +99,16 @@ class Workload:
         """Number of (member, topic) subscriptions: what a plain assignor's cost grows with."""
         if self.subscription == "DISTINCT":
             return self.members * (self.topics // 10)
-        return sum(len(members) * len(topics) for members, topics in self.buckets())
+        return sum(map(len, self._wanted()))
 
     def buckets(self) -> list[tuple[range, range]]:
         """Which members subscribe to which topics, both by number; no member and no topic is in two buckets.
 
         Raises:
-            ValueError: There are fewer topics than buckets, which JMH refuses too, or members are DISTINCT.
+            ValueError: There are fewer topics than buckets, which JMH refuses too, or members are in no buckets.
         """
-        if self.subscription == "DISTINCT":
-            raise ValueError(f"{self.name}: no two members need have the same topics")
+        if self.subscription not in ("HOMOGENEOUS", "HETEROGENEOUS"):
+            raise ValueError(f"{self.name}: the members are in no buckets")
         count = 1 if self.subscription == "HOMOGENEOUS" else min(BUCKETS, self.members)
         if self.topics < count:
             raise ValueError(f"{self.name}: {self.topics} topics cannot fill {count} buckets")
@@ -110,18 +129,17 @@ class Workload:
         counts = {f"topic{topic}": count for topic, count in enumerate(self.partition_counts())}
         if self.racks == "none":
             return {**counts}
-        replicas = self._replicas()
-        names = [f"rack{rack}" for rack in range(RACKS)] * 2
+        names = [f"rack{rack}" for rack in range(RACKS)]
         return {
-            topic: [PartitionInfo(id, tuple(names[id % RACKS : id % RACKS + replicas])) for id in range(count)]
-            for topic, count in counts.items()
+            name: [PartitionInfo(id, tuple([names[rack] for rack in self._replicas(topic, id)])) for id in range(count)]
+            for topic, (name, count) in enumerate(counts.items())
         }
 
     def subscriptions(self, shape: Shape = "lists") -> dict[str, Collection[str] | Subscription]:
         """The members, as `assign` takes them: with racks always as `Subscription`."""
         if self.racks != "none":
             return {
-                f"member{member}": Subscription(tuple(topics), rack=f"rack{member % RACKS}")
+                f"member{member}": Subscription(tuple(topics), rack=self.rack_of_member(member))
                 for member, topics in enumerate(self._wanted())
             }
         wanted: list[Collection[str] | Subscription]
@@ -135,14 +153,22 @@ class Workload:
             wanted = [Subscription(tuple(topics)) for topics in self._wanted()]
         return {f"member{member}": topics for member, topics in enumerate(wanted)}
 
+    def topic_ids(self) -> dict[str, UUID]:
+        """The ids of the topics; their order is not that of the names."""
+        return {
+            f"topic{topic}": UUID(int=_mixed(2 * topic + 1) << 64 | _mixed(2 * topic + 2))
+            for topic in range(self.topics)
+        }
+
     def topic_columns(self) -> TopicColumns:
         """The topics as columns."""
         counts = np.array(self.partition_counts(), dtype=np.int32)
         names = [f"topic{topic}" for topic in range(self.topics)]
         if self.racks == "none":
             return TopicColumns(names, counts)
-        racks = [f"rack{rack}" for rack in range(RACKS)] * 2
-        sets = [tuple(racks[first : first + self._replicas()]) for first in range(RACKS)]
+        if self.racks == "far":
+            raise ValueError(f"{self.name}: the columns hold only racks that repeat after {RACKS} partitions")
+        sets = [tuple(f"rack{rack}" for rack in self._replicas(0, first)) for first in range(RACKS)]
         return TopicColumns(names, counts, np.concatenate([np.arange(n, dtype=np.int32) % RACKS for n in counts]), sets)
 
     def member_columns(self) -> MemberColumns:
@@ -159,18 +185,52 @@ class Workload:
         racks = None if self.racks == "none" else [f"rack{member % RACKS}" for member in range(self.members)]
         return MemberColumns(names, index, lists, rack=racks)
 
-    def _replicas(self) -> int:
-        return 3 if self.racks == "three" else 2
+    def rack_of_member(self, member: int) -> str | None:
+        """The rack of the member of a number."""
+        if self.racks == "none":
+            return None
+        return f"rack{1 - min(member, 1) if self.racks == 'far' else member % RACKS}"
+
+    def topics_of_member(self, member: int) -> range:
+        """The topics of the member of a number, which may be larger than those of the group.
+
+        Raises:
+            ValueError: The topics of a member depend on the number of members, or are drawn.
+        """
+        if self.subscription == "HALF":
+            return range(self.topics if member % 2 == 0 else (self.topics + 1) // 2)
+        if self.subscription == "FIFTHS":
+            return _chunks(self.topics, BUCKETS)[member % BUCKETS]
+        if self.subscription == "HOMOGENEOUS":
+            return range(self.topics)
+        raise ValueError(f"{self.name}: the topics of one more member are not defined")
+
+    def _replicas(self, topic: int, id: int) -> tuple[int, ...]:
+        if self.racks == "far":
+            return (0 if id == 0 and topic % 10 == 0 else 1, 2)
+        return tuple((id + replica) % RACKS for replica in range(3 if self.racks == "three" else 2))
 
     def _wanted(self) -> list[list[str]]:
-        """The topics of each member; members of a bucket have the same list."""
+        """The topics of each member; members with the same topics have the same list, unless they are drawn."""
         names = [f"topic{topic}" for topic in range(self.topics)]
         if self.subscription == "DISTINCT":
             return [random.Random(member).sample(names, self.topics // 10) for member in range(self.members)]
+        if self.subscription in ("FIFTHS", "HALF"):
+            lists = [[names[topic] for topic in self.topics_of_member(member)] for member in range(BUCKETS * 2)]
+            period = BUCKETS if self.subscription == "FIFTHS" else 2
+            return [lists[member % period] for member in range(self.members)]
         wanted: list[list[str]] = []
         for members, topics in self.buckets():
             wanted += [names[topics.start : topics.stop]] * len(members)
         return wanted
+
+
+def _mixed(value: int) -> int:
+    """Return the last steps of SplitMix64, 64 bits."""
+    mask = (1 << 64) - 1
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & mask
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & mask
+    return value ^ value >> 31
 
 
 def _chunks(size: int, count: int) -> list[range]:
@@ -191,7 +251,7 @@ def jmh(
     return Workload(members, topics, members * ratio // topics, subscription, racks, sizes)
 
 
-def grid(ratios: Sequence[int] = RATIOS, racks: Sequence[Racks] = get_args(Racks)) -> list[Workload]:
+def grid(ratios: Sequence[int] = RATIOS, racks: Sequence[Racks] = ("none", "three", "two")) -> list[Workload]:
     """The points of JMH: 90 without racks, the same 90 with its racks, and 90 where rack logic is on."""
     buckets: tuple[SubscriptionType, ...] = ("HOMOGENEOUS", "HETEROGENEOUS")
     return [jmh(*point) for point in itertools.product(MEMBERS, TOPICS, ratios, buckets, racks)]

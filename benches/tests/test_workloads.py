@@ -12,7 +12,14 @@ import pytest
 import assignor._core
 from assignor import PartitionInfo, Subscription, TopicPartition, plan
 from benches import conftest
-from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, encoders, require_release, right_answer
+from benches.implementations import (
+    IMPLEMENTATIONS,
+    WrongAnswerError,
+    encoders,
+    forget_answers,
+    require_release,
+    right_answer,
+)
 from benches.workloads import MEMBERS, PAIRS, RATIOS, TOPICS, Axis, Shape, Workload, doubling, grid, jmh
 
 TINY = [
@@ -213,7 +220,7 @@ def test_both_encoders_write_the_same_bytes(workload: Workload) -> None:
 def test_a_workload_too_large_for_the_reference_is_checked(checked: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benches.implementations.PAIRS", 1)
     monkeypatch.setattr("benches.implementations.CHECKED", checked)
-    right_answer.cache_clear()
+    forget_answers()
     workload = jmh(2, 2, 2)
 
     assert right_answer(workload)["member1"] == [TopicPartition("topic0", 1), TopicPartition("topic1", 1)]

@@ -8,7 +8,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.zip.CRC32;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
@@ -87,31 +86,15 @@ public final class RangeTimer {
         return assignment;
     }
 
-    /** How many partitions are assigned, and a checksum of who has which that does not depend on any order. */
-    private String answer() {
-        long partitions = 0;
-        long checksum = 0;
-        for (Map.Entry<String, Assignment> entry : assign().entrySet()) {
-            long member = crc(entry.getKey()) * 0x9E3779B97F4A7C15L;
-            for (TopicPartition owned : entry.getValue().partitions()) {
-                partitions++;
-                checksum += mix(member + crc(owned.topic()) * 0xC2B2AE3D27D4EB4FL + owned.partition());
+    /** Return the number of assigned partitions and the checksum of their owners. */
+    private OwnerChecksum answer() {
+        OwnerChecksum checksum = new OwnerChecksum();
+        assign().forEach((member, assignment) -> {
+            for (TopicPartition owned : assignment.partitions()) {
+                checksum.add(member, owned.topic(), List.of(owned.partition()));
             }
-        }
-        return partitions + " " + Long.toHexString(checksum);
-    }
-
-    private static long crc(String text) {
-        CRC32 crc = new CRC32();
-        crc.update(text.getBytes(StandardCharsets.UTF_8));
-        return crc.getValue();
-    }
-
-    /** The last steps of SplitMix64: every bit of the input changes half of the output. */
-    private static long mix(long value) {
-        value = (value ^ value >>> 30) * 0xBF58476D1CE4E5B9L;
-        value = (value ^ value >>> 27) * 0x94D049BB133111EBL;
-        return value ^ value >>> 31;
+        });
+        return checksum;
     }
 
     private long warm(long milliseconds) {
@@ -145,7 +128,7 @@ public final class RangeTimer {
                 members += group == null ? 0 : group.members;
                 group = null; // so that the collector finds the group before it unused
                 group = new RangeTimer(Integer.parseInt(words[1]), words[2], words[3]);
-                answer = group.answer();
+                answer = group.answer().toString();
             } else if (words[0].equals("warm")) {
                 answer = Long.toString(group.warm(Long.parseLong(words[1])));
                 System.gc();

@@ -1,0 +1,48 @@
+"""Timing of implementations on one group, after their answers are checked."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterable, Mapping
+
+from benches.implementations import IMPLEMENTATIONS, forget_answers
+from benches.timing import Pace, Sampler, Times, interleave, sampler
+from benches.workloads import Shape, Workload
+
+
+def timed(
+    workload: Workload,
+    shape: Shape,
+    names: Iterable[str],
+    pace: Pace,
+    others: Mapping[str, Sampler] | None = None,
+    known: Mapping[str, float] | None = None,
+) -> Times:
+    """Time implementations on one group, each after its answer is checked.
+
+    `others` take their turns first; `known` has the seconds that they took before, by name.
+    """
+    samplers = dict(others or {})
+    seconds = dict(known or {})
+    for name in names:
+        call = IMPLEMENTATIONS[name].prepare(workload, shape)
+        start = time.perf_counter()
+        result = call()
+        seconds[name] = time.perf_counter() - start
+        IMPLEMENTATIONS[name].assert_right(workload, result)
+        del result
+        samplers[name] = sampler(call)
+    return interleave(samplers, pace, seconds)
+
+
+def series(name: str, workloads: Iterable[Workload], pace: Pace, shape: Shape = "lists") -> Times:
+    """Time one implementation on several groups, each after its answer is checked."""
+    samplers = {}
+    for workload in workloads:
+        call = IMPLEMENTATIONS[name].prepare(workload, shape)
+        IMPLEMENTATIONS[name].assert_right(workload, call())
+        samplers[workload.name] = sampler(call)
+    forget_answers()
+    gc.collect()
+    return interleave(samplers, pace, alike=True)

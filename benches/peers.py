@@ -1,0 +1,113 @@
+"""Assignors of kafka-python and aiokafka: their calls, with the input that they have after decoding."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from assignor import TopicPartition
+from benches.rebalances import GENERATION, Rebalance, in_turn, rebalances
+from benches.workloads import AssignorName, Shape, Workload
+
+Answer = Mapping[str, Iterable[tuple[str, int]]]
+
+ASSIGNORS: tuple[AssignorName, ...] = ("range", "roundrobin", "sticky")
+"""The assignors that are timed."""
+
+
+def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    """Return the call of kafka-python's assignor."""
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+    from kafka.coordinator.assignors.sticky.user_data import StickyAssignorUserData
+    from kafka.protocol.consumer.group import JoinGroupResponse
+    from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
+
+    def call(rebalance: Rebalance) -> Callable[[], Any]:
+        members = [
+            JoinGroupResponse.JoinGroupResponseMember(
+                member_id=member,
+                group_instance_id=None,
+                metadata=ConsumerProtocolSubscription(
+                    0, topics, StickyAssignorUserData(list(owned.items()), GENERATION) if owned else b""
+                ),
+            )
+            for member, topics, owned in _decoded(rebalance)
+        ]
+        if workload.assignor == "sticky":  # its assignor keeps what it did last
+            return lambda: StickyPartitionAssignor().assign(_Cluster(workload), members)
+        chosen = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}[workload.assignor]
+        return functools.partial(chosen.assign, _Cluster(workload), members)
+
+    return in_turn(map(call, rebalances(workload, shape)))
+
+
+def aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    """Return the call of aiokafka's assignor."""
+    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyAssignorUserDataV1, StickyPartitionAssignor
+    from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
+
+    chosen = {
+        "range": RangePartitionAssignor,
+        "roundrobin": RoundRobinPartitionAssignor,
+        "sticky": StickyPartitionAssignor,
+    }[workload.assignor]
+
+    def call(rebalance: Rebalance) -> Callable[[], Any]:
+        members = {
+            member: ConsumerProtocolMemberMetadata(
+                0, topics, StickyAssignorUserDataV1(list(owned.items()), GENERATION).encode() if owned else b""
+            )
+            for member, topics, owned in _decoded(rebalance)
+        }
+        return functools.partial(chosen.assign, _Cluster(workload), members)
+
+    return in_turn(map(call, rebalances(workload, shape)))
+
+
+def _decoded(rebalance: Rebalance) -> Iterable[tuple[str, Collection[str], dict[str, list[int]]]]:
+    """Yield members with their topics and owned ids, as a peer has them once it has decoded the subscriptions.
+
+    Peers take sets of topics too.
+    """
+    for member, wanted in rebalance.subscriptions.items():
+        if isinstance(wanted, (list, set)):
+            yield member, wanted, {}
+        else:
+            owned: dict[str, list[int]] = {}
+            for topic, id in wanted.owned_partitions:
+                owned.setdefault(topic, []).append(id)
+            yield member, list(wanted.topics), owned
+
+
+class _Cluster:
+    """The questions that the peers' assignors ask their cluster metadata, answered as it does: by new sets."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._partitions = {
+            f"topic{topic}": dict.fromkeys(range(count)) for topic, count in enumerate(workload.partition_counts())
+        }
+
+    def topics(self) -> set[str]:
+        return set(self._partitions)
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        return set(self._partitions[topic].keys())
+
+
+def read_kafka_python(result: Mapping[str, Any]) -> Answer:
+    """Return what kafka-python's assignor returned as member to partitions."""
+    return {member: _flat(assignment.assigned_partitions) for member, assignment in result.items()}
+
+
+def read_aiokafka(result: Mapping[str, Any]) -> Answer:
+    """Return what aiokafka's assignor returned as member to partitions."""
+    return {member: _flat(assignment.assignment) for member, assignment in result.items()}
+
+
+def _flat(assignment: Iterable[tuple[str, list[int]]]) -> list[TopicPartition]:
+    return [TopicPartition(topic, id) for topic, ids in assignment for id in ids]
