@@ -1,7 +1,7 @@
-"""Who gets which partition, exactly as Apache Kafka decides it.
+"""Partition assignment of consumer groups, exactly as Apache Kafka's assignors compute it.
 
-`assign` answers with lists, `plan` with a lazy mapping of spans, `check` says what is wrong with anybody's assignment;
-`match_topics` says which topics a pattern means.
+`assign` returns lists, `plan` a lazy mapping of spans; both take the name of any of Kafka's assignors. `check` finds
+problems of an assignment, `match_topics` the topics that a pattern matches.
 
 Example:
     >>> from assignor import assign
@@ -32,11 +32,18 @@ if TYPE_CHECKING:
         Subscription,
         TopicPartition,
     )
-    from assignor.partition_assignor import PartitionAssignor, RangeAssignor
+    from assignor.partition_assignor import (
+        CooperativeStickyAssignor,
+        PartitionAssignor,
+        RangeAssignor,
+        RoundRobinAssignor,
+        StickyAssignor,
+    )
     from assignor.subscription_state import SubscriptionState
 
 __all__ = [
     "Balance",
+    "CooperativeStickyAssignor",
     "Diff",
     "Findings",
     "Group",
@@ -47,7 +54,9 @@ __all__ = [
     "Plan",
     "RangeAssignor",
     "RebalanceProtocol",
+    "RoundRobinAssignor",
     "Spans",
+    "StickyAssignor",
     "Subscription",
     "SubscriptionState",
     "TopicColumns",
@@ -66,6 +75,7 @@ __all__ = [
 
 _MODULE_OF = {
     "Balance": "model",
+    "CooperativeStickyAssignor": "partition_assignor",
     "Diff": "model",
     "Findings": "findings",
     "Group": "_core",
@@ -76,7 +86,9 @@ _MODULE_OF = {
     "Plan": "_core",
     "RangeAssignor": "partition_assignor",
     "RebalanceProtocol": "model",
+    "RoundRobinAssignor": "partition_assignor",
     "Spans": "model",
+    "StickyAssignor": "partition_assignor",
     "Subscription": "model",
     "SubscriptionState": "subscription_state",
     "TopicColumns": "columns",
@@ -101,6 +113,7 @@ _MODULES = (
     "member",
     "offsets",
     "reference",
+    "server",
     "spark",
     "subscription_state",
     "wire",

@@ -146,6 +146,30 @@ def text_order(texts: Iterable[str]) -> list[str]:
     return _by_bucket(placed, [folded_hash(text) for text in placed], DEFAULT_CAPACITY)
 
 
+def computed_text_order(texts: Iterable[str]) -> list[str]:
+    """Return distinct texts in the order of a table on which `computeIfAbsent` is called with each text in turn.
+
+    It differs from `text_order`: a new key goes to the front of its bucket, a table doubles at the call after the one
+    that filled it, and a bucket with seven keys takes no more as a chain.
+
+    Example:
+        >>> text_order(["a", "q"]), computed_text_order(["a", "q"])
+        (['a', 'q'], ['q', 'a'])
+    """
+    buckets, known = DEFAULT_CAPACITY, dict[str, int]()
+    for text in texts:
+        if 4 * len(known) > 3 * buckets:
+            buckets *= 2
+        if text in known:
+            continue
+        code = folded_hash(text)
+        if buckets < TREES and sum((other ^ code) & buckets - 1 == 0 for other in known.values()) >= CHAIN - 1:
+            buckets *= 2
+        known[text] = code
+    newest_first = list(reversed(known))
+    return sorted(newest_first, key=lambda text: known[text] & buckets - 1)
+
+
 def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_CAPACITY) -> list[TopicPartition]:
     """The partitions in the order in which the table lists them.
 

@@ -1,15 +1,18 @@
-"""Kafka's assignor interface in Python, and the range assignor behind it.
+"""Kafka's assignor interface in Python, and the assignors of kafka-clients behind it.
 
-Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor and RangeAssignor, kafka-clients 4.4.0.
+Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor and the assignors of kafka-clients 4.4.0.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from assignor._engine import Engine, check_engine
 from assignor.model import RebalanceProtocol, TopicPartition
+from assignor.ordering import computed_text_order
+from assignor.validation import read_int, read_partitions
 
 if TYPE_CHECKING:
     from assignor import Topics
@@ -21,17 +24,20 @@ Subscriptions = Mapping[str, "Subscription | Iterable[str]"]
 EncodedMember = tuple[str, str | None, bytes]
 """Member id, instance id, and subscription as bytes of the ConsumerProtocol."""
 
+NO_GENERATION = -1
+"""Generation of a member that has no assignment yet."""
+
 
 @runtime_checkable
 class PartitionAssignor(Protocol):
-    """What a leader asks of an assignor (ConsumerPartitionAssignor); a pure function of plain data at heart.
+    """What members ask of an assignor (ConsumerPartitionAssignor).
 
     An assignor may also have the method `assign_encoded` of `RangeAssignor`. A coordinator calls it instead of `assign`
     if it is there and does not return None.
 
     Attributes:
         name: Unique name that members vote for, such as `"range"`.
-        version: Version of the assignor's user data.
+        version: Version of the assignor, which Kafka's own classes do not use.
     """
 
     @property
@@ -40,25 +46,89 @@ class PartitionAssignor(Protocol):
 
     @property
     def version(self) -> int:
-        """Version of the assignor's user data."""
+        """Version of the assignor."""
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """The rebalance protocols it can work under."""
+        """Return the rebalance protocols under which it can work."""
 
     def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:
-        """What the member adds to its subscription when it joins."""
+        """Return what the member adds to its subscription when it joins."""
 
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Subscriptions
     ) -> Mapping[str, list[TopicPartition]]:
-        """Who gets which partition; one entry per member."""
+        """Return the partitions of each member."""
 
     def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:
-        """Called on every member with what it got."""
+        """Take note of the member's own assignment."""
 
 
-class RangeAssignor:
-    """Range assignment behind Kafka's interface; it keeps no memory between calls.
+class ClientAssignor:
+    """Base of the assignors of kafka-clients: `assign` with the name of the class.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: Another engine.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 0
+
+    def __init__(self, *, engine: Engine = "rust") -> None:
+        check_engine(engine)
+        self.engine: Engine = engine
+
+    def supported_protocols(self) -> list[RebalanceProtocol]:
+        """Return the eager protocol: members give up all partitions before they join."""
+        return [RebalanceProtocol.EAGER]
+
+    def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:  # noqa: ARG002 - the interface's signature
+        """Return None: the assignor needs no more than the subscription."""
+        return None
+
+    def assign(
+        self, partitions_per_topic: PartitionsPerTopic, subscriptions: Subscriptions
+    ) -> dict[str, list[TopicPartition]]:
+        """Return the partitions of each member; arguments, order and errors are those of `assignor.assign`."""
+        from assignor import assign  # the core loads when it is first needed
+
+        return assign(partitions_per_topic, subscriptions, assignor=self.name, engine=self.engine)
+
+    def assign_encoded(
+        self, topics: Topics, members: Sequence[EncodedMember], *, version: int
+    ) -> dict[str, bytes] | None:
+        """Return encoded assignments for encoded subscriptions, without an object per partition.
+
+        Args:
+            topics: The topics of the cluster.
+            members: Member id, instance id and encoded subscription of each member.
+            version: Version of the ConsumerProtocol in which the assignments are encoded.
+
+        Returns:
+            The assignment of each member; None for a subclass with an `assign` of its own.
+
+        Raises:
+            WireError: Invalid subscription; `field` begins with the member.
+        """
+        if type(self).assign is not ClientAssignor.assign:
+            return None
+        from assignor import Group, plan  # the core loads when it is first needed
+
+        if self.engine == "rust":
+            return Group.from_wire(topics, members, tolerant=True).plan(assignor=self.name).encode(version)
+        from assignor.reference.group import read_joined_members
+
+        joined = read_joined_members(members, tolerant=True)
+        return plan(topics, joined, assignor=self.name, engine=self.engine).encode(version)
+
+    def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:
+        """Do nothing: the assignor remembers no assignment."""
+
+
+class RangeAssignor(ClientAssignor):
+    """Range assignment behind Kafka's interface: each member gets consecutive partitions of each of its topics.
 
     Args:
         engine: `"rust"` or `"reference"`.
@@ -72,50 +142,120 @@ class RangeAssignor:
     """
 
     name = "range"
-    version = 0
+
+
+class RoundRobinAssignor(ClientAssignor):
+    """Round-robin assignment behind Kafka's interface: members get the partitions of all topics in turn.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: Another engine.
+
+    Example:
+        >>> RoundRobinAssignor().assign({"t": 1, "u": 1}, {"C0": ["t", "u"], "C1": ["t", "u"]})["C1"]
+        [TopicPartition(topic='u', partition=0)]
+    """
+
+    name = "roundrobin"
+
+
+class StickyAssignor(ClientAssignor):
+    """Sticky assignment behind Kafka's interface: balanced, and members keep what they had where possible.
+
+    A member's assignor remembers the last assignment (`on_assignment`) and adds it to the next subscription
+    (`subscription_user_data`). The leader's assignor reads it there.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: Another engine.
+
+    Example:
+        >>> from assignor import Subscription
+        >>> member, leader = StickyAssignor(), StickyAssignor()
+        >>> member.on_assignment([TopicPartition("t", 2)], generation=4)
+        >>> joining = Subscription(("t",), user_data=member.subscription_user_data(["t"]))
+        >>> leader.assign({"t": 3}, {"a": ["t"], "b": joining})["b"]
+        [TopicPartition(topic='t', partition=2)]
+    """
+
+    name = "sticky"
 
     def __init__(self, *, engine: Engine = "rust") -> None:
-        check_engine(engine)
-        self.engine: Engine = engine
-
-    def supported_protocols(self) -> list[RebalanceProtocol]:
-        """Eager only: it does not look at what members owned before."""
-        return [RebalanceProtocol.EAGER]
+        super().__init__(engine=engine)
+        self._assignment: list[tuple[str, int]] | None = None
+        self._generation = NO_GENERATION
 
     def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:  # noqa: ARG002 - the interface's signature
-        """None: range needs nothing beyond the subscription."""
-        return None
+        """Return the last assignment and its generation, as bytes of Kafka's version 1; None before the first one.
 
-    def assign(
-        self, partitions_per_topic: PartitionsPerTopic, subscriptions: Subscriptions
-    ) -> dict[str, list[TopicPartition]]:
-        """Who gets which partition, as `assignor.assign` says."""
-        from assignor import assign  # the core loads when it is first needed
-
-        return assign(partitions_per_topic, subscriptions, engine=self.engine)
-
-    def assign_encoded(
-        self, topics: Topics, members: Sequence[EncodedMember], *, version: int
-    ) -> dict[str, bytes] | None:
-        """Assign from encoded subscriptions to encoded assignments in the engine, without an object per partition.
-
-        Args:
-            topics: The topics of the cluster.
-            members: Member id, instance id and encoded subscription of each member.
-            version: Version of the ConsumerProtocol in which the assignments are encoded.
-
-        Returns:
-            The assignment of each member that gets partitions; None if only `assign` is available, which holds for the
-            reference engine and for a subclass with an `assign` of its own.
-
-        Raises:
-            WireError: A subscription cannot be read.
+        Topics are in the order of Kafka's hash table, partitions in the order of the assignment.
         """
-        if self.engine != "rust" or type(self).assign is not RangeAssignor.assign:
+        if self._assignment is None:
             return None
-        from assignor import Group  # the core loads when it is first needed
-
-        return Group.from_wire(topics, members, tolerant=True).plan().encode(version)
+        ids: dict[str, list[int]] = {}
+        for topic, id in self._assignment:
+            ids.setdefault(topic, []).append(id)
+        data = struct.pack(">i", len(ids))
+        for topic in computed_text_order(topic for topic, _ in self._assignment):
+            name = topic.encode()
+            data += struct.pack(f">h{len(name)}si{len(ids[topic])}i", len(name), name, len(ids[topic]), *ids[topic])
+        return data + struct.pack(">i", self._generation)
 
     def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:
-        """Nothing to remember."""
+        """Remember the member's assignment and its generation.
+
+        Raises:
+            AssignorError: Invalid partition, or a generation that is not an int32.
+        """
+        received = read_partitions(assignment, "on_assignment: assignment")
+        self._generation = read_int(generation, "on_assignment: generation", bits=32)
+        self._assignment = received
+
+
+class CooperativeStickyAssignor(ClientAssignor):
+    """Cooperative sticky assignment behind Kafka's interface: as sticky, and a partition moves in two rebalances.
+
+    In the first rebalance its owner gives it up and no member gets it; in the second it goes to its new owner.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: Another engine.
+
+    Example:
+        >>> from assignor import Subscription
+        >>> owned = tuple(TopicPartition("t", id) for id in range(4))
+        >>> before = {"a": Subscription(("t",), owned_partitions=owned, generation=1), "b": ["t"]}
+        >>> CooperativeStickyAssignor().assign({"t": 4}, before)["b"]
+        []
+        >>> after = {"a": Subscription(("t",), owned_partitions=owned[:2], generation=2), "b": ["t"]}
+        >>> CooperativeStickyAssignor().assign({"t": 4}, after)["b"]
+        [TopicPartition(topic='t', partition=2), TopicPartition(topic='t', partition=3)]
+    """
+
+    name = "cooperative-sticky"
+
+    def __init__(self, *, engine: Engine = "rust") -> None:
+        super().__init__(engine=engine)
+        self._generation = NO_GENERATION
+
+    def supported_protocols(self) -> list[RebalanceProtocol]:
+        """Return both protocols; a group uses the cooperative one if all assignors of its members support it."""
+        return [RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER]
+
+    def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:  # noqa: ARG002 - the interface's signature
+        """Return the generation of the last assignment as four bytes; -1 before the first one."""
+        return struct.pack(">i", self._generation)
+
+    def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:  # noqa: ARG002 - the interface's signature
+        """Remember the generation of the member's assignment.
+
+        Raises:
+            AssignorError: A generation that is not an int32.
+        """
+        self._generation = read_int(generation, "on_assignment: generation", bits=32)

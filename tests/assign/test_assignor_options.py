@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assignor import Group, Plan, assign, errors, plan, wire
+from assignor import Group, Plan, Subscription, assign, errors, plan, wire
 from tests.support.engines import Engine
 from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Changing
 
@@ -17,7 +17,7 @@ CONSUMER = "'uniform', 'range' for group_protocol 'consumer'"
 
 TOPICS = {"t": 3, "u": 1}
 MEMBERS = {"a": ["t", "u"], "b": ["t"]}
-JOINED = [(member, None, wire.encode_subscription(wire.Subscription(topics))) for member, topics in MEMBERS.items()]
+JOINED = [(member, None, wire.encode_subscription(Subscription(tuple(topics)))) for member, topics in MEMBERS.items()]
 
 INVALID_NAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"assignor": "stream"}, ARGUMENT, f"assignor must be one of {CLASSIC}, not 'stream'"),

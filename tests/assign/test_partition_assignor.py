@@ -1,21 +1,28 @@
-"""Kafka's assignor interface in Python: `RangeAssignor` satisfies it, and `MemberInfo` sorts as Kafka's does."""
+"""Kafka's assignor interface in Python, the assignors behind it, and the order of `MemberInfo`."""
 
 from __future__ import annotations
 
 import random
+import uuid
 
 import pytest
 
 from assignor import (
+    CooperativeStickyAssignor,
     MemberInfo,
     PartitionAssignor,
     PartitionInfo,
     RangeAssignor,
     RebalanceProtocol,
+    RoundRobinAssignor,
+    StickyAssignor,
     Subscription,
     TopicPartition,
+    Topics,
     assign,
     errors,
+    server,
+    wire,
 )
 from tests.support.engines import Engine
 
@@ -25,21 +32,96 @@ def ids(members: list[MemberInfo]) -> list[str]:
     return [member.member_id for member in sorted(members)]
 
 
-def test_the_range_assignor_satisfies_the_protocol(engine: Engine) -> None:
-    assignor: PartitionAssignor = RangeAssignor(engine=engine)
+CLIENT = {
+    "range": RangeAssignor,
+    "roundrobin": RoundRobinAssignor,
+    "sticky": StickyAssignor,
+    "cooperative-sticky": CooperativeStickyAssignor,
+}
+SERVER = {"uniform": server.UniformAssignor, "range": server.RangeAssignor}
+
+EAGER, COOPERATIVE = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
+
+
+@pytest.mark.parametrize("name", CLIENT)
+def test_the_client_assignors_satisfy_the_protocol(name: str, engine: Engine) -> None:
+    assignor: PartitionAssignor = CLIENT[name](engine=engine)
 
     assert isinstance(assignor, PartitionAssignor)
-    assert ("range", 0) == (assignor.name, assignor.version)
-    assert [RebalanceProtocol.EAGER] == assignor.supported_protocols()
+    assert (name, 0) == (assignor.name, assignor.version)
+    protocols = [COOPERATIVE, EAGER] if name == "cooperative-sticky" else [EAGER]
+    assert protocols == assignor.supported_protocols()
 
 
-def test_it_needs_no_user_data_and_keeps_no_memory(engine: Engine) -> None:
-    assignor = RangeAssignor(engine=engine)
+@pytest.mark.parametrize("name", ["range", "roundrobin"])
+def test_range_and_round_robin_need_no_user_data_and_keep_no_memory(name: str, engine: Engine) -> None:
+    assignor = CLIENT[name](engine=engine)
     before = dict(vars(assignor))
 
     assert assignor.subscription_user_data({"t"}) is None
     assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]  # beyond the types, on purpose
     assert before == vars(assignor)
+
+
+OWNING: dict[str, Subscription] = {
+    "a": Subscription(("t", "u"), owned_partitions=(TopicPartition("t", 3), TopicPartition("u", 0)), generation=2),
+    "b": Subscription(("u", "t"), group_instance_id="i"),
+    "c": Subscription(("t",)),
+}
+
+
+@pytest.mark.parametrize("name", CLIENT)
+def test_the_client_assignors_assign_as_the_function_does(name: str, engine: Engine) -> None:
+    topics = {"t": 4, "u": 3}
+
+    answer = CLIENT[name](engine=engine).assign(topics, OWNING)
+
+    assert assign(topics, OWNING, assignor=name, engine=engine) == answer
+
+
+@pytest.mark.parametrize("name", CLIENT)
+def test_encoded_subscriptions_are_assigned_as_decoded_ones(name: str, engine: Engine) -> None:
+    topics = Topics({"t": 4, "u": 3})
+    members = {"a": OWNING["a"], "b": OWNING["b"]}
+    joined = [
+        (member, subscription.group_instance_id, wire.encode_subscription(subscription))
+        for member, subscription in members.items()
+    ]
+    expected = assign(topics, members | {"a": Subscription(("t", "u"))} if name == "sticky" else members, assignor=name)
+
+    found = CLIENT[name](engine=engine).assign_encoded(topics, joined, version=3)
+
+    assert found is not None
+    assert expected == {member: sorted(wire.decode_assignment(data).partitions) for member, data in found.items()}, (
+        "sticky reads user data only, and there is none"
+    )
+
+
+@pytest.mark.parametrize("name", CLIENT)
+def test_a_subclass_with_its_own_assign_has_no_encoded_way(name: str) -> None:
+    own = type("Own", (CLIENT[name],), {"assign": lambda *_: {}})
+
+    assert own().assign_encoded(Topics({}), [], version=3) is None
+
+
+@pytest.mark.parametrize("name", SERVER)
+def test_the_servers_assignors_assign_as_the_function_does(name: str, engine: Engine) -> None:
+    topics = {"t": 4, "u": 3}
+    ids = {"t": uuid.UUID(int=2**70), "u": uuid.UUID(int=3)}
+
+    answer = SERVER[name](engine=engine).assign(topics, OWNING, topic_ids=ids)
+
+    assert name == SERVER[name].name
+    assert answer == assign(topics, OWNING, assignor=name, group_protocol="consumer", topic_ids=ids, engine=engine)
+    assert 7 == sum(map(len, answer.values()))
+
+
+def test_the_servers_range_assignor_does_not_use_racks(engine: Engine) -> None:
+    topics = {"t": [PartitionInfo(0, ("r1",)), PartitionInfo(1, ("r0",))]}
+    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
+
+    assert {"a": [("t", 0)], "b": [("t", 1)]} == server.RangeAssignor(engine=engine).assign(topics, members)
+    assert {"a": [("t", 1)], "b": [("t", 0)]} == RangeAssignor(engine=engine).assign(topics, members)
 
 
 def test_it_assigns_as_the_function_does(engine: Engine) -> None:
@@ -52,9 +134,10 @@ def test_it_assigns_as_the_function_does(engine: Engine) -> None:
     assert assign(topics, members) == answer
 
 
-def test_an_unknown_engine_is_refused_when_it_assigns() -> None:
+@pytest.mark.parametrize("assignor", [*CLIENT.values(), *SERVER.values()])
+def test_an_unknown_engine_is_refused(assignor: type[RangeAssignor]) -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
-        RangeAssignor(engine="java").assign({}, {})  # type: ignore[arg-type]  # beyond the types, on purpose
+        assignor(engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
 
 
 def test_what_lacks_a_method_is_no_partition_assignor() -> None:

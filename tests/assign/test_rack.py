@@ -24,7 +24,7 @@ def spelled(answer: Mapping[str, list[TopicPartition]]) -> dict[str, str]:
     return {member: " ".join(f"{topic}{id}" for topic, id in found) for member, found in answer.items()}
 
 
-def ask(topics: Mapping[str, Any], racks: Mapping[str, str | None], engine: Engine, **options: bool) -> dict[str, str]:
+def ask(topics: Mapping[str, Any], racks: Mapping[str, str | None], engine: Engine, **options: Any) -> dict[str, str]:
     """Members that all subscribe to all topics, told by their racks."""
     members = {member: Subscription(tuple(topics), rack=rack) for member, rack in racks.items()}
     answer = assign(topics, members, engine=engine, **options)

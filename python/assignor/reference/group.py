@@ -48,6 +48,11 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedSubscription(Subscription):
+    """A subscription that was read from its encoded form."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopicConsumers:
     """A topic that somebody consumes: partitions by ascending id, consumers in Kafka's order; neither is empty."""
 
@@ -66,9 +71,7 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
     return {topic: topics[topic] for topic in sorted(topics, key=java_order)}
 
 
-def read_members(
-    subscriptions: Mapping[str, object], existing: Collection[str], *, is_from_wire: bool = False
-) -> list[Member]:
+def read_members(subscriptions: Mapping[str, object], existing: Collection[str]) -> list[Member]:
     """The members, in the order of the mapping; a pattern means those of the existing topics that it matches."""
     members = []
     given = members_as_mapping(subscriptions)
@@ -78,6 +81,7 @@ def read_members(
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)
             topics = _wanted(subscription, existing, f"member '{member_id}'")
             owned, generation = subscription.owned_partitions, _generation(subscription.generation)
+            is_from_wire = isinstance(subscription, JoinedSubscription)
             members.append(Member(info, topics, owned, generation, subscription.user_data, is_from_wire))
         else:
             names = read_names(subscription, f"member '{member_id}'")
@@ -94,10 +98,10 @@ def read_joined_members(
         >>> read_joined_members([("a", None, bytes.fromhex("0000 00000001 0001 74 ffffffff"))])["a"].topics
         ('t',)
     """
-    found = {}
+    found: dict[str, Subscription] = {}
     for member_id, instance_id, data in members:
         read = decode_subscription(data, tolerant)
-        found[member_id] = Subscription(
+        found[member_id] = JoinedSubscription(
             tuple(read.topics),
             group_instance_id=instance_id,
             rack=read.rack_id,

@@ -1,0 +1,97 @@
+"""The assignors of Kafka's broker, which assigns the groups of the consumer protocol (KIP-848).
+
+Source: org.apache.kafka.coordinator.group.assignor.UniformAssignor and RangeAssignor, kafka-group-coordinator 4.4.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from assignor._engine import Engine, check_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from uuid import UUID
+
+    from assignor.model import TopicPartition
+    from assignor.partition_assignor import PartitionsPerTopic, Subscriptions
+
+__all__ = ["RangeAssignor", "UniformAssignor"]
+
+
+class ServerAssignor:
+    """Base of the broker's assignors: `assignor.assign` with the name of the class.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: Another engine.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, *, engine: Engine = "rust") -> None:
+        check_engine(engine)
+        self.engine: Engine = engine
+
+    def assign(
+        self,
+        partitions_per_topic: PartitionsPerTopic,
+        subscriptions: Subscriptions,
+        topic_ids: Mapping[str, UUID | bytes | str] | None = None,
+    ) -> dict[str, list[TopicPartition]]:
+        """Return the target assignment of each member; arguments, order and errors are those of `assignor.assign`.
+
+        Args:
+            partitions_per_topic: The topics of the cluster.
+            subscriptions: Member id to subscription. `owned_partitions` are the member's present target assignment.
+            topic_ids: The ids of the topics.
+        """
+        from assignor import assign  # the core loads when it is first needed
+
+        return assign(
+            partitions_per_topic,
+            subscriptions,
+            assignor=self.name,
+            group_protocol="consumer",
+            topic_ids=topic_ids,
+            engine=self.engine,
+        )
+
+
+class UniformAssignor(ServerAssignor):
+    """The broker's uniform assignor: balanced over all topics, and members keep what they had where possible.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: Another engine.
+
+    Example:
+        >>> answer = UniformAssignor().assign({"t": 1, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"]})
+        >>> sorted(map(len, answer.values()))
+        [1, 1]
+    """
+
+    name = "uniform"
+
+
+class RangeAssignor(ServerAssignor):
+    """The broker's range assignor: each member gets consecutive partitions of each of its topics.
+
+    Unlike the range assignor of kafka-clients, it does not use racks.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: Another engine.
+
+    Example:
+        >>> RangeAssignor().assign({"t": 3}, {"a": ["t"], "b": ["t"]})["b"]
+        [TopicPartition(topic='t', partition=2)]
+    """
+
+    name = "range"
