@@ -27,8 +27,13 @@ class AssignorOracle(KafkaProgram):
         super().__init__("assignors.AssignorOracle", _install)
 
     def answer(self, case: Json) -> Json:
-        """Return a case of the vectors' format with the fields that Kafka answers."""
+        """Return a case of the vectors' format with the fields that Kafka answers.
+
+        Where Kafka's class does not come to an end, the error is `endless`.
+        """
         found: Json = self.ask({field: case[field] for field in _QUESTION if field in case})
+        if "endless" in found.get("error", ()):
+            self.restart()
         return {**case, **found}
 
     def user_data(

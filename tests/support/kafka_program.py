@@ -41,12 +41,12 @@ class KafkaProgram:
             raise OracleMissingError("java was not found")
         jars = (install or _install_broker)()
         built = _compile(name, jars)
+        self._command = [java, *OPTIONS, "-cp", os.pathsep.join([str(built), str(jars / "*")]), name]
+        self._start()
+
+    def _start(self) -> None:
         self._process = subprocess.Popen(
-            [java, *OPTIONS, "-cp", os.pathsep.join([str(built), str(jars / "*")]), name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
 
     def __enter__(self) -> Self:
@@ -54,6 +54,12 @@ class KafkaProgram:
 
     def __exit__(self, *_: object) -> None:
         self._process.communicate()
+
+    def restart(self) -> None:
+        """Kill the process and start another."""
+        self._process.kill()
+        self._process.communicate()
+        self._start()
 
     def ask(self, question: object) -> Any:
         """The answer to one line of JSON."""

@@ -9,6 +9,12 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.TopicPartition;
 
 /**
@@ -16,11 +22,19 @@ import org.apache.kafka.common.TopicPartition;
  *
  * <p>A question is a case in the format of the vectors of the kind `assignors`, without an answer. The answer has the
  * field `expected`, or `error` with the class and the message of the exception, and the fields `member_order` and, for
- * sticky assignors, `path`. A question with the field `remember` asks for the user data of a member that was given an
+ * sticky assignors, `path`. An assignor that does not come to an end is the error `endless`; its thread goes on, so the
+ * process is of no use after that. A question with the field `remember` asks for the user data of a member that was given an
  * assignment.
  */
 public final class AssignorOracle {
     static final ObjectMapper JSON = new ObjectMapper();
+
+    private static final int PATIENCE_SECONDS = 10;
+    private static final ExecutorService THREAD = Executors.newSingleThreadExecutor(work -> {
+        Thread thread = new Thread(work);
+        thread.setDaemon(true);
+        return thread;
+    });
 
     private AssignorOracle() { }
 
@@ -34,21 +48,28 @@ public final class AssignorOracle {
         }
     }
 
-    private static ObjectNode answer(JsonNode question) {
+    private static ObjectNode answer(JsonNode question) throws InterruptedException {
         if (question.has("remember")) {
             return ClientAssignors.userData(question.get("remember"));
         }
         ObjectNode answer = JSON.createObjectNode();
         String kind = question.get("assignor").textValue();
-        try {
+        Future<?> answered = THREAD.submit(() -> {
             if (kind.startsWith("server_")) {
                 ServerAssignors.assign(kind, question, answer);
             } else {
                 ClientAssignors.assign(kind, question, answer);
             }
-        } catch (RuntimeException raised) {
-            answer.remove("expected");
-            answer.putArray("error").add(raised.getClass().getName()).add(raised.getMessage());
+        });
+        try {
+            answered.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException raised) {
+            Throwable cause = raised.getCause();
+            answer.putArray("error").add(cause.getClass().getName()).add(cause.getMessage());
+        } catch (TimeoutException never) {
+            ObjectNode endless = JSON.createObjectNode();
+            endless.putArray("error").add("endless").add("no answer in " + PATIENCE_SECONDS + " s");
+            return endless;
         }
         return answer;
     }

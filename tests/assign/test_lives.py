@@ -1,0 +1,76 @@
+"""Both engines answer as Kafka's own assignors in groups that live for several rounds; needs Java and Maven.
+
+Each run draws new groups and records from which seed; ASSIGNOR_SEED in the environment is the seed to begin with. A
+failure names kind, seed and round, and prints the case in the format of the vectors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from assignor import assign
+from tests.assign.lives import Json, Life
+from tests.conformance import assignor_vectors
+from tests.conformance.test_assignors import claimed_in_subscription, compare
+from tests.support.assignor_oracle import AssignorOracle, OracleMissingError
+from tests.support.engines import ENGINES, Engine
+
+pytestmark = pytest.mark.broker
+
+LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
+LIVES = 5000 if LONG else 120
+ROUNDS = 5
+SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Iterator[AssignorOracle]:
+    try:
+        started = AssignorOracle()
+    except OracleMissingError as error:
+        pytest.skip(str(error))
+    with started:
+        yield started
+
+
+def compare_round(line: Json, engine: Engine) -> None:
+    """Compare the answer of an engine to a case with Kafka's.
+
+    Raises:
+        AssertionError: They differ; the message has the case.
+    """
+    case = assignor_vectors.parse(line)
+    for asked in (case, claimed_in_subscription(case)):
+        if asked is not None:
+            answer = assign(asked.partitions_per_topic, asked.subscriptions, engine=engine, **asked.options)
+            try:
+                compare(asked, answer)
+            except AssertionError as error:
+                raise AssertionError(f"{error}, {engine}: {json.dumps(line)}") from error
+
+
+@pytest.mark.parametrize("kind", assignor_vectors.ASSIGNORS)
+def test_drawn_groups_are_assigned_as_kafka_assigns_them(
+    oracle: AssignorOracle, kind: str, record_property: Callable[[str, object], None]
+) -> None:
+    counts: Counter[str] = Counter()
+    record_property("seeds", f"{SEED} to {SEED + LIVES - 1}")
+    for seed in range(SEED, SEED + LIVES):
+        for line in Life(kind, seed).play(ROUNDS, oracle.answer):
+            for engine in ENGINES:
+                compare_round(line, engine)
+            counts["cases"] += 1
+            counts["cases of Kafka's defects"] += assignor_vectors.DEFECTS.intersection(line["tags"]) != set()
+            counts.update(f"cases with {tag}" for tag in line["tags"])
+            counts["cases on the general way"] += line.get("path") == "general"
+    for name, count in counts.items():
+        record_property(name, count)
+
+    assert counts["cases"] == LIVES * ROUNDS
+    assert counts["cases of Kafka's defects"] < 0.15 * counts["cases"]
