@@ -10,7 +10,6 @@ mod round_robin;
 mod runs;
 mod server;
 mod sticky;
-#[allow(dead_code, reason = "used once the assignors that need it are written")]
 mod table_order;
 
 use std::sync::Arc;

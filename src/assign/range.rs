@@ -10,22 +10,13 @@ use std::sync::{Arc, OnceLock};
 
 use super::runs::Runs;
 use super::{Options, rack};
-use crate::group::{ConsumerSets, Group, Ids};
+use crate::group::{ConsumerSets, Group, Ids, Partitions};
 use crate::plan::{Layout, Plan, Span};
 
 /// Assign every topic in ranges.
 pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     let sets = ConsumerSets::of(group);
-    let partitions = group.topics().partitions().iter().enumerate();
-    let mut shares: Vec<Share> = partitions
-        .map(|(topic, partitions)| match sets.of_topic(topic) {
-            None => Share::Nothing,
-            Some(set) => {
-                let (partitions, consumers) = (partitions.ids.len(), sets.size(set));
-                Share::Ranges { quota: (partitions / consumers) as u32, extra: (partitions % consumers) as u32 }
-            }
-        })
-        .collect();
+    let mut shares = ranges(group, &sets);
     let mut solutions = Vec::new();
     for (topics, runs) in rack::solve(group, &sets, options.prefer_rack_aware) {
         for topic in topics {
@@ -34,6 +25,25 @@ pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
         solutions.push(runs);
     }
     Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, solutions))
+}
+
+/// Assign every topic in ranges as if no replica had a rack.
+pub(super) fn assign_without_racks(group: &Arc<Group>) -> Plan {
+    let sets = ConsumerSets::of(group);
+    let shares = ranges(group, &sets);
+    Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, Vec::new()))
+}
+
+/// Return the shares of all topics as ranges.
+fn ranges(group: &Group, sets: &ConsumerSets) -> Vec<Share> {
+    let share = |(topic, partitions): (usize, &Partitions)| match sets.of_topic(topic) {
+        None => Share::Nothing,
+        Some(set) => {
+            let (partitions, consumers) = (partitions.ids.len(), sets.size(set));
+            Share::Ranges { quota: (partitions / consumers) as u32, extra: (partitions % consumers) as u32 }
+        }
+    };
+    group.topics().partitions().iter().enumerate().map(share).collect()
 }
 
 /// The share of each consumer rank in a topic.

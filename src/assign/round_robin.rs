@@ -1,12 +1,45 @@
-//! Round-robin assignment as Kafka's `RoundRobinAssignor` does it.
+//! Round-robin assignment as Kafka's `RoundRobinAssignor` does it: all partitions in turn.
+//!
+//! Members stand in a ring, in Kafka's order. For each partition, a pointer moves on to the next member that subscribes to the
+//! topic; that member gets the partition. Kafka asks member after member. Here the consumers of a topic are a sorted list of
+//! places in the ring: the first one is found by binary search, the next ones follow it. The cost is O(partitions + members x
+//! consumer sets + topics x log members).
+//!
+//! Source: kafka-clients 4.4.0, `RoundRobinAssignor`.
 
 use std::sync::Arc;
 
 use super::Options;
-use crate::group::Group;
+use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::{Owners, Plan};
 
 /// Assign all partitions in turn.
 pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
-    Plan::from_owners(group, &Owners::new(group))
+    let mut owners = Owners::new(group);
+    let sets = ConsumerSets::unranked(group);
+    let ring = group.order();
+    let consumers = places(group, &sets);
+    let mut pointer = 0;
+    for topic in 0..group.topics().len() {
+        let Some(set) = sets.of_topic(topic) else { continue };
+        let consumers = consumers.get(set as usize);
+        let mut next = consumers.partition_point(|place| *place < pointer);
+        for partition in owners.starts[topic]..owners.starts[topic + 1] {
+            if next == consumers.len() {
+                next = 0;
+            }
+            owners.members[partition as usize] = ring[consumers[next] as usize];
+            next += 1;
+        }
+        pointer = consumers[next - 1] + 1;
+    }
+    Plan::from_owners(group, &owners)
+}
+
+/// Per consumer set the places of its consumers in the ring, ascending.
+fn places(group: &Group, sets: &ConsumerSets) -> Lists {
+    let pairs = (0..).zip(group.order()).flat_map(|(place, member)| {
+        sets.of_subscription(group.subscription_of(*member as usize)).iter().map(move |set| (*set, place))
+    });
+    Lists::by_key(sets.len(), pairs)
 }

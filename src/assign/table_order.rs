@@ -9,7 +9,7 @@
 //! Not modelled: in a table of 64 and more buckets, nine or more keys in one bucket become a tree, whose order differs. Here such a
 //! bucket keeps the order of insertion.
 //!
-//! Source: java.util.HashMap and HashSet of OpenJDK 17.
+//! Source: `java.util.HashMap` and `java.util.HashSet` of Java 17.
 
 use crate::group::Group;
 

@@ -33,6 +33,14 @@ impl ConsumerSets {
         if group.subscriptions.len() == 1 && !group.subscription_of.is_empty() {
             return Self::of_one_subscription(group);
         }
+        let mut found = Self::unranked(group);
+        found.rank(group);
+        found
+    }
+
+    /// Return the consumer sets without the ranks of members, which take the order of members.
+    #[must_use]
+    pub fn unranked(group: &Group) -> Self {
         let members_per_subscription = group.members_per_subscription();
         let mut found = Self::sort_topics(group.topics(), &subscriptions_of_topics(group, &members_per_subscription));
         let sum = |subscriptions: &[u32]| {
@@ -42,7 +50,6 @@ impl ConsumerSets {
         let pairs = (0..found.sizes.len() as u32)
             .flat_map(|set| found.subscriptions.get(set).iter().map(move |subscription| (*subscription, set)));
         found.of_subscription = Lists::by_key(group.subscriptions.len(), pairs);
-        found.rank(group);
         found
     }
 

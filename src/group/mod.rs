@@ -283,6 +283,12 @@ impl Group {
         of_member(&self.member_data, member)
     }
 
+    /// What members report besides topics, by member; members that report nothing are left out.
+    #[must_use]
+    pub(crate) fn all_member_data(&self) -> &[(u32, MemberData)] {
+        &self.member_data
+    }
+
     /// The sizes of a member's user data, owned partitions and rack.
     #[must_use]
     pub fn field_sizes(&self, member: usize) -> FieldSizes {

@@ -1,12 +1,14 @@
-//! The broker's `RangeAssignor`.
+//! Range assignment as the broker's `RangeAssignor` does it: as the client's, without racks.
+//!
+//! Source: kafka-group-coordinator 4.4.0, `RangeAssignor`.
 
 use std::sync::Arc;
 
-use crate::assign::Options;
+use crate::assign::{Options, range};
 use crate::group::Group;
-use crate::plan::{Owners, Plan};
+use crate::plan::Plan;
 
 /// Assign every topic in ranges, without racks.
 pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
-    Plan::from_owners(group, &Owners::new(group))
+    range::assign_without_racks(group)
 }

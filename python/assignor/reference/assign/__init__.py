@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 
 from assignor.model import TopicPartition
 from assignor.reference.assign import range as range_assignor
-from assignor.reference.assign import sticky
+from assignor.reference.assign import round_robin, sticky
 from assignor.reference.assign.options import Options
+from assignor.reference.assign.server import range as server_range
+from assignor.reference.assign.server import uniform
 from assignor.reference.group import Member, Partition, read_members, read_topics
 
 Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[str, list[TopicPartition]]]
@@ -19,8 +21,11 @@ Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[s
 
 ASSIGNORS: Mapping[tuple[str, str], Assign] = {
     ("classic", "range"): range_assignor.assign,
+    ("classic", "roundrobin"): round_robin.assign,
     ("classic", "sticky"): sticky.assign,
     ("classic", "cooperative-sticky"): sticky.assign_cooperatively,
+    ("consumer", "uniform"): uniform.assign,
+    ("consumer", "range"): server_range.assign,
 }
 """The assignors by group protocol and Kafka's name."""
 

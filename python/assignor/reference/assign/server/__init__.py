@@ -1,0 +1,1 @@
+"""The assignors of the broker (KIP-848)."""

@@ -1,0 +1,67 @@
+"""The subscribers of a topic by the number of their partitions: who gives the next partition, and who takes it.
+
+Subscribers are sorted by (number of partitions, place in the table) once per topic. Takers are a range that starts at
+the first subscriber, givers a range that ends at the last one. All subscribers of a range are on one level. When each
+has had its turn, the level moves by one and the range takes in those that were on the new level from the start.
+"""
+
+from __future__ import annotations
+
+
+class Balancer:
+    """Takers and givers of one topic.
+
+    Args:
+        subscribers: The members that subscribe to the topic, by place in the table.
+        sizes: The number of partitions of each member; the caller changes it with each partition that moves.
+    """
+
+    def __init__(self, subscribers: list[int], sizes: list[int]) -> None:
+        self._sizes = sizes
+        self._sorted = sorted(subscribers, key=lambda member: (sizes[member], member))
+        self.difference = sizes[self._sorted[-1]] - sizes[self._sorted[0]]
+        self._low_level = sizes[self._sorted[0]] - 1
+        self._low_end = 0
+        self._taker = 0
+        self._high_level = sizes[self._sorted[-1]] + 1
+        self._high_start = self._high_end = len(self._sorted)
+        self._giver = len(self._sorted) - 1
+
+    @property
+    def is_balanced(self) -> bool:
+        """True if the levels of givers and takers differ by at most one."""
+        return self._high_level - self._low_level <= 1
+
+    def next_taker(self) -> int:
+        """Return the next subscriber with the fewest partitions."""
+        if self._taker >= self._low_end:
+            self._low_level += 1
+            while self._low_end < len(self._sorted) and self._size(self._low_end) == self._low_level:
+                self._low_end += 1
+            self._taker = 0
+        self._taker += 1
+        return self._sorted[self._taker - 1]
+
+    def next_giver(self) -> int | None:
+        """Return the next subscriber with the most partitions; None if no subscriber is left."""
+        if self._giver < self._high_start:
+            if self._high_end <= self._high_start and self._high_start > 0:
+                self._high_level = self._size(self._high_start - 1)
+            else:
+                self._high_level -= 1
+            while self._high_start > 0 and self._size(self._high_start - 1) == self._high_level:
+                self._high_start -= 1
+            self._giver = self._high_end - 1
+        if self._giver < 0:
+            return None
+        self._giver -= 1
+        return self._sorted[self._giver + 1]
+
+    def exclude_giver(self) -> None:
+        """Take the last giver out: it has no partition of this topic."""
+        place, last = self._giver + 1, self._high_end - 1
+        self._sorted[place], self._sorted[last] = self._sorted[last], self._sorted[place]
+        self._high_end -= 1
+
+    def _size(self, place: int) -> int:
+        return self._sizes[self._sorted[place]]

@@ -1,0 +1,103 @@
+"""Uniform assignment of a group whose members subscribe to different topics.
+
+Members keep what they had of topics that they still subscribe to. Each free partition goes to the subscriber with the
+fewest partitions. Then rounds over the topics move partitions from subscribers with the most to those with the fewest.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+from assignor.model import TopicPartition
+from assignor.reference.assign.options import Options
+from assignor.reference.assign.server.balancer import Balancer
+from assignor.reference.assign.server.target import Target
+from assignor.reference.group import Member, Partition
+
+ROUNDS = 16
+"""Rounds over all topics at most."""
+
+
+def assign(
+    topics: Mapping[str, list[Partition]], members: list[Member], target: Target, options: Options
+) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of each member; members come in table order."""
+    subscribers = {
+        topic: [number for number, member in enumerate(members) if topic in member.topics] for topic in topics
+    }
+
+    def priority(topic: str) -> tuple[float, int, tuple[int, int]]:
+        count = len(subscribers[topic])
+        return -len(topics[topic]) / count, count, _signed_halves(options.topic_id(topic))
+
+    ordered = sorted((topic for topic in topics if topics[topic] and subscribers[topic]), key=priority)
+    owners: dict[str, dict[int, int]] = {topic: {} for topic in ordered}
+    sizes = [0] * len(members)
+    for number, member in enumerate(members):
+        for topic, ids in target[member.info.member_id].items():
+            if topic in member.topics and topic in owners:
+                owners[topic].update(dict.fromkeys(ids, number))
+                sizes[number] += len(ids)
+
+    for topic in ordered:
+        _give_free(topics[topic], owners[topic], Balancer(subscribers[topic], sizes), sizes)
+    _balance([topic for topic in ordered if len(subscribers[topic]) > 1], subscribers, owners, sizes)
+    given: dict[str, list[TopicPartition]] = {member.info.member_id: [] for member in members}
+    for topic in ordered:
+        for id, number in owners[topic].items():
+            given[members[number].info.member_id].append(TopicPartition(topic, id))
+    return given
+
+
+def _give_free(partitions: list[Partition], owners: dict[int, int], balancer: Balancer, sizes: list[int]) -> None:
+    """Give each partition without owner to the next taker."""
+    for partition in partitions:
+        if partition.id not in owners:
+            taker = balancer.next_taker()
+            owners[partition.id] = taker
+            sizes[taker] += 1
+
+
+def _balance(
+    topics: list[str], subscribers: dict[str, list[int]], owners: dict[str, dict[int, int]], sizes: list[int]
+) -> None:
+    """Move partitions, topic by topic, until one time through all topics moves nothing, or all rounds are used."""
+    last_changed = None
+    for topic in itertools.chain.from_iterable(itertools.repeat(topics, ROUNDS)):
+        if topic == last_changed:
+            return
+        if _balance_topic(owners[topic], Balancer(subscribers[topic], sizes), sizes) or last_changed is None:
+            last_changed = topic
+
+
+def _balance_topic(owners: dict[int, int], balancer: Balancer, sizes: list[int]) -> bool:
+    """Move partitions of one topic; true if one moved."""
+    if balancer.difference <= 1:
+        return False
+    has_moved = False
+    movable: dict[int, list[int]] = {}
+    for id, owner in sorted(owners.items()):
+        movable.setdefault(owner, []).append(id)
+    while not balancer.is_balanced:
+        giver = balancer.next_giver()
+        while giver is not None and not movable.get(giver):
+            balancer.exclude_giver()
+            giver = balancer.next_giver()
+        if giver is None:
+            break
+        id = movable[giver].pop()
+        taker = balancer.next_taker()
+        if balancer.is_balanced:
+            break
+        owners[id] = taker
+        sizes[giver] -= 1
+        sizes[taker] += 1
+        has_moved = True
+    return has_moved
+
+
+def _signed_halves(id: int) -> tuple[int, int]:
+    """Return a sort key that orders ids as Kafka's `Uuid.compareTo` does: by two signed numbers of 64 bits."""
+    high, low = id >> 64, id & (1 << 64) - 1
+    return (high ^ 1 << 63) - (1 << 63), (low ^ 1 << 63) - (1 << 63)

@@ -1,0 +1,60 @@
+"""Uniform assignment of a group whose members all subscribe to the same topics.
+
+Every member gets total / members partitions, and the first ones one more as a bonus. A member keeps what it had, up to
+its quota. What is left goes to the members below their quota, in turn, a quota at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assignor.model import TopicPartition
+from assignor.ordering import presized_capacity
+from assignor.reference.assign.options import Options
+from assignor.reference.assign.server.target import Target
+from assignor.reference.assign.table_order import names_in_set, numbers_in_set, topics_by_id
+from assignor.reference.group import Member, Partition
+
+
+def assign(
+    topics: Mapping[str, list[Partition]], members: list[Member], target: Target, options: Options
+) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of each member; members come in table order."""
+    wanted = members[0].topics
+    held = {TopicPartition(topic, id) for had in target.values() for topic, ids in had.items() for id in ids}
+    free = [partition for partition in _partitions_by_id(topics, wanted, options) if partition not in held]
+    low, extra = divmod(sum(len(topics.get(topic, ())) for topic in wanted), len(members))
+    given: dict[str, list[TopicPartition]] = {}
+    unfilled = []
+    for index, member in enumerate(members):
+        had_bonus = extra > 0
+        quota = low + had_bonus
+        kept = given[member.info.member_id] = []
+        had = target[member.info.member_id]
+        for topic in topics_by_id(had, options):
+            ids = had[topic]
+            if len(ids) > quota:
+                ids = numbers_in_set(ids)
+                free += [TopicPartition(topic, id) for id in ids[quota:]]
+            kept += [TopicPartition(topic, id) for id in ids[:quota]]
+            quota -= len(ids[:quota])
+        if quota > 0 and had_bonus and len(members) - index > extra:
+            # A later member may have one more already: enough of them follow to take all bonuses.
+            quota -= 1
+            had_bonus = False
+        if quota > 0:
+            unfilled.append((member.info.member_id, quota))
+        extra -= had_bonus
+    for member_id, quota in unfilled:
+        given[member_id] += free[:quota]
+        del free[:quota]
+    return given
+
+
+def _partitions_by_id(
+    topics: Mapping[str, list[Partition]], wanted: frozenset[str], options: Options
+) -> list[TopicPartition]:
+    """Return all partitions: topics in the order of a set of their ids, ids ascending."""
+    existing = [topic for topic in names_in_set(sorted(wanted)) if topic in topics]
+    ordered = topics_by_id(existing, options, presized_capacity(len(wanted)))
+    return [TopicPartition(topic, partition.id) for topic in ordered for partition in topics[topic]]

@@ -1,0 +1,32 @@
+//! Uniform assignment as the broker's `UniformAssignor` does it: as even as possible, with few moves.
+//!
+//! A group whose members all subscribe to the same topics is assigned by `homogeneous`, any other by `heterogeneous`. Names that do
+//! not exist count in this comparison, as they do for the broker.
+//!
+//! Source: kafka-group-coordinator 4.4.0, `UniformAssignor` and its two builders.
+
+mod balancer;
+mod heterogeneous;
+mod homogeneous;
+mod target;
+
+use std::sync::Arc;
+
+use crate::assign::Options;
+use crate::group::Group;
+use crate::plan::Plan;
+use target::Target;
+
+/// Assign uniformly.
+pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
+    let mut target = Target::previous(group);
+    let subscriptions = group.members_per_subscription();
+    let mut in_use =
+        (0..).zip(&subscriptions).filter(|(_, members)| **members > 0).map(|(subscription, _)| subscription);
+    match (in_use.next(), in_use.next()) {
+        (Some(subscription), None) => homogeneous::assign(group, subscription, &mut target),
+        (Some(_), Some(_)) => heterogeneous::assign(group, &mut target),
+        (None, _) => (),
+    }
+    Plan::from_owners(group, &target.into_owners())
+}

@@ -1,0 +1,81 @@
+//! The target assignment that an assignor of the broker starts from, and changes.
+//!
+//! Members are numbered by their place in the broker's table. Each partition has at most one owner: the last member in the table
+//! that names it and subscribes to its topic. Partitions that do not exist are dropped. Kafka's own class counts each claim, and
+//! then fails or gives a partition twice.
+
+use crate::assign::table_order::member_order;
+use crate::group::{Group, MemberData};
+use crate::plan::{NO_OWNER, Owners};
+
+/// A target assignment by the places of members in the broker's table.
+pub(super) struct Target<'g> {
+    /// Members by place.
+    pub(super) order: Vec<u32>,
+    /// What members report, by place; empty if no member owns a partition.
+    data: Vec<Option<&'g MemberData>>,
+    /// Per partition the place of its owner.
+    pub(super) owners: Owners,
+    /// By place, the number of partitions.
+    pub(super) sizes: Vec<u32>,
+}
+
+impl<'g> Target<'g> {
+    /// Return the target that members report.
+    pub(super) fn previous(group: &'g Group) -> Self {
+        let order = member_order(group);
+        let sizes = vec![0; order.len()];
+        let mut found = Self { order, data: Vec::new(), owners: Owners::new(group), sizes };
+        let data = group.all_member_data();
+        if data.iter().any(|(_, data)| data.owned().next().is_some()) {
+            found.data = vec![None; found.order.len()];
+            let mut places = vec![0; found.order.len()];
+            for (place, member) in (0..).zip(&found.order) {
+                places[*member as usize] = place;
+            }
+            for (member, data) in data {
+                let place = places[*member as usize];
+                found.data[place as usize] = Some(data);
+                found.claim(group, *member, place, data);
+            }
+        }
+        found
+    }
+
+    /// Make a member the owner of what it names, unless a member with a later place does.
+    fn claim(&mut self, group: &Group, member: u32, place: u32, data: &MemberData) {
+        let subscribed = group.topics_of(group.subscription_of(member as usize));
+        for (topic, ids) in data.owned() {
+            if subscribed.binary_search(&topic).is_err() {
+                continue;
+            }
+            let existing = &group.topics().partitions()[topic as usize].ids;
+            for position in ids.iter().filter_map(|id| existing.position(*id)) {
+                let owner = &mut self.owners.members[self.owners.starts[topic as usize] as usize + position];
+                if *owner == NO_OWNER || *owner < place {
+                    if *owner != NO_OWNER {
+                        self.sizes[*owner as usize] -= 1;
+                    }
+                    *owner = place;
+                    self.sizes[place as usize] += 1;
+                }
+            }
+        }
+    }
+
+    /// What the member of a place reports.
+    pub(super) fn data(&self, place: usize) -> Option<&'g MemberData> {
+        self.data.get(place).copied().flatten()
+    }
+
+    /// Return the owners as indices of members.
+    pub(super) fn into_owners(self) -> Owners {
+        let Self { order, mut owners, .. } = self;
+        for owner in &mut owners.members {
+            if *owner != NO_OWNER {
+                *owner = order[*owner as usize];
+            }
+        }
+        owners
+    }
+}
