@@ -3,7 +3,8 @@
 `assign`, `plan`, `Group` and `Topics` take these where they take mappings. They take Arrow tables too: anything with
 `__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`. Topics then have the
 columns `topic` (text) and `partitions` (a count), and perhaps `racks` (a list for each partition of the racks of its
-replicas); members have `member_id` (text) and `topics` (a list of text), and perhaps `group_instance_id` and `rack`.
+replicas); members have `member_id` (text) and `topics` (a list of text), and perhaps `group_instance_id`, `rack`,
+`generation` (an integer), `owned_partitions` (a list of structs of `topic` and `partition`) and `user_data` (binary).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     TextColumn: TypeAlias = "ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str]"
     OptionalTextColumn: TypeAlias = "ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[str | None]"
     IntColumn: TypeAlias = "ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[int]"
+    OptionalIntColumn: TypeAlias = "ArrowArray | ArrowStream | npt.NDArray[Any] | Iterable[int | None]"
 
 
 class ArrowArray(Protocol):
@@ -77,6 +79,17 @@ class MemberColumns(NamedTuple):
         subscriptions: The distinct ones: iterables of topic names, or an Arrow column of lists of text.
         group_instance_id: None, or per member its instance id, None for a dynamic one.
         rack: None, or per member its rack, None or `""` for one without.
+        generation: None, or per member the generation in which it got what it owns; None or a negative number for none.
+        owned_partitions: None, or per member what it owns, in order: iterables of (topic, partition) tuples, or an
+            Arrow column of lists of structs with the fields `topic` and `partition`; None for nothing.
+        user_data: None, or per member the bytes of its assignor: an Arrow column of binary, or any iterable of `bytes`
+            and None.
+
+    Example:
+        >>> from assignor import MemberColumns, assign
+        >>> members = MemberColumns(["a", "b"], [0, 0], [["t"]], owned_partitions=[[("t", 2)], None])
+        >>> assign({"t": 3}, members, assignor="sticky")["a"]
+        [TopicPartition(topic='t', partition=1), TopicPartition(topic='t', partition=2)]
     """
 
     member_id: TextColumn
@@ -84,3 +97,6 @@ class MemberColumns(NamedTuple):
     subscriptions: ArrowArray | ArrowStream | Iterable[Iterable[str]]
     group_instance_id: OptionalTextColumn | None = None
     rack: OptionalTextColumn | None = None
+    generation: OptionalIntColumn | None = None
+    owned_partitions: ArrowArray | ArrowStream | Iterable[Iterable[tuple[str, int]] | None] | None = None
+    user_data: ArrowArray | ArrowStream | Iterable[bytes | None] | None = None

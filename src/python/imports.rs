@@ -28,6 +28,7 @@ pub(crate) static TOPIC_COLUMNS: Import<PyType> = Import::new("assignor.columns"
 pub(crate) static PLAN_FROM_JSON: Import = Import::new("assignor.plan_json", "loads");
 pub(crate) static PLAN_TO_JSON: Import = Import::new("assignor.plan_json", "dumps");
 
+pub(crate) static READ_PARTITIONS: Import = Import::new("assignor.validation", "read_partitions");
 pub(crate) static REFERENCE_VERB: Import = Import::new("assignor._engine", "reference_verb");
 
 pub(crate) static ITERABLE: Import<PyType> = Import::new("collections.abc", "Iterable");

@@ -7,8 +7,11 @@ from typing import Any
 
 from assignor.columns import MemberColumns, TopicColumns
 from assignor.errors import IllegalArgumentError
-from assignor.model import PartitionInfo, Subscription
-from assignor.validation import check_dialect
+from assignor.model import PartitionInfo, Subscription, TopicPartition
+from assignor.validation import check_dialect, read_partitions
+
+OPTIONAL = ("group_instance_id", "rack", "generation", "owned_partitions", "user_data")
+"""Optional columns of members."""
 
 
 def topics_as_mapping(given: object) -> object:
@@ -47,14 +50,15 @@ def members_as_mapping(given: object) -> object:
         ids, subscription = _column(given.member_id), _column(given.subscription)
         _same_length("subscription", subscription, "member_id", ids)
         subscriptions = [tuple(names) for names in _column(given.subscriptions)]
-        nothing = [None] * len(ids)
-        instance_ids = nothing if given.group_instance_id is None else _column(given.group_instance_id)
-        racks = nothing if given.rack is None else _column(given.rack)
+        optional = {name: _column(column) for name in OPTIONAL if (column := getattr(given, name)) is not None}
+        for name, column in optional.items():
+            _same_length(name, column, "member_id", ids)
+        fields = ({name: column[row] for name, column in optional.items()} for row in range(len(ids)))
         return _unique(
             "member_id",
             (
-                (id, Subscription(subscriptions[number], group_instance_id=instance_id, rack=rack))
-                for id, number, instance_id, rack in zip(ids, subscription, instance_ids, racks, strict=True)
+                (id, Subscription(subscriptions[number], **_fields(row, place)))
+                for place, (id, number, row) in enumerate(zip(ids, subscription, fields, strict=True))
             ),
         )
     rows = _rows(given)
@@ -63,21 +67,35 @@ def members_as_mapping(given: object) -> object:
     if rows and not ("member_id" in rows[0] and rows[0].keys() & {"topics", "pattern"}):
         raise IllegalArgumentError(
             "members as a table need the columns member_id and topics or pattern, and may have dialect, "
-            f"group_instance_id and rack; found {', '.join(rows[0])}"
+            f"group_instance_id, rack, generation, owned_partitions and user_data; found {', '.join(rows[0])}"
         )
     return _unique(
         "member_id",
         (
             (
                 row["member_id"],
-                _subscription(row),
+                _subscription(row, place),
             )
-            for row in rows
+            for place, row in enumerate(rows)
         ),
     )
 
 
-def _subscription(row: dict[str, Any]) -> Subscription:
+def _fields(row: dict[str, Any], place: int) -> dict[str, Any]:
+    """Return the optional fields of a subscription in a row of members."""
+    fields = {name: row[name] for name in OPTIONAL if row.get(name) is not None}
+    if "owned_partitions" in fields:
+        owned = [
+            (partition["topic"], partition["partition"]) if isinstance(partition, dict) else partition
+            for partition in fields["owned_partitions"]
+        ]
+        fields["owned_partitions"] = tuple(
+            TopicPartition(*partition) for partition in read_partitions(owned, f"owned_partitions[{place}]")
+        )
+    return fields
+
+
+def _subscription(row: dict[str, Any], place: int) -> Subscription:
     """The subscription of a row of an Arrow table, which has topics or a pattern."""
     pattern, owner = row.get("pattern"), f"member '{row['member_id']}'"
     topics = row.get("topics", ())
@@ -88,13 +106,7 @@ def _subscription(row: dict[str, Any]) -> Subscription:
             raise IllegalArgumentError(f"{owner}: give topics or a pattern, not both: the pattern is '{pattern}'")
         dialect = "java" if row.get("dialect") is None else row["dialect"]
         check_dialect(dialect, f"{owner}: dialect")
-    return Subscription(
-        topics,
-        group_instance_id=row.get("group_instance_id"),
-        rack=row.get("rack"),
-        pattern=pattern,
-        dialect=dialect,
-    )
+    return Subscription(topics, pattern=pattern, dialect=dialect, **_fields(row, place))
 
 
 def _speaks_arrow(given: object) -> bool:

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use super::arrow::{arrow_array, batches, missing_columns, same_length};
 use super::integer_column::IntegerColumn;
 use super::list_columns::names_in_lists;
+use super::member_data_columns::MemberDataColumns;
 use super::members::{Owner, intern_names};
 use super::named_topics::NamedTopics;
 use super::pattern_subscriptions::PatternSubscriptions;
@@ -44,7 +45,8 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
                 IllegalArgumentError::new_err(format!("subscription[{row}] is {index}, and there are {known}"))
             })
         };
-        push(&mut group, &ids, number, instance_ids.as_ref(), racks.as_ref())?;
+        let data = MemberDataColumns::read(|name| given.getattr(name))?;
+        push(&mut group, &ids, number, [instance_ids.as_ref(), racks.as_ref()], &data)?;
     } else if let Some(batches) = batches(given)? {
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
@@ -53,7 +55,7 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
                 return Err(missing_columns(
                     &batch,
                     "members as a table need the columns member_id and topics or pattern, and may have dialect, \
-                     group_instance_id and rack",
+                     group_instance_id, rack, generation, owned_partitions and user_data",
                 ));
             };
             let optional = |name: &str| column(name).map(|column| TextColumn::of(&column, name)).transpose();
@@ -78,7 +80,8 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
                 *number = pattern_subscriptions.intern(py, &mut group, topics, (pattern, dialect), &owner)?;
             }
             let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
-            push(&mut group, &ids, |row| Ok(numbers[row]), instance_ids.as_ref(), racks.as_ref())?;
+            let data = MemberDataColumns::of_table(column)?;
+            push(&mut group, &ids, |row| Ok(numbers[row]), [instance_ids.as_ref(), racks.as_ref()], &data)?;
         }
     } else {
         return Ok(None);
@@ -111,18 +114,20 @@ fn push(
     group: &mut Group,
     ids: &TextColumn,
     number: impl Fn(usize) -> PyResult<u32>,
-    instance_ids: Option<&TextColumn>,
-    racks: Option<&TextColumn>,
+    [instance_ids, racks]: [Option<&TextColumn>; 2],
+    data: &MemberDataColumns<'_>,
 ) -> PyResult<()> {
     for (name, column) in [("group_instance_id", instance_ids), ("rack", racks)] {
         if let Some(column) = column {
             same_length(name, column.len(), "member_id", ids.len())?;
         }
     }
+    data.check_lengths(ids.len())?;
     for row in 0..ids.len() {
         let (instance_id, rack) =
             (instance_ids.and_then(|texts| texts.get(row)), racks.and_then(|texts| texts.get(row)));
         group.push(ids.required(row, "member_id")?, number(row)?, instance_id, rack);
+        data.set_in(group, row)?;
     }
     Ok(())
 }

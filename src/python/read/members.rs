@@ -150,7 +150,7 @@ impl MemberReader<'_> {
         let generation: Option<i32> = generation.extract().unwrap_or_default();
         let generation = generation.filter(|generation| *generation >= 0);
         let mut data = MemberData::new(user_data.extract()?, generation);
-        let all_plain = read_owned(&mut self.group, &mut data, &owned)?;
+        let all_plain = push_owned_partitions(&mut self.group, &mut data, &owned)?;
         self.group.set_member_data(data);
         if !all_plain {
             self.interner.forget_addresses(); // `__index__` may be user code
@@ -237,7 +237,11 @@ fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyRes
 }
 
 /// Add the partitions that a member owns, in the order given; return true if all ids are plain ints.
-fn read_owned(group: &mut Group, data: &mut MemberData, owned: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub(crate) fn push_owned_partitions(
+    group: &mut Group,
+    data: &mut MemberData,
+    owned: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
     let mut all_plain = true;
     let mut run: Option<(u32, Vec<i32>)> = None;
     for partition in owned.try_iter()? {

@@ -8,6 +8,7 @@ pub(crate) mod integer_column;
 pub(crate) mod join_group;
 pub(crate) mod list_columns;
 pub(crate) mod member_columns;
+pub(crate) mod member_data_columns;
 pub(crate) mod members;
 pub(crate) mod name_objects;
 pub(crate) mod named_topics;

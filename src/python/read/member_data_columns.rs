@@ -1,0 +1,291 @@
+//! Optional columns of members: what each owns, the generation of it, and user data.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, LargeListArray, StructArray};
+use arrow_schema::{DataType, Field};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::arrow::{arrow_array, cast_to, check_column, is_list_column, is_text_column, same_length};
+use super::members::push_owned_partitions;
+use super::text_column::TextColumn;
+use super::values::{index, is_int, is_text, iterate, one_dimension};
+use crate::group::{Group, MemberData};
+use crate::python::error::wrong_type;
+use crate::python::imports::{IllegalArgumentError, READ_PARTITIONS};
+
+/// Names of the columns.
+const NAMES: [&str; 3] = ["generation", "owned_partitions", "user_data"];
+
+/// The columns that are there.
+#[derive(Default)]
+pub(crate) struct MemberDataColumns<'py> {
+    /// Per member; a number that is no generation counts as none.
+    generations: Option<Vec<Option<i32>>>,
+    owned: Option<OwnedColumn<'py>>,
+    user_data: Option<UserDataColumn<'py>>,
+}
+
+impl<'py> MemberDataColumns<'py> {
+    /// Read columns of Arrow, numpy or Python; `column` returns the one of a name.
+    pub(crate) fn read(column: impl Fn(&str) -> PyResult<Bound<'py, PyAny>>) -> PyResult<Self> {
+        let given = |name: &str| column(name).map(|column| (!column.is_none()).then_some(column));
+        let [generations, owned, user_data] = NAMES;
+        Ok(Self {
+            generations: given(generations)?.map(|column| read_generations(&column)).transpose()?,
+            owned: given(owned)?.map(|column| OwnedColumn::read(&column)).transpose()?,
+            user_data: given(user_data)?.map(|column| UserDataColumn::read(&column)).transpose()?,
+        })
+    }
+
+    /// Read columns of an Arrow table; `column` returns the one of a name.
+    pub(crate) fn of_table(column: impl Fn(&str) -> Option<ArrayRef>) -> PyResult<Self> {
+        let [generations, owned, user_data] = NAMES;
+        Ok(Self {
+            generations: column(generations).map(|column| generations_of(&column)).transpose()?,
+            owned: column(owned).map(|column| OwnedColumn::of(&column)).transpose()?,
+            user_data: column(user_data).map(|column| UserDataColumn::of(&column)).transpose()?,
+        })
+    }
+
+    /// Check that each column has an entry per member.
+    pub(crate) fn check_lengths(&self, members: usize) -> PyResult<()> {
+        let lengths = [
+            self.generations.as_ref().map(Vec::len),
+            self.owned.as_ref().map(OwnedColumn::len),
+            self.user_data.as_ref().map(UserDataColumn::len),
+        ];
+        for (name, length) in NAMES.into_iter().zip(lengths) {
+            same_length(name, length.unwrap_or(members), "member_id", members)?;
+        }
+        Ok(())
+    }
+
+    /// Set the values of the member added last, whose row this is.
+    pub(crate) fn set_in(&self, group: &mut Group, row: usize) -> PyResult<()> {
+        let generation = self.generations.as_ref().and_then(|generations| generations[row]);
+        let user_data = self.user_data.as_ref().and_then(|user_data| user_data.get(row));
+        let mut data = MemberData::new(user_data, generation);
+        if let Some(owned) = &self.owned {
+            owned.push(row, group, &mut data)?;
+        }
+        group.set_member_data(data);
+        Ok(())
+    }
+}
+
+/// Return an id or generation as int32; None if it is negative or beyond int32.
+fn natural(number: i64) -> Option<i32> {
+    i32::try_from(number).ok().filter(|number| *number >= 0)
+}
+
+fn read_generations(given: &Bound<'_, PyAny>) -> PyResult<Vec<Option<i32>>> {
+    if let Ok(array) = given.cast::<PyUntypedArray>()
+        && matches!(array.dtype().kind(), b'i' | b'u')
+    {
+        one_dimension(array, "generation")?;
+        let numbers = given.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
+        return Ok(numbers.readonly().as_array().iter().map(|number| natural(*number)).collect());
+    }
+    if let Some(array) = arrow_array(given)? {
+        return generations_of(&array);
+    }
+    let wrong = || wrong_type("column generation", "a column of integers", given);
+    if is_text(given) {
+        return Err(wrong());
+    }
+    let mut found = Vec::new();
+    for (row, number) in iterate(given, wrong)?.enumerate() {
+        let number = number?;
+        if number.is_none() {
+            found.push(None);
+        } else if is_int(&number)? {
+            found.push(index(&number)?.extract().ok().and_then(natural));
+        } else {
+            return Err(wrong_type(&format!("generation[{row}]"), "an int or None", &number));
+        }
+    }
+    Ok(found)
+}
+
+fn generations_of(array: &ArrayRef) -> PyResult<Vec<Option<i32>>> {
+    check_column(array, "generation", "integers", |kind| kind.is_integer() || *kind == DataType::Null)?;
+    let numbers = cast_to(array, &DataType::Int64, "generation")?;
+    Ok(numbers.as_primitive::<Int64Type>().iter().map(|number| number.and_then(natural)).collect())
+}
+
+/// The owned partitions of each member.
+enum OwnedColumn<'py> {
+    Arrow {
+        members: LargeListArray,
+        topics: TextColumn,
+        ids: Int64Array,
+    },
+    /// Pairs of topic and id that Python has checked.
+    Pairs(Vec<Option<Bound<'py, PyAny>>>),
+}
+
+impl<'py> OwnedColumn<'py> {
+    fn read(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(array) = arrow_array(given)? {
+            return Self::of(&array);
+        }
+        let wrong = || wrong_type("column owned_partitions", "a column of lists of (topic, partition)", given);
+        if is_text(given) {
+            return Err(wrong());
+        }
+        let read = READ_PARTITIONS.get(given.py())?;
+        let mut found = Vec::new();
+        for (row, partitions) in iterate(given, wrong)?.enumerate() {
+            let partitions = partitions?;
+            let checked = || read.call1((&partitions, format!("owned_partitions[{row}]")));
+            found.push(if partitions.is_none() { None } else { Some(checked()?) });
+        }
+        Ok(Self::Pairs(found))
+    }
+
+    fn of(array: &ArrayRef) -> PyResult<Self> {
+        let is_partition = |kind: &DataType| match kind {
+            DataType::Struct(fields) => [("topic", true), ("partition", false)].iter().all(|(name, is_text)| {
+                fields.find(name).is_some_and(|(_, field)| match field.data_type() {
+                    kind if *is_text => is_text_column(kind),
+                    kind => kind.is_integer(),
+                })
+            }),
+            DataType::Null => true,
+            _ => false,
+        };
+        check_column(array, "owned_partitions", "lists of structs of topic and partition", |kind| {
+            is_list_column(kind, is_partition)
+        })?;
+        let item = match array.data_type() {
+            DataType::List(item)
+            | DataType::LargeList(item)
+            | DataType::ListView(item)
+            | DataType::LargeListView(item)
+            | DataType::FixedSizeList(item, _) => item.data_type().clone(),
+            _ => DataType::Null,
+        };
+        if item == DataType::Null {
+            return Ok(Self::Pairs(vec![None; array.len()])); // no partition at all
+        }
+        let lists = cast_to(array, &DataType::LargeList(Field::new("item", item, true).into()), "owned_partitions")?;
+        let members = lists.as_list::<i64>().clone();
+        let partitions: &StructArray = members.values().as_struct();
+        let field = |name: &str| {
+            partitions.column_by_name(name).ok_or_else(|| IllegalArgumentError::new_err(format!("no field {name}")))
+        };
+        let ids = cast_to(field("partition")?, &DataType::Int64, "owned_partitions")?;
+        Ok(Self::Arrow {
+            topics: TextColumn::of(field("topic")?, "owned_partitions")?,
+            ids: ids.as_primitive::<Int64Type>().clone(),
+            members,
+        })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Arrow { members, .. } => members.len(),
+            Self::Pairs(members) => members.len(),
+        }
+    }
+
+    fn push(&self, row: usize, group: &mut Group, data: &mut MemberData) -> PyResult<()> {
+        let (members, topics, ids) = match self {
+            Self::Arrow { members, topics, ids } => (members, topics, ids),
+            Self::Pairs(members) => {
+                return match &members[row] {
+                    Some(partitions) => push_owned_partitions(group, data, partitions).map(|_| ()),
+                    None => Ok(()),
+                };
+            }
+        };
+        if members.is_null(row) {
+            return Ok(());
+        }
+        let wrong = |reason: &str| IllegalArgumentError::new_err(format!("owned_partitions[{row}]{reason}"));
+        let bounds = members.value_offsets()[row] as usize..members.value_offsets()[row + 1] as usize;
+        let mut run: Option<(&str, Vec<i32>)> = None;
+        for place in bounds {
+            let topic = topics.get(place).filter(|_| ids.is_valid(place)).ok_or_else(|| wrong(" has a null"))?;
+            let id = ids.value(place);
+            if id < 0 {
+                return Err(wrong(&format!(": a partition id cannot be negative: {id}")));
+            }
+            let id = natural(id).unwrap_or(-1); // beyond int32 is no partition
+            match &mut run {
+                Some((of_run, ids)) if *of_run == topic => ids.push(id),
+                _ => {
+                    if let Some((topic, ids)) = run.replace((topic, vec![id])) {
+                        data.push_owned(group.owned_topic_number(topic), ids);
+                    }
+                }
+            }
+        }
+        if let Some((topic, ids)) = run {
+            data.push_owned(group.owned_topic_number(topic), ids);
+        }
+        Ok(())
+    }
+}
+
+/// The user data of each member.
+enum UserDataColumn<'py> {
+    Arrow(ArrayRef),
+    Bytes(Vec<Option<Bound<'py, PyBytes>>>),
+}
+
+impl<'py> UserDataColumn<'py> {
+    fn read(given: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Some(array) = arrow_array(given)? {
+            return Self::of(&array);
+        }
+        let wrong = || wrong_type("column user_data", "a column of bytes", given);
+        if is_text(given) {
+            return Err(wrong());
+        }
+        let mut found = Vec::new();
+        for (row, bytes) in iterate(given, wrong)?.enumerate() {
+            let bytes = bytes?;
+            if bytes.is_none() {
+                found.push(None);
+                continue;
+            }
+            let Ok(bytes) = bytes.cast::<PyBytes>() else {
+                return Err(wrong_type(&format!("user_data[{row}]"), "bytes or None", &bytes));
+            };
+            found.push(Some(bytes.clone()));
+        }
+        Ok(Self::Bytes(found))
+    }
+
+    fn of(array: &ArrayRef) -> PyResult<Self> {
+        check_column(array, "user_data", "binary", |kind| {
+            matches!(
+                kind,
+                DataType::Binary
+                    | DataType::LargeBinary
+                    | DataType::BinaryView
+                    | DataType::FixedSizeBinary(_)
+                    | DataType::Null
+            )
+        })?;
+        cast_to(array, &DataType::LargeBinary, "user_data").map(Self::Arrow)
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Arrow(array) => array.len(),
+            Self::Bytes(bytes) => bytes.len(),
+        }
+    }
+
+    fn get(&self, row: usize) -> Option<Vec<u8>> {
+        match self {
+            Self::Arrow(array) => array.is_valid(row).then(|| array.as_binary::<i64>().value(row).to_vec()),
+            Self::Bytes(bytes) => bytes[row].as_ref().map(|bytes| bytes.as_bytes().to_vec()),
+        }
+    }
+}
