@@ -110,20 +110,6 @@ def table_order(keys: Collection[Key], codes: Sequence[int], capacity: int = DEF
     return _by_bucket(list(keys), [code ^ code >> 16 for code in codes], capacity)
 
 
-def bucket_count(codes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> int:
-    """Return the number of buckets of a table after keys with these hash codes are put into it.
-
-    Args:
-        codes: The hash code of each key as a number of 32 bits.
-        capacity: The number of buckets at first.
-
-    Example:
-        >>> bucket_count(range(12)), bucket_count(range(13))
-        (16, 32)
-    """
-    return _buckets([code ^ code >> 16 for code in codes], capacity)
-
-
 def folded_hash(text: str) -> int:
     """The hash code of a text as a hash table has it; its low bits tell the bucket.
 

@@ -17,10 +17,10 @@ use crate::group::Group;
 pub(super) const DEFAULT_CAPACITY: usize = 16;
 
 /// Keys of a bucket at which the next one makes a small table double.
-const LONG_CHAIN: u32 = 8;
+pub(super) const LONG_CHAIN: u32 = 8;
 
 /// Buckets from which on a long chain does not make the table double.
-const TREES: usize = 64;
+pub(super) const TREES: usize = 64;
 
 /// Return `String.hashCode()`: over UTF-16 code units.
 #[must_use]
@@ -90,7 +90,7 @@ pub(super) fn member_order(group: &Group) -> Vec<u32> {
 
 /// The bucket of a hash code.
 #[inline]
-fn bucket(hash: i32, buckets: usize) -> usize {
+pub(super) fn bucket(hash: i32, buckets: usize) -> usize {
     let hash = hash as u32;
     (hash ^ hash >> 16) as usize & (buckets - 1)
 }
@@ -126,7 +126,7 @@ fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
 }
 
 /// True if a table of so many buckets doubles when it has so many keys.
-fn is_full(keys: usize, buckets: usize) -> bool {
+pub(super) fn is_full(keys: usize, buckets: usize) -> bool {
     4 * keys > 3 * buckets
 }
 

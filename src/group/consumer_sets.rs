@@ -147,6 +147,12 @@ impl ConsumerSets {
         self.topics.get(set as usize)
     }
 
+    /// Return true if the members of a subscription belong to a consumer set.
+    #[must_use]
+    pub fn has_subscription(&self, set: u32, subscription: u32) -> bool {
+        self.subscriptions.get(set).binary_search(&subscription).is_ok()
+    }
+
     /// The consumer sets of a distinct subscription, ascending.
     #[must_use]
     pub fn of_subscription(&self, subscription: u32) -> &[u32] {

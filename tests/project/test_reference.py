@@ -45,6 +45,8 @@ ONLY_IN_ENGINE = {
     "python": "The border to Python.",
     "error": "Errors of the reference are those of `assignor.errors`.",
     "assign.runs": COMPACT,
+    "assign.sticky.lowest": "A fast way to the member with the fewest partitions; the reference asks all members.",
+    "assign.sticky.rack_first": "A fast way to a near member; the reference, in `constrained`, asks all members.",
     "bytes.writer": "The reference concatenates `bytes`.",
     "group.builder": "`group.read_joined_members`: equal subscriptions need not be parsed once.",
     "group.consumer_sets": INTERNED,

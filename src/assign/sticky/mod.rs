@@ -7,6 +7,8 @@ mod claims;
 mod constrained;
 mod cooperative;
 mod general;
+mod lowest;
+mod movements;
 mod rack_first;
 mod racks;
 mod user_data;

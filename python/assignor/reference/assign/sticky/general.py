@@ -18,6 +18,7 @@ from assignor.ordering import java_order
 from assignor.reference.assign.sticky.claims import Claims, Place
 from assignor.reference.assign.sticky.movements import Movements
 from assignor.reference.assign.sticky.racks import Racks
+from assignor.reference.bytes import to_int32
 from assignor.reference.group import Member
 
 
@@ -87,9 +88,9 @@ class _Assigning:
 
     def balance(self, places: list[Place], movements: Movements) -> bool:
         """Move partitions to members with at least two fewer until none is left to move; return whether any moved."""
-        states: list[object] = []
+        states: list[dict[Place, Member]] = []
         while self.balance_once(places, movements):
-            state = (dict(self.owner), movements.sources())
+            state = dict(self.owner)
             if state in states:
                 break
             states.append(state)
@@ -125,9 +126,12 @@ class _Assigning:
         self.give(moved, target)
 
     def balance_score(self) -> int:
-        """Return the sum of the differences in size between all pairs of members that can take part."""
+        """Return the sum of the differences in size between all pairs of members that can take part.
+
+        Kafka adds in 32 bits. With millions of pairs the sum overflows, and the answer shows it.
+        """
         sizes = [self.owned_by(member) for member in self.claims.members if self.takes_part(member)]
-        return sum(abs(one - other) for one, other in itertools.combinations(sizes, 2))
+        return to_int32(sum(abs(one - other) for one, other in itertools.combinations(sizes, 2)))
 
     def takes_part(self, member: Member) -> bool:
         """Return whether a member can get or lose partitions: it shares a topic with another member."""

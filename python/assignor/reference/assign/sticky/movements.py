@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assignor.ordering import DEFAULT_CAPACITY, bucket_count, partition_hash, string_hash, table_order
+from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES, partition_hash, string_hash
 from assignor.reference.assign.sticky.claims import Place
 
 
@@ -18,20 +18,25 @@ class Table:
     """A HashSet of partitions: in the order of insertion, and the number of its buckets, which never falls."""
 
     places: list[Place] = field(default_factory=list)
-    capacity: int = DEFAULT_CAPACITY
+    buckets: int = DEFAULT_CAPACITY
 
     def add(self, place: Place) -> None:
         """Insert a partition."""
+        neighbours = [each for each in self.places if self.bucket(each) == self.bucket(place)]
         self.places.append(place)
-        self.capacity = bucket_count(self.codes(), self.capacity)
+        if len(neighbours) >= CHAIN and self.buckets < TREES:
+            self.buckets *= 2
+        if 4 * len(self.places) > 3 * self.buckets:
+            self.buckets *= 2
 
     def first(self) -> Place:
         """Return the partition that the set lists first."""
-        return table_order(self.places, self.codes(), self.capacity)[0]
+        return min(self.places, key=self.bucket)
 
-    def codes(self) -> list[int]:
-        """Return the hash codes of the partitions."""
-        return [partition_hash(string_hash(place.topic), place.position) for place in self.places]
+    def bucket(self, place: Place) -> int:
+        """Return the bucket of a partition."""
+        code = partition_hash(string_hash(place.topic), place.position)
+        return (code ^ code >> 16) & self.buckets - 1
 
 
 class Movements:
@@ -63,7 +68,3 @@ class Movements:
         if source != target:
             self._moved[place] = (source, target)
             self._tables.setdefault((place.topic, source, target), Table()).add(place)
-
-    def sources(self) -> dict[Place, str]:
-        """Return the first owner of each partition that has moved."""
-        return {place: source for place, (source, _) in self._moved.items()}
