@@ -14,14 +14,14 @@ from assignor import wire
 from assignor.coordinator.causes import TopicChanged
 from assignor.coordinator.members import CONSUMER
 from assignor.errors import WireError
-from assignor.model import Subscription
+from assignor.model import RebalanceProtocol, Subscription
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assignor import Topics
     from assignor.coordinator.group import ClassicGroup
-    from assignor.model import PartitionInfo
+    from assignor.model import PartitionInfo, TopicPartition
     from assignor.partition_assignor import EncodedMember, PartitionAssignor, PartitionsPerTopic
 
 __all__ = ["ClusterTopics", "ServerAssignor"]
@@ -99,18 +99,21 @@ class ServerAssignor:
         """Return the sizes of a loaded group's topics when its generation began, as far as the log shows them.
 
         The log does not store partition counts. If the coordinator made the assignment, the members own all partitions
-        that existed when the generation began, so these are counted. For other groups return the current counts.
+        that existed when the generation began, so these are counted. A cooperative assignor may have withheld some of
+        them: these are owned partitions in the subscriptions. For other groups return the current counts.
         """
         sizes = self._topics.sizes(group.subscribed_topics)
-        if sizes is None or not group.is_server_assigned:
+        if sizes is None or self._assignor is None or not group.is_server_assigned:
             return sizes
+        withholds = RebalanceProtocol.COOPERATIVE in self._assignor.supported_protocols()
+        owned: set[TopicPartition] = set()
         try:
-            owned = {
-                partition
-                for member in group.members.values()
-                if member.assignment
-                for partition in wire.decode_assignment(member.assignment).partitions
-            }
+            for member in group.members.values():
+                if member.assignment:
+                    owned.update(wire.decode_assignment(member.assignment).partitions)
+                if withholds:
+                    subscription = wire.decode_subscription(member.metadata(group.protocol_name), tolerant=True)
+                    owned.update(subscription.owned_partitions)
         except WireError:  # an earlier leader wrote another format
             return sizes
         counts = Counter(topic for topic, _ in owned)
