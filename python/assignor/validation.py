@@ -9,6 +9,7 @@ import operator
 from typing import TYPE_CHECKING
 
 from assignor.errors import AssignorError, IllegalArgumentError, NullArgumentError, WrongTypeError
+from assignor.ordering import java_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,10 +54,14 @@ def check_dialect(value: object, what: str) -> None:
 
 
 def read_names(names: object, owner: str) -> tuple[str, ...]:
-    """Return the topic names of an iterable, in its order; errors name the owner."""
+    """Return the topic names of an iterable, in its order; errors name the owner.
+
+    The names of a set are sorted: the order in which it iterates differs from run to run.
+    """
     what = f"{owner}: topics"
     entries = _entries(names, what, "an iterable of topic names")
-    return tuple(check_name(name, f"{owner}: a topic") for name in entries)
+    found = [check_name(name, f"{owner}: a topic") for name in entries]
+    return tuple(sorted(found, key=java_order) if isinstance(names, (set, frozenset)) else found)
 
 
 def read_partitions(partitions: object, what: str) -> list[tuple[str, int]]:

@@ -9,6 +9,7 @@ mod consumer_sets;
 mod member_data;
 mod names;
 mod sets;
+mod topic_lists;
 mod topics;
 
 use std::sync::{Arc, OnceLock};
@@ -18,6 +19,7 @@ pub use consumer_sets::ConsumerSets;
 pub use member_data::{FieldSizes, MemberData};
 pub use names::{NameTable, Names, java_order};
 pub use sets::{Lists, Sets};
+use topic_lists::TopicLists;
 pub use topics::{Ids, Partitions, Racks, Topics};
 
 /// The rack of a member.
@@ -62,6 +64,7 @@ pub struct Group {
     /// Per member the number of its subscription.
     subscription_of: Vec<u32>,
     subscriptions: Sets,
+    topic_lists: TopicLists,
     /// Static members with their instance ids, by member.
     instance_ids: Vec<(u32, String)>,
     /// Per member; empty while no member has a rack.
@@ -121,16 +124,21 @@ impl Group {
         }
     }
 
-    /// Intern the set of these topics, given by number in any order, repetitions allowed; the number of the subscription.
+    /// Return a number for `push` that stands for these topics, given by number in any order, repetitions allowed.
+    ///
+    /// Lists of the same topics are one subscription; the order of each is kept.
     pub fn intern_subscription(&mut self, topics: &mut Vec<u32>) -> u32 {
-        self.subscriptions.number(topics)
+        if topics.is_sorted_by(|left, right| left < right) {
+            return self.subscriptions.number_of(topics);
+        }
+        self.topic_lists.intern(topics, &mut self.subscriptions)
     }
 
     /// Adds a member; static if it has an instance id, `""` being one too, and on no rack if that is `""`.
     pub fn push(&mut self, id: &str, subscription: u32, instance_id: Option<&str>, rack: Option<&str>) {
         let member = self.members.len() as u32;
         self.members.push(id);
-        self.subscription_of.push(subscription);
+        self.subscription_of.push(self.topic_lists.push(member as usize, subscription));
         if let Some(instance_id) = instance_id {
             self.instance_ids.push((member, instance_id.to_owned()));
         }
@@ -230,6 +238,12 @@ impl Group {
             None => self.topics.names().get(*number as usize),
             Some(absent) => self.absent.names.get(absent),
         })
+    }
+
+    /// The numbers that `names_of` names, in the order in which a member gives them; some may come twice.
+    #[must_use]
+    pub fn topics_as_given(&self, member: usize) -> &[u32] {
+        self.topic_lists.of_member(member).unwrap_or_else(|| self.subscriptions.get(self.subscription_of[member]))
     }
 
     /// The names that members subscribe to and that are no topics, each once.
@@ -377,11 +391,26 @@ mod tests {
         let mut group = group();
         let mut numbers: Vec<u32> = ["v", "u", "w", "v"].map(|name| group.topic_number(name)).to_vec();
 
-        let subscription = group.intern_subscription(&mut numbers);
+        let given = group.intern_subscription(&mut numbers);
+        group.push("a", given, None, None);
+        let subscription = group.subscription_of(0);
 
         assert_eq!([1], group.topics_of(subscription));
         assert_eq!(vec!["u", "v", "w"], group.names_of(subscription).collect::<Vec<_>>());
         assert_ne!(subscription, group.intern_subscription(&mut vec![1]));
+    }
+
+    #[test]
+    fn members_with_the_same_topics_in_another_order_share_a_subscription_and_keep_their_order() {
+        let mut group = group();
+        for (id, topics) in [("a", vec![0, 1]), ("b", vec![1, 0]), ("c", vec![1, 0, 1]), ("d", vec![1, 0])] {
+            let given = group.intern_subscription(&mut topics.clone());
+            group.push(id, given, None, None);
+        }
+
+        assert_eq!([0; 4], [0, 1, 2, 3].map(|member| group.subscription_of(member)));
+        let given = [0, 1, 2, 3].map(|member| group.topics_as_given(member));
+        assert_eq!([&[0, 1][..], &[1, 0], &[1, 0, 1], &[1, 0]], given);
     }
 
     #[test]

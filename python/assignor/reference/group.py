@@ -31,7 +31,8 @@ class Partition:
 class Member:
     """A member: who it is, the distinct topics it subscribes to, and what else its subscription holds.
 
-    `is_from_wire` is True if the subscription was read from its encoded form.
+    `is_from_wire` is True if the subscription was read from its encoded form. `given` has the topics in the order in
+    which the member gives them.
     """
 
     info: MemberInfo
@@ -40,6 +41,7 @@ class Member:
     generation: int | None = None
     user_data: bytes | None = None
     is_from_wire: bool = False
+    given: tuple[str, ...] = ()
 
     @property
     def rack(self) -> str | None:
@@ -79,13 +81,21 @@ def read_members(subscriptions: Mapping[str, object], existing: Collection[str])
         member_id = check_name(name, "a member id")
         if isinstance(subscription, Subscription):
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)
-            topics = _wanted(subscription, existing, f"member '{member_id}'")
-            owned, generation = subscription.owned_partitions, _generation(subscription.generation)
-            is_from_wire = isinstance(subscription, JoinedSubscription)
-            members.append(Member(info, topics, owned, generation, subscription.user_data, is_from_wire))
+            names = _wanted(subscription, existing, f"member '{member_id}'")
+            members.append(
+                Member(
+                    info,
+                    frozenset(names),
+                    subscription.owned_partitions,
+                    _generation(subscription.generation),
+                    subscription.user_data,
+                    isinstance(subscription, JoinedSubscription),
+                    given=names,
+                )
+            )
         else:
             names = read_names(subscription, f"member '{member_id}'")
-            members.append(Member(MemberInfo(member_id), frozenset(names)))
+            members.append(Member(MemberInfo(member_id), frozenset(names), given=names))
     return members
 
 
@@ -130,12 +140,12 @@ def _generation(given: int | None) -> int | None:
     return None if given is None or not 0 <= operator.index(given) <= LARGEST else operator.index(given)
 
 
-def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> frozenset[str]:
-    """The topics of a subscription."""
+def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> tuple[str, ...]:
+    """Return the topics of a subscription, those of a pattern in the order of the existing ones."""
     if subscription.pattern is None:
-        return frozenset(subscription.topics)
+        return subscription.topics
     pattern = Pattern(subscription.pattern, subscription.dialect, owner=owner)
-    return frozenset(topic for topic in map(check_topic, existing) if pattern.matches(topic))
+    return tuple(topic for topic in map(check_topic, existing) if pattern.matches(topic))
 
 
 def kafka_order(members: list[Member]) -> list[Member]:

@@ -12,7 +12,7 @@ use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns;
 use super::subscriptions::SubscriptionInterner;
 use super::values::{each_item, is_text, iterate, plain, with_name};
-use crate::group::{Group, MemberData};
+use crate::group::{Group, MemberData, java_order};
 use crate::python::error::wrong_type;
 use crate::python::imports::SUBSCRIPTION;
 use crate::python::objects::entries::{lend, references};
@@ -192,7 +192,8 @@ pub(crate) fn intern_names(
     if is_shared && let Some(number) = interner.known_container(address) {
         return Ok(number);
     }
-    let number = match lend(names, |entries| interner.intern(group, entries)) {
+    let is_set = names.is_exact_instance_of::<PySet>() || names.is_exact_instance_of::<PyFrozenSet>();
+    let number = match lend(names, |entries| interner.intern(group, entries, is_set)) {
         Some(Ok(number)) => number,
         Some(Err(place)) => {
             // The place was that of what is no name; where it is one now, somebody changed the container meanwhile.
@@ -222,6 +223,9 @@ fn intern_iterable(
     let mut found: Vec<String> = Vec::new();
     for name in iterate(names, refused)? {
         found.push(with_name(&name?, || format!("{owner}: a topic"), str::to_owned)?);
+    }
+    if names.is_instance_of::<PySet>() || names.is_instance_of::<PyFrozenSet>() {
+        found.sort_unstable_by(|left, right| java_order(left, right));
     }
     interner.forget_addresses();
     Ok(interner.intern_texts(group, found.iter().map(String::as_str)))

@@ -8,10 +8,9 @@
 
 use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::group::{Group, Lists};
+use crate::group::Group;
 use crate::python::objects::entries::{Entry, addresses};
 
 /// Number of no topic and of no subscription.
@@ -42,17 +41,13 @@ pub(crate) struct SubscriptionInterner {
     by_address: FxHashMap<usize, u32>,
     /// Addresses of the last container's names, and its subscription.
     last: Vec<usize>,
+    last_is_set: bool,
     last_subscription: u32,
     /// Containers by a hash of some addresses: all addresses, and the subscription.
     by_sample: FxHashMap<u64, (Vec<usize>, u32)>,
     /// Subscriptions of containers that several members share, by the container's address.
     containers: FxHashMap<usize, u32>,
-    /// Numbers of names in the order of a container, and the subscription of each sequence.
-    sequences: Lists,
-    subscriptions: Vec<u32>,
-    table: HashTable<u32>,
     numbers: Vec<u32>,
-    sorted: Vec<u32>,
 }
 
 impl SubscriptionInterner {
@@ -63,14 +58,11 @@ impl SubscriptionInterner {
             addressed: Vec::new(),
             by_address: FxHashMap::default(),
             last: Vec::new(),
+            last_is_set: false,
             last_subscription: NONE,
             by_sample: FxHashMap::default(),
             containers: FxHashMap::default(),
-            sequences: Lists::default(),
-            subscriptions: Vec::new(),
-            table: HashTable::new(),
             numbers: Vec::new(),
-            sorted: Vec::new(),
         };
         let mut before = topics.len();
         for (number, address) in topics {
@@ -109,17 +101,22 @@ impl SubscriptionInterner {
     }
 
     /// Return the subscription to the names in a container; Err has the index of the first that is no `str` in UTF-8.
-    pub(crate) fn intern(&mut self, group: &mut Group, entries: &[Entry<'_>]) -> Result<u32, usize> {
+    ///
+    /// The names of a set are sorted: the order in which it iterates differs from run to run.
+    pub(crate) fn intern(&mut self, group: &mut Group, entries: &[Entry<'_>], is_set: bool) -> Result<u32, usize> {
         let held = addresses(entries);
-        if self.last_subscription != NONE && self.last == held {
+        if self.last_subscription != NONE && self.last_is_set == is_set && self.last == held {
             return Ok(self.last_subscription);
         }
-        let sample = if held.len() < FEW { 0 } else { sample(held) };
+        let sample = if held.len() < FEW { 0 } else { sample(held) ^ u64::from(is_set) };
         let subscription = match self.by_sample.get(&sample) {
             Some((before, subscription)) if before == held => *subscription,
             _ => {
                 let all_known = self.read_numbers(group, entries)?;
-                let subscription = self.intern_numbers(group);
+                if is_set {
+                    self.numbers.sort_unstable();
+                }
+                let subscription = group.intern_subscription(&mut self.numbers);
                 if all_known && held.len() >= FEW {
                     // Only objects that were known are likely to come again and worth a copy.
                     self.by_sample.insert(sample, (held.to_vec(), subscription));
@@ -128,6 +125,7 @@ impl SubscriptionInterner {
             }
         };
         self.last_subscription = subscription;
+        self.last_is_set = is_set;
         self.last.clear();
         self.last.extend_from_slice(held);
         Ok(subscription)
@@ -151,7 +149,7 @@ impl SubscriptionInterner {
                 before = number as usize;
             }
         }
-        self.intern_numbers(group)
+        group.intern_subscription(&mut self.numbers)
     }
 
     /// Write the numbers of a container's names to `numbers`; return true if all its objects were known.
@@ -201,33 +199,6 @@ impl SubscriptionInterner {
         }
         self.numbers = numbers;
         Ok(known == entries.len())
-    }
-
-    /// Return the subscription to the names in `numbers`.
-    fn intern_numbers(&mut self, group: &mut Group) -> u32 {
-        if self.numbers.is_sorted_by(|left, right| left < right) {
-            return group.intern_subscription(&mut self.numbers);
-        }
-        let numbers = &self.numbers[..];
-        let hash = |numbers: &[u32]| FxBuildHasher.hash_one(numbers);
-        let sequences = &self.sequences;
-        let entry = self.table.entry(
-            hash(numbers),
-            |sequence| sequences.get(*sequence as usize) == numbers,
-            |sequence| hash(sequences.get(*sequence as usize)),
-        );
-        match entry {
-            hashbrown::hash_table::Entry::Occupied(entry) => self.subscriptions[*entry.get() as usize],
-            hashbrown::hash_table::Entry::Vacant(entry) => {
-                entry.insert(self.subscriptions.len() as u32);
-                self.sequences.push(numbers);
-                self.sorted.clear();
-                self.sorted.extend_from_slice(numbers);
-                let subscription = group.intern_subscription(&mut self.sorted);
-                self.subscriptions.push(subscription);
-                subscription
-            }
-        }
     }
 }
 

@@ -28,11 +28,6 @@ def topics_by_id(topics: Collection[str], options: Options, capacity: int = DEFA
     return table_order(topics, [uuid_hash(options.topic_id(topic)) for topic in topics], capacity)
 
 
-def names_in_set(names: Collection[str]) -> list[str]:
-    """Return distinct names in the order of `new HashSet<>(names)`."""
-    return table_order(names, [string_hash(name) for name in names], presized_capacity(len(names)))
-
-
 def numbers_in_set(numbers: list[int]) -> list[int]:
     """Return distinct numbers in the order of `new HashSet<>(numbers)`.
 

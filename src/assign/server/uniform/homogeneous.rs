@@ -9,10 +9,10 @@ use crate::group::{Group, MemberData, topic_id_of_name};
 use crate::plan::NO_OWNER;
 
 /// Change the target to a balanced one; all members have the same subscription.
-pub(super) fn assign(group: &Group, subscription: u32, target: &mut Target<'_>) {
+pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     let mut free = Vec::new();
     let mut total = 0;
-    for topic in topics_by_id(group, subscription, target.order[0]) {
+    for topic in topics_by_id(group, target.order[0] as usize) {
         let partitions = target.owners.starts[topic as usize]..target.owners.starts[topic as usize + 1];
         total += partitions.len();
         free.extend(partitions.filter(|partition| target.owners.members[*partition as usize] == NO_OWNER));
@@ -91,14 +91,22 @@ fn previous_topics_by_id(group: &Group, data: &MemberData) -> Vec<u32> {
     table_order(&hashes, DEFAULT_CAPACITY).into_iter().map(|index| topics[index as usize]).collect()
 }
 
-/// Return the topics in the order of a set of their ids, which is made from a set of their names.
-fn topics_by_id(group: &Group, subscription: u32, _first: u32) -> Vec<u32> {
-    let names: Vec<&str> = group.names_of(subscription).collect();
-    let hashes: Vec<i32> = names.iter().map(|name| string_hash(name)).collect();
-    let capacity = presized_capacity(names.len());
-    let numbers = group.subscriptions().get(subscription);
-    let by_name = table_order(&hashes, capacity).into_iter().map(|index| numbers[index as usize]);
-    let topics: Vec<u32> = by_name.filter(|topic| (*topic as usize) < group.topics().len()).collect();
+/// Return the topics in the order of a set of their ids, which is made from a member's set of names.
+fn topics_by_id(group: &Group, member: usize) -> Vec<u32> {
+    let mut seen = vec![false; group.topics().len()];
+    let mut names = Vec::new();
+    let mut hashes = Vec::new();
+    for topic in group.topics_as_given(member) {
+        // Names that do not exist count for the capacity of both tables only.
+        let Some(seen) = seen.get_mut(*topic as usize) else { continue };
+        if !std::mem::replace(seen, true) {
+            names.push(*topic);
+            hashes.push(string_hash(group.topics().names().get(*topic as usize)));
+        }
+    }
+    let capacity = presized_capacity(group.subscriptions().get(group.subscription_of(member)).len());
+    let by_name = table_order(&hashes, capacity).into_iter().map(|index| names[index as usize]);
+    let topics: Vec<u32> = by_name.collect();
     let hashes: Vec<i32> = topics.iter().map(|topic| uuid_hash(group.topic_id(*topic))).collect();
     table_order(&hashes, capacity).into_iter().map(|index| topics[index as usize]).collect()
 }

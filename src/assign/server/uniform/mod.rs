@@ -20,13 +20,10 @@ use target::Target;
 /// Assign uniformly.
 pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
     let mut target = Target::previous(group);
-    let subscriptions = group.members_per_subscription();
-    let mut in_use =
-        (0..).zip(&subscriptions).filter(|(_, members)| **members > 0).map(|(subscription, _)| subscription);
-    match (in_use.next(), in_use.next()) {
-        (Some(subscription), None) => homogeneous::assign(group, subscription, &mut target),
-        (Some(_), Some(_)) => heterogeneous::assign(group, &mut target),
-        (None, _) => (),
+    match group.members_per_subscription().iter().filter(|members| **members > 0).count() {
+        0 => (),
+        1 => homogeneous::assign(group, &mut target),
+        _ => heterogeneous::assign(group, &mut target),
     }
     Plan::from_owners(group, &target.into_owners())
 }

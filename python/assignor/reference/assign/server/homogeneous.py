@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assignor.model import TopicPartition
-from assignor.ordering import presized_capacity
+from assignor.ordering import presized_capacity, string_hash, table_order
 from assignor.reference.assign.options import Options
 from assignor.reference.assign.server.target import Target
-from assignor.reference.assign.table_order import names_in_set, numbers_in_set, topics_by_id
+from assignor.reference.assign.table_order import numbers_in_set, topics_by_id
 from assignor.reference.group import Member, Partition
 
 
@@ -22,7 +22,7 @@ def assign(
     """Return the partitions of each member; members come in table order."""
     wanted = members[0].topics
     held = {TopicPartition(topic, id) for had in target.values() for topic, ids in had.items() for id in ids}
-    free = [partition for partition in _partitions_by_id(topics, wanted, options) if partition not in held]
+    free = [partition for partition in _partitions_by_id(topics, members[0], options) if partition not in held]
     low, extra = divmod(sum(len(topics.get(topic, ())) for topic in wanted), len(members))
     given: dict[str, list[TopicPartition]] = {}
     unfilled = []
@@ -51,10 +51,13 @@ def assign(
     return given
 
 
-def _partitions_by_id(
-    topics: Mapping[str, list[Partition]], wanted: frozenset[str], options: Options
-) -> list[TopicPartition]:
-    """Return all partitions: topics in the order of a set of their ids, ids ascending."""
-    existing = [topic for topic in names_in_set(sorted(wanted)) if topic in topics]
-    ordered = topics_by_id(existing, options, presized_capacity(len(wanted)))
+def _partitions_by_id(topics: Mapping[str, list[Partition]], member: Member, options: Options) -> list[TopicPartition]:
+    """Return all partitions: topics in the order of a set of their ids, ids ascending.
+
+    Kafka makes the set of ids from a member's set of names. Names that do not exist count for the capacities only.
+    """
+    capacity = presized_capacity(len(member.topics))
+    existing = dict.fromkeys(topic for topic in member.given if topic in topics)
+    by_name = table_order(existing, [string_hash(topic) for topic in existing], capacity)
+    ordered = topics_by_id(by_name, options, capacity)
     return [TopicPartition(topic, partition.id) for topic in ordered for partition in topics[topic]]
