@@ -1,4 +1,4 @@
-//! The constrained way of sticky assignment: all members subscribe to the same topics.
+//! The constrained way of sticky assignment: all members subscribe to the same topics, or to nothing.
 //!
 //! Every member gets `low` partitions, and `more` members get one more. Members keep what they own up to that. The rest goes first to
 //! members on the racks of its replicas, if racks matter, then to the other members in turn.
@@ -38,14 +38,14 @@ pub(super) struct Assignment {
 
 impl Assignment {
     fn new(group: &Group, claims: &Claims) -> Self {
-        let members = group.members().len();
+        let sharing = claims.members.iter().filter(|member| subscribes(group, **member)).count();
         let live = (0..claims.is_live.len()).filter(|topic| claims.is_live[*topic]);
         let total: u32 = live.map(|topic| claims.owners.starts[topic + 1] - claims.owners.starts[topic]).sum();
-        let (low, more) = match members as u32 {
+        let (low, more) = match sharing as u32 {
             0 => (0, 0),
             members => (total / members, total % members),
         };
-        Self { owners: Owners::new(group), counts: vec![0; members], low, more, at_high: 0 }
+        Self { owners: Owners::new(group), counts: vec![0; group.members().len()], low, more, at_high: 0 }
     }
 
     /// Let members keep what they own. Return the members with fewer partitions than `low`, and those with as many as `low` that may
@@ -53,7 +53,7 @@ impl Assignment {
     fn keep(&mut self, group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> (Vec<u32>, Vec<u32>) {
         let mut kept = Vec::new();
         let mut by_number = ByNumber::default();
-        for member in &claims.members {
+        for member in claims.members.iter().filter(|member| subscribes(group, **member)) {
             let stays = |partition: &u32| {
                 !claims.is_doubly_claimed(*partition) && !racks.is_some_and(|racks| racks.mismatch(*member, *partition))
             };
@@ -73,7 +73,8 @@ impl Assignment {
         }
         let by_id = group.by_id();
         let with = |is_wanted: &dyn Fn(u32) -> bool| {
-            by_id.iter().copied().filter(|member| is_wanted(self.counts[*member as usize])).collect()
+            let by_id = by_id.iter().copied().filter(|member| subscribes(group, *member));
+            by_id.filter(|member| is_wanted(self.counts[*member as usize])).collect()
         };
         let under = with(&|count| count < self.low);
         let exact = if self.may_exceed_low() { with(&|count| count == self.low) } else { Vec::new() };
@@ -128,6 +129,11 @@ impl Assignment {
             }
         }
     }
+}
+
+/// True if a member subscribes to anything.
+fn subscribes(group: &Group, member: u32) -> bool {
+    !group.subscriptions().get(group.subscription_of(member as usize)).is_empty()
 }
 
 /// Chooses partitions by their position in the topic first, then by topic.

@@ -31,7 +31,7 @@ pub(in crate::assign) fn assign(group: &Arc<Group>, options: Options) -> Plan {
 pub(in crate::assign) fn assign_cooperatively(group: &Arc<Group>, options: Options) -> Plan {
     let claims = Claims::of(group, Source::Subscription);
     let mut owners = assign_claims(group, &claims, options);
-    if is_constrained(group) {
+    if is_constrained(group, &claims) {
         cooperative::withhold_constrained(&claims, &mut owners);
     } else {
         cooperative::withhold_general(group, &claims, &mut owners);
@@ -41,15 +41,16 @@ pub(in crate::assign) fn assign_cooperatively(group: &Arc<Group>, options: Optio
 
 fn assign_claims(group: &Group, claims: &Claims, options: Options) -> Owners {
     let racks = RackLogic::of(group, &claims.is_live, &claims.owners, options.prefer_rack_aware);
-    let assign = if is_constrained(group) { constrained::assign } else { general::assign };
+    let assign = if is_constrained(group, claims) { constrained::assign } else { general::assign };
     assign(group, claims, racks.as_ref())
 }
 
 /// True if all members subscribe to the same topics, topics that do not exist included.
 ///
-/// Kafka does not compare members that come first in table order and subscribe to nothing, and gives them partitions. Here an empty
-/// subscription differs from every other one.
-fn is_constrained(group: &Group) -> bool {
-    let subscription_of = |member| group.subscription_of(member);
-    (1..group.members().len()).all(|member| subscription_of(member) == subscription_of(0))
+/// As in Kafka, members that come first in table order and subscribe to nothing are not compared. Kafka then gives them partitions;
+/// here the constrained way leaves them out.
+fn is_constrained(group: &Group, claims: &Claims) -> bool {
+    let subscriptions = claims.members.iter().map(|member| group.subscription_of(*member as usize));
+    let mut compared = subscriptions.skip_while(|subscription| group.subscriptions().get(*subscription).is_empty());
+    compared.next().is_none_or(|first| compared.all(|subscription| subscription == first))
 }

@@ -7,6 +7,7 @@ give up first.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from assignor.model import TopicPartition
@@ -22,7 +23,7 @@ def assign(
 ) -> dict[str, list[TopicPartition]]:
     """Return the partitions of each member, topic by topic."""
     claims = settle(topics, members, Source.USER_DATA)
-    if have_equal_subscriptions(members):
+    if have_equal_subscriptions(claims.members):
         assignment, _ = constrained.assign(claims, read_racks(claims, options.prefer_rack_aware))
     else:
         assignment = general.assign(claims, read_racks(claims, options.prefer_rack_aware))
@@ -35,7 +36,7 @@ def assign_cooperatively(
     """Return the partitions of each member that no other member has to give up first, topic by topic."""
     claims = settle(topics, members, Source.SUBSCRIPTION)
     racks = read_racks(claims, options.prefer_rack_aware)
-    if have_equal_subscriptions(members):
+    if have_equal_subscriptions(claims.members):
         assignment, withheld = constrained.assign(claims, racks)
     else:
         assignment = general.assign(claims, racks)
@@ -45,12 +46,13 @@ def assign_cooperatively(
 
 
 def have_equal_subscriptions(members: list[Member]) -> bool:
-    """Return whether all members subscribe to the same topics, whether or not the topics exist.
+    """Return whether all members, given in table order, subscribe to the same topics, existing or not.
 
-    Kafka does not compare members without topics that come before the others in table order, and then gives them
-    partitions; here their subscription differs from the others'.
+    As in Kafka, members that come first and subscribe to nothing are not compared. Kafka then gives them partitions;
+    here the constrained way leaves them out.
     """
-    return len({member.topics for member in members}) <= 1
+    compared = itertools.dropwhile(lambda member: not member.topics, members)
+    return len({member.topics for member in compared}) <= 1
 
 
 def _sorted(

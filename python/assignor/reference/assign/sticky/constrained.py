@@ -1,4 +1,4 @@
-"""The constrained way of sticky assignment: all members subscribe to the same topics.
+"""The constrained way of sticky assignment: all members subscribe to the same topics, or to nothing.
 
 Every member gets `low` or `high` partitions, which differ by at most one. Source: ConstrainedAssignmentBuilder in
 AbstractStickyAssignor of kafka-clients 4.4.0.
@@ -41,14 +41,18 @@ class _Assigning:
         self.transferring: set[Place] = set()
         self.under: list[Member] = []
         self.exact: list[Member] = []
-        self.low, self.more = divmod(len(claims.partitions), len(claims.members) or 1)
+        sharing = sum(bool(member.topics) for member in claims.members)
+        self.low, self.more = divmod(len(claims.partitions), sharing or 1)
         self.high = self.low + (self.more > 0)
         self.at_high = 0
 
     def answer(self) -> Answer:
         """Assign all partitions."""
         for member in self.claims.members:
-            self.keep(member)
+            if member.topics:
+                self.keep(member)
+            else:
+                self.give_up(member, self.claims.owned[member.info.member_id])
         self.under.sort(key=_by_id)
         self.exact.sort(key=_by_id)
         kept = {place for places in self.assignment.values() for place in places}
