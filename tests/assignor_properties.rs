@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assignor::assign::{Assignor, Options, assign};
-use assignor::group::{Group, MemberData, Partitions, Racks, Topics};
+use assignor::group::{Group, Partitions, Racks, Topics};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -110,11 +110,11 @@ fn group(drawn: &Drawn) -> Group {
         let mut wanted = member.topics.iter().map(|name| group.topic_number(name)).collect();
         let subscription = group.intern_subscription(&mut wanted);
         group.push(id, subscription, member.instance_id.as_deref(), member.rack);
-        let mut data = MemberData::new(member.user_data.clone(), member.generation);
         for (topic, ids) in &member.owned {
-            data.push_owned(group.owned_topic_number(topic), ids.iter().copied());
+            let topic = group.owned_topic_number(topic);
+            group.push_owned(topic, ids.iter().copied());
         }
-        group.set_member_data(data);
+        group.set_member_data(member.user_data.as_deref(), member.generation);
     }
     group
 }

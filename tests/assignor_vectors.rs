@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use assignor::assign::{Assignor, Options, assign};
-use assignor::group::{Group, MemberData, Partitions, Racks, Topics};
+use assignor::group::{Group, Partitions, Racks, Topics};
 use assignor::plan::Plan;
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -101,22 +101,22 @@ fn group(case: &Value) -> Group {
         let mut wanted = list(&member["topics"]).iter().map(|name| group.topic_number(&text(name))).collect();
         let subscription = group.intern_subscription(&mut wanted);
         group.push(&text(&member["member_id"]), subscription, member["instance_id"].as_str(), member["rack"].as_str());
-        let data = member_data(&mut group, member);
-        group.set_member_data(data);
+        set_member_data(&mut group, member);
     }
     group
 }
 
-fn member_data(group: &mut Group, member: &Value) -> MemberData {
+fn set_member_data(group: &mut Group, member: &Value) {
     let byte = |hex: &str, index: usize| u8::from_str_radix(&hex[2 * index..2 * index + 2], 16).unwrap();
-    let user_data = member["user_data"].as_str().map(|hex| (0..hex.len() / 2).map(|index| byte(hex, index)).collect());
+    let bytes = |hex: &str| (0..hex.len() / 2).map(|index| byte(hex, index)).collect::<Vec<u8>>();
+    let user_data = member["user_data"].as_str().map(bytes);
     let generation = member["generation"].as_i64().map(|generation| i32::try_from(generation).unwrap());
-    let mut data = MemberData::new(user_data, generation.filter(|generation| *generation >= 0));
     for owned in member.get("owned").or_else(|| member.get("assigned")).map(list).unwrap_or_default() {
         let (topic, id) = pair(owned);
-        data.push_owned(group.owned_topic_number(&topic), [id]);
+        let topic = group.owned_topic_number(&topic);
+        group.push_owned(topic, [id]);
     }
-    data
+    group.set_member_data(user_data.as_deref(), generation.filter(|generation| *generation >= 0));
 }
 
 fn answer(plan: &Plan) -> Answer {

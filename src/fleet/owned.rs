@@ -1,7 +1,9 @@
 //! What members own before a rebalance: runs of partitions by the names of member and topic, as claims of a group's members.
 
+use std::ops::Range;
+
 use crate::assign::Assignor;
-use crate::group::{FieldSizes, Group, MemberData, NameTable};
+use crate::group::{FieldSizes, Group, NameTable};
 use crate::plan::Plan;
 
 /// A run of partitions that a member has.
@@ -69,24 +71,19 @@ impl Claims {
         Self { runs, at: 0 }
     }
 
-    /// The claims of the next member, in the order of the group's members; None if it has none.
-    pub(super) fn next(&mut self, member: u32, generation: Option<i32>) -> Option<MemberData> {
-        let mut data = MemberData::new(None, generation);
-        let runs = &self.runs[self.at..];
-        let count = runs.iter().take_while(|run| run.0 == member).count();
-        self.at += count;
-        for of_topic in runs[..count].chunk_by(|left, right| left.1 == right.1) {
-            let mut reached = 0;
-            data.push_owned(
-                of_topic[0].1,
-                of_topic.iter().flat_map(|(.., start, end)| {
-                    let start = (*start).max(reached);
-                    reached = reached.max(*end);
-                    start..*end
-                }),
-            );
-        }
-        (!data.is_empty()).then_some(data)
+    /// The claims of the next member, in the order of the group's members: topics and ranges of ids, each id once.
+    pub(super) fn next(&mut self, member: u32) -> impl Iterator<Item = (u32, Range<i32>)> {
+        let start = self.at;
+        self.at += self.runs[start..].iter().take_while(|run| run.0 == member).count();
+        let (mut last, mut reached) = (u32::MAX, 0);
+        self.runs[start..self.at].iter().map(move |(_, topic, start, end)| {
+            if last != *topic {
+                (last, reached) = (*topic, 0);
+            }
+            let start = (*start).max(reached);
+            reached = reached.max(*end);
+            (*topic, start..*end)
+        })
     }
 }
 

@@ -90,9 +90,10 @@ impl Roster<'_> {
             let subscription = numbers_of[member.subscription as usize];
             group.push(&member.id, subscription, member.instance_id.as_deref(), member.rack.as_deref());
             if let Some((assignor, claims)) = &mut claims {
-                if let Some(data) = claims.next(number, member.generation) {
-                    group.set_member_data(data);
+                for id in claims.next(number).flat_map(|(topic, ids)| ids.map(move |id| (topic, id))) {
+                    group.push_owned_id(id.0, id.1);
                 }
+                group.set_member_data(None, member.generation);
                 let sizes = group.field_sizes(number as usize);
                 group.set_field_sizes(sent_sizes(*assignor, sizes.owned_partitions, sizes.rack));
             }
@@ -108,12 +109,11 @@ impl Roster<'_> {
         let mut owners = Owners::new(&group);
         let mut claims = Claims::of(owned, self.members.iter().map(|member| member.id.as_ref()), &group);
         for member in 0..self.members.len() as u32 {
-            let Some(data) = claims.next(member, None) else { continue };
             let topics = group.topics_of(group.subscription_of(member as usize));
-            for (topic, ids) in data.owned().filter(|(topic, _)| topics.binary_search(topic).is_ok()) {
+            for (topic, ids) in claims.next(member).filter(|(topic, _)| topics.binary_search(topic).is_ok()) {
                 for id in ids {
                     // A cluster's topics have the ids from 0 on.
-                    let owner = &mut owners.members[(owners.starts[topic as usize] + *id as u32) as usize];
+                    let owner = &mut owners.members[(owners.starts[topic as usize] + id as u32) as usize];
                     if *owner == NO_OWNER {
                         *owner = member;
                     }

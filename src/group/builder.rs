@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Group, MemberData, Topics};
+use super::{Group, Topics};
 use crate::error::WireError;
 use crate::wire::{skim_subscription, skimmed_topics};
 
@@ -43,11 +43,11 @@ impl GroupBuilder {
         };
         self.group.push(id, subscription, instance_id, fields.rack());
         let generation = Some(fields.generation_id).filter(|generation| *generation >= 0);
-        let mut data = MemberData::new(fields.user_data, generation);
         for owned in &fields.owned_partitions {
-            data.push_owned(self.group.owned_topic_number(&owned.topic), owned.partitions.iter().copied());
+            let topic = self.group.owned_topic_number(&owned.topic);
+            self.group.push_owned(topic, owned.partitions.iter().copied());
         }
-        self.group.set_member_data(data);
+        self.group.set_member_data(fields.user_data.as_deref(), generation);
         Ok(())
     }
 

@@ -1,57 +1,128 @@
-//! What a member reports besides its topics: the partitions it owns, their generation, and user data.
+//! What members report besides their topics: the partitions they own, their generation, and user data.
 //!
-//! Range reads none of it; sticky assignors do, and the size of a group's record depends on it. Most members report nothing, so a
-//! group keeps these values for the others only.
-
-use rustc_hash::FxHashSet;
+//! Range reads none of it; sticky assignors do, and the size of a group's record depends on it. A group keeps these values for
+//! all members in shared arrays, and nothing for members that report nothing.
 
 /// Values of a member's subscription besides topics, instance id and rack.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MemberData {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemberData<'a> {
     /// What the member's assignor added; empty and absent are different.
-    pub user_data: Option<Vec<u8>>,
+    pub user_data: Option<&'a [u8]>,
     /// The generation in which the member got what it owns.
     pub generation: Option<i32>,
-    /// Per run of ids of one topic, in the order given, the topic's number and where its ids end.
-    topics: Vec<(u32, usize)>,
-    /// The ids of owned partitions, run by run.
-    ids: Vec<i32>,
+    /// Per topic in the order given, its number and how many ids follow.
+    topics: &'a [(u32, u32)],
+    /// The ids of owned partitions, topic by topic.
+    ids: &'a [i32],
 }
 
-impl MemberData {
-    /// Values of a member that owns no partitions yet.
-    #[must_use]
-    pub fn new(user_data: Option<Vec<u8>>, generation: Option<i32>) -> Self {
-        Self { user_data, generation, ..Self::default() }
-    }
-
-    /// Add ids of a topic, given by a number of `Group::owned_topic_number`; a topic may come more than once.
-    pub fn push_owned(&mut self, topic: u32, ids: impl IntoIterator<Item = i32>) {
-        self.ids.extend(ids);
-        self.topics.push((topic, self.ids.len()));
-    }
-
+impl<'a> MemberData<'a> {
     /// The owned partitions as (topic number, ids), in the order given.
-    pub fn owned(&self) -> impl Iterator<Item = (u32, &[i32])> {
-        let mut start = 0;
-        self.topics.iter().map(move |(topic, end)| (*topic, &self.ids[std::mem::replace(&mut start, *end)..*end]))
-    }
-
-    /// Whether there is no value at all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.user_data.is_none() && self.generation.is_none() && self.topics.is_empty()
+    pub fn owned(self) -> impl Iterator<Item = (u32, &'a [i32])> {
+        let mut rest = self.ids;
+        self.topics.iter().map(move |(topic, count)| {
+            let (ids, others) = rest.split_at(*count as usize);
+            rest = others;
+            (*topic, ids)
+        })
     }
 
     /// The sizes of these values, without the rack; `name_length` is that of a topic's name in bytes.
-    pub(super) fn sizes(&self, name_length: impl Fn(u32) -> usize) -> FieldSizes {
-        // An encoded subscription has each topic once.
-        let topics: FxHashSet<u32> = self.topics.iter().map(|(topic, _)| *topic).collect();
-        let of_topic = |topic| 2 + name_length(topic) + 4;
+    pub(super) fn sizes(self, name_length: impl Fn(u32) -> usize) -> FieldSizes {
+        let of_topic = |(topic, ids): (u32, &[i32])| 2 + name_length(topic) + 4 + 4 * ids.len();
         FieldSizes {
-            user_data: self.user_data.as_ref().map_or(0, Vec::len),
-            owned_partitions: topics.into_iter().map(of_topic).sum::<usize>() + 4 * self.ids.len(),
+            user_data: self.user_data.map_or(0, <[u8]>::len),
+            owned_partitions: self.owned().map(of_topic).sum(),
             rack: 0,
+        }
+    }
+}
+
+/// Where the values of a member end in the arrays; they begin where those of the row before end.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    member: u32,
+    generation: Option<i32>,
+    has_user_data: bool,
+    topics: usize,
+    ids: usize,
+    user_data: usize,
+}
+
+/// Values of all members that report any.
+#[derive(Debug, Default)]
+pub(super) struct MemberDataTable {
+    /// Ascending by member.
+    rows: Vec<Row>,
+    topics: Vec<(u32, u32)>,
+    ids: Vec<i32>,
+    user_data: Vec<u8>,
+}
+
+impl MemberDataTable {
+    /// Add ids of a topic that the next member owns.
+    pub(super) fn push_owned(&mut self, topic: u32, ids: impl IntoIterator<Item = i32>) {
+        let before = self.ids.len();
+        self.ids.extend(ids);
+        self.topics.push((topic, (self.ids.len() - before) as u32));
+    }
+
+    /// Add one id of a topic that the next member owns; equal topics that follow each other are one.
+    #[inline]
+    pub(super) fn push_owned_id(&mut self, topic: u32, id: i32) {
+        self.ids.push(id);
+        let first = self.rows.last().map_or(0, |row| row.topics);
+        match self.topics[first..].last_mut() {
+            Some((last, count)) if *last == topic => *count += 1,
+            _ => self.topics.push((topic, 1)),
+        }
+    }
+
+    /// Set the other values of a member, which then owns what was added since the member before.
+    pub(super) fn finish(&mut self, member: u32, user_data: Option<&[u8]>, generation: Option<i32>) {
+        let owns = self.topics.len() > self.rows.last().map_or(0, |row| row.topics);
+        if user_data.is_none() && generation.is_none() && !owns {
+            return;
+        }
+        self.user_data.extend_from_slice(user_data.unwrap_or_default());
+        self.rows.push(Row {
+            member,
+            generation,
+            has_user_data: user_data.is_some(),
+            topics: self.topics.len(),
+            ids: self.ids.len(),
+            user_data: self.user_data.len(),
+        });
+    }
+
+    /// Return the values of a member; None if it reports nothing.
+    pub(super) fn get(&self, member: usize) -> Option<MemberData<'_>> {
+        // Mostly all members report something, or all but the last ones.
+        let place = match self.rows.get(member) {
+            Some(row) if row.member as usize == member => member,
+            _ => self.rows.binary_search_by_key(&(member as u32), |row| row.member).ok()?,
+        };
+        let before = place.checked_sub(1).map_or(Row::default(), |place| self.rows[place]);
+        Some(self.data(&before, &self.rows[place]))
+    }
+
+    /// Iterate over the members that report something, with their values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, MemberData<'_>)> {
+        let mut before = Row::default();
+        self.rows.iter().map(move |row| (row.member, self.data(&std::mem::replace(&mut before, *row), row)))
+    }
+
+    /// True if a member owns partitions.
+    pub(super) fn has_owned(&self) -> bool {
+        !self.topics.is_empty()
+    }
+
+    fn data(&self, before: &Row, row: &Row) -> MemberData<'_> {
+        MemberData {
+            user_data: row.has_user_data.then(|| &self.user_data[before.user_data..row.user_data]),
+            generation: row.generation,
+            topics: &self.topics[before.topics..row.topics],
+            ids: &self.ids[before.ids..row.ids],
         }
     }
 }
@@ -73,15 +144,40 @@ mod tests {
 
     #[test]
     fn owned_partitions_keep_their_topics_and_order() {
-        let mut data = MemberData::new(Some(vec![1, 2, 3]), None);
-        data.push_owned(7, [2, 0]);
-        data.push_owned(1, []);
-        data.push_owned(4, [9]);
-        data.push_owned(7, [1]);
+        let mut table = MemberDataTable::default();
+        table.push_owned(7, [2, 0]);
+        table.push_owned(1, []);
+        for (topic, id) in [(4, 9), (4, 8), (7, 1)] {
+            table.push_owned_id(topic, id);
+        }
+        table.finish(2, Some(&[1, 2, 3]), None);
 
-        assert_eq!(vec![(7, &[2, 0][..]), (1, &[]), (4, &[9]), (7, &[1])], data.owned().collect::<Vec<_>>());
-        let expected = FieldSizes { user_data: 3, owned_partitions: 3 * (2 + 5 + 4) + 4 * 4, rack: 0 };
+        let data = table.get(2).unwrap();
+
+        assert_eq!(vec![(7, &[2, 0][..]), (1, &[]), (4, &[9, 8]), (7, &[1])], data.owned().collect::<Vec<_>>());
+        let expected = FieldSizes { user_data: 3, owned_partitions: 4 * (2 + 5 + 4) + 5 * 4, rack: 0 };
         assert_eq!(expected, data.sizes(|_| 5));
-        assert!(!data.is_empty() && MemberData::default().is_empty());
+    }
+
+    #[test]
+    fn members_that_report_nothing_have_no_data() {
+        let mut table = MemberDataTable::default();
+        table.finish(0, None, None);
+        table.push_owned_id(3, 1);
+        table.finish(1, None, None);
+        table.push_owned_id(3, 2);
+        table.finish(2, Some(&[]), Some(5));
+        table.finish(3, None, None);
+        table.finish(4, None, Some(0));
+
+        let owned =
+            |member| table.get(member).map(|data| data.owned().map(|(topic, ids)| (topic, ids.to_vec())).collect());
+        assert_eq!(
+            [None, Some(vec![(3, vec![1])]), Some(vec![(3, vec![2])]), None, Some(vec![])],
+            [0, 1, 2, 3, 4].map(owned)
+        );
+        let values = |member| table.get(member).map(|data| (data.user_data, data.generation));
+        assert_eq!(Some((Some(&[][..]), Some(5))), values(2));
+        assert_eq!((Some((None, None)), Some((None, Some(0)))), (values(1), values(4)));
     }
 }

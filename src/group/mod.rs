@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use builder::GroupBuilder;
 pub use consumer_sets::ConsumerSets;
+use member_data::MemberDataTable;
 pub use member_data::{FieldSizes, MemberData};
 pub use names::{NameTable, Names, java_order};
 pub use sets::{Lists, Sets};
@@ -74,8 +75,8 @@ pub struct Group {
     last_rack: u32,
     /// Lengths of racks that no replica is on, by member.
     other_racks: Vec<(u32, usize)>,
-    /// What members report besides topics, by member; none for members that report nothing.
-    member_data: Vec<(u32, MemberData)>,
+    /// What members report besides topics.
+    member_data: MemberDataTable,
     /// Sizes of fields whose values are not known, by member.
     field_sizes: Vec<(u32, FieldSizes)>,
     /// Ids of topics by number of the topic; empty if none is known. A topic without an id gets one made from its name.
@@ -168,11 +169,20 @@ impl Group {
         MemberRack::WithReplicas(number)
     }
 
-    /// Set what the member added last reports besides topics.
-    pub fn set_member_data(&mut self, data: MemberData) {
-        if !data.is_empty() {
-            self.member_data.push((self.members.len() as u32 - 1, data));
-        }
+    /// Add ids that the member added last owns, of a topic given by a number of `owned_topic_number`.
+    pub fn push_owned(&mut self, topic: u32, ids: impl IntoIterator<Item = i32>) {
+        self.member_data.push_owned(topic, ids);
+    }
+
+    /// Add one id that the member added last owns.
+    #[inline]
+    pub fn push_owned_id(&mut self, topic: u32, id: i32) {
+        self.member_data.push_owned_id(topic, id);
+    }
+
+    /// Set what the member added last reports besides topics and the partitions that it owns, which were added before.
+    pub fn set_member_data(&mut self, user_data: Option<&[u8]>, generation: Option<i32>) {
+        self.member_data.finish(self.members.len() as u32 - 1, user_data, generation);
     }
 
     /// Set the sizes of fields of the member added last, where their values are not known.
@@ -293,14 +303,20 @@ impl Group {
 
     /// What a member reports besides topics; None if it reports nothing.
     #[must_use]
-    pub fn member_data(&self, member: usize) -> Option<&MemberData> {
-        of_member(&self.member_data, member)
+    pub fn member_data(&self, member: usize) -> Option<MemberData<'_>> {
+        self.member_data.get(member)
     }
 
     /// What members report besides topics, by member; members that report nothing are left out.
     #[must_use]
-    pub(crate) fn all_member_data(&self) -> &[(u32, MemberData)] {
-        &self.member_data
+    pub(crate) fn all_member_data(&self) -> impl Iterator<Item = (u32, MemberData<'_>)> {
+        self.member_data.iter()
+    }
+
+    /// True if a member owns partitions.
+    #[must_use]
+    pub(crate) fn has_owned_partitions(&self) -> bool {
+        self.member_data.has_owned()
     }
 
     /// The sizes of a member's user data, owned partitions and rack.
@@ -431,11 +447,11 @@ mod tests {
         let mut group = Group::new(Arc::new(Topics::new([("t", Partitions::counted(1))], racks)), 4);
         group.push("a", 0, None, None);
         group.push("b", 0, None, Some("r"));
-        let mut data = MemberData::new(Some(vec![0; 3]), Some(4));
         for (topic, ids) in [("t", vec![0, 2]), ("absent", vec![1])] {
-            data.push_owned(group.owned_topic_number(topic), ids);
+            let topic = group.owned_topic_number(topic);
+            group.push_owned(topic, ids);
         }
-        group.set_member_data(data.clone());
+        group.set_member_data(Some(&[0; 3]), Some(4));
         group.push("c", 0, None, Some(""));
         group.push("d", 0, None, Some("other"));
 
@@ -445,7 +461,10 @@ mod tests {
             vec![MemberRack::Unset, MemberRack::WithReplicas(0), MemberRack::Unset, MemberRack::WithoutReplicas],
             member_racks
         );
-        assert_eq!((None, Some(&data), 0), (group.member_data(0), group.member_data(1), group.absent().len()));
+        let data = group.member_data(1).unwrap();
+        assert_eq!((Some(&[0; 3][..]), Some(4)), (data.user_data, data.generation));
+        assert_eq!(vec![(0, &[0, 2][..]), (1, &[1])], data.owned().collect::<Vec<_>>());
+        assert_eq!((None, 0), (group.member_data(0), group.absent().len()));
         let expected = FieldSizes { user_data: 3, owned_partitions: 2 + 1 + 4 + 8 + 2 + 6 + 4 + 4, rack: 1 };
         assert_eq!(expected, group.field_sizes(1));
         assert_eq!((FieldSizes::default(), 5), (group.field_sizes(2), group.field_sizes(3).rack));

@@ -115,10 +115,10 @@ impl Claims {
         names: &mut TopicNames<'a>,
         source: Source,
         member: u32,
-        data: &'a MemberData,
+        data: MemberData<'a>,
     ) {
         let start = self.claimed.len() as u32;
-        let user_data = data.user_data.as_deref();
+        let user_data = data.user_data;
         if source == Source::Subscription || (user_data.is_none() && !group.is_from_wire()) {
             let generation = data.generation.filter(|generation| *generation >= 0);
             let encoded = || user_data.map(user_data::cooperative_generation);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::claims::{Claims, Source};
 use crate::assign::{Assignor, Options, assign};
-use crate::group::{Group, MemberData, Partitions, Racks, Topics};
+use crate::group::{Group, Partitions, Racks, Topics};
 use crate::plan::NO_OWNER;
 
 /// A member: id, topics, claimed partitions, generation (-1 is none), rack.
@@ -28,11 +28,11 @@ fn group_on_racks(topics: &[(&str, &[&[&str]])], members: &[Given<'_>]) -> Group
         let mut wanted = topics.iter().map(|name| group.topic_number(name)).collect();
         let subscription = group.intern_subscription(&mut wanted);
         group.push(id, subscription, None, *rack);
-        let mut data = MemberData::new(None, Some(*generation).filter(|generation| *generation >= 0));
         for (topic, ids) in *claims {
-            data.push_owned(group.owned_topic_number(topic), ids.iter().copied());
+            let topic = group.owned_topic_number(topic);
+            group.push_owned(topic, ids.iter().copied());
         }
-        group.set_member_data(data);
+        group.set_member_data(None, Some(*generation).filter(|generation| *generation >= 0));
     }
     group
 }
@@ -129,9 +129,8 @@ fn sticky_reads_user_data_and_compares_it_with_the_generation_field() {
         for (id, (user_data, generation)) in ["a", "b"].into_iter().zip(members) {
             let subscription = group.intern_subscription(&mut vec![0]);
             group.push(id, subscription, None, None);
-            let mut data = MemberData::new(user_data, generation);
-            data.push_owned(0, [1]);
-            group.set_member_data(data);
+            group.push_owned(0, [1]);
+            group.set_member_data(user_data.as_deref(), generation);
         }
         Claims::of(&group, Source::UserData).owners.members
     };
@@ -153,9 +152,8 @@ fn the_cooperative_generation_is_the_field_or_else_in_the_user_data() {
     {
         let subscription = group.intern_subscription(&mut vec![0]);
         group.push(id, subscription, None, None);
-        let mut data = MemberData::new(Some(user_data), generation);
-        data.push_owned(0, [0]);
-        group.set_member_data(data);
+        group.push_owned(0, [0]);
+        group.set_member_data(Some(&user_data), generation);
     }
 
     // "b" wins against "a". Then "c", of generation -1, is compared with the missing field of "b".

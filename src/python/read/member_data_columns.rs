@@ -12,7 +12,7 @@ use super::arrow::{arrow_array, cast_to, check_column, is_list_column, is_text_c
 use super::members::push_owned_partitions;
 use super::text_column::TextColumn;
 use super::values::{index, is_int, is_text, iterate, one_dimension};
-use crate::group::{Group, MemberData};
+use crate::group::Group;
 use crate::python::error::wrong_type;
 use crate::python::imports::{IllegalArgumentError, READ_PARTITIONS};
 
@@ -67,11 +67,10 @@ impl<'py> MemberDataColumns<'py> {
     pub(crate) fn set_in(&self, group: &mut Group, row: usize) -> PyResult<()> {
         let generation = self.generations.as_ref().and_then(|generations| generations[row]);
         let user_data = self.user_data.as_ref().and_then(|user_data| user_data.get(row));
-        let mut data = MemberData::new(user_data, generation);
         if let Some(owned) = &self.owned {
-            owned.push(row, group, &mut data)?;
+            owned.push(row, group)?;
         }
-        group.set_member_data(data);
+        group.set_member_data(user_data.as_deref(), generation);
         Ok(())
     }
 }
@@ -192,12 +191,12 @@ impl<'py> OwnedColumn<'py> {
         }
     }
 
-    fn push(&self, row: usize, group: &mut Group, data: &mut MemberData) -> PyResult<()> {
+    fn push(&self, row: usize, group: &mut Group) -> PyResult<()> {
         let (members, topics, ids) = match self {
             Self::Arrow { members, topics, ids } => (members, topics, ids),
             Self::Pairs(members) => {
                 return match &members[row] {
-                    Some(partitions) => push_owned_partitions(group, data, partitions).map(|_| ()),
+                    Some(partitions) => push_owned_partitions(group, partitions, 0),
                     None => Ok(()),
                 };
             }
@@ -207,7 +206,7 @@ impl<'py> OwnedColumn<'py> {
         }
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("owned_partitions[{row}]{reason}"));
         let bounds = members.value_offsets()[row] as usize..members.value_offsets()[row + 1] as usize;
-        let mut run: Option<(&str, Vec<i32>)> = None;
+        let mut last: Option<(&str, u32)> = None;
         for place in bounds {
             let topic = topics.get(place).filter(|_| ids.is_valid(place)).ok_or_else(|| wrong(" has a null"))?;
             let id = ids.value(place);
@@ -215,17 +214,12 @@ impl<'py> OwnedColumn<'py> {
                 return Err(wrong(&format!(": a partition id cannot be negative: {id}")));
             }
             let id = natural(id).unwrap_or(-1); // beyond int32 is no partition
-            match &mut run {
-                Some((of_run, ids)) if *of_run == topic => ids.push(id),
-                _ => {
-                    if let Some((topic, ids)) = run.replace((topic, vec![id])) {
-                        data.push_owned(group.owned_topic_number(topic), ids);
-                    }
-                }
-            }
-        }
-        if let Some((topic, ids)) = run {
-            data.push_owned(group.owned_topic_number(topic), ids);
+            let number = match last {
+                Some((name, number)) if name == topic => number,
+                _ => group.owned_topic_number(topic),
+            };
+            last = Some((topic, number));
+            group.push_owned_id(number, id);
         }
         Ok(())
     }

@@ -1,28 +1,31 @@
 //! Reads the subscriptions of members into a group.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
 
 use super::named_topics::NamedTopics;
 use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns;
 use super::subscriptions::SubscriptionInterner;
 use super::values::{each_item, is_text, iterate, plain, with_name};
-use crate::group::{Group, MemberData, java_order};
+use crate::group::{Group, java_order};
 use crate::python::error::wrong_type;
-use crate::python::imports::SUBSCRIPTION;
+use crate::python::imports::{SUBSCRIPTION, TOPIC_PARTITION};
 use crate::python::objects::entries::{lend, references};
 use crate::python::objects::slots::Slots;
+use crate::python::objects::tuple_class::TupleClass;
 
 /// The attributes of a `Subscription`, in the order of `SubscriptionField`.
 const FIELDS: [&str; 8] =
     ["topics", "pattern", "dialect", "group_instance_id", "rack", "user_data", "owned_partitions", "generation"];
 
 static SLOTS: PyOnceLock<Slots<{ FIELDS.len() }>> = PyOnceLock::new();
+static PARTITION_CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
 
 /// An attribute of a `Subscription`: its place in `FIELDS`.
 #[derive(Clone, Copy)]
@@ -64,6 +67,7 @@ pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
         interner: SubscriptionInterner::new(topics.as_they_came()),
         subscription: SUBSCRIPTION.get(py)?,
         slots: SLOTS.get_or_try_init(py, || Slots::new(SUBSCRIPTION.get(py)?, FIELDS))?,
+        partition_class: PARTITION_CLASS.get_or_try_init(py, || TupleClass::new(TOPIC_PARTITION.get(py)?))?,
     };
     let mut ids = Vec::with_capacity(expected);
     each_item(subscriptions, "subscriptions", "member ids to subscriptions", |name, subscription| {
@@ -82,6 +86,7 @@ struct MemberReader<'py> {
     interner: SubscriptionInterner,
     subscription: &'py Bound<'py, PyType>,
     slots: &'py Slots<{ FIELDS.len() }>,
+    partition_class: &'py TupleClass,
 }
 
 impl MemberReader<'_> {
@@ -149,12 +154,15 @@ impl MemberReader<'_> {
         // Beyond int32 is no generation, and neither is a negative number.
         let generation: Option<i32> = generation.extract().unwrap_or_default();
         let generation = generation.filter(|generation| *generation >= 0);
-        let mut data = MemberData::new(user_data.extract()?, generation);
-        let all_plain = push_owned_partitions(&mut self.group, &mut data, &owned)?;
-        self.group.set_member_data(data);
-        if !all_plain {
+        let read =
+            lend(&owned, |partitions| self.interner.read_owned(&mut self.group, self.partition_class, partitions));
+        let read = read.unwrap_or(0);
+        if read < owned.len()? {
+            push_owned_partitions(&mut self.group, &owned, read)?;
             self.interner.forget_addresses(); // `__index__` may be user code
         }
+        let user_data = user_data.extract::<Option<Cow<'_, [u8]>>>()?;
+        self.group.set_member_data(user_data.as_deref(), generation);
         Ok(())
     }
 }
@@ -240,32 +248,14 @@ fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyRes
     Ok(Some(value.cast::<PyString>()?.to_str()?))
 }
 
-/// Add the partitions that a member owns, in the order given; return true if all ids are plain ints.
-pub(crate) fn push_owned_partitions(
-    group: &mut Group,
-    data: &mut MemberData,
-    owned: &Bound<'_, PyAny>,
-) -> PyResult<bool> {
-    let mut all_plain = true;
-    let mut run: Option<(u32, Vec<i32>)> = None;
-    for partition in owned.try_iter()? {
+/// Add the partitions that a member owns, in the order given, without the first ones.
+pub(crate) fn push_owned_partitions(group: &mut Group, owned: &Bound<'_, PyAny>, done: usize) -> PyResult<()> {
+    for partition in owned.try_iter()?.skip(done) {
         let (topic, id): (Bound<'_, PyString>, Bound<'_, PyAny>) = partition?.extract()?;
         let topic = group.owned_topic_number(&topic.to_cow()?);
-        all_plain &= id.is_exact_instance_of::<PyInt>();
-        let id = id.extract().unwrap_or(-1); // beyond int32 is no partition
-        match &mut run {
-            Some((of_run, ids)) if *of_run == topic => ids.push(id),
-            _ => {
-                if let Some((topic, ids)) = run.replace((topic, vec![id])) {
-                    data.push_owned(topic, ids);
-                }
-            }
-        }
+        group.push_owned_id(topic, id.extract().unwrap_or(-1)); // beyond int32 is no partition
     }
-    if let Some((topic, ids)) = run {
-        data.push_owned(topic, ids);
-    }
-    Ok(all_plain)
+    Ok(())
 }
 
 fn is_container(value: &Bound<'_, PyAny>) -> bool {

@@ -12,6 +12,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::group::Group;
 use crate::python::objects::entries::{Entry, addresses};
+use crate::python::objects::tuple_class::TupleClass;
 
 /// Number of no topic and of no subscription.
 const NONE: u32 = u32::MAX;
@@ -47,6 +48,9 @@ pub(crate) struct SubscriptionInterner {
     by_sample: FxHashMap<u64, (Vec<usize>, u32)>,
     /// Subscriptions of containers that several members share, by the container's address.
     containers: FxHashMap<usize, u32>,
+    /// Numbers of topics of owned partitions, by the name's address, and the one that was asked for last.
+    owned_topics: FxHashMap<usize, u32>,
+    last_owned_topic: (usize, u32),
     numbers: Vec<u32>,
 }
 
@@ -62,6 +66,8 @@ impl SubscriptionInterner {
             last_subscription: NONE,
             by_sample: FxHashMap::default(),
             containers: FxHashMap::default(),
+            owned_topics: FxHashMap::default(),
+            last_owned_topic: (0, NONE),
             numbers: Vec::new(),
         };
         let mut before = topics.len();
@@ -88,6 +94,43 @@ impl SubscriptionInterner {
         self.last_subscription = NONE;
         self.by_sample = FxHashMap::default();
         self.containers = FxHashMap::default();
+        self.owned_topics = FxHashMap::default();
+        self.last_owned_topic = (0, NONE);
+    }
+
+    /// Add partitions that the member added last owns; return how many come before the first that is no pair of a plain `str` and
+    /// an int32.
+    pub(crate) fn read_owned(&mut self, group: &mut Group, class: &TupleClass, partitions: &[Entry<'_>]) -> usize {
+        for (index, partition) in partitions.iter().enumerate() {
+            if let Some(ahead) = partitions.get(index + AHEAD) {
+                ahead.prefetch();
+            }
+            let Some([name, id]) = partition.pair(class) else { return index };
+            let Some((topic, id)) = self.owned_topic(group, name).zip(id.int()) else { return index };
+            group.push_owned_id(topic, id);
+        }
+        partitions.len()
+    }
+
+    /// Return the number of the topic of an owned partition; None if its name is no `str` in UTF-8.
+    #[inline]
+    fn owned_topic(&mut self, group: &mut Group, name: Entry<'_>) -> Option<u32> {
+        let address = name.address();
+        if self.last_owned_topic.0 == address {
+            return Some(self.last_owned_topic.1);
+        }
+        let topic = match self.owned_topics.get(&address) {
+            Some(topic) => *topic,
+            None => {
+                let topic = group.owned_topic_number(name.text()?);
+                if name.is_shared() {
+                    self.owned_topics.insert(address, topic);
+                }
+                topic
+            }
+        };
+        self.last_owned_topic = (address, topic);
+        Some(topic)
     }
 
     /// Return the subscription of a container that several members share, if the container is known.

@@ -73,7 +73,7 @@ fn shed(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: 
 }
 
 /// Return the topics of a member's previous target in the order of a table of their ids, absent ones included.
-fn previous_topics_by_id(group: &Group, data: &MemberData) -> Vec<u32> {
+fn previous_topics_by_id(group: &Group, data: MemberData<'_>) -> Vec<u32> {
     let mut topics: Vec<u32> = Vec::new();
     for (topic, _) in data.owned() {
         if !topics.contains(&topic) {

@@ -13,7 +13,7 @@ pub(super) struct Target<'g> {
     /// Members by place.
     pub(super) order: Vec<u32>,
     /// What members report, by place; empty if no member owns a partition.
-    data: Vec<Option<&'g MemberData>>,
+    data: Vec<Option<MemberData<'g>>>,
     /// Per partition the place of its owner.
     pub(super) owners: Owners,
     /// By place, the number of partitions.
@@ -26,24 +26,23 @@ impl<'g> Target<'g> {
         let order = member_order(group);
         let sizes = vec![0; order.len()];
         let mut found = Self { order, data: Vec::new(), owners: Owners::new(group), sizes };
-        let data = group.all_member_data();
-        if data.iter().any(|(_, data)| data.owned().next().is_some()) {
+        if group.has_owned_partitions() {
             found.data = vec![None; found.order.len()];
             let mut places = vec![0; found.order.len()];
             for (place, member) in (0..).zip(&found.order) {
                 places[*member as usize] = place;
             }
-            for (member, data) in data {
-                let place = places[*member as usize];
+            for (member, data) in group.all_member_data() {
+                let place = places[member as usize];
                 found.data[place as usize] = Some(data);
-                found.claim(group, *member, place, data);
+                found.claim(group, member, place, data);
             }
         }
         found
     }
 
     /// Make a member the owner of what it names, unless a member with a later place does.
-    fn claim(&mut self, group: &Group, member: u32, place: u32, data: &MemberData) {
+    fn claim(&mut self, group: &Group, member: u32, place: u32, data: MemberData<'_>) {
         let subscribed = group.topics_of(group.subscription_of(member as usize));
         for (topic, ids) in data.owned() {
             if subscribed.binary_search(&topic).is_err() {
@@ -64,7 +63,7 @@ impl<'g> Target<'g> {
     }
 
     /// What the member of a place reports.
-    pub(super) fn data(&self, place: usize) -> Option<&'g MemberData> {
+    pub(super) fn data(&self, place: usize) -> Option<MemberData<'g>> {
         self.data.get(place).copied().flatten()
     }
 
