@@ -83,9 +83,11 @@ pub(super) fn table_order(hashes: &[i32], capacity: usize) -> Vec<u32> {
 
 /// Return the members in the order of a table with the member ids as keys, filled in the order given.
 #[must_use]
-pub(super) fn member_order(group: &Group) -> Vec<u32> {
-    let hashes: Vec<i32> = group.members().iter().map(string_hash).collect();
-    table_order(&hashes, DEFAULT_CAPACITY)
+pub(super) fn member_order(group: &Group) -> &[u32] {
+    group.table_order(|| {
+        let hashes: Vec<i32> = group.members().iter().map(string_hash).collect();
+        table_order(&hashes, DEFAULT_CAPACITY)
+    })
 }
 
 /// The bucket of a hash code.

@@ -84,6 +84,7 @@ pub struct Group {
     /// True if the subscriptions were read from their encoded form.
     is_from_wire: bool,
     order: OnceLock<Vec<u32>>,
+    table_order: OnceLock<Vec<u32>>,
 }
 
 impl Group {
@@ -342,6 +343,11 @@ impl Group {
             return self.order().to_vec();
         }
         names::sorted_by_name(self.members.len(), |member| self.members.get(member as usize))
+    }
+
+    /// Return the members in the order of a Java hash table; the first call computes it.
+    pub(crate) fn table_order(&self, compute: impl FnOnce() -> Vec<u32>) -> &[u32] {
+        self.table_order.get_or_init(compute)
     }
 
     /// The members in Kafka's order: static ones by instance id, then dynamic ones by member id; equal ones as given.

@@ -47,7 +47,7 @@ impl Claims {
     pub(super) fn of(group: &Group, source: Source) -> Self {
         let members = group.members().len();
         let mut claims = Self {
-            members: table_order::member_order(group),
+            members: table_order::member_order(group).to_vec(),
             owners: Owners::new(group),
             is_live: live_topics(group),
             claimed: Vec::new(),

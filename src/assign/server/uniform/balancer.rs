@@ -33,6 +33,20 @@ impl Balancer {
         self.giver = subscribers.len();
     }
 
+    /// Start with another topic of which so many partitions are given and none is taken. If enough subscribers are on the lowest level,
+    /// the others need not be sorted.
+    pub(super) fn start_takers(&mut self, subscribers: &[u32], sizes: &[u32], (least, most): (u32, u32), count: usize) {
+        let lowest = subscribers.iter().filter(|place| sizes[**place as usize] == least);
+        self.sorted.clear();
+        self.sorted.extend(lowest.take(count));
+        if self.sorted.len() < count {
+            return self.start(subscribers, sizes, (least, most));
+        }
+        self.low_level = i64::from(least) - 1;
+        self.low_end = 0;
+        self.taker = 0;
+    }
+
     fn sort(&mut self, subscribers: &[u32], sizes: &[u32], (least, most): (u32, u32)) {
         let levels = (most - least) as usize + 1;
         self.sorted.clear();

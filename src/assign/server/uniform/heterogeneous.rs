@@ -16,7 +16,7 @@ const ROUNDS: usize = 16;
 /// Change the target to a balanced one.
 pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     let sets = ConsumerSets::unranked(group);
-    let pairs = (0..).zip(&target.order).flat_map(|(place, member)| {
+    let pairs = (0..).zip(target.order).flat_map(|(place, member)| {
         sets.of_subscription(group.subscription_of(*member as usize)).iter().map(move |set| (*set, place))
     });
     let subscribers = Lists::by_key(sets.len(), pairs);
@@ -57,12 +57,13 @@ fn by_priority(group: &Group, sets: &ConsumerSets, subscribers: &Lists) -> Vec<(
 fn give_free(target: &mut Target<'_>, topic: u32, subscribers: &[u32], balancer: &mut Balancer) {
     let Target { owners, sizes, .. } = target;
     let partitions = owners.starts[topic as usize] as usize..owners.starts[topic as usize + 1] as usize;
-    let mut free = owners.members[partitions].iter_mut().filter(|owner| **owner == NO_OWNER).peekable();
-    if free.peek().is_none() {
+    let owners = &mut owners.members[partitions];
+    let free = owners.iter().filter(|owner| **owner == NO_OWNER).count();
+    if free == 0 {
         return;
     }
-    balancer.start(subscribers, sizes, bounds(subscribers, sizes));
-    for owner in free {
+    balancer.start_takers(subscribers, sizes, bounds(subscribers, sizes), free);
+    for owner in owners.iter_mut().filter(|owner| **owner == NO_OWNER) {
         *owner = balancer.next_taker(sizes);
         sizes[*owner as usize] += 1;
     }

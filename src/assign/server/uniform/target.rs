@@ -11,7 +11,7 @@ use crate::plan::{NO_OWNER, Owners};
 /// A target assignment by the places of members in the broker's table.
 pub(super) struct Target<'g> {
     /// Members by place.
-    pub(super) order: Vec<u32>,
+    pub(super) order: &'g [u32],
     /// What members report, by place; empty if no member owns a partition.
     data: Vec<Option<MemberData<'g>>>,
     /// Per partition the place of its owner.
@@ -29,7 +29,7 @@ impl<'g> Target<'g> {
         if group.has_owned_partitions() {
             found.data = vec![None; found.order.len()];
             let mut places = vec![0; found.order.len()];
-            for (place, member) in (0..).zip(&found.order) {
+            for (place, member) in (0..).zip(found.order) {
                 places[*member as usize] = place;
             }
             for (member, data) in group.all_member_data() {
