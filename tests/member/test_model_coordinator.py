@@ -17,7 +17,7 @@ from tests.member.simulation.coordinator_settings import CoordinatorSettings
 from tests.member.simulation.exchange_replay import differences
 from tests.member.simulation.group_member import ReconciliationState
 from tests.member.simulation.hash_tables import TimelineTable, hash_map_order, string_hash, uuid_hash
-from tests.member.simulation.server_assignors import Topic
+from tests.member.simulation.targets import Topic
 from tests.support import vector_files
 
 if TYPE_CHECKING:

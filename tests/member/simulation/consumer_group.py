@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from tests.member.simulation.group_member import GroupMember, Partitions
-    from tests.member.simulation.server_assignors import Topic
+    from tests.member.simulation.targets import Topic
 
 __all__ = ["ConsumerGroup", "Membership", "Resolution", "Resolved"]
 

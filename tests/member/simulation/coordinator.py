@@ -30,7 +30,7 @@ from tests.member.simulation.coordinator_settings import CoordinatorSettings
 from tests.member.simulation.current_assignment import Target, next_step
 from tests.member.simulation.group_member import GroupMember, ReconciliationState
 from tests.member.simulation.handled_heartbeat import HandledHeartbeat
-from tests.member.simulation.server_assignors import ASSIGNORS, GroupSpec, MemberSpec
+from tests.member.simulation.targets import MemberSpec, compute_targets
 from tests.member.simulation.topics_image import TopicsImage
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from assignor.member.messages import HeartbeatRequest
     from tests.member.simulation.group_member import Partitions
-    from tests.member.simulation.server_assignors import Topic
+    from tests.member.simulation.targets import Topic
 
 __all__ = ["GroupDescription", "ModelCoordinator", "Removal"]
 
@@ -290,9 +290,7 @@ class ModelCoordinator:
                 if member_id in membership.members
             }
             name = group.preferred_assignor(heartbeat.member, updated) or self.settings.assignors[0]
-            assigned: Partitions = frozenset().union(*group.targets.values())
-            found = ASSIGNORS[name](GroupSpec(members, self.topics, homogeneous, assigned))
-            heartbeat.targets = {member_id: found.get(member_id, frozenset()) for member_id in members}
+            heartbeat.targets = compute_targets(name, members, self.topics, homogeneous=homogeneous)
             epoch, partitions = heartbeat.epoch, heartbeat.targets[updated.member_id]
         names = Membership(membership.members, group.resolved).topics_of(updated)
         subscribed = frozenset(self.topics[name].id for name in names if name in self.topics)

@@ -12,7 +12,7 @@ from assignor.member.messages import HeartbeatRequest
 from tests.member.simulation.consumer_group import Resolution
 from tests.member.simulation.coordinator import ModelCoordinator
 from tests.member.simulation.coordinator_settings import CoordinatorSettings
-from tests.member.simulation.server_assignors import Topic
+from tests.member.simulation.targets import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from tests.member.simulation.client import Client, Habits
 from tests.member.simulation.coordinator import ModelCoordinator
 from tests.member.simulation.invariants import InvariantError, Watch
 from tests.member.simulation.network import Weather
-from tests.member.simulation.server_assignors import Topic
+from tests.member.simulation.targets import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable

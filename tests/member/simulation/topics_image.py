@@ -14,7 +14,7 @@ from tests.member.simulation.admission import RefusalError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.member.simulation.server_assignors import Topic
+    from tests.member.simulation.targets import Topic
 
 __all__ = ["TopicsImage"]
 
