@@ -45,6 +45,20 @@ pub enum GroupError {
         /// The id.
         partition: i32,
     },
+    /// More partitions than an assignor can assign.
+    #[error(
+        "the topics have {partitions} partitions; the limit of assignor '{assignor}' of group_protocol '{protocol}' is {limit}"
+    )]
+    TooManyPartitions {
+        /// The number of partitions of all topics.
+        partitions: u64,
+        /// The name of the assignor.
+        assignor: &'static str,
+        /// The name of its protocol.
+        protocol: &'static str,
+        /// The largest number of partitions.
+        limit: u64,
+    },
 }
 
 /// Spans that are no plan.

@@ -14,6 +14,7 @@ mod table_order;
 
 use std::sync::Arc;
 
+use crate::error::GroupError;
 use crate::group::Group;
 use crate::plan::Plan;
 
@@ -74,6 +75,9 @@ pub enum Assignor {
     ServerRange,
 }
 
+/// The largest number of partitions of a group that is not assigned by range: assignors keep an owner per partition.
+pub const MOST_PARTITIONS: u64 = 1 << 28;
+
 /// Options of an assignor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
@@ -128,7 +132,27 @@ impl Assignor {
     }
 }
 
-/// Assign the partitions of a group to its members.
+/// Check that the assignor can assign a group of this size.
+///
+/// # Errors
+/// All topics together have more than `MOST_PARTITIONS` partitions; range has no limit.
+pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
+    if assignor == Assignor::Range {
+        return Ok(());
+    }
+    let partitions: u64 = group.topics().partitions().iter().map(|partitions| partitions.ids.len() as u64).sum();
+    if partitions <= MOST_PARTITIONS {
+        return Ok(());
+    }
+    Err(GroupError::TooManyPartitions {
+        partitions,
+        assignor: assignor.name(),
+        protocol: assignor.protocol().name(),
+        limit: MOST_PARTITIONS,
+    })
+}
+
+/// Assign the partitions of a group to its members; `check_size` says which groups are too large.
 #[must_use]
 pub fn assign(group: &Arc<Group>, options: Options) -> Plan {
     (options.assignor.definition().assign)(group, options)

@@ -162,3 +162,27 @@ def test_a_plan_of_the_consumer_protocol_has_no_group_record() -> None:
     found = plan(TOPICS, MEMBERS, group_protocol="consumer")
 
     assert (errors.IllegalStateError, message) == refused(lambda: found.group_metadata_size("g"))
+
+
+@pytest.mark.parametrize(
+    ("assignor", "protocol"),
+    [
+        *(("roundrobin", "classic"), ("sticky", "classic"), ("cooperative-sticky", "classic")),
+        *(("uniform", "consumer"), ("range", "consumer")),
+    ],
+)
+def test_groups_of_too_many_partitions_are_refused(assignor: str, protocol: str) -> None:
+    topics, members = {"t": 2**31 - 1, "u": 2**31 - 1}, {"a": ["t"]}
+    message = (
+        f"the topics have 4294967294 partitions; the limit of assignor '{assignor}' of group_protocol '{protocol}' "
+        "is 268435456"
+    )
+
+    for call in (
+        lambda: assign(topics, members, assignor=assignor, group_protocol=protocol),
+        lambda: plan(topics, members, assignor=assignor, group_protocol=protocol),
+        lambda: Group(topics, members).plan(assignor=assignor, group_protocol=protocol),
+        lambda: Group(topics, members).assign(assignor=assignor, group_protocol=protocol),
+    ):
+        assert (ARGUMENT, message) == refused(call)
+    assert [2**31 - 1] == plan(topics, members).counts().tolist()

@@ -47,8 +47,8 @@ use crate::python::read::topic_ids::TopicIds;
 /// Raises:
 ///     WrongTypeError: A value of a wrong type, such as a `str` instead of a list of topics; NullArgumentError for None.
 ///     IllegalArgumentError: An unknown assignor or protocol, a negative count, a partition id or topic id given twice, a
-///         name with a lone surrogate, a mapping that changes size while it is read. The message names the topic or member
-///         and the value.
+///         name with a lone surrogate, a mapping that changes size while it is read; more than 2**28 partitions, unless the
+///         assignor is range of the classic protocol. The message names the topic or member and the value.
 ///
 /// Source: kafka-clients and kafka-group-coordinator 4.4.0. docs/decisions.md lists the differences from Kafka.
 ///
@@ -80,7 +80,7 @@ pub(crate) fn assign<'py>(
     }
     let GroupInput { group, topics, members } =
         read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?;
-    let plan = solve(py, &group, options);
+    let plan = solve(py, &group, options)?;
     Ok(assignment(py, &plan, &topics, &members)?.into_any())
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn plan<'py>(
     }
     let GroupInput { group, topics, members } =
         read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?;
-    Ok(PyPlan::new(solve(py, &group, options), options.assignor, topics, members))
+    Ok(PyPlan::new(solve(py, &group, options)?, options.assignor, topics, members))
 }
 
 /// Call a verb of another engine.

@@ -9,7 +9,7 @@ use super::options::{PreferRackAware, options};
 use super::partition_lists::assignment;
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
-use crate::assign::{GroupProtocol, Options, assign};
+use crate::assign::{GroupProtocol, Options, assign, check_size};
 use crate::group::Group;
 use crate::plan::Plan;
 use crate::python::read;
@@ -22,12 +22,13 @@ use crate::python::read::topic_ids::TopicIds;
 const LARGE: usize = 256;
 
 /// Assign the partitions of a group; a large group is assigned without the interpreter lock.
-pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> Plan {
+pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyResult<Plan> {
+    check_size(group, options.assignor)?;
     let size = group.members().len() + group.topics().len();
     if size < LARGE && !group.has_racks() {
-        return assign(group, options);
+        return Ok(assign(group, options));
     }
-    py.detach(|| assign(group, options))
+    Ok(py.detach(|| assign(group, options)))
 }
 
 /// Topics and subscriptions of a group, read once for any number of plans.
@@ -124,7 +125,7 @@ impl PyGroup {
         prefer_rack_aware: PreferRackAware,
     ) -> PyResult<PyPlan> {
         let options = options(assignor, group_protocol, prefer_rack_aware)?;
-        let plan = solve(py, &self.group, options);
+        let plan = solve(py, &self.group, options)?;
         Ok(PyPlan::new(plan, options.assignor, Arc::clone(&self.topics), Arc::clone(&self.members)))
     }
 
@@ -141,7 +142,7 @@ impl PyGroup {
         prefer_rack_aware: PreferRackAware,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = options(assignor, group_protocol, prefer_rack_aware)?;
-        assignment(py, &solve(py, &self.group, options), &self.topics, &self.members)
+        assignment(py, &solve(py, &self.group, options)?, &self.topics, &self.members)
     }
 
     /// The member ids, in the order of the subscriptions.
