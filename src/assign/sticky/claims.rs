@@ -168,7 +168,8 @@ impl Claims {
         if generation == field {
             self.doubly_claimed.insert(partition, member);
             self.owners.members[partition as usize] = NO_OWNER;
-        } else if generation > field {
+        } else if generation > field && before != member {
+            // A member that is its own rival keeps what it has, and does not get back what it has lost.
             self.owners.members[partition as usize] = member;
         }
     }

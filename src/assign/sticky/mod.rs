@@ -11,6 +11,8 @@ mod lowest;
 mod movements;
 mod rack_first;
 mod racks;
+#[cfg(test)]
+mod tests;
 mod user_data;
 
 use std::sync::Arc;

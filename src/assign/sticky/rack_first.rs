@@ -135,7 +135,9 @@ impl Queues {
     fn new(racks: &RackLogic<'_>, members: &[u32]) -> Self {
         let (by_rack, heads) = (vec![Vec::new(); racks.racks().len()], vec![0; racks.racks().len()]);
         let mut queues = Self { by_rack, heads, is_removed: Vec::new() };
-        members.iter().for_each(|member| queues.enter(racks, *member));
+        for member in members {
+            queues.enter(racks, *member);
+        }
         queues
     }
 

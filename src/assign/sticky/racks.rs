@@ -28,7 +28,9 @@ impl<'a> RackLogic<'a> {
         for (topic, partitions) in group.topics().partitions().iter().enumerate().filter(|(topic, _)| is_live[*topic]) {
             if let Some(column) = &partitions.racks {
                 sets[owners.starts[topic] as usize..][..column.len()].copy_from_slice(column);
-                column.iter().for_each(|set| is_seen[*set as usize] = true);
+                for set in column {
+                    is_seen[*set as usize] = true;
+                }
             } else {
                 is_seen[racks.sets().len()] = true;
             }
@@ -63,7 +65,7 @@ impl<'a> RackLogic<'a> {
     }
 
     /// Sort partitions by the number of members on the racks of their replicas; equal ones keep their order.
-    pub(super) fn sort_by_members(&self, partitions: &mut Vec<u32>) {
+    pub(super) fn sort_by_members(&self, partitions: &mut [u32]) {
         let mut members_of_rack = vec![0_u32; self.racks().len()];
         for member in 0..self.group.members().len() as u32 {
             if let MemberRack::WithReplicas(rack) = self.of_member(member) {

@@ -10,6 +10,9 @@ use crate::plan::NO_OWNER;
 /// A member: id, topics, claimed partitions, generation (-1 is none), rack.
 type Given<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a [i32])], i32, Option<&'a str>);
 
+/// A member without a rack.
+type Plain<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a [i32])], i32);
+
 /// A group whose topics have partitions on the racks listed.
 fn group_on_racks(topics: &[(&str, &[&[&str]])], members: &[Given<'_>]) -> Group {
     let mut racks = Racks::default();
@@ -38,7 +41,7 @@ fn group_on_racks(topics: &[(&str, &[&[&str]])], members: &[Given<'_>]) -> Group
 }
 
 /// A group without racks; topics with numbers of partitions, members without racks.
-fn group(topics: &[(&str, usize)], members: &[(&str, &[&str], &[(&str, &[i32])], i32)]) -> Group {
+fn group(topics: &[(&str, usize)], members: &[Plain<'_>]) -> Group {
     let none: Vec<Vec<&[&str]>> = topics.iter().map(|(_, count)| vec![&[][..]; *count]).collect();
     let topics: Vec<_> = topics.iter().zip(&none).map(|((name, _), partitions)| (*name, &partitions[..])).collect();
     let members: Vec<Given<'_>> =
@@ -69,7 +72,7 @@ fn owners(group: &Group) -> (Vec<u32>, Vec<bool>) {
 fn the_newest_claim_wins_and_equal_ones_cancel_each_other() {
     // Table order of one-letter ids is alphabetical.
     let topics: &[&str] = &["t"];
-    let members: [(&str, &[&str], &[(&str, &[i32])], i32); 3] = [
+    let members: [Plain<'_>; 3] = [
         ("a", topics, &[("t", &[0, 1, 2, 3])], 4),
         ("b", topics, &[("t", &[0, 1, 2])], 4),
         ("c", topics, &[("t", &[3, 2, 1])], 5),
@@ -139,6 +142,10 @@ fn sticky_reads_user_data_and_compares_it_with_the_generation_field() {
     // Without a generation field the older claim counts as the newer one.
     assert_eq!(vec![1, NO_OWNER], claims(true, [(Some(user_data(5)), None), (Some(user_data(3)), None)]));
     assert_eq!(vec![NO_OWNER; 2], claims(true, [(None, Some(5)), (Some(Vec::new()), Some(3))]));
+    // A member that claims a partition twice is its own rival: it loses what it shares with "a", and does not get it back.
+    let twice = b"\0\0\0\x01\0\x01t\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\x05".to_vec();
+    assert_eq!(vec![NO_OWNER; 2], claims(true, [(Some(user_data(5)), Some(5)), (Some(twice.clone()), None)]));
+    assert_eq!(vec![1, NO_OWNER], claims(true, [(None, None), (Some(twice), None)]));
     // Members that were not read from bytes and have no user data claim what they own.
     assert_eq!(vec![NO_OWNER, 0], claims(false, [(None, Some(5)), (None, Some(3))]));
     assert_eq!(vec![0, 1], claims(false, [(Some(user_data(5)), Some(5)), (None, Some(3))]));
@@ -163,7 +170,7 @@ fn the_cooperative_generation_is_the_field_or_else_in_the_user_data() {
 #[test]
 fn the_first_member_in_table_order_keeps_its_extra_partition() {
     let topics: &[&str] = &["t", "u"];
-    let members: [(&str, &[&str], &[(&str, &[i32])], i32); 2] =
+    let members: [Plain<'_>; 2] =
         [("b", topics, &[("t", &[0, 1]), ("u", &[0])], 1), ("a", topics, &[("t", &[2, 3]), ("u", &[1, 2])], 1)];
 
     // "a" has four and may keep as many; "b" keeps all three.
@@ -198,15 +205,14 @@ fn a_topic_listed_twice_does_not_pass_for_another_topic() {
 
 #[test]
 fn partitions_that_another_member_owned_are_withheld_until_it_has_given_them_up() {
-    let members: &[(&str, &[&str], &[(&str, &[i32])], i32)] =
+    let members: &[Plain<'_>] =
         &[("a", &["t"], &[("t", &[0, 1, 2])], 1), ("b", &["t"], &[("t", &[2])], 1), ("c", &["t"], &[], 1)];
 
     assert_eq!(vec!["t-0 t-1", "t-2 t-4", "t-3"], answer(group(&[("t", 5)], members), Assignor::Sticky));
     // Partition 2 is claimed twice.
     assert_eq!(vec!["t-0 t-1", "t-4", "t-3"], answer(group(&[("t", 5)], members), Assignor::CooperativeSticky));
     // A member that joins gets the last partition of the first one after that one has given it up.
-    let members: &[(&str, &[&str], &[(&str, &[i32])], i32)] =
-        &[("a", &["t"], &[("t", &[0, 1, 2])], 1), ("b", &["t"], &[], -1)];
+    let members: &[Plain<'_>] = &[("a", &["t"], &[("t", &[0, 1, 2])], 1), ("b", &["t"], &[], -1)];
     assert_eq!(vec!["t-0 t-1", "t-2"], answer(group(&[("t", 3)], members), Assignor::Sticky));
     assert_eq!(vec!["t-0 t-1", ""], answer(group(&[("t", 3)], members), Assignor::CooperativeSticky));
 }
@@ -230,7 +236,7 @@ fn partitions_go_to_members_on_their_racks_and_the_rest_in_turn() {
 
 #[test]
 fn an_assignment_does_not_depend_on_earlier_ones() {
-    let members = |generation| -> [(&str, &[&str], &[(&str, &[i32])], i32); 2] {
+    let members = |generation| -> [Plain<'_>; 2] {
         [("a", &["t"], &[("t", &[0, 1])], generation), ("b", &["t"], &[], generation)]
     };
     let first = answer(group(&[("t", 2)], &members(1)), Assignor::Sticky);

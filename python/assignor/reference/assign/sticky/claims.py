@@ -109,13 +109,13 @@ def settle(topics: Mapping[str, list[Partition]], members: list[Member], source:
                 owned[id].append(place)
             elif claim.generation < fields[other]:
                 continue
+            elif claim.generation == fields[other]:
+                doubly_claimed.add(place)
             else:
-                if place in owned[other]:
-                    owned[other].remove(place)
-                if claim.generation == fields[other]:
-                    doubly_claimed.add(place)
-                else:
-                    owned[id].append(place)
+                owned[id].append(place)
+            if other is not None and place in owned[other]:
+                # After the step above, as in Kafka: a member that is its own rival does not get the partition back.
+                owned[other].remove(place)
             last_claimant[place] = id
     return Claims(ordered, partitions, claims, owned, doubly_claimed)
 
