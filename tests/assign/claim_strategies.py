@@ -1,0 +1,98 @@
+"""Groups with claims for hypothesis to draw: what members own, in which generation, and user data of sticky."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from assignor import Subscription, TopicPartition
+from tests.assign.lives import sticky_user_data
+from tests.support import strategies
+from tests.support.properties import ids_of, topics_of
+
+
+class Group(NamedTuple):
+    """Arguments of `assign`: topics, members, and the keyword arguments beside the assignor."""
+
+    topics: dict[str, Any]
+    members: dict[str, Subscription]
+    options: dict[str, Any]
+
+
+def as_subscription(given: Any) -> Subscription:
+    """Return a member of the drawn groups as a `Subscription`."""
+    return given if isinstance(given, Subscription) else Subscription(tuple(given))
+
+
+@st.composite
+def claims(draw: st.DrawFn, topics: dict[str, Any]) -> dict[str, Any]:
+    """Draw what a member owns: partitions that exist, and some that do not."""
+    existing = [(topic, id) for topic, partitions in topics.items() for id in ids_of(partitions)]
+    odd = [("gone", 0), *((topic, 99) for topic in topics)]
+    pool = st.sampled_from([*existing, *existing, *odd])
+    owned = draw(st.lists(pool, max_size=8, unique=draw(st.booleans())))
+    generation = draw(st.sampled_from([None, -1, 0, 1, 2, 2, 2]))
+    data = draw(st.sampled_from([None, None, "own", "own", "empty", "bytes"]))
+    match data:
+        case "own":
+            user_data = sticky_user_data([list(entry) for entry in owned], draw(st.sampled_from([None, 0, 1, 2, 2, 2])))
+        case "empty":
+            user_data = b""
+        case "bytes":
+            user_data = draw(st.binary(max_size=12))
+        case _:
+            user_data = None
+    partitions = tuple(TopicPartition(*entry) for entry in owned)
+    return {"owned_partitions": partitions, "generation": generation, "user_data": user_data}
+
+
+@st.composite
+def groups_with_claims(draw: st.DrawFn) -> Group:
+    """Draw any valid group whose members claim anything."""
+    group = draw(strategies.groups(equal_instance_ids=True))
+    members = {
+        member: dataclasses.replace(as_subscription(given), **draw(claims(group.topics)))
+        for member, given in group.members.items()
+    }
+    return Group(group.topics, members, {"prefer_rack_aware": group.prefer_rack_aware})
+
+
+@st.composite
+def fresh_groups(
+    draw: st.DrawFn, *, equal: bool, racks: bool = False, least: int = 1, most_partitions: int = 12
+) -> Group:
+    """Draw a group whose members own nothing; with `equal` all of them subscribe to all topics."""
+    names = draw(st.lists(st.sampled_from("tuvwxy"), min_size=1, max_size=5, unique=True))
+    topics: dict[str, Any] = {
+        topic: draw(strategies.partitions(draw(st.integers(0, most_partitions)), racks=racks)) for topic in names
+    }
+    ids = draw(st.lists(strategies.names(), min_size=least, max_size=8, unique=True))
+    members = {}
+    for member in ids:
+        wanted = names if equal else draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+        rack = draw(st.sampled_from([*strategies.RACKS, None])) if racks else None
+        members[member] = Subscription(tuple(wanted), rack=rack)
+    topic_ids = {topic: uuid.UUID(int=draw(st.integers(1, 2**128 - 1))) for topic in names if draw(st.booleans())}
+    distinct = {id: topic for topic, id in topic_ids.items()}
+    return Group(topics, members, {"topic_ids": {topic: id for id, topic in distinct.items()}})
+
+
+def owning(members: dict[str, Subscription], answer: Any, generation: int = 1) -> dict[str, Subscription]:
+    """Return members that own what they were assigned; new members own nothing."""
+    return {
+        member: dataclasses.replace(
+            given,
+            owned_partitions=tuple(answer[member]) if member in answer else (),
+            generation=generation if member in answer else None,
+            user_data=None,
+        )
+        for member, given in members.items()
+    }
+
+
+def subscribers(group: Group, topic: str) -> list[str]:
+    """Return the members that subscribe to a topic."""
+    return [member for member, given in group.members.items() if topic in topics_of(given)]
