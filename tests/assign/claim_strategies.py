@@ -36,6 +36,7 @@ def claims(draw: st.DrawFn, topics: dict[str, Any]) -> dict[str, Any]:
     owned = draw(st.lists(pool, max_size=8, unique=draw(st.booleans())))
     generation = draw(st.sampled_from([None, -1, 0, 1, 2, 2, 2]))
     data = draw(st.sampled_from([None, None, "own", "own", "empty", "bytes"]))
+    user_data: bytes | None = None
     match data:
         case "own":
             user_data = sticky_user_data([list(entry) for entry in owned], draw(st.sampled_from([None, 0, 1, 2, 2, 2])))
@@ -43,16 +44,14 @@ def claims(draw: st.DrawFn, topics: dict[str, Any]) -> dict[str, Any]:
             user_data = b""
         case "bytes":
             user_data = draw(st.binary(max_size=12))
-        case _:
-            user_data = None
     partitions = tuple(TopicPartition(*entry) for entry in owned)
     return {"owned_partitions": partitions, "generation": generation, "user_data": user_data}
 
 
 @st.composite
-def groups_with_claims(draw: st.DrawFn) -> Group:
+def groups_with_claims(draw: st.DrawFn, *, equal_instance_ids: bool = True) -> Group:
     """Draw any valid group whose members claim anything."""
-    group = draw(strategies.groups(equal_instance_ids=True))
+    group = draw(strategies.groups(equal_instance_ids=equal_instance_ids))
     members = {
         member: dataclasses.replace(as_subscription(given), **draw(claims(group.topics)))
         for member, given in group.members.items()

@@ -13,7 +13,7 @@ __all__ = ["AssignorOracle", "OracleMissingError", "version"]
 Json = dict[str, Any]
 
 JARS = maven_jars.TARGET / "kafka-assignors"
-_QUESTION = ("assignor", "topics", "replica_racks", "members")
+_QUESTION = ("assignor", "topics", "replica_racks", "members", "after")
 
 
 class AssignorOracle(KafkaProgram):

@@ -29,15 +29,16 @@ import org.apache.kafka.common.PartitionInfo;
 final class ClientAssignors {
     private ClientAssignors() { }
 
-    /** Assign with a new object of the class. */
+    /** Assign with a new object of the class, or with one that has answered the case in the field `after` before. */
     static void assign(String kind, JsonNode question, ObjectNode answer) {
-        Map<String, Subscription> members = new HashMap<>();
-        for (JsonNode member : question.get("members")) {
-            members.put(member.get("member_id").textValue(), subscription(member));
-        }
+        Map<String, Subscription> members = members(question);
         ArrayNode order = answer.putArray("member_order");
         members.keySet().forEach(order::add);
         ConsumerPartitionAssignor assignor = assignor(kind);
+        if (question.has("after")) {
+            JsonNode before = question.get("after");
+            assignor.assign(cluster(before), new GroupSubscription(members(before)));
+        }
         Map<String, Assignment> found =
             assignor.assign(cluster(question), new GroupSubscription(members)).groupAssignment();
         ObjectNode expected = answer.putObject("expected");
@@ -79,6 +80,14 @@ final class ClientAssignors {
             case "cooperative_sticky" -> new CooperativeStickyAssignor();
             default -> throw new IllegalArgumentException("unknown assignor: " + kind);
         };
+    }
+
+    private static Map<String, Subscription> members(JsonNode question) {
+        Map<String, Subscription> members = new HashMap<>();
+        for (JsonNode member : question.get("members")) {
+            members.put(member.get("member_id").textValue(), subscription(member));
+        }
+        return members;
     }
 
     private static Subscription subscription(JsonNode member) {
