@@ -7,14 +7,16 @@ from recorded data, so that a page cannot say something else than they do.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assignor import Subscription, TopicPartition, assign
 from assignor.coordinator import ErrorCode, GroupState, RebalanceCause
 from assignor.coordinator import state as group_state
 from assignor.member import MemberState
@@ -91,7 +93,147 @@ def cause_table() -> str:
     return table(("cause", "what it means"), ((f"`{cause.name}`", cause.value) for cause in RebalanceCause))
 
 
+def ownership(assignor: str, group_protocol: str = "classic") -> str:
+    """The owner of each partition while a member joins a group and another one leaves it."""
+    topics = {"orders": 7, "payments": 4}
+    after: Assignment = {}
+    rows = []
+    for change, members in (("a, b and c start", "abc"), ("d joins", "abcd"), ("a leaves", "bcd")):
+        before, after = after, rebalanced(topics, dict.fromkeys(members, topics), after, assignor, group_protocol)
+        rows.append((change, partition_row(topics, after), loads(after)))
+        if withheld := sum(topics.values()) - sum(map(len, after.values())):
+            revoked = moved_row(topics, before, after)
+            rows.append(("", revoked, f"{withheld} revoked, without owner"))
+            after = rebalanced(topics, dict.fromkeys(members, topics), after, assignor, group_protocol)
+            rows.append(("  second rebalance", partition_row(topics, after), loads(after)))
+        if before:
+            rows.append(("", moved_row(topics, before, after), f"{len(moved(before, after))} moved"))
+    head = "   ".join(topic.ljust(2 * count - 1) for topic, count in topics.items())
+    ids = "   ".join(" ".join(map(str, range(count))) for count in topics.values())
+    lines = [("", head, "partitions of each member"), ("", ids, ""), *rows]
+    return "\n".join(["```text", *(f"{first:20}{cells}   {last}".rstrip() for first, cells, last in lines), "```"])
+
+
+def assignor_table() -> str:
+    """What each assignor does to the same group when members join and leave, and how even it is."""
+    topics = {f"topic-{number}": 12 for number in range(5)}
+    wide = {f"member-{number}": list(topics) for number in range(10)}
+    half = {member: names if number % 2 else names[:2] for number, (member, names) in enumerate(wide.items())}
+    rows = []
+    for group_protocol, assignor in ASSIGNORS:
+        assigned = functools.partial(settled, topics, assignor=assignor, group_protocol=group_protocol)
+        start = assigned(wide, {})
+        joined = assigned(wide | {"member-10": list(topics)}, start)
+        left = assigned({member: names for member, names in wide.items() if member != "member-0"}, start)
+        rows.append(
+            (
+                f"[`{assignor}`]({page_of(group_protocol, assignor)}.md)",
+                group_protocol,
+                span(start),
+                span(assigned(half, {})),
+                str(len(moved(start, joined))),
+                str(len(moved(start, left))),
+            )
+        )
+    header = ("assignor", "protocol", "load", "load, half of the members subscribe to 2 topics", "moved: one joins")
+    return table((*header, "moved: one leaves"), rows)
+
+
+Assignment = Mapping[str, Sequence[TopicPartition]]
+
+ASSIGNORS = [
+    ("classic", "range"),
+    ("classic", "roundrobin"),
+    ("classic", "sticky"),
+    ("classic", "cooperative-sticky"),
+    ("consumer", "uniform"),
+    ("consumer", "range"),
+]
+
+
+def page_of(group_protocol: str, assignor: str) -> str:
+    """The name of an assignor's page."""
+    return f"server-{assignor}" if (group_protocol, assignor) == ("consumer", "range") else assignor
+
+
+def rebalanced(
+    topics: Mapping[str, int],
+    members: Mapping[str, Iterable[str]],
+    before: Assignment,
+    assignor: str,
+    group_protocol: str,
+) -> Assignment:
+    """One rebalance, in which each member owns what it had before."""
+    subscriptions = {
+        member: Subscription(tuple(names), owned_partitions=tuple(before.get(member, ())), generation=1)
+        for member, names in members.items()
+    }
+    return assign(topics, subscriptions, assignor=assignor, group_protocol=group_protocol)
+
+
+def settled(
+    topics: Mapping[str, int],
+    members: Mapping[str, Iterable[str]],
+    before: Assignment,
+    *,
+    assignor: str,
+    group_protocol: str,
+) -> Assignment:
+    """Rebalances until each partition has an owner."""
+    after = rebalanced(topics, members, before, assignor, group_protocol)
+    if sum(map(len, after.values())) < sum(topics.values()):
+        after = rebalanced(topics, members, after, assignor, group_protocol)
+    return after
+
+
+def owners(assignment: Assignment) -> dict[TopicPartition, str]:
+    """The owner of each partition that has one."""
+    return {partition: member for member, partitions in assignment.items() for partition in partitions}
+
+
+def moved(before: Assignment, after: Assignment) -> list[TopicPartition]:
+    """The partitions whose owner is another one now; those that their last owner gave up by leaving count, too."""
+    had, has = owners(before), owners(after)
+    return [partition for partition in has if partition in had and had[partition] != has[partition]]
+
+
+def partition_row(topics: Mapping[str, int], after: Assignment) -> str:
+    """The owner of each partition."""
+    has = owners(after)
+    return "   ".join(
+        " ".join(has.get(TopicPartition(topic, id), ".") for id in range(count)) for topic, count in topics.items()
+    )
+
+
+def moved_row(topics: Mapping[str, int], before: Assignment, after: Assignment) -> str:
+    """A mark below each partition that changed its owner, or has none any more."""
+    had, has = owners(before), owners(after)
+    changed = {partition for partition in had if had[partition] != has.get(partition)}
+    return "   ".join(
+        " ".join("^" if TopicPartition(topic, id) in changed else " " for id in range(count))
+        for topic, count in topics.items()
+    )
+
+
+def loads(assignment: Assignment) -> str:
+    """The number of partitions of each member."""
+    return "  ".join(f"{member} {len(partitions)}" for member, partitions in sorted(assignment.items()))
+
+
+def span(assignment: Assignment) -> str:
+    """The fewest and the most partitions of a member."""
+    counts = [len(partitions) for partitions in assignment.values()]
+    return f"{min(counts)}-{max(counts)}"
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
+    "assignors": assignor_table,
+    "ownership range": functools.partial(ownership, "range"),
+    "ownership roundrobin": functools.partial(ownership, "roundrobin"),
+    "ownership sticky": functools.partial(ownership, "sticky"),
+    "ownership cooperative-sticky": functools.partial(ownership, "cooperative-sticky"),
+    "ownership uniform": functools.partial(ownership, "uniform", "consumer"),
+    "ownership server range": functools.partial(ownership, "range", "consumer"),
     "member states": state_diagram,
     "member errors": error_table,
     "member life": life_table,
@@ -114,11 +256,11 @@ def renewed(page: str) -> str:
 def renew(folder: Path, *, write: bool) -> list[str]:
     """The names of a folder's pages that are stale, which are written anew if that is wanted."""
     stale = []
-    for path in sorted(folder.glob("*.md")):
+    for path in sorted(folder.rglob("*.md")):
         page = path.read_text(encoding="utf-8")
         fresh = renewed(page)
         if fresh != page:
-            stale.append(path.name)
+            stale.append(path.relative_to(folder).as_posix())
             if write:
                 path.write_text(fresh, encoding="utf-8")
     return stale

@@ -21,7 +21,7 @@ KIND = "assignors"
 FILES = "assignor_*_*.jsonl.gz"
 
 DEFECTS = frozenset({"error", "not_a_partition", "gives_unsubscribed", "out_of_range"})
-"""Tags of cases in which Kafka's answer comes from one of its defects (docs/decisions.md)."""
+"""Tags of cases in which Kafka's answer comes from one of its defects (docs/assignors/)."""
 
 Json = dict[str, Any]
 Partitions = list[TopicPartition]

@@ -60,6 +60,22 @@ def test_the_examples_of_a_page_hold(page: str) -> None:
     assert 0 == results.failed
 
 
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs" / "assignors").glob("*.md")))
+def test_the_examples_of_an_assignors_page_hold(page: str) -> None:
+    path = ROOT / "docs" / "assignors" / page
+    results = doctest.testfile(str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+
+    assert results.attempted >= 3
+    assert 0 == results.failed
+
+
+def test_every_assignor_has_a_page_with_a_picture() -> None:
+    pages = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "assignors").glob("*.md")}
+
+    assert {f"{generate.page_of(*assignor)}.md" for assignor in generate.ASSIGNORS} | {"index.md"} == set(pages)
+    assert ["index.md"] == [name for name, page in pages.items() if "<!-- generated: ownership" not in page]
+
+
 def test_the_generated_parts_of_the_pages_are_fresh() -> None:
     assert [] == generate.renew(ROOT / "docs", write=False)
 
@@ -80,7 +96,7 @@ def test_a_stale_page_is_noticed_and_written_anew(tmp_path: Path) -> None:
         "README.md",
         "data/README.md",
         "examples/pipeline/README.md",
-        *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
+        *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
     ],
 )
 def test_links_lead_somewhere(page: str) -> None:

@@ -53,6 +53,7 @@ ONLY_IN_ENGINE = {
     "group.member_data": "Fields of `group.Member`.",
     "group.names": INTERNED,
     "group.sets": INTERNED,
+    "group.topic_lists": "`given` of `group.Member`.",
     "group.topics": INTERNED,
     "matching.automaton": FAST_SEARCH,
     "matching.catalog": FAST_SEARCH,

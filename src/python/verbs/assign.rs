@@ -50,7 +50,7 @@ use crate::python::read::topic_ids::TopicIds;
 ///         name with a lone surrogate, a mapping that changes size while it is read; more than 2**28 partitions, unless the
 ///         assignor is range of the classic protocol. The message names the topic or member and the value.
 ///
-/// Source: kafka-clients and kafka-group-coordinator 4.4.0. docs/decisions.md lists the differences from Kafka.
+/// Source: kafka-clients and kafka-group-coordinator 4.4.0. docs/assignors/ lists the differences from Kafka.
 ///
 /// Example:
 ///     >>> assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})["C1"]

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from assignor.model import TopicPartition
 from assignor.ordering import java_order
 from assignor.reference.assign.options import Options
-from assignor.reference.assign.server import heterogeneous, homogeneous
-from assignor.reference.assign.server.target import previous_target
+from assignor.reference.assign.server.uniform import heterogeneous, homogeneous
+from assignor.reference.assign.server.uniform.target import previous_target
 from assignor.reference.assign.table_order import member_order
 from assignor.reference.group import Member, Partition
 

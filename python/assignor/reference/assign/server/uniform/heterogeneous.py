@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from assignor.model import TopicPartition
 from assignor.reference.assign.options import Options
-from assignor.reference.assign.server.balancer import Balancer
-from assignor.reference.assign.server.target import Target
+from assignor.reference.assign.server.uniform.balancer import Balancer
+from assignor.reference.assign.server.uniform.target import Target
 from assignor.reference.group import Member, Partition
 
 ROUNDS = 16

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from assignor.model import TopicPartition
 from assignor.ordering import presized_capacity, string_hash, table_order
 from assignor.reference.assign.options import Options
-from assignor.reference.assign.server.target import Target
+from assignor.reference.assign.server.uniform.target import Target
 from assignor.reference.assign.table_order import numbers_in_set, topics_by_id
 from assignor.reference.group import Member, Partition
 
