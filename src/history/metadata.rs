@@ -5,12 +5,14 @@ use rustc_hash::FxHashMap;
 use crate::group::{Partitions, Racks};
 
 /// Topics of a cluster at one time.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct MetadataSnapshot {
     /// Milliseconds since 1970.
     pub time: i64,
     /// Partitions by topic name.
     pub topics: FxHashMap<String, Partitions>,
+    /// Topic ids by topic name, as Kafka writes them.
+    pub topic_ids: FxHashMap<String, String>,
 }
 
 /// All topic metadata of a recording.

@@ -1,5 +1,5 @@
-//! Summary of a group's history: counts, rebalances and comparisons. A generation is compared with the answer of its assignor
-//! if the engine has that assignor.
+//! Summary of a group's history: counts, rebalances and comparisons. A generation or epoch is compared with the answer of its
+//! assignor if that is one of Kafka's.
 
 use std::iter;
 
@@ -9,10 +9,13 @@ use crate::assign::{Assignor, GroupProtocol};
 use crate::group::Partitions;
 use crate::replay::{Generation, GroupKind, History, RecordedMember, owned};
 
+mod assignment;
 mod compare;
+mod explanation;
+mod leader;
 mod metadata;
 
-pub use compare::{Comparison, ComparisonOutcome, compare};
+pub use compare::{Comparison, ComparisonOutcome, compare, compare_target};
 pub use metadata::{Metadata, MetadataSnapshot};
 
 /// Counts of one history.
@@ -45,6 +48,12 @@ impl Summary {
         let found = self.comparisons.iter().flatten();
         found.filter(|comparison| comparison.assignor == assignor && comparison.outcome == outcome).count()
     }
+
+    /// Count the generations with an outcome, under any assignor.
+    #[must_use]
+    pub fn count_all(&self, outcome: ComparisonOutcome) -> usize {
+        self.comparisons.iter().flatten().filter(|comparison| comparison.outcome == outcome).count()
+    }
 }
 
 /// Consecutive partition ids of one topic that a member owns.
@@ -64,11 +73,18 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
     let owned = owned(&history.members);
     let topics: FxHashSet<&str> = owned.iter().map(|(topic, _)| *topic).collect();
     let loads: Vec<usize> = history.members.iter().filter_map(load).collect();
-    let comparison = |generation: &Generation| {
-        let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)
-            .filter(|found| *found == Assignor::Range)?;
+    let before = iter::once(None).chain(history.generations.iter().map(Some));
+    let comparison = |(generation, before): (&Generation, Option<&Generation>)| {
+        if let Some(target) = &generation.target {
+            return compare_target(target, metadata);
+        }
+        let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)?;
+        // The assignment of a record with the number of the one before was made for that one. Range gives it all the same.
+        if assignor != Assignor::Range && before.is_some_and(|before| before.generation == generation.generation) {
+            return None;
+        }
         let members = generation.parsed_members.as_ref()?;
-        compare(assignor, members, generation.timestamp, metadata)
+        compare(assignor, members, generation.leader.as_deref(), generation.timestamp, metadata)
     };
     Summary {
         topics: topics.len(),
@@ -79,7 +95,7 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
         most_loaded: loads.iter().max().copied(),
         rebalances: rebalances(&history.generations),
         busiest_minute: busiest_minute(&history.generations),
-        comparisons: history.generations.iter().map(comparison).collect(),
+        comparisons: history.generations.iter().zip(before).map(comparison).collect(),
     }
 }
 
@@ -187,12 +203,16 @@ mod tests {
             partitions: 0,
             same_members,
             parsed_members: None,
+            target: None,
         }
     }
 
     fn metadata(topics: &[(&str, u32)]) -> Metadata {
         let topics = topics.iter().map(|(name, count)| ((*name).into(), Partitions::counted(*count)));
-        Metadata { snapshots: vec![MetadataSnapshot { time: 0, topics: topics.collect() }], ..Metadata::default() }
+        Metadata {
+            snapshots: vec![MetadataSnapshot { topics: topics.collect(), ..MetadataSnapshot::default() }],
+            ..Metadata::default()
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::Value;
 use crate::offsets::protocol::{self, CONSUMER};
+use crate::wire::TopicPartitions;
 
 use super::member::{distinct, merged};
 use super::{OwnedPartitions, RecordedMember, int, optional_text, text};
@@ -22,10 +23,18 @@ pub(super) struct ClassicGroup {
 /// Subscription of a member of a generation, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedSubscription {
+    /// Version whose fields it has.
+    pub version: i16,
     /// Topics the member subscribes to.
     pub topics: Vec<String>,
     /// Its rack; None where the version has none or it is empty.
     pub rack: Option<String>,
+    /// The partitions it says it owns, in the order of the bytes.
+    pub owned: Vec<TopicPartitions>,
+    /// The generation in which it got them; None where the version has none or it is negative.
+    pub generation: Option<i32>,
+    /// The data of its assignor; empty and absent are different.
+    pub user_data: Option<Vec<u8>>,
     /// Why Kafka's own reader refuses the bytes, where only the tolerant one could read them.
     pub refused: Option<String>,
 }
@@ -97,7 +106,7 @@ impl ClassicGroup {
 
     /// Parse the members; None if there are none or the engine does not have the assignor of the group.
     pub(super) fn parsed_members(&self) -> Option<Vec<ParsedMember>> {
-        Assignor::named(GroupProtocol::Classic, self.protocol.as_ref()?).filter(|found| *found == Assignor::Range)?;
+        Assignor::named(GroupProtocol::Classic, self.protocol.as_ref()?)?;
         if self.members.is_empty() {
             return None;
         }
@@ -119,7 +128,15 @@ fn read_subscription(data: &[u8]) -> Result<ParsedSubscription, String> {
     let (subscription, refusal) = protocol::read_subscription(data).map_err(|error| error.to_string())?;
     let refused = refusal.map(|error| error.to_string());
     let rack = subscription.rack().map(str::to_owned);
-    Ok(ParsedSubscription { topics: subscription.topics, rack, refused })
+    Ok(ParsedSubscription {
+        version: subscription.body_version(),
+        topics: subscription.topics,
+        rack,
+        owned: subscription.owned_partitions,
+        generation: Some(subscription.generation_id).filter(|generation| *generation >= 0),
+        user_data: subscription.user_data,
+        refused,
+    })
 }
 
 fn read_assignment(data: &[u8]) -> Result<OwnedPartitions, String> {

@@ -179,14 +179,49 @@ impl EpochGroup {
     /// The assignor that most members ask for; the broker's default when none asks, and when votes tie: in a tie a broker
     /// goes by the order of its hash table, which puts `uniform` before `range`.
     pub(super) fn assignor(&self) -> String {
+        let mut preferred = self.preferred_assignors();
+        let default = preferred.iter().position(|assignor| assignor == DEFAULT_ASSIGNOR);
+        preferred.swap_remove(default.unwrap_or(0))
+    }
+
+    /// The assignors that most members ask for, in order of their names; the broker's default if no member asks for one.
+    pub(super) fn preferred_assignors(&self) -> Vec<String> {
         let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
         for assignor in self.members.values().filter_map(|member| member.assignor.as_deref()) {
             *votes.entry(assignor).or_default() += 1;
         }
-        let most = votes.values().max().copied();
-        votes.retain(|_, count| Some(*count) == most);
-        let chosen = votes.keys().next().filter(|_| !votes.contains_key(DEFAULT_ASSIGNOR));
-        chosen.map_or(DEFAULT_ASSIGNOR, |assignor| assignor).to_owned()
+        let Some(most) = votes.values().max().copied() else { return vec![DEFAULT_ASSIGNOR.to_owned()] };
+        votes.into_iter().filter(|(_, count)| *count == most).map(|(assignor, _)| assignor.to_owned()).collect()
+    }
+
+    /// True if a broker counts the subscriptions as equal: all members name the same topics, or all have the same pattern, name no
+    /// topics, and no other pattern is resolved to one of the topics.
+    pub(super) fn is_homogeneous(&self) -> bool {
+        let patterns = || self.members.values().map(|member| &member.pattern);
+        let Some(pattern) = self.members.values().next().map(|member| &member.pattern) else { return true };
+        if patterns().all(Option::is_none) {
+            let names = |member: &MemberMetadata| member.topics.iter().flatten().cloned().collect::<BTreeSet<_>>();
+            let mut subscriptions = self.members.values().map(names);
+            let first = subscriptions.next();
+            return subscriptions.all(|names| Some(&names) == first.as_ref());
+        }
+        let mut found = BTreeSet::new();
+        patterns().all(|other| other == pattern)
+            && self.members.values().all(|member| member.topics.iter().flatten().next().is_none())
+            && self.resolved.values().flatten().all(|topic| found.insert(topic))
+    }
+
+    /// The instance id, the rack and the topics of a member: those it names, then those found for its pattern.
+    pub(super) fn assigned_member(&self, id: &str) -> (Option<String>, Option<String>, Vec<String>) {
+        let Some(member) = self.members.get(id) else { return (None, None, Vec::new()) };
+        let mut topics = member.topics.clone().unwrap_or_default();
+        let found = member.pattern.as_ref().and_then(|pattern| self.resolved.get(pattern));
+        for topic in found.into_iter().flatten() {
+            if !topics.contains(topic) {
+                topics.push(topic.clone());
+            }
+        }
+        (member.instance_id.clone(), member.rack.clone(), topics)
     }
 
     pub(super) fn members(&self) -> Vec<RecordedMember> {
@@ -277,17 +312,22 @@ impl CurrentMemberAssignment {
     fn read(value: &Value) -> Self {
         const FIELDS: [&str; 4] =
             ["assignedPartitions", "partitionsPendingRevocation", "activeTasks", "activeTasksPendingRevocation"];
-        let entries = FIELDS.iter().filter_map(|field| value.get(field)).flat_map(Value::items).map(|entry| {
-            let owner = match entry.get("topicId").and_then(Value::as_uuid) {
-                Some(topic) => uuid_text(topic),
-                None => text(entry, "subtopologyId"),
-            };
-            let ids = entry.get("partitions").map(Value::items).unwrap_or_default();
-            (owner, ids.iter().filter_map(Value::as_i64).map(|id| id as i32))
-        });
-        let partitions = merged(entries);
+        let partitions = owned_by_topic(value, &FIELDS);
         Self { epoch: int(value, "memberEpoch", 0), state: int(value, "state", 0), partitions }
     }
+}
+
+/// The partitions in some fields of a record by topic id, or by subtopology.
+pub(super) fn owned_by_topic(value: &Value, fields: &[&str]) -> OwnedPartitions {
+    let entries = fields.iter().filter_map(|field| value.get(field)).flat_map(Value::items).map(|entry| {
+        let owner = match entry.get("topicId").and_then(Value::as_uuid) {
+            Some(topic) => uuid_text(topic),
+            None => text(entry, "subtopologyId"),
+        };
+        let ids = entry.get("partitions").map(Value::items).unwrap_or_default();
+        (owner, ids.iter().filter_map(Value::as_i64).map(|id| id as i32))
+    });
+    merged(entries)
 }
 
 impl Topology {

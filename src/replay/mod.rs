@@ -17,14 +17,18 @@ use crate::offsets::{self, Record, Value};
 mod classic;
 mod epochs;
 mod member;
+mod target;
 #[cfg(test)]
 mod tests;
+mod timeline_order;
 
 pub use classic::{ParsedMember, ParsedSubscription};
 pub use member::{OwnedPartitions, RecordedMember, owned};
+pub use target::{TargetAssignment, TargetMember};
 
 use classic::ClassicGroup;
 use epochs::EpochGroup;
+use target::TargetLog;
 
 /// Kind of a group: the protocol of its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +108,8 @@ pub struct Generation {
     pub same_members: bool,
     /// Subscriptions and assignments of the members, where the engine has the assignor of the classic group.
     pub parsed_members: Option<Vec<ParsedMember>>,
+    /// The target assignment that the broker computed for the epoch of a consumer group.
+    pub target: Option<TargetAssignment>,
 }
 
 /// A group's log, replayed.
@@ -143,6 +149,7 @@ pub struct GroupReplay {
     consumer: EpochGroup,
     share: EpochGroup,
     streams: EpochGroup,
+    targets: TargetLog,
     offsets: FxHashSet<(String, i64)>,
     generations: Vec<Generation>,
     /// The member ids of the last record of a classic group.
@@ -164,7 +171,7 @@ impl GroupReplay {
         match record.record_type {
             0 | 1 => self.commit(record),
             2 => self.classic = record.value.as_ref().map(ClassicGroup::read),
-            3 | 5..=8 | 16 => self.consumer.apply(record),
+            3 | 5..=8 | 16 => self.apply_consumer(entry, record),
             10..=14 => self.share.apply(record),
             17 | 19..=23 => self.streams.apply(record),
             _ => {}
@@ -175,6 +182,31 @@ impl GroupReplay {
                 self.add_generation(entry, kind);
             }
         }
+    }
+
+    fn apply_consumer(&mut self, entry: &LogRecord<'_>, record: &Record) {
+        if record.record_type == 6
+            && let Some(value) = &record.value
+            && let Some(generation) = self.computed_epoch(int(value, "assignmentEpoch", 0))
+        {
+            let target = self.targets.assignment(&self.consumer, entry.timestamp);
+            self.generations[generation].target = Some(target);
+        }
+        self.consumer.apply(record);
+        self.targets.apply(entry.timestamp, record);
+    }
+
+    /// Return the index of an epoch whose target assignment a broker computes. It copies the assignment of a classic group with
+    /// members that becomes a consumer group.
+    fn computed_epoch(&self, epoch: i32) -> Option<usize> {
+        let from_end = self.generations.iter().rev();
+        let mut recent = from_end.take_while(|found| found.kind == GroupKind::Consumer && found.generation >= epoch);
+        let index = self.generations.len() - 1 - recent.position(|found| found.generation == epoch)?;
+        let before = self.generations[..index].last();
+        let is_copy = before.is_some_and(|before| {
+            before.kind == GroupKind::Classic && before.members > 0 && before.generation == epoch
+        });
+        (!is_copy).then_some(index)
     }
 
     fn commit(&mut self, record: &Record) {
@@ -208,6 +240,7 @@ impl GroupReplay {
             partitions,
             same_members: members > 0 && self.same_members(kind, &ids),
             parsed_members,
+            target: None,
         });
         match self.epoch_group_mut(kind) {
             Some(group) => group.mark_group_record(),

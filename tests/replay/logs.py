@@ -120,6 +120,11 @@ class Protocol:
         """The epoch that the target assignment is for; without it, the tombstone."""
         return event(self.target, {"groupId": "g"}, None if epoch is None else {"assignmentEpoch": epoch})
 
+    def is_to_have(self, member_id: str, has: Mapping[str, Sequence[int]] | None) -> Event:
+        """The target of a member of a consumer group; without it, the tombstone."""
+        value = None if has is None else {"topicPartitions": [self._owned(*pair) for pair in has.items()]}
+        return event(self.target + 1, self._key(member_id), value)
+
     def has(
         self, member_id: str, epoch: int, state: int, has: Mapping[str, Sequence[int]], **revoking: Sequence[int]
     ) -> Event:
@@ -202,6 +207,11 @@ def replayed(engine: str, *events: Event, topics: Sequence[Row] = ()) -> Row:
 def comparisons(history: Row) -> list[tuple[str | None, list[str]]]:
     """Return outcome and remarks of the comparison of each generation."""
     return [(generation["range"], generation["remarks"]) for generation in history["generations"]]
+
+
+def outcomes(history: Row) -> list[tuple[str | None, str | None]]:
+    """Return the assignor and the outcome of the comparison of each generation or epoch."""
+    return [(generation["assignor"], generation["outcome"]) for generation in history["generations"]]
 
 
 def assigned(history: Row) -> dict[str, dict[str, list[int]]]:

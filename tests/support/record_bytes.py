@@ -84,19 +84,32 @@ def varint(number: int) -> bytes:
     return data + bytes([number])
 
 
-def subscription(*topics: str, version: int = 3, body: int | None = None, rack: str | None = None) -> bytes:
+def subscription(
+    *topics: str,
+    version: int = 3,
+    body: int | None = None,
+    rack: str | None = None,
+    owned: Mapping[str, Sequence[int]] | None = None,
+    generation: int = -1,
+    user_data: bytes | None = None,
+) -> bytes:
     """A ConsumerProtocol subscription; `body` is the version of what follows the header, where it is another."""
-    data = struct.pack(">hi", version, len(topics)) + b"".join(map(text, topics)) + struct.pack(">i", -1)
-    appended = (struct.pack(">i", 0), struct.pack(">i", -1), b"\xff\xff" if rack is None else text(rack))
+    data = struct.pack(">hi", version, len(topics)) + b"".join(map(text, topics))
+    data += struct.pack(">i", -1) if user_data is None else struct.pack(">i", len(user_data)) + user_data
+    claims = struct.pack(">i", len(owned or {})) + b"".join(partitions(*entry) for entry in (owned or {}).items())
+    appended = (claims, struct.pack(">i", generation), b"\xff\xff" if rack is None else text(rack))
     return data + b"".join(appended[: version if body is None else body])
 
 
 def assignment(*entries: tuple[str, Sequence[int]], version: int = 3) -> bytes:
     """A ConsumerProtocol assignment of topics with partition ids; a topic may come more than once."""
     data = struct.pack(">hi", version, len(entries))
-    for topic, ids in entries:
-        data += text(topic) + struct.pack(f">i{len(ids)}i", len(ids), *ids)
-    return data + struct.pack(">i", -1)
+    return data + b"".join(partitions(*entry) for entry in entries) + struct.pack(">i", -1)
+
+
+def partitions(topic: str, ids: Sequence[int]) -> bytes:
+    """A topic and partition ids."""
+    return text(topic) + struct.pack(f">i{len(ids)}i", len(ids), *ids)
 
 
 def text(name: str) -> bytes:

@@ -113,8 +113,18 @@ GENERATION = _struct(
     same_members=BooleanType(),
     range=StringType(),
     remarks=ArrayType(StringType()),
+    assignor=StringType(),
+    outcome=StringType(),
+    reasons=ArrayType(StringType()),
 )
-"""A generation of a classic group or an epoch of another; `range` is `equal`, `different`, `unknown` or null."""
+"""A generation of a classic group or an epoch of another, and how it compares with the answer of Kafka's assignor.
+
+`assignor` is the name of the assignor whose answer was compared, and `outcome` is `equal`, `different` or `unknown`.
+Both are null if nothing was compared: the group has no members, its assignor is not one of Kafka's, the record repeats
+a generation, the log lacks what the assignor starts from, or there is no topic metadata. `reasons` are sentences: why
+the outcome is not `equal`, and which subscriptions Kafka's reader refuses. `range` and `remarks` are the outcome and
+the reasons under `range` of the classic protocol.
+"""
 
 MEMBER = _struct(
     member_id=StringType(),
@@ -156,11 +166,15 @@ GROUP = _struct(
     range_equal=IntegerType(),
     range_different=IntegerType(),
     range_unknown=IntegerType(),
+    assignments_equal=IntegerType(),
+    assignments_different=IntegerType(),
+    assignments_unknown=IntegerType(),
 )
 """A group at the end of the log.
 
 `unowned` counts partitions of its topics that nobody has, `busiest_minute` the most rebalances within a minute that
-changed no member, `range_...` its generations under `range` by how they compare with what the range rules give.
+changed no member, `range_...` its generations under `range` by how they compare with what the range rules give,
+`assignments_...` its generations and epochs under any assignor of Kafka.
 """
 
 HISTORY = StructType(

@@ -126,7 +126,7 @@ pub(crate) fn metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     let racks = racks.ok_or_else(|| refused("racks", "a list of Utf8"))?;
 
     let mut metadata = Metadata { snapshots: Vec::new(), racks: Racks::default(), names: FxHashMap::default() };
-    let mut snapshots: BTreeMap<i64, Listed> = BTreeMap::new();
+    let mut snapshots: BTreeMap<i64, (Listed, FxHashMap<String, String>)> = BTreeMap::new();
     if let Some(negative) = partitions.values().iter().find(|id| **id < 0) {
         let reason = format!("column partition of the topic metadata must not be negative: {negative}");
         return Err(IllegalArgumentError::new_err(reason));
@@ -135,18 +135,21 @@ pub(crate) fn metadata(batch: &RecordBatch) -> PyResult<Metadata> {
         let on = racks.value(row);
         let mut on = on.as_string::<i32>().iter().flatten().map(|rack| metadata.racks.number(rack)).collect();
         let on = metadata.racks.set(&mut on);
-        let topics = snapshots.entry(times.value(row)).or_default();
+        let (topics, topic_ids) = snapshots.entry(times.value(row)).or_default();
+        if topic_ids.get(names.value(row)).map(String::as_str) != Some(ids.value(row)) {
+            topic_ids.insert(names.value(row).to_owned(), ids.value(row).to_owned());
+        }
         topics.entry(names.value(row).to_owned()).or_default().push((partitions.value(row), on));
         metadata.names.insert(ids.value(row).to_owned(), names.value(row).to_owned());
     }
-    for (time, topics) in snapshots {
+    for (time, (topics, topic_ids)) in snapshots {
         let mut found = FxHashMap::default();
         for (name, listed) in topics {
             let partitions = Partitions::listed(&name, listed, &metadata.racks)
                 .map_err(|error| IllegalArgumentError::new_err(format!("topic metadata at {time}: {error}")))?;
             found.insert(name, partitions);
         }
-        metadata.snapshots.push(MetadataSnapshot { time, topics: found });
+        metadata.snapshots.push(MetadataSnapshot { time, topics: found, topic_ids });
     }
     Ok(metadata)
 }

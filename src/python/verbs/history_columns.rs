@@ -12,7 +12,7 @@ use crate::python::verbs::span_column::SpanColumn;
 use crate::replay::{Generation, History, RecordedMember};
 
 /// The columns of numbers, in the order of `assignor.spark.schemas.HISTORY`.
-const NUMBERS: [&str; 14] = [
+const NUMBERS: [&str; 17] = [
     "generation",
     "topics",
     "partitions",
@@ -27,6 +27,9 @@ const NUMBERS: [&str; 14] = [
     "range_equal",
     "range_different",
     "range_unknown",
+    "assignments_equal",
+    "assignments_different",
+    "assignments_unknown",
 ];
 
 fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()] {
@@ -46,6 +49,9 @@ fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()]
         number(summary.count(Assignor::Range, ComparisonOutcome::Equal)),
         number(summary.count(Assignor::Range, ComparisonOutcome::Different)),
         number(summary.count(Assignor::Range, ComparisonOutcome::Unknown)),
+        number(summary.count_all(ComparisonOutcome::Equal)),
+        number(summary.count_all(ComparisonOutcome::Different)),
+        number(summary.count_all(ComparisonOutcome::Unknown)),
     ]
 }
 
@@ -125,8 +131,35 @@ struct GenerationColumns {
     partitions: Int32Builder,
     same_members: BooleanBuilder,
     range: BoundedTextColumn,
-    remarks: BoundedTextColumn,
-    remark_lists: ListColumn,
+    assignor: BoundedTextColumn,
+    outcome: BoundedTextColumn,
+    remarks: RemarkColumn,
+    reasons: RemarkColumn,
+}
+
+/// Lists of sentences.
+struct RemarkColumn {
+    texts: BoundedTextColumn,
+    lists: ListColumn,
+}
+
+impl RemarkColumn {
+    fn new(name: &'static str, limit: usize) -> Self {
+        Self { texts: BoundedTextColumn::new(name, limit), lists: ListColumn::new(name, limit) }
+    }
+
+    fn push(&mut self, comparison: Option<&Comparison>) -> Result<(), ColumnFull> {
+        for remark in comparison.into_iter().flat_map(|comparison| &comparison.remarks) {
+            self.lists.push()?;
+            self.texts.push(Some(remark))?;
+        }
+        self.lists.end_list();
+        Ok(())
+    }
+
+    fn finish(self) -> ArrayRef {
+        self.lists.list(self.texts.finish())
+    }
 }
 
 impl GenerationColumns {
@@ -144,8 +177,10 @@ impl GenerationColumns {
             partitions: Int32Builder::new(),
             same_members: BooleanBuilder::new(),
             range: BoundedTextColumn::new("generations.range", limit),
-            remarks: BoundedTextColumn::new("generations.remarks", limit),
-            remark_lists: ListColumn::new("generations.remarks", limit),
+            assignor: BoundedTextColumn::new("generations.assignor", limit),
+            outcome: BoundedTextColumn::new("generations.outcome", limit),
+            remarks: RemarkColumn::new("generations.remarks", limit),
+            reasons: RemarkColumn::new("generations.reasons", limit),
         }
     }
 
@@ -163,12 +198,10 @@ impl GenerationColumns {
         self.same_members.append_value(generation.same_members);
         let range = comparison.filter(|comparison| comparison.assignor == Assignor::Range);
         self.range.push(range.map(|comparison| comparison.outcome.as_str()))?;
-        for remark in comparison.iter().flat_map(|comparison| &comparison.remarks) {
-            self.remark_lists.push()?;
-            self.remarks.push(Some(remark))?;
-        }
-        self.remark_lists.end_list();
-        Ok(())
+        self.assignor.push(comparison.map(|comparison| comparison.assignor.name()))?;
+        self.outcome.push(comparison.map(|comparison| comparison.outcome.as_str()))?;
+        self.remarks.push(range)?;
+        self.reasons.push(comparison)
     }
 
     fn finish(mut self) -> ArrayRef {
@@ -184,7 +217,10 @@ impl GenerationColumns {
             ("partitions", Arc::new(self.partitions.finish())),
             ("same_members", Arc::new(self.same_members.finish())),
             ("range", self.range.finish()),
-            ("remarks", self.remark_lists.list(self.remarks.finish())),
+            ("remarks", self.remarks.finish()),
+            ("assignor", self.assignor.finish()),
+            ("outcome", self.outcome.finish()),
+            ("reasons", self.reasons.finish()),
         ]);
         self.rows.list(Arc::new(rows))
     }

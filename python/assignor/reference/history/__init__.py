@@ -1,7 +1,7 @@
 """What the history of a group says, as a row with the columns of `assignor.spark.schemas.HISTORY`.
 
-Counts, its rebalances, and a comparison of every generation under an assignor that the engine has with the answer of
-that assignor.
+Counts, its rebalances, and a comparison of every generation or epoch with the answer of its assignor, if that is one of
+Kafka's.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from assignor.reference.history.compare import compare
+from assignor.reference.history.compare import compare, compare_target
 from assignor.reference.history.metadata import Metadata, MetadataSnapshot
 from assignor.reference.replay import LogRecord, owned, replay
 
@@ -23,7 +23,7 @@ __all__ = ["Metadata", "MetadataSnapshot", "busiest_minute", "replay_group"]
 
 MINUTE = 60_000
 
-RANGE = "range"
+RANGE = ("classic", "range")
 """The assignor whose comparisons the columns range, range_equal, range_different and range_unknown hold."""
 
 
@@ -36,13 +36,12 @@ def summarize(history: History, metadata: Metadata) -> dict[str, Any]:
     """Summarize a history and compare its generations."""
     partitions = owned(history.members)
     loads = [count for count in map(load, history.members) if count is not None]
+    before = [None, *history.generations]
     comparisons = [
-        compare(generation.protocol, generation.parsed_members, generation.timestamp, metadata)
-        if generation.protocol and generation.parsed_members
-        else None
-        for generation in history.generations
+        comparison_of(generation, last, metadata) for generation, last in zip(history.generations, before, strict=False)
     ]
-    outcomes = [comparison.outcome for comparison in comparisons if comparison and comparison.assignor == RANGE]
+    outcomes = [comparison.outcome for comparison in comparisons if comparison]
+    of_range = [comparison.outcome for comparison in comparisons if comparison and comparison[:2] == RANGE]
     return {
         "kind": history.kind,
         "state": history.state,
@@ -58,9 +57,12 @@ def summarize(history: History, metadata: Metadata) -> dict[str, Any]:
         "bad_records": history.bad_records,
         "rebalances": rebalances(history.generations),
         "busiest_minute": busiest_minute(history.generations),
-        "range_equal": outcomes.count("equal"),
-        "range_different": outcomes.count("different"),
-        "range_unknown": outcomes.count("unknown"),
+        "range_equal": of_range.count("equal"),
+        "range_different": of_range.count("different"),
+        "range_unknown": of_range.count("unknown"),
+        "assignments_equal": outcomes.count("equal"),
+        "assignments_different": outcomes.count("different"),
+        "assignments_unknown": outcomes.count("unknown"),
         "generations": [
             generation_row(generation, comparison)
             for generation, comparison in zip(history.generations, comparisons, strict=True)
@@ -70,8 +72,21 @@ def summarize(history: History, metadata: Metadata) -> dict[str, Any]:
     }
 
 
+def comparison_of(generation: Generation, before: Generation | None, metadata: Metadata) -> Comparison | None:
+    """Compare a generation or epoch with the answer of its assignor; `before` is the group record before it."""
+    if generation.target is not None:
+        return compare_target(generation.target, metadata)
+    if not generation.protocol or not generation.parsed_members:
+        return None
+    # The assignment of a record with the number of the one before was made for that one. Range gives it all the same.
+    if generation.protocol != "range" and before is not None and before.generation == generation.generation:
+        return None
+    return compare(generation.protocol, generation.parsed_members, generation.leader, generation.timestamp, metadata)
+
+
 def generation_row(generation: Generation, comparison: Comparison | None) -> dict[str, Any]:
     """Return a generation and its comparison as a row."""
+    of_range = comparison if comparison and comparison[:2] == RANGE else None
     return {
         "offset": generation.offset,
         "timestamp": generation.timestamp,
@@ -83,8 +98,11 @@ def generation_row(generation: Generation, comparison: Comparison | None) -> dic
         "members": generation.members,
         "partitions": generation.partitions,
         "same_members": generation.same_members,
-        "range": comparison.outcome if comparison and comparison.assignor == RANGE else None,
-        "remarks": comparison.remarks if comparison else [],
+        "range": of_range.outcome if of_range else None,
+        "remarks": of_range.remarks if of_range else [],
+        "assignor": comparison.assignor if comparison else None,
+        "outcome": comparison.outcome if comparison else None,
+        "reasons": comparison.remarks if comparison else [],
     }
 
 

@@ -1,8 +1,8 @@
-"""Comparison of recorded generations with the answer of the assignor that their group uses.
+"""Comparison of recorded generations and epochs with the answer of the assignor that their group uses.
 
-A log has the time of each generation, and a recording has topic metadata for some times only. The metadata that the
-leader used is that of the last snapshot before the generation, that of the first snapshot after it, or a mixture of
-both. A generation is *equal* if the assignor gives the recorded assignment for either snapshot.
+A log has the time of each generation, and a recording has topic metadata for some times only: the metadata that the
+leader or the broker used is not recorded. A generation is *equal* if the assignor gives the recorded assignment for the
+metadata around it.
 """
 
 from __future__ import annotations
@@ -10,40 +10,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import WireError
-from assignor.model import Subscription
-from assignor.reference.assign import assign
-from assignor.reference.replay.member import OwnedPartitions, merged
+from assignor.reference.assign import ASSIGNORS
+from assignor.reference.history.assignment import RecordedAssignment, member_of_generation, members_of_target
+from assignor.reference.history.explanation import explain
+from assignor.reference.history.leader import other_client
 
 if TYPE_CHECKING:
-    from assignor.model import PartitionInfo
-    from assignor.reference.history.metadata import Metadata, MetadataSnapshot
-    from assignor.reference.replay.classic import ParsedMember, ParsedSubscription
+    from assignor.reference.history.metadata import Metadata
+    from assignor.reference.replay import ParsedMember, TargetAssignment
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "compare", "compare_target"]
 
 
 class Comparison(NamedTuple):
-    """Result of the comparison of a generation.
+    """Result of the comparison of a generation or epoch.
 
-    `assignor` is the one whose answer was compared; `outcome` is `equal`, `different` or `unknown`; `remarks` are
-    sentences: reasons why the generation is not equal, and blobs that Kafka refuses.
+    `group_protocol` and `assignor` say whose answer was compared; `outcome` is `equal`, `different` or `unknown`;
+    `remarks` are sentences: reasons why the generation is not equal, and blobs that Kafka refuses.
     """
 
+    group_protocol: str
     assignor: str
     outcome: str
     remarks: list[str]
 
 
-class ReadableMember(NamedTuple):
-    """A member both of whose blobs can be read."""
-
-    member: ParsedMember
-    subscription: ParsedSubscription
-    owned: OwnedPartitions
-
-
-def compare(assignor: str, parsed: list[ParsedMember], time: int, metadata: Metadata) -> Comparison | None:
-    """Compare the assignment of a generation with the answer of an assignor.
+def compare(
+    assignor: str, parsed: list[ParsedMember], leader: str | None, time: int, metadata: Metadata
+) -> Comparison | None:
+    """Compare the assignment of a generation with the answer of a classic assignor.
 
     None if all members can be read and there is no topic metadata.
     """
@@ -51,7 +46,7 @@ def compare(assignor: str, parsed: list[ParsedMember], time: int, metadata: Meta
     members = []
     for member in parsed:
         if not isinstance(member.subscription, WireError) and not isinstance(member.assignment, WireError):
-            members.append(ReadableMember(member, member.subscription, member.assignment))
+            members.append(member_of_generation(member, member.subscription, member.assignment))
             if member.subscription.refused is not None:
                 refused = member.subscription.refused
                 remarks.append(f"Kafka's own reader refuses the subscription of {member.id}: {refused}")
@@ -60,44 +55,34 @@ def compare(assignor: str, parsed: list[ParsedMember], time: int, metadata: Meta
         if isinstance(member.assignment, WireError):
             remarks.append(f"the assignment of {member.id} cannot be read: {member.assignment}")
     if len(members) < len(parsed):
-        return Comparison(assignor, "unknown", remarks)
-    snapshots = metadata.around(time)
-    if not snapshots:
+        return Comparison("classic", assignor, "unknown", remarks)
+    explanation = explain(RecordedAssignment("classic", assignor, members, metadata), time)
+    if explanation is None:
         return None
-    recorded = [member.owned for member in members]
-    if any(answer(assignor, members, snapshot.topics) == recorded for snapshot in snapshots):
-        return Comparison(assignor, "equal", remarks)
-    return Comparison(assignor, "different", [*remarks, explain(assignor, members, snapshots)])
+    if explanation.remark:
+        remarks.append(explanation.remark)
+    if explanation.is_unexplained and (other := other_client(assignor, parsed, leader)):
+        remarks.append(other)
+    return Comparison("classic", assignor, "equal" if explanation.is_equal else "different", remarks)
 
 
-def answer(
-    assignor: str, members: list[ReadableMember], topics: dict[str, list[PartitionInfo]]
-) -> list[OwnedPartitions]:
-    """Return the partitions that the assignor gives each member."""
-    subscriptions = {
-        member.id: Subscription(tuple(subscription.topics), member.instance_id, subscription.rack)
-        for member, subscription, _ in members
-    }
-    assignment = assign(topics, subscriptions, assignor=assignor)
-    return [merged((topic, [id]) for topic, id in assignment[member.id]) for member, _, _ in members]
+def compare_target(target: TargetAssignment, metadata: Metadata) -> Comparison | None:
+    """Compare a target assignment with the answer of the broker's assignor.
 
-
-def explain(assignor: str, members: list[ReadableMember], snapshots: list[MetadataSnapshot]) -> str:
-    """Explain why an assignment is not the answer of the assignor, as far as the log shows it."""
-    recorded = [member.owned for member in members]
-    assigned = {topic for owned in recorded for topic in owned}
-    wanted = {topic for member in members for topic in member.subscription.topics}
-    for snapshot in snapshots:
-        known = {topic: partitions for topic, partitions in snapshot.topics.items() if topic in assigned}
-        if answer(assignor, members, known) == recorded:
-            missing = sorted(wanted & snapshot.topics.keys() - assigned)
-            return f"assigned before the metadata of {', '.join(missing)} had arrived"
-    expected = answer(assignor, members, snapshots[0].topics)
-    differing = sum(has != should for has, should in zip(recorded, expected, strict=True))
-    difference = f"not the {assignor} rules: {differing} of {len(members)} members have other partitions"
-    return difference + (", though every partition is handed out once" if flat(recorded) == flat(expected) else "")
-
-
-def flat(assignments: list[OwnedPartitions]) -> list[tuple[str, int]]:
-    """Return all assigned partitions in order."""
-    return sorted((topic, id) for owned in assignments for topic, ids in owned.items() for id in ids)
+    If votes for an assignor tie, any of those may explain it. None if an assignor is not one of Kafka's, if the log
+    lacks what the assignor starts from, or if there is no topic metadata.
+    """
+    comparisons = []
+    for assignor in target.assignors:
+        if ("consumer", assignor) not in ASSIGNORS or not (assignor == "range" or target.has_predecessor):
+            return None
+        explanation = explain(
+            RecordedAssignment("consumer", assignor, members_of_target(target), metadata), target.timestamp
+        )
+        if explanation is None:
+            return None
+        outcome = "equal" if explanation.is_equal else "different"
+        comparisons.append(
+            Comparison("consumer", assignor, outcome, [explanation.remark] if explanation.remark else [])
+        )
+    return next((found for found in comparisons if found.outcome == "equal"), comparisons[0])

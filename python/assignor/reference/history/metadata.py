@@ -12,10 +12,11 @@ __all__ = ["Metadata", "MetadataSnapshot"]
 
 
 class MetadataSnapshot(NamedTuple):
-    """Topics of a cluster at one time (milliseconds since 1970)."""
+    """Topics of a cluster at one time (milliseconds since 1970), and their ids by name."""
 
     time: int
     topics: dict[str, list[PartitionInfo]]
+    topic_ids: dict[str, str]
 
 
 @dataclass
@@ -30,11 +31,13 @@ class Metadata:
         """Read rows, one for each partition and time, with t, topic, topic_id, partition and racks."""
         snapshots: dict[int, dict[str, list[PartitionInfo]]] = {}
         names = {}
+        topic_ids: dict[int, dict[str, str]] = {}
         for row in rows:
             topics = snapshots.setdefault(row["t"], {})
             topics.setdefault(row["topic"], []).append(PartitionInfo(row["partition"], tuple(row["racks"] or ())))
             names[row["topic_id"]] = row["topic"]
-        return cls([MetadataSnapshot(time, snapshots[time]) for time in sorted(snapshots)], names)
+            topic_ids.setdefault(row["t"], {})[row["topic"]] = row["topic_id"]
+        return cls([MetadataSnapshot(time, snapshots[time], topic_ids[time]) for time in sorted(snapshots)], names)
 
     def around(self, time: int) -> list[MetadataSnapshot]:
         """Return the last snapshot at or before a time and the first one after it."""

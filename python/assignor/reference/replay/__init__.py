@@ -10,7 +10,7 @@ Four types of records say that a group stands or does not: type 2 (classic), 3 (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import WireError
@@ -18,6 +18,7 @@ from assignor.reference.offsets import Record, decode_record
 from assignor.reference.replay.classic import ClassicGroup, ParsedMember, ParsedSubscription
 from assignor.reference.replay.epochs import EpochGroup
 from assignor.reference.replay.member import OwnedPartitions, RecordedMember
+from assignor.reference.replay.target import TargetAssignment, TargetLog, TargetMember
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +31,8 @@ __all__ = [
     "ParsedMember",
     "ParsedSubscription",
     "RecordedMember",
+    "TargetAssignment",
+    "TargetMember",
     "owned",
     "replay",
 ]
@@ -59,8 +62,8 @@ class Generation:
     """One value of a group record: a generation of a classic group, an epoch of another.
 
     `members` and `partitions` are counts. `same_members` says whether it has the very members that the group record
-    before it had, and some. `parsed_members` is None where the
-    engine does not have the assignor of the classic group.
+    before it had, and some. `parsed_members` is None where the assignor of the classic group is not one of Kafka's.
+    `target` is what the broker computed for the epoch of a consumer group.
     """
 
     offset: int
@@ -74,6 +77,7 @@ class Generation:
     partitions: int
     same_members: bool
     parsed_members: list[ParsedMember] | None
+    target: TargetAssignment | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class GroupReplay:
     def __init__(self) -> None:
         self.classic: ClassicGroup | None = None
         self.epoch_groups = {kind: EpochGroup(kind) for kind in EPOCH_GROUP_TYPES}
+        self.targets = TargetLog()
         self.offsets: set[tuple[str, int]] = set()
         self.generations: list[Generation] = []
         self.last_members: set[str] = set()
@@ -123,9 +128,13 @@ class GroupReplay:
             self.offsets.add((record.key["topic"], record.key["partition"]))
         elif record.type == 2:
             self.classic = None if record.value is None else ClassicGroup(record.value)
+        if record.type == 6 and record.value is not None:
+            self.add_target(entry, record.value["assignmentEpoch"])
         for kind, types in EPOCH_GROUP_TYPES.items():
             if record.type in types:
                 self.epoch_groups[kind].apply(record)
+        if record.type in EPOCH_GROUP_TYPES["consumer"]:
+            self.targets.apply(entry.timestamp, record)
         if record.type in KINDS:
             self.last_group_record_was_tombstone = record.value is None
             if record.value is not None:
@@ -152,6 +161,22 @@ class GroupReplay:
             )
         )
         self.last_members = ids
+
+    def add_target(self, entry: LogRecord, epoch: int) -> None:
+        """Add the target assignment that a broker computes for an epoch.
+
+        It copies the assignment of a classic group with members that becomes a consumer group.
+        """
+        for index in reversed(range(len(self.generations))):
+            generation = self.generations[index]
+            if generation.kind != "consumer" or generation.generation < epoch:
+                return
+            if generation.generation == epoch:
+                before = self.generations[index - 1] if index else None
+                if before is None or (before.kind, before.generation) != ("classic", epoch) or not before.members:
+                    target = self.targets.assignment(self.epoch_groups["consumer"], entry.timestamp)
+                    self.generations[index] = replace(generation, target=target)
+                return
 
     def members(self, kind: str) -> list[RecordedMember]:
         """The members of the group as one of that kind."""

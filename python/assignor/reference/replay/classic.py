@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assignor.errors import WireError
+from assignor.model import TopicPartition
 from assignor.reference.assign import ASSIGNORS
 from assignor.reference.offsets import protocol
 from assignor.reference.offsets.protocol import CONSUMER
@@ -18,13 +19,19 @@ __all__ = ["ClassicGroup", "ParsedMember", "ParsedSubscription"]
 class ParsedSubscription:
     """Subscription of a member of a generation, parsed.
 
-    `rack` is None where the version has none or it is empty; `refused` is why Kafka's own reader refuses the bytes,
-    where only the tolerant one could read them.
+    `version` is that whose fields it has. `rack` is None where the version has none or it is empty. `owned` is what the
+    member says it owns, in the order of the bytes, and `generation` the one in which it got that; None where the
+    version has none or it is negative. `user_data` is that of its assignor; empty and absent are different. `refused`
+    is why Kafka's own reader refuses the bytes, where only the tolerant one could read them.
     """
 
     topics: list[str]
     rack: str | None
     refused: str | None
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+    user_data: bytes | None = None
+    version: int = 3
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,15 @@ def read_subscription(data: bytes) -> ParsedSubscription | WireError:
         read, refusal = protocol.read_subscription(data)
     except WireError as error:
         return error
-    return ParsedSubscription(read.topics, read.rack_id or None, None if refusal is None else str(refusal))
+    return ParsedSubscription(
+        read.topics,
+        read.rack_id or None,
+        None if refusal is None else str(refusal),
+        tuple(TopicPartition(topic, id) for topic, ids in read.owned_partitions for id in ids),
+        read.generation_id if read.generation_id >= 0 else None,
+        read.user_data,
+        min(read.version, 3) if read.tolerated is None else read.tolerated,
+    )
 
 
 def read_assignment(data: bytes) -> OwnedPartitions | WireError:

@@ -88,11 +88,36 @@ class EpochGroup:
 
     def assignor(self) -> str:
         """The assignor that most members ask for; the broker's default when none asks, and when votes tie."""
-        votes = Counter(
-            value["serverAssignor"] for value in self.metadata.values() if value["serverAssignor"] is not None
-        )
-        winners = sorted(assignor for assignor, count in votes.items() if count == max(votes.values()))
-        return DEFAULT_ASSIGNOR if not winners or DEFAULT_ASSIGNOR in winners else winners[0]
+        preferred = self.preferred_assignors()
+        return DEFAULT_ASSIGNOR if DEFAULT_ASSIGNOR in preferred else preferred[0]
+
+    def preferred_assignors(self) -> list[str]:
+        """The assignors that most members ask for, in order of their names; the broker's default if no member asks."""
+        asked = [value["serverAssignor"] for value in self.metadata.values() if value["serverAssignor"] is not None]
+        votes = Counter(asked or [DEFAULT_ASSIGNOR])
+        return sorted(assignor for assignor, count in votes.items() if count == max(votes.values()))
+
+    def is_homogeneous(self) -> bool:
+        """True if a broker counts the subscriptions as equal.
+
+        That is: all members name the same topics, or all have the same pattern, name no topics, and no other pattern
+        is resolved to one of the topics.
+        """
+        names = [frozenset(value.get("subscribedTopicNames") or ()) for value in self.metadata.values()]
+        patterns = {value.get("subscribedTopicRegex") or None for value in self.metadata.values()}
+        if patterns <= {None}:
+            return len(set(names)) <= 1
+        found = [topic for topics in self.resolved.values() for topic in topics]
+        return len(patterns) == 1 and not any(names) and len(found) == len(set(found))
+
+    def assigned_member(self, member_id: str) -> tuple[str | None, str | None, list[str]]:
+        """The instance id, the rack and the topics of a member: those it names, then those found for its pattern."""
+        value = self.metadata[member_id]
+        topics = list(value.get("subscribedTopicNames") or ())
+        for topic in self.resolved.get(value.get("subscribedTopicRegex") or "", []):
+            if topic not in topics:
+                topics.append(topic)
+        return value.get("instanceId"), value.get("rackId") or None, topics
 
     def members(self) -> list[RecordedMember]:
         """The members by id."""

@@ -1,0 +1,93 @@
+"""Topic metadata that explains a recorded assignment.
+
+The metadata that the leader or the broker used is not recorded. It may be that of the last snapshot at or before the
+generation, that of the first one after it, or a mixture of both. A leader may also lack topics, or know them as they
+were before the last snapshot. Range is compared with the two snapshots only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from assignor.reference.history.assignment import KnownTopic, RecordedAssignment
+
+__all__ = ["Explanation", "explain"]
+
+
+class Explanation(NamedTuple):
+    """Why an assignment is as it is recorded.
+
+    `is_equal` is True if the assignor gives it for the metadata around it; else `remark` describes the metadata for
+    which the assignor gives it, or the difference if none explains it. Then `is_unexplained` is True.
+    """
+
+    is_equal: bool
+    is_unexplained: bool
+    remark: str
+
+
+EQUAL = Explanation(is_equal=True, is_unexplained=False, remark="")
+
+
+def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
+    """Explain an assignment by the metadata around its time; None if there is no topic metadata."""
+    around = recorded.metadata.around(time)
+    if not around:
+        return None
+    before, after = recorded.known_topics(around[0]), recorded.known_topics(around[-1])
+    expected = recorded.answer(before)
+    trials = Trials(recorded, [before])
+    has_more = (recorded.group_protocol, recorded.assignor) != ("classic", "range")
+    mixed = [mixture(recorded, before, after)] if has_more else []
+    if expected == recorded.recorded() or any(trials.explains(known) for known in (after, *mixed)):
+        return EQUAL
+    assigned = {key for owned in recorded.recorded() for key in owned}
+    for known in (before, after):
+        missing = [topic for topic, (_, id) in known.items() if recorded.key(topic, id) not in assigned]
+        if trials.explains({topic: known[topic] for topic in known if topic not in missing}):
+            return Explanation(False, False, f"assigned before the metadata of {', '.join(missing)} had arrived")
+    older = [snapshot for snapshot in recorded.metadata.snapshots if snapshot.time < around[0].time]
+    for snapshot in reversed(older if has_more else []):
+        if trials.explains(recorded.known_topics(snapshot)):
+            said = f"assigned with topic metadata of {around[0].time - snapshot.time} ms before"
+            return Explanation(False, False, said)
+    return Explanation(False, True, recorded.difference(expected))
+
+
+class Trials(NamedTuple):
+    """Metadata that has been tried for a recorded assignment; none is tried twice."""
+
+    recorded: RecordedAssignment
+    tried: list[dict[str, KnownTopic]]
+
+    def explains(self, known: dict[str, KnownTopic]) -> bool:
+        """Return True if the assignor gives the recorded assignment for these topics, which were not tried before."""
+        if known in self.tried:
+            return False
+        self.tried.append(known)
+        return self.recorded.answer(known) == self.recorded.recorded()
+
+
+def mixture(
+    recorded: RecordedAssignment, before: dict[str, KnownTopic], after: dict[str, KnownTopic]
+) -> dict[str, KnownTopic]:
+    """Choose each topic's metadata from one of two snapshots.
+
+    It is that of the first one if that has all of the topic's partitions that are assigned. A topic that only one of
+    them has is chosen if some of its partitions are assigned.
+    """
+    assigned: dict[str, set[int]] = {}
+    for owned in recorded.recorded():
+        for key, ids in owned.items():
+            assigned.setdefault(key, set()).update(ids)
+    chosen = {}
+    for topic in sorted(before.keys() | after.keys()):
+        first, last = before.get(topic), after.get(topic)
+        if first and last:
+            found = assigned.get(recorded.key(topic, first.id), set())
+            has_all = found <= {partition.partition for partition in first.partitions}
+            chosen[topic] = first if has_all and (found or first.id == last.id) else last
+        elif (known := first or last) and recorded.key(topic, known.id) in assigned:
+            chosen[topic] = known
+    return chosen

@@ -1,0 +1,114 @@
+"""Target assignments of a consumer group (KIP-848).
+
+What its broker assigns in an epoch, and what the broker computes it from. A broker writes the targets that change, one
+record of type 7 each, and then the record of type 6 with the epoch. The records of type 7 right before that one are its
+result. Others keep the target of a static member that another one replaces, or remove the target of a member that
+leaves; the broker starts from what they leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assignor.reference.replay.member import OwnedPartitions, merged
+from assignor.reference.replay.timeline_order import TimelineOrder
+
+if TYPE_CHECKING:
+    from assignor.reference.offsets import Record
+    from assignor.reference.replay.epochs import EpochGroup
+
+__all__ = ["TargetAssignment", "TargetLog", "TargetMember"]
+
+HIGHEST_FIRST_EPOCH = 2
+"""The highest epoch with which a group begins: brokers make the group at 0 or 1, and the first member adds one."""
+
+
+@dataclass(frozen=True)
+class TargetMember:
+    """Member of a target assignment.
+
+    `topics` are those it names, then those that the broker found for its pattern; `owned` is its target before and
+    `assigned` its target, by topic id.
+    """
+
+    id: str
+    instance_id: str | None
+    rack: str | None
+    topics: list[str]
+    owned: OwnedPartitions
+    assigned: OwnedPartitions
+
+
+@dataclass(frozen=True)
+class TargetAssignment:
+    """Target assignment that a broker computed.
+
+    `assignors` are the names that most members ask for. If votes tie, the member whose heartbeat made the broker assign
+    decides. `is_homogeneous` is True if the broker's rules count the subscriptions as equal. `has_predecessor` is False
+    if the log lacks the target assignment before this one. `members` are in the order in which the broker hands them to
+    its assignor.
+    """
+
+    timestamp: int
+    assignors: list[str]
+    is_homogeneous: bool
+    has_predecessor: bool
+    members: list[TargetMember]
+
+
+class TargetLog:
+    """The targets of a group during the replay of its log."""
+
+    def __init__(self) -> None:
+        self.targets: dict[str, OwnedPartitions] = {}
+        # Targets before the records of type 7 that came last, one after another.
+        self.replaced: list[tuple[str, OwnedPartitions]] = []
+        self.order = TimelineOrder()
+        # The members that joined last, at one time.
+        self.joined: list[str] = []
+        self.joined_at = 0
+        # True once the log says all that the next target assignment starts from.
+        self.is_known = False
+
+    def apply(self, timestamp: int, record: Record) -> None:
+        """Apply a record of a consumer group."""
+        if record.type == 7 and record.value is not None:
+            member = record.key["memberId"]
+            self.replaced.append((member, self.targets.get(member, {})))
+            entries = record.value["topicPartitions"]
+            self.targets[member] = merged((entry["topicId"], entry["partitions"]) for entry in entries)
+            return
+        self.replaced = []
+        if record.type == 7:
+            self.targets.pop(record.key["memberId"], None)
+        elif record.type == 5 and record.value is not None:
+            if self.order.add(record.key["memberId"]):
+                before = self.joined if self.joined_at == timestamp else []
+                self.joined, self.joined_at = [*before, record.key["memberId"]], timestamp
+        elif record.type == 5:
+            self.order.remove(record.key["memberId"])
+            self.joined = [member for member in self.joined if member != record.key["memberId"]]
+        elif record.type == 3:
+            starts = record.value is not None and record.value["epoch"] <= HIGHEST_FIRST_EPOCH
+            self.is_known = record.value is not None and (self.is_known or starts)
+        elif record.type == 6 and record.value is not None:
+            self.is_known = True
+
+    def assignment(self, group: EpochGroup, timestamp: int) -> TargetAssignment:
+        """Return the target assignment that ends with a record of type 6; call it before that record is applied."""
+        before = {**self.targets, **dict(reversed(self.replaced))}
+        new = self.joined if self.joined_at == timestamp else []
+        members = [member for member in self.order if member not in new] + new
+        return TargetAssignment(
+            timestamp,
+            group.preferred_assignors(),
+            group.is_homogeneous(),
+            self.is_known,
+            [
+                TargetMember(
+                    member, *group.assigned_member(member), before.get(member, {}), self.targets.get(member, {})
+                )
+                for member in members
+            ],
+        )

@@ -1,0 +1,59 @@
+"""The order in which the broker's table of a group's members lists them.
+
+A broker that assigns puts the members into a `java.util.HashMap` in this order, and some assignors show the order of
+that map. The table is a `TimelineHashMap`: keys by slot, and in a slot the last one first. The slot is taken from the
+high bits of the key's hash code times a constant. A table made from the log has this order; that of a broker is the
+same if it wrote the whole log.
+
+Source: org.apache.kafka.timeline.BaseHashTable and SnapshottableHashTable.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.ordering import string_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["TimelineOrder"]
+
+FIBONACCI = -7_046_029_254_386_353_131
+"""Multiplier of the hash code."""
+
+
+class TimelineOrder:
+    """The keys of a table, in its order."""
+
+    def __init__(self) -> None:
+        self._slots: list[list[str]] = [[], []]
+
+    def add(self, key: str) -> bool:
+        """Add a key and return True, or return False if it is there."""
+        keys = [key for slot in self._slots for key in slot]
+        if (len(keys) + 1) * 3 > len(self._slots) * 4:
+            self._slots = [[] for _ in range(2 * len(self._slots))]
+            for each in keys:
+                self._slot(each).append(each)
+        slot = self._slot(key)
+        if key in slot:
+            return False
+        slot.append(key)
+        return True
+
+    def remove(self, key: str) -> None:
+        """Remove a key if it is there."""
+        slot = self._slot(key)
+        if key in slot:
+            slot.remove(key)
+
+    def __iter__(self) -> Iterator[str]:
+        for slot in self._slots:
+            yield from reversed(slot)
+
+    def _slot(self, key: str) -> list[str]:
+        code = string_hash(key)
+        signed = code - (1 << 32) if code >> 31 else code
+        mixed = signed * FIBONACCI % (1 << 64)
+        return self._slots[mixed >> 65 - len(self._slots).bit_length()]

@@ -1,0 +1,172 @@
+//! A recorded assignment, and what its assignor gives for the same members.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::metadata::{Metadata, MetadataSnapshot};
+use crate::assign::{Assignor, GroupProtocol, Options, assign};
+use crate::group::{Group, Partitions, Topics};
+use crate::offsets::json::uuid_from_text;
+use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription, TargetAssignment, TargetMember};
+
+/// A topic that no cluster has: its name is not a valid one.
+const NO_TOPIC: &str = "/";
+
+/// Assignment whose members can all be read.
+pub(super) struct RecordedAssignment<'a> {
+    pub(super) assignor: Assignor,
+    pub(super) members: Vec<AssignedMember<'a>>,
+    pub(super) metadata: &'a Metadata,
+}
+
+/// Member of a recorded assignment. Consumer groups name topics by id in `owned` and `assigned`.
+pub(super) struct AssignedMember<'a> {
+    id: &'a str,
+    instance_id: Option<&'a str>,
+    rack: Option<&'a str>,
+    topics: Vec<&'a str>,
+    owned: Vec<(&'a str, &'a [i32])>,
+    generation: Option<i32>,
+    user_data: Option<&'a [u8]>,
+    assigned: &'a OwnedPartitions,
+}
+
+impl<'a> AssignedMember<'a> {
+    /// Return a member of a classic group; its subscription says what it owns.
+    pub(super) fn of_generation(
+        member: &'a ParsedMember,
+        subscription: &'a ParsedSubscription,
+        assigned: &'a OwnedPartitions,
+    ) -> Self {
+        Self {
+            id: &member.id,
+            instance_id: member.instance_id.as_deref(),
+            rack: subscription.rack.as_deref(),
+            topics: subscription.topics.iter().map(String::as_str).collect(),
+            owned: subscription.owned.iter().map(|entry| (entry.topic.as_str(), entry.partitions.as_slice())).collect(),
+            generation: subscription.generation,
+            user_data: subscription.user_data.as_deref(),
+            assigned,
+        }
+    }
+
+    /// Return the members of a consumer group; they own their target of the epoch before.
+    pub(super) fn of_target(target: &'a TargetAssignment) -> Vec<Self> {
+        let member = |member: &'a TargetMember| Self {
+            id: &member.id,
+            instance_id: member.instance_id.as_deref(),
+            rack: member.rack.as_deref(),
+            topics: member.topics.iter().map(String::as_str).collect(),
+            owned: member.owned.iter().map(|(topic, ids)| (topic.as_str(), ids.as_slice())).collect(),
+            generation: None,
+            user_data: None,
+            assigned: &member.assigned,
+        };
+        let mut members: Vec<Self> = target.members.iter().map(member).collect();
+        if !target.is_homogeneous
+            && let Some(first) = members.first_mut()
+        {
+            // Two patterns that match the same topics are different subscriptions to a broker.
+            first.topics.push(NO_TOPIC);
+        }
+        members
+    }
+}
+
+/// Topics as a leader or a broker knows them: partitions and id by name. The id is empty if no snapshot has it.
+pub(super) type KnownTopics<'a> = BTreeMap<&'a str, (&'a Partitions, &'a str)>;
+
+impl<'a> RecordedAssignment<'a> {
+    /// Return the recorded assignment.
+    pub(super) fn recorded(&self) -> impl Iterator<Item = &'a OwnedPartitions> {
+        self.members.iter().map(|member| member.assigned)
+    }
+
+    /// Return the names of the subscribed topics.
+    pub(super) fn subscribed_topics(&self) -> BTreeSet<&'a str> {
+        self.members.iter().flat_map(|member| &member.topics).copied().collect()
+    }
+
+    /// Return the subscribed topics of a snapshot.
+    pub(super) fn known_topics(&self, snapshot: &'a MetadataSnapshot) -> KnownTopics<'a> {
+        let known = |topic| {
+            let id = snapshot.topic_ids.get(topic).map(String::as_str).unwrap_or_default();
+            Some((topic, (snapshot.topics.get(topic)?, id)))
+        };
+        self.subscribed_topics().into_iter().filter_map(known).collect()
+    }
+
+    /// Return the key of a topic in assignments: its id in a consumer group, else its name.
+    pub(super) fn key<'b>(&self, topic: &'b str, id: &'b str) -> &'b str {
+        match self.assignor.protocol() {
+            GroupProtocol::Consumer if !id.is_empty() => id,
+            _ => topic,
+        }
+    }
+
+    /// Return the name of the topic that has a key; the key itself if no known topic has it.
+    fn topic_of_key<'b>(&'b self, known: &KnownTopics<'_>, key: &'b str) -> &'b str {
+        if self.assignor.protocol() == GroupProtocol::Classic {
+            return key;
+        }
+        let name = self.metadata.names.get(key).map_or(key, String::as_str);
+        if known.get(name).is_some_and(|(_, id)| *id == key) { name } else { key }
+    }
+
+    /// Return the partitions that the assignor gives each member.
+    pub(super) fn answer(&self, known: &KnownTopics<'_>) -> Vec<OwnedPartitions> {
+        let topics = known.iter().map(|(topic, (partitions, _))| (*topic, (*partitions).clone()));
+        let mut group = Group::new(Arc::new(Topics::new(topics, self.metadata.racks.clone())), self.members.len());
+        match self.assignor.protocol() {
+            GroupProtocol::Classic => group.set_from_wire(),
+            GroupProtocol::Consumer => {
+                for (topic, (_, id)) in known {
+                    if let (Some(number), Some(id)) = (group.topics().number(topic), uuid_from_text(id)) {
+                        group.set_topic_id(number, u128::from_be_bytes(id));
+                    }
+                }
+            }
+        }
+        for member in &self.members {
+            let mut topics = member.topics.iter().map(|topic| group.topic_number(topic)).collect();
+            let number = group.intern_subscription(&mut topics);
+            group.push(member.id, number, member.instance_id, member.rack);
+            for (key, ids) in &member.owned {
+                let topic = group.owned_topic_number(self.topic_of_key(known, key));
+                group.push_owned(topic, ids.iter().copied());
+            }
+            group.set_member_data(member.user_data, member.generation);
+        }
+        let plan = assign(&Arc::new(group), Options { assignor: self.assignor, ..Options::default() });
+        let partitions_of = |member| {
+            let mut partitions = OwnedPartitions::new();
+            for span in plan.spans_of(member) {
+                let topic = plan.topics().get(span.topic as usize);
+                let id = known.get(topic).map(|(_, id)| *id).unwrap_or_default();
+                partitions.entry(self.key(topic, id).to_owned()).or_default().extend(span.ids());
+            }
+            partitions
+        };
+        (0..self.members.len()).map(partitions_of).collect()
+    }
+
+    /// Describe how the recorded assignment differs from the answer of the assignor.
+    pub(super) fn difference(&self, expected: &[OwnedPartitions]) -> String {
+        let differing = self.recorded().zip(expected).filter(|(recorded, expected)| recorded != expected).count();
+        let same_partitions = sorted(self.recorded()) == sorted(expected);
+        format!(
+            "not the {} rules: {differing} of {} members have other partitions{}",
+            self.assignor.name(),
+            self.members.len(),
+            if same_partitions { ", though every partition is handed out once" } else { "" }
+        )
+    }
+}
+
+/// Return all assigned partitions in order.
+fn sorted<'a>(assignments: impl IntoIterator<Item = &'a OwnedPartitions>) -> Vec<(&'a str, i32)> {
+    let flat = assignments.into_iter().flatten().flat_map(|(topic, ids)| ids.iter().map(|id| (topic.as_str(), *id)));
+    let mut all: Vec<_> = flat.collect();
+    all.sort_unstable();
+    all
+}

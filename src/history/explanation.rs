@@ -1,0 +1,134 @@
+//! Topic metadata that explains a recorded assignment.
+//!
+//! The metadata that the leader or the broker used is not recorded. It may be that of the last snapshot at or before the generation,
+//! that of the first one after it, or a mixture of both. A leader may also lack topics, or know them as they were before the last
+//! snapshot. Range is compared with the two snapshots only.
+
+use std::collections::BTreeSet;
+
+use super::assignment::{KnownTopics, RecordedAssignment};
+use super::metadata::MetadataSnapshot;
+use crate::assign::Assignor;
+use crate::group::Partitions;
+use crate::replay::OwnedPartitions;
+
+/// Why an assignment is as it is recorded.
+pub(super) enum Explanation {
+    /// The assignor gives it for the metadata around it.
+    Metadata,
+    /// The assignor gives it for other metadata, which the sentence describes.
+    OtherMetadata(String),
+    /// No metadata explains it. The sentence describes the difference.
+    Unexplained(String),
+}
+
+/// Explain an assignment by the metadata around its time. `older` are the snapshots before, the last one first.
+pub(super) fn explain<'a>(
+    recorded: &RecordedAssignment<'a>,
+    first: &'a MetadataSnapshot,
+    last: &'a MetadataSnapshot,
+    older: impl Iterator<Item = &'a MetadataSnapshot>,
+) -> Explanation {
+    let (before, after) = (recorded.known_topics(first), recorded.known_topics(last));
+    let expected = recorded.answer(&before);
+    let mut trials = Trials { recorded, tried: Vec::new() };
+    if trials.is_recorded(&expected) {
+        return Explanation::Metadata;
+    }
+    trials.tried.push(before.clone());
+    if trials.explains(&after) {
+        return Explanation::Metadata;
+    }
+    let has_more = recorded.assignor != Assignor::Range;
+    let assigned = AssignedPartitions::of(recorded);
+    if has_more && trials.explains(&assigned.mixture(&before, &after)) {
+        return Explanation::Metadata;
+    }
+    for known in [&before, &after] {
+        let (with, without): (KnownTopics<'_>, KnownTopics<'_>) =
+            known.iter().partition(|(topic, (_, id))| assigned.has_topic(recorded.key(topic, id)));
+        if !without.is_empty() && trials.explains(&with) {
+            let missing: Vec<&str> = without.into_keys().collect();
+            let said = format!("assigned before the metadata of {} had arrived", missing.join(", "));
+            return Explanation::OtherMetadata(said);
+        }
+    }
+    for snapshot in older.filter(|_| has_more) {
+        if trials.explains(&recorded.known_topics(snapshot)) {
+            let said = format!("assigned with topic metadata of {} ms before", first.time - snapshot.time);
+            return Explanation::OtherMetadata(said);
+        }
+    }
+    Explanation::Unexplained(recorded.difference(&expected))
+}
+
+/// Metadata that has been tried; none is tried twice.
+struct Trials<'a, 'b> {
+    recorded: &'b RecordedAssignment<'a>,
+    tried: Vec<KnownTopics<'a>>,
+}
+
+impl<'a> Trials<'a, '_> {
+    /// Return true if the assignor gives the recorded assignment for these topics, and they were not tried before.
+    fn explains(&mut self, known: &KnownTopics<'a>) -> bool {
+        if self.tried.iter().any(|tried| is_same(tried, known)) {
+            return false;
+        }
+        self.tried.push(known.clone());
+        self.is_recorded(&self.recorded.answer(known))
+    }
+
+    fn is_recorded(&self, expected: &[OwnedPartitions]) -> bool {
+        expected.iter().eq(self.recorded.recorded())
+    }
+}
+
+fn is_same(left: &KnownTopics<'_>, right: &KnownTopics<'_>) -> bool {
+    let is_same = |(left, right): (&Partitions, &Partitions)| left.ids == right.ids && left.racks == right.racks;
+    left.len() == right.len()
+        && left
+            .iter()
+            .zip(right)
+            .all(|(left, right)| (left.0, left.1.1) == (right.0, right.1.1) && is_same((left.1.0, right.1.0)))
+}
+
+/// All partitions of a recorded assignment, by key of the topic.
+struct AssignedPartitions<'a, 'b> {
+    recorded: &'b RecordedAssignment<'a>,
+    partitions: BTreeSet<(&'a str, i32)>,
+}
+
+impl<'a, 'b> AssignedPartitions<'a, 'b> {
+    fn of(recorded: &'b RecordedAssignment<'a>) -> Self {
+        let entries = recorded.recorded().flatten();
+        let partitions = entries.flat_map(|(key, ids)| ids.iter().map(|id| (key.as_str(), *id))).collect();
+        Self { recorded, partitions }
+    }
+
+    fn has_topic(&self, key: &str) -> bool {
+        self.ids(key).next().is_some()
+    }
+
+    fn ids<'c>(&'c self, key: &'c str) -> impl Iterator<Item = i32> + 'c {
+        self.partitions.range((key, i32::MIN)..=(key, i32::MAX)).map(|(_, id)| *id)
+    }
+
+    /// Choose each topic's metadata from one of two snapshots: from the first one if that has all of the topic's partitions that are
+    /// assigned. A topic that only one of them has is chosen if some of its partitions are assigned.
+    fn mixture(&self, before: &KnownTopics<'a>, after: &KnownTopics<'a>) -> KnownTopics<'a> {
+        let topics: BTreeSet<&'a str> = before.keys().chain(after.keys()).copied().collect();
+        let choose = |topic: &'a str| match (before.get(topic), after.get(topic)) {
+            (Some(first), Some(last)) => {
+                let key = self.recorded.key(topic, first.1);
+                let has_all = self.ids(key).all(|id| first.0.ids.position(id).is_some());
+                let is_of_first = has_all && (first.1 == last.1 || self.has_topic(key));
+                Some((topic, if is_of_first { *first } else { *last }))
+            }
+            (one, other) => {
+                let known = one.or(other)?;
+                self.has_topic(self.recorded.key(topic, known.1)).then_some((topic, *known))
+            }
+        };
+        topics.into_iter().filter_map(choose).collect()
+    }
+}

@@ -1,0 +1,43 @@
+//! Signs that the leader of a group is not a Java client whose sticky assignors the engine has.
+//!
+//! Sticky assignors of other clients have other rules, and so have those of Java clients before Kafka 3.5. A subscription shows both:
+//! newer Java clients write version 3, and each assignor of Kafka writes user data of one form.
+
+use crate::assign::Assignor;
+use crate::bytes::{Lengths, Reader};
+use crate::error::WireError;
+use crate::replay::ParsedMember;
+
+/// The version of subscriptions that Java clients write since Kafka 3.5.
+const VERSION: i16 = 3;
+
+/// Say why the leader cannot be such a client; None if nothing shows it.
+pub(super) fn other_client(assignor: Assignor, members: &[ParsedMember], leader: &str) -> Option<String> {
+    let member = members.iter().find(|member| member.id == leader)?;
+    let subscription = member.subscription.as_ref().ok()?;
+    let data = subscription.user_data.as_deref();
+    let is_kafkas = match assignor {
+        Assignor::Sticky => data.is_none_or(|data| read_sticky(data) == Ok(true)),
+        Assignor::CooperativeSticky => data.is_some_and(|data| data.len() == size_of::<i32>()),
+        _ => return None,
+    };
+    let reason = match subscription.version {
+        version if version < VERSION => format!("its subscription has version {version}"),
+        _ if !is_kafkas => format!("its user data is not that of Kafka's {}", assignor.name()),
+        _ => return None,
+    };
+    Some(format!("the leader {leader} is not a Java client of Kafka 3.5 or newer: {reason}"))
+}
+
+/// Return true if the data are partitions by topic, followed by a generation.
+fn read_sticky(data: &[u8]) -> Result<bool, WireError> {
+    let mut reader = Reader::new(data);
+    for _ in 0..reader.count(Lengths::Fixed, 6)? {
+        reader.string_bytes(Lengths::Fixed)?;
+        for _ in 0..reader.count(Lengths::Fixed, 4)? {
+            reader.int32()?;
+        }
+    }
+    reader.int32()?;
+    Ok(reader.remaining() == 0)
+}

@@ -1,0 +1,125 @@
+//! Target assignments of a consumer group (KIP-848): what its broker assigns in an epoch, and what the broker computes it from.
+//!
+//! A broker writes the targets that change, one record of type 7 each, and then the record of type 6 with the epoch. The records of
+//! type 7 right before that one are its result. Others keep the target of a static member that another one replaces, or remove the
+//! target of a member that leaves; the broker starts from what they leave.
+
+use std::collections::BTreeMap;
+
+use crate::offsets::Record;
+
+use super::epochs::{EpochGroup, owned_by_topic};
+use super::timeline_order::TimelineOrder;
+use super::{OwnedPartitions, int, text};
+
+/// The highest epoch with which a group begins: brokers make the group at 0 or 1, and the first member adds one.
+const HIGHEST_FIRST_EPOCH: i32 = 2;
+
+/// Target assignment that a broker computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetAssignment {
+    /// Milliseconds since 1970.
+    pub timestamp: i64,
+    /// Names of the assignors that most members ask for. If votes tie, the member whose heartbeat made the broker assign decides.
+    pub assignors: Vec<String>,
+    /// True if the broker's rules count the subscriptions as equal.
+    pub is_homogeneous: bool,
+    /// False if the log lacks the target assignment before this one.
+    pub has_predecessor: bool,
+    /// The members, in the order in which the broker hands them to its assignor.
+    pub members: Vec<TargetMember>,
+}
+
+/// Member of a target assignment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetMember {
+    /// The member id.
+    pub id: String,
+    /// Set for static members.
+    pub instance_id: Option<String>,
+    /// Its rack; None where it names none or an empty one.
+    pub rack: Option<String>,
+    /// The topics it subscribes to: those it names, then those that the broker found for its pattern.
+    pub topics: Vec<String>,
+    /// Its target before, by topic id.
+    pub owned: OwnedPartitions,
+    /// Its target, by topic id.
+    pub assigned: OwnedPartitions,
+}
+
+/// The targets of a group during the replay of its log.
+#[derive(Debug, Default)]
+pub(super) struct TargetLog {
+    targets: BTreeMap<String, OwnedPartitions>,
+    /// Targets before the records of type 7 that came last, one after another.
+    replaced: Vec<(String, Option<OwnedPartitions>)>,
+    order: TimelineOrder,
+    /// The members that joined last, at one time.
+    joined: Vec<String>,
+    joined_at: i64,
+    /// True once the log says all that the next target assignment starts from.
+    is_known: bool,
+}
+
+impl TargetLog {
+    /// Apply a record of a consumer group.
+    pub(super) fn apply(&mut self, timestamp: i64, record: &Record) {
+        let member = || text(&record.key, "memberId");
+        match (record.record_type, &record.value) {
+            (7, Some(value)) => {
+                let target = owned_by_topic(value, &["topicPartitions"]);
+                let before = self.targets.insert(member(), target);
+                self.replaced.push((member(), before));
+                return;
+            }
+            (7, None) => _ = self.targets.remove(&member()),
+            (5, Some(_)) => {
+                let member = member();
+                if self.order.add(&member) {
+                    if self.joined_at != timestamp {
+                        self.joined.clear();
+                        self.joined_at = timestamp;
+                    }
+                    self.joined.push(member);
+                }
+            }
+            (5, None) => {
+                let member = member();
+                self.order.remove(&member);
+                self.joined.retain(|joined| *joined != member);
+            }
+            (3, Some(value)) => self.is_known |= int(value, "epoch", 0) <= HIGHEST_FIRST_EPOCH,
+            (3, None) => self.is_known = false,
+            (6, Some(_)) => self.is_known = true,
+            _ => {}
+        }
+        self.replaced.clear();
+    }
+
+    /// Return the target assignment that ends with a record of type 6; to be asked before that record is applied.
+    pub(super) fn assignment(&self, group: &EpochGroup, timestamp: i64) -> TargetAssignment {
+        let mut before: BTreeMap<&str, Option<&OwnedPartitions>> = BTreeMap::new();
+        for (member, target) in self.replaced.iter().rev() {
+            before.insert(member, target.as_ref());
+        }
+        let target_of = |id| self.targets.get(id).cloned().unwrap_or_default();
+        let owned_of = |id| match before.get(id) {
+            Some(target) => target.cloned().unwrap_or_default(),
+            None => target_of(id),
+        };
+        let is_new = |id: &&str| self.joined_at == timestamp && self.joined.iter().any(|joined| joined == id);
+        let others = self.order.keys().filter(|id| !is_new(id));
+        let new = self.joined.iter().map(String::as_str).filter(is_new);
+        let members = others.chain(new).map(|id| {
+            let (instance_id, rack, topics) = group.assigned_member(id);
+            TargetMember { id: id.to_owned(), instance_id, rack, topics, owned: owned_of(id), assigned: target_of(id) }
+        });
+        TargetAssignment {
+            timestamp,
+            assignors: group.preferred_assignors(),
+            is_homogeneous: group.is_homogeneous(),
+            has_predecessor: self.is_known,
+            members: members.collect(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The order in which the broker's table of a group's members lists them.
+//!
+//! A broker that assigns puts the members into a `java.util.HashMap` in this order, and some assignors show the order of that map.
+//! The table is a `TimelineHashMap`: keys by slot, and in a slot the last one first. The slot is taken from the high bits of the key's
+//! hash code times a constant. A table made from the log has this order; that of a broker is the same if it wrote the whole log.
+//!
+//! Source: `org.apache.kafka.timeline.BaseHashTable` and `SnapshottableHashTable`.
+
+/// Multiplier of the hash code.
+const FIBONACCI: i64 = -7_046_029_254_386_353_131;
+
+/// The keys of a table, in its order.
+#[derive(Debug, Clone)]
+pub(super) struct TimelineOrder {
+    /// Per slot, its keys from the first to the last one.
+    slots: Vec<Vec<String>>,
+    size: usize,
+}
+
+impl Default for TimelineOrder {
+    fn default() -> Self {
+        Self { slots: vec![Vec::new(); 2], size: 0 }
+    }
+}
+
+impl TimelineOrder {
+    /// Add a key and return true, or return false if it is there.
+    pub(super) fn add(&mut self, key: &str) -> bool {
+        if (self.size + 1) * 3 > self.slots.len() * 4 {
+            let before = std::mem::take(&mut self.slots);
+            self.slots = vec![Vec::new(); 2 * before.len()];
+            for key in before.into_iter().flatten() {
+                let slot = self.slot(&key);
+                self.slots[slot].push(key);
+            }
+        }
+        let slot = self.slot(key);
+        if self.slots[slot].iter().any(|other| other == key) {
+            return false;
+        }
+        self.slots[slot].push(key.to_owned());
+        self.size += 1;
+        true
+    }
+
+    /// Remove a key if it is there.
+    pub(super) fn remove(&mut self, key: &str) {
+        let slot = self.slot(key);
+        if let Some(place) = self.slots[slot].iter().position(|other| other == key) {
+            self.slots[slot].remove(place);
+            self.size -= 1;
+        }
+    }
+
+    /// The keys in order.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().flat_map(|slot| slot.iter().rev()).map(String::as_str)
+    }
+
+    fn slot(&self, key: &str) -> usize {
+        let hash = key.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+        let mixed = i64::from(hash).wrapping_mul(FIBONACCI) as u64;
+        (mixed >> (64 - self.slots.len().trailing_zeros())) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_lists_its_last_key_first() {
+        let mut order = TimelineOrder::default();
+        for key in ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m5"] {
+            order.add(key);
+        }
+        order.remove("m3");
+        order.remove("missing");
+
+        let keys: Vec<_> = order.keys().collect();
+
+        assert_eq!(vec!["m5", "m0", "m2", "m7", "m4", "m1", "m6", "m8"], keys);
+    }
+}
