@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assignor.recording.report import GroupReport, MemberReport, RangeGenerations, Remark, Report
+from assignor.recording.report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark, Report
 
 
 def group(name: str = "orders", **given: object) -> GroupReport:
@@ -109,6 +109,20 @@ def test_partitions_without_owner_and_bad_records_stand_out() -> None:
 
     assert "gap: 2 partitions of its topics are owned by nobody" in text
     assert "broken: 7 records that cannot be decoded" in text
+
+
+def test_assignments_of_other_assignors_are_summed_up_and_the_first_difference_is_named() -> None:
+    reason = "generation 2, not the sticky rules: 1 of 2 members have other partitions"
+    compared = (ComparedAssignments("sticky", 1_200, 1_198, reason), ComparedAssignments("uniform", 3, 3))
+
+    text = report(group("quiet"), group("mixed", assignments=compared)).to_text()
+
+    section = (
+        f"Assignments unlike those of Kafka's assignors\n  mixed: 2 of 1,200 under sticky; the first one: {reason}\n\n"
+    )
+    assert section in text
+    assert "1,203 assignments of Kafka's other assignors compared with their answers: 1,201 equal, 2 different" in text
+    assert "assignors" not in report(group()).to_text()
 
 
 def test_unreadable_generations_are_counted_apart() -> None:

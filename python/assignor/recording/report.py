@@ -27,6 +27,23 @@ class RangeGenerations:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedAssignments:
+    """How a group's generations and epochs under an assignor other than `range` compare with that assignor's answer.
+
+    Attributes:
+        assignor: Kafka's name of the assignor.
+        checked: How many could be compared.
+        equal: How many of those are equal.
+        reason: Why the first one that is not equal is not; None if all are.
+    """
+
+    assignor: str
+    checked: int
+    equal: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GroupReport:
     """A group at the end of the log.
 
@@ -47,6 +64,7 @@ class GroupReport:
         rebalances: How many new generations or epochs the log has.
         busiest_minute: The most rebalances within a minute that changed no member.
         bad_records: Records of the group that could not be decoded.
+        assignments: The comparison of assignors other than `range` of the classic protocol.
     """
 
     group: str
@@ -65,6 +83,7 @@ class GroupReport:
     rebalances: int
     busiest_minute: int
     bad_records: int
+    assignments: tuple[ComparedAssignments, ...] = ()
 
     @property
     def stormy(self) -> bool:

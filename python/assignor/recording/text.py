@@ -64,6 +64,9 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         remarks[_REMARKS_SHOWN:] = [f"and {len(remarks) - _REMARKS_SHOWN} more, in the generations of the output"]
     if remarks:
         yield "Range generations with something to say", remarks
+    differing = [line for group in report.groups for line in _differing(group)]
+    if differing:
+        yield "Assignments unlike those of Kafka's assignors", differing
     if report.members:
         yield "Who has what", list(_who_has_what(report.members))
 
@@ -87,6 +90,14 @@ def _totals(report: Report) -> Iterator[str]:
         f"{checked:,} range generations compared with Kafka's rules: {equal:,} equal, {checked - equal:,} different"
         f"{f'; {unknown:,} more that cannot be read' if unknown else ''}"
     )
+    others = [found for group in report.groups for found in group.assignments]
+    if others:
+        checked = sum(found.checked for found in others)
+        equal = sum(found.equal for found in others)
+        yield (
+            f"{checked:,} assignments of Kafka's other assignors compared with their answers: {equal:,} equal, "
+            f"{checked - equal:,} different"
+        )
 
 
 def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> str:
@@ -160,6 +171,13 @@ def _notable(group: GroupReport) -> Iterator[str]:
             yield f"{group.group}: skewed: one member has {most} partitions, another {least}"
     if group.bad_records:
         yield f"{group.group}: {group.bad_records} records that cannot be decoded"
+
+
+def _differing(group: GroupReport) -> Iterator[str]:
+    for found in group.assignments:
+        if found.reason is not None:
+            counts = f"{found.checked - found.equal:,} of {found.checked:,}"
+            yield f"{group.group}: {counts} under {found.assignor}; the first one: {found.reason}"
 
 
 def _who_has_what(members: Iterable[MemberReport]) -> Iterator[str]:

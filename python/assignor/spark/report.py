@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from assignor.recording.report import (
     MOST_GROUPS_WITH_MEMBERS,
+    ComparedAssignments,
     GroupReport,
     MemberReport,
     RangeGenerations,
@@ -40,7 +41,7 @@ _SAME = (
 
 
 def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool = False) -> Report:
-    """Decode every record, replay every group, compare every range generation, and say what was found.
+    """Decode every record, replay every group, compare every assignment of Kafka's assignors, and say what was found.
 
     Writes below `out`, which is replaced as a whole when all is done, and not before:
 
@@ -112,6 +113,7 @@ def _collect(part: Path, events: DataFrame) -> Report:
 def _groups(part: Path) -> list[GroupReport]:
     members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
     rows = pq.read_table(part / "groups").to_pylist()
+    assignments = _assignments(part)
     return [
         GroupReport(
             group=row["group_id"],
@@ -121,10 +123,37 @@ def _groups(part: Path) -> list[GroupReport]:
                 equal=row["range_equal"],
                 unknown=row["range_unknown"],
             ),
+            assignments=tuple(assignments.get(row["group_id"], ())),
             **{name: row[name] for name in _SAME},
         )
         for row in sorted(rows, key=lambda row: row["group_id"])
     ]
+
+
+def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
+    """Return what there is to say about assignors other than range of the classic protocol, by group."""
+    is_other = pc.field("outcome").isin(["equal", "different"]) & pc.field("range").is_null()
+    columns = ["group_id", "assignor", "outcome", "offset"]
+    rows = pq.read_table(part / "generations", columns=columns, filters=is_other)
+    counts: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+    for row in rows.group_by(columns[:3]).aggregate([("offset", "count"), ("offset", "min")]).to_pylist():
+        outcomes = counts.setdefault((row["group_id"], row["assignor"]), {})
+        outcomes[row["outcome"]] = (row["offset_count"], row["offset_min"])
+    found: dict[str, list[ComparedAssignments]] = {}
+    for (group, assignor), outcomes in sorted(counts.items()):
+        equal, _ = outcomes.get("equal", (0, 0))
+        different, first = outcomes.get("different", (0, 0))
+        reason = _reason(part, group, first) if different else None
+        found.setdefault(group, []).append(ComparedAssignments(assignor, equal + different, equal, reason))
+    return found
+
+
+def _reason(part: Path, group: str, offset: int) -> str:
+    """Say why the generation that a group record starts is not what its assignor gives."""
+    is_it = (pc.field("group_id") == group) & (pc.field("offset") == offset)
+    columns = ["generation", "reasons"]
+    row = pq.read_table(part / "generations", columns=columns, filters=is_it).slice(0, 1).to_pylist()[0]
+    return f"generation {row['generation']}, {'; '.join(row['reasons'])}"
 
 
 def _remarks(part: Path) -> Iterator[Remark]:

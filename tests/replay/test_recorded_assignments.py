@@ -1,0 +1,145 @@
+"""The assignments in the recorded fleet against the answers of Kafka's assignors for what their groups started from.
+
+Java clients and brokers gave exactly what the engine gives. kafka-python's sticky and librdkafka's cooperative-sticky
+have rules of their own. Each of their differences is explained here: kafka-python's class gives the recorded
+assignment itself, and librdkafka's keep the promise of the cooperative protocol that no partition has two owners.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from kafka.protocol.consumer.group import JoinGroupResponse
+from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
+
+from assignor.errors import WireError
+from assignor.reference.history import Metadata
+from assignor.reference.replay import LogRecord, replay
+from assignor.reference.replay.member import merged
+from tests.replay.logs import replay_all
+from tests.support.recorded_fleet import logs, topics
+
+if TYPE_CHECKING:
+    from assignor.model import PartitionInfo
+    from assignor.reference.replay import Generation, ParsedMember
+
+Row = dict[str, Any]
+
+COUNTS = {
+    ("analytics.hourly", "range", "equal"): 4,
+    ("clickstream-sessionizer", "roundrobin", "equal"): 4,
+    ("crm-cdc-sink", "sticky", "equal"): 7,
+    ("inventory-sync", "cooperative-sticky", "different"): 12_473,
+    ("inventory-sync", "cooperative-sticky", "equal"): 1,
+    ("notify-dispatch", "sticky", "different"): 3,
+    ("notify-dispatch", "sticky", "equal"): 2,
+    ("orders-next", "range", "equal"): 1,
+    ("orders-next", "uniform", "equal"): 6,
+    ("payments-audit", "uniform", "equal"): 6,
+    ("profile-migrating", "cooperative-sticky", "different"): 3,
+    ("profile-migrating", "cooperative-sticky", "equal"): 3,
+    ("profile-migrating", "uniform", "equal"): 1,
+    ("settlement-eos", "cooperative-sticky", "equal"): 4,
+}
+"""Generations and epochs by group, assignor and outcome; `range` of the classic protocol is left out."""
+
+NOT_JAVA = {
+    "notify-dispatch": "its subscription has version 0",
+    "inventory-sync": "its user data is not that of Kafka's cooperative-sticky",
+    "profile-migrating": "its user data is not that of Kafka's cooperative-sticky",
+}
+"""The groups that no Java client leads, and what shows that."""
+
+
+@functools.cache
+def compared() -> list[tuple[str, Row]]:
+    """Group and generation of every comparison but those of `range` of the classic protocol."""
+    found = logs()
+    histories = zip(found, replay_all("rust", list(found.values()), topics()), strict=True)
+    generations = [(group, each) for group, history in histories for each in history["generations"]]
+    return [(group, each) for group, each in generations if each["outcome"] and each["range"] is None]
+
+
+def parsed(group: str, length: int | None = None) -> list[tuple[Generation, list[ParsedMember]]]:
+    """The generations of a classic group whose members are parsed."""
+    records: list[LogRecord] = logs()[group][:length]
+    return [(each, each.parsed_members) for each in replay(records).generations if each.parsed_members]
+
+
+def test_every_assignment_of_a_java_client_or_a_broker_is_what_kafkas_assignor_gives() -> None:
+    counts = Counter((group, each["assignor"], each["outcome"]) for group, each in compared())
+    assert counts == COUNTS
+
+
+def test_every_other_assignment_is_one_of_a_client_with_rules_of_its_own() -> None:
+    differing = [(group, each) for group, each in compared() if each["outcome"] == "different"]
+    assert {group for group, _ in differing} == NOT_JAVA.keys()
+    for group, each in differing:
+        said = f"the leader {each['leader']} is not a Java client of Kafka 3.5 or newer: {NOT_JAVA[group]}"
+        assert each["reasons"][1:] == [said]
+
+
+class Cluster:
+    """The questions that kafka-python's assignor asks its cluster metadata."""
+
+    def __init__(self, topics: dict[str, list[PartitionInfo]]) -> None:
+        self._topics = topics
+
+    def topics(self) -> set[str]:
+        return set(self._topics)
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        return {partition.partition for partition in self._topics[topic]} if topic in self._topics else None
+
+
+def kafka_pythons_answer(
+    members: list[ParsedMember], topics: dict[str, list[PartitionInfo]]
+) -> dict[str, dict[str, list[int]]]:
+    """What kafka-python's sticky gives the members of a generation."""
+    joined = []
+    for member in members:
+        assert not isinstance(member.subscription, WireError)
+        wants = ConsumerProtocolSubscription(0, member.subscription.topics, member.subscription.user_data)
+        joined.append(
+            JoinGroupResponse.JoinGroupResponseMember(member_id=member.id, group_instance_id=None, metadata=wants)
+        )
+    wanted = {topic for member in joined for topic in member.metadata.topics}
+    cluster = Cluster({topic: partitions for topic, partitions in topics.items() if topic in wanted})
+    answer = StickyPartitionAssignor().assign(cluster, joined)
+    return {member: merged(given.assigned_partitions) for member, given in answer.items()}
+
+
+def test_kafka_pythons_sticky_gives_what_the_group_it_leads_has() -> None:
+    metadata = Metadata.read(topics())
+    generations = parsed("notify-dispatch")
+    for generation, members in generations:
+        has = {member.id: member.assignment for member in members}
+        around = metadata.around(generation.timestamp)
+        assert has in [kafka_pythons_answer(members, snapshot.topics) for snapshot in around]
+    assert len(generations) == 5
+
+
+@pytest.mark.parametrize(
+    ("group", "length", "generations"), [("profile-migrating", None, 6), ("inventory-sync", 700, 500)]
+)
+def test_librdkafkas_cooperative_sticky_waits_for_the_owner_of_a_partition(
+    group: str, length: int | None, generations: int
+) -> None:
+    found = parsed(group, length)
+    for _, members in found:
+        owners: dict[tuple[str, int], str] = {}
+        for member in members:
+            assert not isinstance(member.subscription, WireError)
+            owners.update(dict.fromkeys(member.subscription.owned, member.id))
+        given = Counter[tuple[str, int]]()
+        for member in members:
+            assert not isinstance(member.assignment, WireError)
+            gets = [(topic, id) for topic, ids in member.assignment.items() for id in ids]
+            given.update(gets)
+            assert {owners.get(partition, member.id) for partition in gets} <= {member.id}
+        assert max(given.values()) == 1
+    assert len(found) >= generations
