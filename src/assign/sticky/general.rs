@@ -7,7 +7,8 @@
 //! topic of any partition that can move.
 //!
 //! Different on purpose: Kafka moves a partition back to its previous owner even if that member no longer subscribes to the topic;
-//! here it must subscribe. Kafka never ends if a balancing comes back to an earlier state; here it ends there.
+//! here it must subscribe. Kafka never ends if a balancing comes back to an earlier state. Here partitions give way to no others from
+//! then on; every move then brings two sizes closer together, so the balancing ends.
 
 use super::claims::Claims;
 use super::lowest::{Queue, RackQueues, Ranks};
@@ -169,7 +170,7 @@ impl<'a> Assigning<'a> {
             while self.balance_once(runs, previous_owners.as_deref(), &mut movements) {
                 has_moved = true;
                 if !states.add(&movements) {
-                    break;
+                    movements.stop_substituting();
                 }
             }
             has_moved

@@ -33,6 +33,8 @@ pub(super) struct Movements {
     count: u32,
     /// Hash of the owners of all partitions that have moved.
     state: u64,
+    /// True if partitions no longer give way to others.
+    is_direct: bool,
 }
 
 impl Movements {
@@ -47,6 +49,11 @@ impl Movements {
         owner
     }
 
+    /// From now on, move the partitions that are asked for.
+    pub(super) fn stop_substituting(&mut self) {
+        self.is_direct = true;
+    }
+
     /// Return the state that the movements have led to, as a hash of the owners.
     pub(super) fn state(&self) -> u64 {
         self.state
@@ -59,6 +66,9 @@ impl Movements {
 
     /// Return the partition to move: the given one, or one that has moved the other way.
     fn actual(&self, owners: &Owners, topic: u32, partition: u32, target: u32) -> u32 {
+        if self.is_direct {
+            return partition;
+        }
         let movement = self.moved.get(&partition);
         let source = movement.map_or(owners.members[partition as usize], |movement| movement.source);
         self.tables.get(&(topic, target, source)).map_or(partition, Table::first)

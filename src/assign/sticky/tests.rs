@@ -244,3 +244,22 @@ fn an_assignment_does_not_depend_on_earlier_ones() {
 
     assert_eq!(first, answer(group(&[("t", 2)], &members(1)), Assignor::Sticky));
 }
+
+#[test]
+fn a_balancing_that_kafka_never_ends_is_brought_to_an_end() {
+    // Member e has joined. In Kafka partition 0 of t0 moves from b to d and back without end.
+    let group = group(
+        &[("t0", 3), ("t1", 6), ("t2", 5)],
+        &[
+            ("a", &["t1", "t2"], &[("t2", &[1, 2, 4]), ("t1", &[0, 4, 5])], 5),
+            ("b", &["t0", "t1"], &[("t0", &[0])], 5),
+            ("c", &["t1", "t2"], &[("t2", &[0, 3]), ("t1", &[1, 2, 3])], 5),
+            ("d", &["t0"], &[("t0", &[1, 2])], 5),
+            ("e", &["t0", "t1", "t2"], &[], 5),
+        ],
+    );
+
+    let sizes: Vec<usize> = answer(group, Assignor::Sticky).iter().map(|member| member.split(' ').count()).collect();
+
+    assert_eq!(vec![3, 3, 3, 2, 3], sizes);
+}

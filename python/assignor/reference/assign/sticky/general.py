@@ -7,7 +7,8 @@ partition to move, so the question only ends a pass early. Kafka also leaves out
 not subscribe to the topic of any partition that can move.
 
 Different on purpose: Kafka moves a partition back to its previous owner even if that member no longer subscribes to the
-topic; here it must subscribe. Kafka never ends if a balancing comes back to an earlier state; here it ends there.
+topic; here it must subscribe. Kafka never ends if a balancing comes back to an earlier state. Here partitions give way
+to no others from then on; every move then brings two sizes closer together, so the balancing ends.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class _Assigning:
         while self.balance_once(places, movements):
             state = dict(self.owner)
             if state in states:
-                break
+                movements.substitute = False
             states.append(state)
         return bool(states)
 

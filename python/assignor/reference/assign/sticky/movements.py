@@ -42,11 +42,13 @@ class Table:
 class Movements:
     """Partitions that have moved: from their first owner in this balancing to their owner now.
 
-    Owners are member ids. A partition that is back at its first owner has not moved.
+    Owners are member ids. A partition that is back at its first owner has not moved. `substitute` is true as long as
+    partitions give way to others.
     """
 
     def __init__(self) -> None:
         """Start without movements."""
+        self.substitute = True
         self._moved: dict[Place, tuple[str, str]] = {}
         self._tables: dict[tuple[str, str, str], Table] = {}
 
@@ -54,7 +56,7 @@ class Movements:
         """Return the partition to move instead of one that is about to move: itself, or one that then moves back."""
         source, _ = self._moved.get(place, (owner, target))
         reverse = self._tables.get((place.topic, target, source))
-        return reverse.first() if reverse else place
+        return reverse.first() if reverse and self.substitute else place
 
     def record(self, place: Place, owner: str, target: str) -> None:
         """Record that a partition moves."""
