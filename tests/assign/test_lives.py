@@ -10,7 +10,7 @@ import json
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -18,7 +18,7 @@ from assignor import assign
 from tests.assign.lives import Json, Life
 from tests.conformance import assignor_vectors
 from tests.conformance.test_assignors import claimed_in_subscription, compare
-from tests.support.assignor_oracle import AssignorOracle, OracleMissingError
+from tests.support.assignor_oracle import AssignorOracle
 from tests.support.engines import ENGINES, Engine
 
 pytestmark = pytest.mark.broker
@@ -27,16 +27,6 @@ LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 LIVES = 5000 if LONG else 120
 ROUNDS = 5
 SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[AssignorOracle]:
-    try:
-        started = AssignorOracle()
-    except OracleMissingError as error:
-        pytest.skip(str(error))
-    with started:
-        yield started
 
 
 def compare_round(line: Json, engine: Engine) -> None:

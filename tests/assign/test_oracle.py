@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from itertools import islice
 
 import pytest
 
 from tests.conformance import assignor_vectors
-from tests.support.assignor_oracle import AssignorOracle, OracleMissingError, version
+from tests.support.assignor_oracle import AssignorOracle, version
 from tests.support.vector_files import OWN_FOLDER
 
 pytestmark = pytest.mark.broker
 
 ANSWER = {"member_order", "path", "error", "expected"}
 """Fields of a case that Kafka answers."""
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[AssignorOracle]:
-    try:
-        started = AssignorOracle()
-    except OracleMissingError as error:
-        pytest.skip(str(error))
-    with started:
-        yield started
 
 
 def test_the_oracle_answers_as_recorded(oracle: AssignorOracle) -> None:
