@@ -39,7 +39,8 @@ impl fmt::Display for NotComputed {
             }
             Self::Assignor(protocol, name) => {
                 let known = Assignor::ALL.into_iter().filter(|known| known.protocol() == *protocol);
-                let known: Vec<&str> = known.map(Assignor::name).collect();
+                let mut known: Vec<&str> = known.map(Assignor::name).collect();
+                known.sort_unstable();
                 let protocol = protocol.name();
                 write!(f, "assignor '{name}' of group_protocol '{protocol}' is not computed, only {}", quoted(&known))
             }
@@ -117,12 +118,12 @@ mod tests {
             (&[(None, Some("share"))], "group_protocol 'share' is not computed, only 'classic', 'consumer'"),
             (
                 &[(Some("sticky"), Some("consumer"))],
-                "assignor 'sticky' of group_protocol 'consumer' is not computed, only 'uniform', 'range'",
+                "assignor 'sticky' of group_protocol 'consumer' is not computed, only 'range', 'uniform'",
             ),
             (
                 &[(Some("stream"), None)],
                 "assignor 'stream' of group_protocol 'classic' is not computed, \
-                 only 'range', 'roundrobin', 'sticky', 'cooperative-sticky'",
+                 only 'cooperative-sticky', 'range', 'roundrobin', 'sticky'",
             ),
         ] {
             assert_eq!(Err(reason.to_owned()), found(rows));

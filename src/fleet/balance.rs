@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::assign::Assignor;
+use crate::assign::{Assignor, GroupProtocol};
 use crate::group::{Group, Ids, MemberRack};
-use crate::plan::{Client, Plan};
+use crate::plan::{Client, Plan, Span};
 
 /// What a plan is like.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,14 +15,18 @@ pub struct GroupBalance {
     pub topics: usize,
     /// How many names they subscribe to that are no topics.
     pub unknown_topics: usize,
-    /// How many partitions members have.
+    /// How many partitions have an owner.
     pub partitions: i64,
+    /// How many partitions of topics that members subscribe to have none.
+    pub unowned: i64,
     /// How many members have nothing.
     pub idle_members: usize,
     /// The fewest partitions that a member has; None without members.
     pub least_loaded: Option<i64>,
     /// The most.
     pub most_loaded: Option<i64>,
+    /// How many partitions a member has on average; None without members.
+    pub mean_load: Option<f64>,
     /// The first member, in Kafka's order, that has the most.
     pub most_loaded_member: Option<String>,
     /// Partition numbers of which members have one of several topics that somebody subscribes to together and that have
@@ -30,36 +34,76 @@ pub struct GroupBalance {
     pub co_partition_breaks: usize,
     /// Partitions of which no replica is on the rack of the member that has them, though it is on one, and so are they.
     pub rack_misses: i64,
-    /// Bytes of key and value of the group's record in `__consumer_offsets`, but for client ids and hosts.
-    pub record_bytes: usize,
+    /// Bytes of key and value of the group's record in `__consumer_offsets`, but for client ids and hosts; None for a group that
+    /// has no such record, or whose assignor is not known.
+    pub record_bytes: Option<usize>,
 }
 
-/// Looks at a plan.
+/// Looks at the plan of an assignor.
 #[must_use]
-pub fn balance(plan: &Plan, group_id: &str) -> GroupBalance {
+pub fn balance(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
+    let owned = plan.counts().iter().sum();
+    look_at(plan, plan.group(), owned, partitions_of(plan.group()) - owned, group_id, assignor)
+}
+
+/// Looks at what members have at present, as `current_plan` has it; `subscribed` has the topics that members subscribe to.
+#[must_use]
+pub fn current_balance(plan: &Plan, subscribed: &Group, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
+    let (mut owned, mut unowned) = (0, partitions_of(subscribed));
+    for (number, topic) in (0..).zip(plan.topics().iter()) {
+        let spans = plan.owners_of(number).iter().map(|(span, _)| (i64::from(span.start), span.end()));
+        let count = covered(spans.collect());
+        owned += count;
+        if subscribed.topics().number(topic).is_some() {
+            unowned -= count;
+        }
+    }
+    look_at(plan, subscribed, owned, unowned, group_id, assignor)
+}
+
+fn look_at(
+    plan: &Plan,
+    subscribed: &Group,
+    partitions: i64,
+    unowned: i64,
+    group_id: &str,
+    assignor: Option<Assignor>,
+) -> GroupBalance {
     let group = plan.group();
     let counts = plan.counts();
     let most_loaded = counts.iter().copied().max();
     let first = group.order().iter().find(|member| Some(counts[**member as usize]) == most_loaded);
+    #[allow(clippy::cast_precision_loss, reason = "an average is rounded anyway")]
+    let mean_load = (!counts.is_empty()).then(|| counts.iter().sum::<i64>() as f64 / counts.len() as f64);
     GroupBalance {
         members: counts.len(),
-        topics: group.topics().len(),
-        unknown_topics: group.absent().len(),
-        partitions: counts.iter().sum(),
+        topics: subscribed.topics().len(),
+        unknown_topics: subscribed.absent().len(),
+        partitions,
+        unowned,
         idle_members: counts.iter().filter(|count| **count == 0).count(),
         least_loaded: counts.iter().copied().min(),
         most_loaded,
+        mean_load,
         most_loaded_member: first.map(|member| group.members().get(*member as usize).to_owned()),
         co_partition_breaks: co_partition_breaks(plan),
         rack_misses: rack_misses(plan),
-        record_bytes: plan.group_metadata_size(
-            group_id,
-            Assignor::default().name(),
-            None,
-            |_| Client::default(),
-            |_| VERSION,
-        ),
+        record_bytes: record_bytes(plan, group_id, assignor),
     }
+}
+
+/// How many partitions the topics of a group have.
+fn partitions_of(group: &Group) -> i64 {
+    group.topics().partitions().iter().map(|partitions| partitions.ids.len() as i64).sum()
+}
+
+fn record_bytes(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> Option<usize> {
+    let name = match assignor.filter(|assignor| assignor.protocol() == GroupProtocol::Classic) {
+        Some(assignor) => assignor.name(),
+        None if plan.members().is_empty() => "",
+        None => return None,
+    };
+    Some(plan.group_metadata_size(group_id, name, None, |_| Client::default(), |_| VERSION))
 }
 
 /// The newest version of the subscription's bytes.
@@ -67,13 +111,17 @@ const VERSION: i16 = 3;
 
 fn co_partition_breaks(plan: &Plan) -> usize {
     let group = plan.group();
+    let mut sets = OwnerSets::default();
     // Per number of partitions, where it is broken: first partition and one past the last.
     let mut broken: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
     for (subscription, _) in (0..).zip(group.members_per_subscription()).filter(|(_, members)| *members > 0) {
         for (count, topics) in by_count(group, subscription) {
             let broken = broken.entry(count).or_default();
-            for pair in topics.windows(2) {
-                differences(plan, pair[0], pair[1], broken);
+            let mut before = sets.runs(plan, topics[0]);
+            for topic in &topics[1..] {
+                let runs = sets.runs(plan, *topic);
+                differences(&before, &runs, broken);
+                before = runs;
             }
         }
     }
@@ -93,17 +141,60 @@ fn by_count(group: &Group, subscription: u32) -> Vec<(u32, Vec<u32>)> {
     several.map(|chunk| (chunk[0].0, chunk.iter().map(|(_, topic)| *topic).collect())).collect()
 }
 
-/// Adds where two topics, of as many partitions and with consumers, have other owners.
-fn differences(plan: &Plan, left: u32, right: u32, found: &mut Vec<(i64, i64)>) {
-    let (left, right) = (plan.owners_of(left), plan.owners_of(right));
-    let (mut here, mut there, mut at) = (0, 0, 0);
-    while let (Some((one, owner)), Some((other, other_owner))) = (left.get(here), right.get(there)) {
-        let end = one.end().min(other.end());
-        if owner != other_owner {
+/// A run of partition numbers that the same members have: first, one past the last, and those members.
+type Run = (i64, i64, u32);
+
+/// Distinct sets of owners; a set of one is the number of the member.
+#[derive(Default)]
+struct OwnerSets {
+    numbers: FxHashMap<Vec<u32>, u32>,
+}
+
+impl OwnerSets {
+    fn number(&mut self, mut owners: Vec<u32>, members: usize) -> u32 {
+        owners.sort_unstable();
+        owners.dedup();
+        if let [owner] = owners[..] {
+            return owner;
+        }
+        let next = (members + self.numbers.len()) as u32;
+        *self.numbers.entry(owners).or_insert(next)
+    }
+
+    /// Who has the partitions of a topic, by number; runs do not overlap, and leave out partitions without an owner.
+    fn runs(&mut self, plan: &Plan, topic: u32) -> Vec<Run> {
+        let spans = plan.owners_of(topic);
+        let run = |(span, owner): &(Span, u32)| (i64::from(span.start), span.end(), *owner);
+        if spans.windows(2).all(|pair| pair[0].0.end() <= i64::from(pair[1].0.start)) {
+            return spans.iter().map(run).collect();
+        }
+        let mut edges: Vec<i64> = spans.iter().flat_map(|(span, _)| [i64::from(span.start), span.end()]).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let mut found = Vec::new();
+        for edge in edges.windows(2) {
+            let here = spans.iter().filter(|(span, _)| i64::from(span.start) <= edge[0] && span.end() >= edge[1]);
+            let owners: Vec<u32> = here.map(|(_, owner)| *owner).collect();
+            if !owners.is_empty() {
+                found.push((edge[0], edge[1], self.number(owners, plan.members().len())));
+            }
+        }
+        found
+    }
+}
+
+/// Adds where two topics, of as many partitions, have other owners.
+fn differences(left: &[Run], right: &[Run], found: &mut Vec<(i64, i64)>) {
+    let (mut here, mut there, mut at) = (left.iter().peekable(), right.iter().peekable(), 0);
+    loop {
+        while here.next_if(|(_, end, _)| *end <= at).is_some() {}
+        while there.next_if(|(_, end, _)| *end <= at).is_some() {}
+        let edge = |run: Option<&&Run>| run.map(|(start, end, _)| if *start <= at { *end } else { *start });
+        let Some(end) = [edge(here.peek()), edge(there.peek())].into_iter().flatten().min() else { return };
+        let owner = |run: Option<&&Run>| run.filter(|(start, ..)| *start <= at).map(|(.., owner)| *owner);
+        if owner(here.peek()) != owner(there.peek()) {
             found.push((at, end));
         }
-        here += usize::from(one.end() == end);
-        there += usize::from(other.end() == end);
         at = end;
     }
 }

@@ -13,14 +13,23 @@ use crate::matching::pattern::Pattern;
 #[derive(Default)]
 pub struct Cluster {
     topics: Topics,
+    /// Ids of topics by number of the topic; empty if none is known.
+    topic_ids: Vec<Option<u128>>,
     catalog: OnceLock<Catalog>,
 }
 
 impl Cluster {
-    /// A cluster with these topics.
+    /// A cluster with these topics and their ids by number of the topic; without ids if none is known.
     #[must_use]
-    pub fn new(topics: Topics) -> Self {
-        Self { topics, catalog: OnceLock::new() }
+    pub fn new(topics: Topics, topic_ids: Vec<Option<u128>>) -> Self {
+        Self { topics, topic_ids, catalog: OnceLock::new() }
+    }
+
+    /// The id of a topic, if it is known.
+    #[must_use]
+    pub fn topic_id(&self, topic: &str) -> Option<u128> {
+        let number = if self.topic_ids.is_empty() { None } else { self.topics.number(topic) };
+        self.topic_ids.get(number? as usize).copied().flatten()
     }
 
     /// The topics.

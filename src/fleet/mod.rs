@@ -7,6 +7,7 @@
 mod assignor;
 mod balance;
 mod cluster;
+mod current;
 mod moves;
 mod owned;
 mod rebalance;
@@ -14,8 +15,9 @@ mod roster;
 mod scenario;
 
 pub use assignor::{AssignorNames, NotComputed, assignor_of};
-pub use balance::{GroupBalance, balance};
+pub use balance::{GroupBalance, balance, current_balance};
 pub use cluster::{Changed, Cluster};
+pub use current::current_plan;
 pub use moves::{Move, moves};
 pub use owned::{OwnedSpan, owned_spans, reads_owned};
 pub use rebalance::{Rebalanced, rebalance, starting_plan};

@@ -1,10 +1,8 @@
 //! What members own before a rebalance: runs of partitions by the names of member and topic, as claims of a group's members.
 
-use std::ops::Range;
-
 use crate::assign::Assignor;
 use crate::group::{FieldSizes, Group, NameTable};
-use crate::plan::Plan;
+use crate::plan::{Plan, Span};
 
 /// A run of partitions that a member has.
 #[derive(Debug, Clone, Copy)]
@@ -71,19 +69,19 @@ impl Claims {
         Self { runs, at: 0 }
     }
 
-    /// The claims of the next member, in the order of the group's members: topics and ranges of ids, each id once.
-    pub(super) fn next(&mut self, member: u32) -> impl Iterator<Item = (u32, Range<i32>)> {
-        let start = self.at;
-        self.at += self.runs[start..].iter().take_while(|run| run.0 == member).count();
-        let (mut last, mut reached) = (u32::MAX, 0);
-        self.runs[start..self.at].iter().map(move |(_, topic, start, end)| {
-            if last != *topic {
-                (last, reached) = (*topic, 0);
+    /// The claims of the next member as spans that do not touch; members come in the order of the group.
+    pub(super) fn next_spans(&mut self, member: u32) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        while let Some((_, topic, start, end)) = self.runs.get(self.at).filter(|run| run.0 == member).copied() {
+            self.at += 1;
+            match spans.last_mut() {
+                Some(last) if last.topic == topic && last.start + last.count >= start => {
+                    last.count = last.count.max(end - last.start);
+                }
+                _ => spans.push(Span { topic, start, count: end - start }),
             }
-            let start = (*start).max(reached);
-            reached = reached.max(*end);
-            (*topic, start..*end)
-        })
+        }
+        spans
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::assignor::AssignorNames;
 use super::cluster::{Changed, Cluster};
 use super::owned::{Claims, OwnedSpan, reads_owned, sent_sizes};
-use crate::assign::{Assignor, Options, assign};
+use crate::assign::{Assignor, GroupProtocol, Options, assign};
 use crate::group::{Group, Names, Topics, java_order};
 use crate::plan::{NO_OWNER, Owners, Plan};
 
@@ -80,6 +80,9 @@ impl Roster<'_> {
             numbers.clear();
             if in_use {
                 numbers.extend(subscription.topics.iter().map(|name| group.topic_number(name)));
+                // Some assignors read the order of names; brokers record them in Java's order, rows have them in any.
+                numbers.sort_unstable();
+                numbers.dedup();
             }
             numbers_of.push(group.intern_subscription(&mut numbers));
         }
@@ -90,13 +93,17 @@ impl Roster<'_> {
             let subscription = numbers_of[member.subscription as usize];
             group.push(&member.id, subscription, member.instance_id.as_deref(), member.rack.as_deref());
             if let Some((assignor, claims)) = &mut claims {
-                for id in claims.next(number).flat_map(|(topic, ids)| ids.map(move |id| (topic, id))) {
-                    group.push_owned_id(id.0, id.1);
+                let spans = claims.next_spans(number);
+                for of_topic in spans.chunk_by(|left, right| left.topic == right.topic) {
+                    group.push_owned(of_topic[0].topic, of_topic.iter().flat_map(|span| span.ids()));
                 }
                 group.set_member_data(None, member.generation);
                 let sizes = group.field_sizes(number as usize);
                 group.set_field_sizes(sent_sizes(*assignor, sizes.owned_partitions, sizes.rack));
             }
+        }
+        if self.computed.is_some_and(|assignor| assignor.protocol() == GroupProtocol::Consumer) {
+            set_topic_ids(&mut group, cluster);
         }
         Arc::new(group)
     }
@@ -110,13 +117,13 @@ impl Roster<'_> {
         let mut claims = Claims::of(owned, self.members.iter().map(|member| member.id.as_ref()), &group);
         for member in 0..self.members.len() as u32 {
             let topics = group.topics_of(group.subscription_of(member as usize));
-            for (topic, ids) in claims.next(member).filter(|(topic, _)| topics.binary_search(topic).is_ok()) {
-                for id in ids {
-                    // A cluster's topics have the ids from 0 on.
-                    let owner = &mut owners.members[(owners.starts[topic as usize] + id as u32) as usize];
-                    if *owner == NO_OWNER {
-                        *owner = member;
-                    }
+            for span in claims.next_spans(member).iter().filter(|span| topics.binary_search(&span.topic).is_ok()) {
+                // A cluster's topics have the ids from 0 on.
+                let first = owners.starts[span.topic as usize] as usize + span.start as usize;
+                for owner in
+                    owners.members[first..][..span.count as usize].iter_mut().filter(|owner| **owner == NO_OWNER)
+                {
+                    *owner = member;
                 }
             }
         }
@@ -166,6 +173,15 @@ impl Roster<'_> {
     }
 }
 
+/// Set the ids of the group's topics that are known.
+fn set_topic_ids(group: &mut Group, cluster: &Cluster) {
+    for (topic, name) in (0..).zip(Arc::clone(group.topics()).names().iter()) {
+        if let Some(id) = cluster.topic_id(name) {
+            group.set_topic_id(topic, id);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,7 +190,7 @@ mod tests {
     #[test]
     fn a_group_knows_just_the_topics_that_its_members_subscribe_to() {
         let topics = ["t", "u", "v"].map(|name| (name, Partitions::counted(2)));
-        let cluster = Cluster::new(Topics::new(topics, Racks::default()));
+        let cluster = Cluster::new(Topics::new(topics, Racks::default()), Vec::new());
         let member = |id, subscription| RosterMember {
             id: Cow::Borrowed(id),
             instance_id: None,

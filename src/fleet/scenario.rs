@@ -45,15 +45,15 @@ pub struct Scenario {
 
 /// Where the steps lead.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Outcome<'a> {
     /// The last assignment.
     pub plan: Arc<Plan>,
     /// How many rebalances there were.
     pub rebalances: u64,
     /// How many partitions went from one member to another, over all rebalances.
     pub moved: i64,
-    /// How many members tell neither topics nor a pattern in the end.
-    pub unsubscribed_members: usize,
+    /// Who is in the group in the end.
+    pub roster: Roster<'a>,
     /// The assignor in the end; None if the group, or a rebalance on the way, is not computed.
     pub computed: Option<Assignor>,
 }
@@ -96,14 +96,14 @@ impl Scenario {
     ///
     /// # Errors
     /// A topic that would have more partitions than can be planned.
-    pub fn play(
+    pub fn play<'a>(
         &self,
         cluster: &Cluster,
         group_id: &str,
-        roster: &Roster<'_>,
+        roster: &Roster<'a>,
         plan: &Arc<Plan>,
         matches: &dyn Fn(u32, &str) -> bool,
-    ) -> Result<Outcome, TooManyPartitions> {
+    ) -> Result<Outcome<'a>, TooManyPartitions> {
         let mut roster = roster.clone();
         // After a rebalance of the scenario all members are of one generation.
         roster.members.iter_mut().for_each(|member| member.generation = None);
@@ -121,13 +121,12 @@ impl Scenario {
         for step in &self.steps {
             simulated.take(step, matches)?;
         }
-        let unsubscribed_members = simulated.roster.unsubscribed_members();
         Ok(Outcome {
             plan: simulated.plan,
             rebalances: simulated.rebalances,
             moved: simulated.moved,
-            unsubscribed_members,
             computed: simulated.roster.computed.filter(|_| simulated.is_computed),
+            roster: simulated.roster,
         })
     }
 }

@@ -41,7 +41,14 @@ KINDS = {
 """Every group, and of which kind it is."""
 
 READS = {
-    "confluent": ["describe_cluster", "describe_consumer_groups", "list_consumer_groups", "list_groups", "list_topics"],
+    "confluent": [
+        "describe_cluster",
+        "describe_consumer_groups",
+        "describe_topics",
+        "list_consumer_groups",
+        "list_groups",
+        "list_topics",
+    ],
     "kafka_python": ["describe_cluster", "describe_groups", "describe_topics", "list_groups"],
 }
 """All that is asked of each client's admin; none of it changes a cluster."""

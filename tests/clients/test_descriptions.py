@@ -40,7 +40,10 @@ def test_a_guessed_subscription_has_all_current_and_target_topics_of_the_group()
 
     found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "consumer", members=members)])
 
-    rows = (MemberRow("c", "g", "k", "i", None, ("a", "b")), MemberRow("c", "g", "m", None, None, ("a", "b")))
+    rows = (
+        MemberRow("c", "g", "k", "i", None, ("a", "b"), group_protocol="consumer"),
+        MemberRow("c", "g", "m", None, None, ("a", "b"), group_protocol="consumer"),
+    )
     assert rows == found.members
     assert (
         GuessedSubscription("c", "g", "k", "not told"),

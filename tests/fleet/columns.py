@@ -20,7 +20,9 @@ Racks = list[list[str | None] | None]
 ENGINES: dict[str, Clusters] = {"rust": _core.Clusters, "reference": reference.Clusters}
 
 TEXTS = pa.list_(pa.string())
-TOPICS = pa.struct([("topic", pa.string()), ("partitions", pa.int32()), ("racks", pa.list_(TEXTS))])
+TOPICS = pa.struct(
+    [("topic", pa.string()), ("partitions", pa.int32()), ("racks", pa.list_(TEXTS)), ("topic_id", pa.string())]
+)
 CLUSTERS = pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(TOPICS))]))
 MEMBERS = pa.struct(
     [
@@ -31,6 +33,9 @@ MEMBERS = pa.struct(
         ("pattern", pa.string()),
         ("dialect", pa.string()),
         ("subscription", pa.int64()),
+        ("assignor", pa.string()),
+        ("group_protocol", pa.string()),
+        ("generation", pa.int32()),
     ]
 )
 SUBSCRIPTIONS = pa.struct([("subscription", pa.int64()), ("topics", TEXTS)])

@@ -24,6 +24,15 @@ RACKS = ("r0", "r1", "r2", "")
 IDS = ("a", "b", "é", "～", "😀", "", "app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11", "app-8c9f0b1e-6f0e")
 PATTERNS = (".*", "t.*", "(t|u)", "^t", "[^t]+", "", "v")
 WRONG_PATTERNS = ("(", "*", r"(?<x>a)\k<x>", "[a")
+ASSIGNORS = (
+    *((name, None) for name in (None, "range", "roundrobin", "sticky", "cooperative-sticky", "stream")),
+    *((name, "consumer") for name in (None, "range", "uniform", "sticky")),
+    ("range", "share"),
+)
+"""What the rows of a group name: the assignor and the group protocol."""
+
+TOPIC_IDS = ("AAAAAAAAAAAAAAAAAAAAAQ", "O2a7KRH1Rd-atpW2TTMtdQ", "_____________________w", "AAAAAAAAAAAAAAAAAAAAAg")
+WRONG_TOPIC_IDS = ("", "O2a7KRH1Rd-atpW2TTMtdR", "O2a7KRH1Rd+atpW2TTMtdQ", "O2a7KRH1Rd-atpW2TTMtdQ==", "é")
 LARGEST = 2**31 - 1
 
 
@@ -56,6 +65,11 @@ def clusters(draw: Draw, name: str) -> Row:
         has_racks = draw(st.booleans())
         topics[topic] = draw(st.lists(some(on), min_size=count, max_size=count)) if has_racks else count
     found = cluster(topics, name)
+    ids = draw(st.permutations(TOPIC_IDS)) if draw(st.booleans()) else []
+    for row, topic_id in zip(found["topics"], ids, strict=False):
+        row["topic_id"] = draw(st.sampled_from([None, topic_id, topic_id]))
+    if rarely(draw) and found["topics"]:
+        found["topics"][-1]["topic_id"] = draw(st.sampled_from([*WRONG_TOPIC_IDS, *TOPIC_IDS]))
     if rarely(draw) and found["topics"]:
         found["topics"].append(draw(st.sampled_from(found["topics"])))
     if rarely(draw):
@@ -92,6 +106,7 @@ def groups(draw: Draw, known: list[str], id: str) -> Row:
     of_group = [draw(members(member_id, wrong, shared)) for member_id in ids]
     for row in of_group if draw(st.booleans()) else []:
         row["group_instance_id"] = draw(some(st.sampled_from(["x", "y", "a", ""])))
+    name_assignor(draw, of_group)
     of_group += draw(st.sampled_from([[], [], [], [None], [draw(members(None, False, shared)), None]]))
     runs = [draw(current(wrong)) for _ in range(draw(st.integers(0, 6)))]
     return group(
@@ -101,6 +116,19 @@ def groups(draw: Draw, known: list[str], id: str) -> Row:
         subscriptions=[{"subscription": number, "topics": draw(topics)} for number in shared],
         current=runs,
     )
+
+
+def name_assignor(draw: Draw, of_group: list[Row]) -> None:
+    """Have the members name the assignor of their group; some do not, and rarely one names another."""
+    known = st.sampled_from(ASSIGNORS)
+    assignor, group_protocol = draw(known)
+    generation = draw(some(st.integers(-1, 9)))
+    for row in of_group:
+        row["assignor"] = draw(st.sampled_from([assignor, assignor, assignor, None]))
+        row["group_protocol"] = draw(st.sampled_from([group_protocol, group_protocol, None]))
+        row["generation"] = draw(st.sampled_from([generation, generation, generation, 3, None]))
+    if rarely(draw) and of_group:
+        of_group[0]["assignor"], of_group[0]["group_protocol"] = draw(known)
 
 
 @st.composite

@@ -37,12 +37,15 @@ def test_every_column_of_a_group(engine: Engine) -> None:
 
     # b, who is static, comes first and takes t0 and t2, which are on its rack; a has t1 and t3, and all of u.
     expected = {
+        "group_protocol": "classic",
+        "computed_as": "range",
         "members": 3,
         "unnamed_members": 1,
         "unsubscribed_members": 1,
         "topics": 2,
         "unknown_topics": 1,
         "partitions": 8,
+        "unowned": 0,
         "idle_members": 1,
         "least_loaded": 0,
         "most_loaded": 6,

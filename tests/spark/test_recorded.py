@@ -60,6 +60,11 @@ def by_member(rows: list[Row], *names: str) -> dict[tuple[str, str], tuple[Any, 
     return found
 
 
+def assignors(rows: list[Row]) -> set[tuple[str, str, str, int]]:
+    """The assignor, the protocol and the generation of each group."""
+    return {(row["group_id"], row["assignor"], row["group_protocol"], row["generation"]) for row in rows}
+
+
 def expanded(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[int]]]:
     """The partition ids that each member has, by topic."""
     found: dict[tuple[str, str], dict[str, list[int]]] = {}
@@ -97,12 +102,20 @@ def test_topics_are_those_of_the_last_moment(fleet: Tables) -> None:
     rows = pq.read_table(RECORDING / "topics.parquet").to_pylist()
     last = max(row["t"] for row in rows)
     racks: dict[str, dict[int, list[str]]] = {}
+    ids: dict[str, str] = {}
     for row in rows:
         if row["t"] == last:
             racks.setdefault(row["topic"], {})[row["partition"]] = row["racks"]
+            ids[row["topic"]] = row["topic_id"]
 
     expected = [
-        {"cluster": "", "topic": topic, "partitions": len(on), "racks": [on[id] for id in range(len(on))]}
+        {
+            "cluster": "",
+            "topic": topic,
+            "partitions": len(on),
+            "racks": [on[id] for id in range(len(on))],
+            "topic_id": ids[topic],
+        }
         for topic, on in sorted(racks.items())
     ]
     assert expected == sorted(fleet.topics, key=lambda row: str(row["topic"]))
@@ -184,6 +197,13 @@ def test_members_subscribe_and_stand_as_their_last_records_say(fleet: Tables) ->
     assert {""} == {row["cluster"] for row in fleet.members}
     assert 3 == sum(row["pattern"] is not None for row in fleet.members)
     assert {"r0", "r1", "r2", None} >= {row["rack"] for row in fleet.members} > {"r0", None}
+
+
+def test_groups_have_the_assignor_that_the_cluster_told(fleet: Tables) -> None:
+    expected = {(name, group["assignor"], group["type"].lower()) for name, group in told().items()}
+
+    assert expected == {each[:3] for each in assignors(fleet.members)}
+    assert len(expected) == len(assignors(fleet.members))
 
 
 def test_everybody_has_what_the_cluster_told(fleet: Tables) -> None:
@@ -279,7 +299,14 @@ def test_who_is_a_member_and_what_it_is_subscribed_to(spark: SparkSession, tmp_p
 
     tables = collected(recorded(spark, given))
 
-    assert [{"cluster": "", "topic": "t", "partitions": 2, "racks": [["r", None], []]}] == tables.topics
+    expected_topic = {
+        "cluster": "",
+        "topic": "t",
+        "partitions": 2,
+        "racks": [["r", None], []],
+        "topic_id": topic_id("t"),
+    }
+    assert [expected_topic] == tables.topics
     expected = {
         ("g", "both"): (None, ["t", "u1"], None, None),
         ("g", "early"): (None, ["t"], None, None),
@@ -288,6 +315,7 @@ def test_who_is_a_member_and_what_it_is_subscribed_to(spark: SparkSession, tmp_p
         ("odd", "b"): ("r", ["t"], None, None),
     }
     assert expected == by_member(tables.members, "rack", "topics", "pattern", "dialect")
+    assert {("g", "uniform", "consumer", 1), ("odd", "range", "classic", 1)} == assignors(tables.members)
     held = {("g", "both"): {"t": [0, 1], topic_id("unnamed"): [4]}, ("odd", "b"): {"t": [0]}}
     assert held == expanded(tables.current)
 

@@ -149,8 +149,9 @@ def read_cluster(
 ) -> ClusterSnapshot:
     """Look at a live cluster: its topics, its groups' members, and who has what.
 
-    Nothing is changed: these are `list_topics`, `describe_cluster`, `list_groups`, `list_consumer_groups` and
-    `describe_consumer_groups`. What may not be described (ACL `Describe` on the group) is among the problems.
+    Nothing is changed: these are `list_topics`, `describe_topics`, `describe_cluster`, `list_groups`,
+    `list_consumer_groups` and `describe_consumer_groups`. What may not be described (ACL `Describe` on the group) is
+    among the problems.
 
     What members subscribe to: those of classic groups say it exactly, in bytes that `list_groups` passes on. That call
     is deprecated in confluent-kafka, and nothing else there has the bytes. Of a KIP-848 group confluent-kafka tells no
@@ -205,7 +206,10 @@ def read_cluster(
         wait(futures.values(), timeout + TIMEOUT_MARGIN)
         for group_id, future in futures.items():
             descriptions.append(_describe(listed[group_id], future, listed_members.get(group_id), list_error))
-    return build_snapshot(name, _read(metadata, brokers), descriptions, problems)
+    topics = _read(metadata, brokers)
+    for names in batches(list(topics.partitions), batch):
+        topics.topic_ids.update(_topic_ids(admin, names, timeout))
+    return build_snapshot(name, topics, descriptions, problems)
 
 
 def _admin(configuration: Mapping[str, Any]) -> Any:
@@ -214,6 +218,16 @@ def _admin(configuration: Mapping[str, Any]) -> Any:
     except ImportError:
         raise MissingDependencyError("confluent-kafka is not installed: pip install 'assignor[kafka]'") from None
     return AdminClient(dict(configuration))
+
+
+def _topic_ids(admin: Any, names: list[str], timeout: float) -> dict[str, str]:
+    """Return the ids of those topics that the broker describes."""
+    from confluent_kafka import TopicCollection
+
+    futures = admin.describe_topics(TopicCollection(names), request_timeout=timeout)
+    wait(futures.values(), timeout + TIMEOUT_MARGIN)
+    described = {name: future for name, future in futures.items() if future.done() and future.exception() is None}
+    return {name: str(future.result().topic_id) for name, future in described.items()}
 
 
 def _list_members(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[dict[str, Any], str]:

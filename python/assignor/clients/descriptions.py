@@ -132,7 +132,16 @@ def build_snapshot(
             else:
                 subscribed, rack = group_topics, None
                 guessed.append(GuessedSubscription(*key, reason=member.subscription))
-            members.append(MemberRow(*key, member.group_instance_id, rack, subscribed))
+            members.append(
+                MemberRow(
+                    *key,
+                    member.group_instance_id,
+                    rack,
+                    subscribed,
+                    assignor=group.protocol or None,
+                    group_protocol=group.kind or None,
+                )
+            )
             current.extend(CurrentRow(*key, *run) for run in _runs(member.assigned))
     return ClusterSnapshot(
         cluster,

@@ -5,9 +5,11 @@ Importing this imports no client; `pip install 'assignor[kafka-python]'` brings 
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
 
 from assignor.clients.descriptions import (
     GroupDescription,
@@ -117,6 +119,11 @@ def _read_described(topics: list[Any], cluster: Mapping[str, Any] | None) -> Clu
                     for partition in topic["partitions"]
                 },
             )
+            topic_id = topic.get("topic_id")
+            # Brokers before 2.8 have no ids: zero.
+            if topic_id is not None and UUID(str(topic_id)).int:
+                id = base64.urlsafe_b64encode(UUID(str(topic_id)).bytes)
+                cluster_topics.topic_ids[topic["name"]] = id.decode().rstrip("=")
     return cluster_topics
 
 

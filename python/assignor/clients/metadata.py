@@ -33,11 +33,13 @@ class ClusterTopics:
         has_racks: Whether any broker has a rack.
         partitions: By topic and partition id the racks of the replicas, in the replicas' order.
         errors: By topic the reason why its partitions are not known.
+        topic_ids: By topic its id as Kafka prints it, where that is known.
     """
 
     has_racks: bool
     partitions: dict[str, dict[int, tuple[str | None, ...]]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    topic_ids: dict[str, str] = field(default_factory=dict)
 
     def add(self, topic: str, racks: dict[int, tuple[str | None, ...]]) -> None:
         """Add a topic with the racks of its partitions; a topic without partitions is recorded as an error."""
@@ -79,7 +81,8 @@ class ClusterTopics:
                 problems.append(Problem(cluster, "topic", topic, reason))
                 continue
             ordered = tuple(racks[id] for id in range(len(racks)))
-            rows.append(TopicRow(cluster, topic, len(racks), ordered if self.has_racks else None))
+            topic_id = self.topic_ids.get(topic)
+            rows.append(TopicRow(cluster, topic, len(racks), ordered if self.has_racks else None, topic_id))
         return rows, problems
 
     def _partitions(self, racks: dict[int, tuple[str | None, ...]]) -> int | list[PartitionInfo]:

@@ -22,12 +22,14 @@ class TopicRow(NamedTuple):
         partitions: How many it has; their ids are 0 to `partitions` - 1.
         racks: For each partition the racks of its replicas, None for a replica on a broker without a rack or one that
             is not known; None for the whole where no broker of the cluster has a rack.
+        topic_id: Its id as Kafka prints it; None where the client did not return it.
     """
 
     cluster: str
     topic: str
     partitions: int
     racks: tuple[tuple[str | None, ...], ...] | None = None
+    topic_id: str | None = None
 
 
 class MemberRow(NamedTuple):
@@ -43,6 +45,10 @@ class MemberRow(NamedTuple):
         pattern: Always None: no client's admin tells a pattern. A classic member sends names only; for a member with a
             pattern these are the ones that it matched.
         dialect: Always None, as there is no pattern.
+        assignor: The assignor of its group, such as `"range"`; None where the broker did not return it.
+        group_protocol: `"classic"` or `"consumer"`; None where the broker did not return it.
+        generation: Always None: no client's admin returns the generation of a group, and all members of one that is
+            stable are of the same.
     """
 
     cluster: str
@@ -53,6 +59,9 @@ class MemberRow(NamedTuple):
     topics: tuple[str, ...]
     pattern: str | None = None
     dialect: str | None = None
+    assignor: str | None = None
+    group_protocol: str | None = None
+    generation: int | None = None
 
 
 class CurrentRow(NamedTuple):
@@ -165,7 +174,7 @@ class ClusterSnapshot:
         Example:
             >>> rows = (TopicRow("main", "orders", 3, None),)
             >>> ClusterSnapshot("main", rows, (), (), ()).to_arrow()["topics"].to_pylist()
-            [{'cluster': 'main', 'topic': 'orders', 'partitions': 3, 'racks': None}]
+            [{'cluster': 'main', 'topic': 'orders', 'partitions': 3, 'racks': None, 'topic_id': None}]
         """
         try:
             import pyarrow as pa
@@ -176,6 +185,7 @@ class ClusterSnapshot:
             "partitions": number,
             "start": number,
             "count": number,
+            "generation": number,
             "racks": pa.list_(pa.list_(text)),
             "topics": pa.list_(text),
             "read": pa.bool_(),

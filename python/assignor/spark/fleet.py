@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import ArrayType, StringType, StructType
 
 from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError, WrongTypeError
@@ -29,12 +29,15 @@ __all__ = ["MAX_MESSAGE_BYTES", "Fleet"]
 MAX_MESSAGE_BYTES = 1_048_588
 """What a broker takes at most in one batch of records, unless it is told otherwise (message.max.bytes)."""
 
+_VERBS_OF_PLANS = ("assign", "what_if")
+"""What needs `current` where an assignor starts from it, beside the verbs that always take it."""
+
 _BATCH_BYTES = 61 + 5 + 3 + 5 + 5 + 1
 """What a batch of one record adds to key and value at most: the batch's head, and the record's lengths and fields."""
 
 
 class Fleet:
-    """Groups of one or many clusters, each assigned by Kafka's range rules as `assign` does it.
+    """Groups of one or many clusters, each assigned by its own assignor of Kafka as `assign` does it.
 
     Every method gives a DataFrame that is computed when it is used, in one job whatever the number of groups. The same
     works in Classic Spark, in Spark Connect, and in the functions of Declarative Pipelines.
@@ -43,8 +46,13 @@ class Fleet:
         topics: The topics, with the columns of `schemas.TOPICS`; `racks` may be missing.
         members: The members of all groups, with the columns of `schemas.MEMBERS`; only `cluster`, `group_id`,
             `member_id`, and `topics` or `pattern` must be there. Other columns do no harm.
-        current: Who has what at present, with the columns of `schemas.ASSIGNMENTS`; `moves` needs it.
+        current: Who has what at present, with the columns of `schemas.ASSIGNMENTS`. It is what members own, from which
+            `sticky`, `cooperative-sticky` and `uniform` start; `moves` and `balance(of="current")` need it.
         engine: `"rust"`, or `"reference"`: the same in plain Python, to compare.
+
+    The columns `assignor` and `group_protocol` of members name the assignor of a group; without them it is `range`.
+    Groups with another assignor than Kafka's, such as `stream`, and groups whose members name different ones are not
+    computed: `assign` and `moves` have no rows for them, `computed_as` is null, and `problems` has the reason.
 
     Members with the same `group_instance_id` count in the order of their ids. Rows that lack a key are in no group, and
     are counted: by `balance`, in the row of the keys that they have, and by `problems`.
@@ -80,7 +88,7 @@ class Fleet:
     ) -> None:
         check_engine(engine)
         self._engine = engine
-        self._topics, topic_columns = _read(topics, schemas.TOPICS, "topics", {"racks"})
+        self._topics, topic_columns = _read(topics, schemas.TOPICS, "topics", {"racks", "topic_id"})
         optional = set(schemas.MEMBERS.fieldNames()) - {*schemas.KEYS, "member_id"}
         self._members, self._member_columns = _read(members, schemas.MEMBERS, "members", optional)
         if not {"topics", "pattern"} & set(self._member_columns):
@@ -103,8 +111,9 @@ class Fleet:
             engine: As for `Fleet`.
 
         Returns:
-            Members of classic groups that speak `consumer` and of consumer groups (KIP-848), whatever their assignor,
-            with what they have as `current`; `cluster` is "" everywhere.
+            Members of classic groups that speak `consumer` and of consumer groups (KIP-848), with the assignor, the
+            protocol and the generation of their group, and with what they have as `current`; `cluster` is ""
+            everywhere.
 
         Raises:
             IllegalArgumentError: The folder or a file is missing or cannot be read.
@@ -196,21 +205,40 @@ class Fleet:
         return self._ask("resolve", answer).select(*schemas.KEYS, F.inline("answer"))
 
     def assign(self) -> DataFrame:
-        """Who gets what: a row per run of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order."""
+        """Who gets what: a row per run of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order.
+
+        It is the answer of the group's assignor in the next rebalance. In that of `cooperative-sticky` partitions that
+        another member has yet to give up have no owner; they come with the rebalance after it.
+        """
         answer = ArrayType(_without_keys(schemas.ASSIGNMENTS))
         return self._ask("assign", answer).select(*schemas.KEYS, F.inline("answer"))
 
-    def balance(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> DataFrame:
+    def balance(
+        self, *, of: Literal["assign", "current"] = "assign", max_message_bytes: int = MAX_MESSAGE_BYTES
+    ) -> DataFrame:
         """What the assignment of each group is like: a row per group, with the columns of `schemas.BALANCE_WITH_SKEW`.
 
         Groups without members, which are in `current` or have only rows without a member id, have a row too, and so do
         rows of members that lack a cluster or a group.
 
         Args:
+            of: `"assign"`, what `assign()` gives, or `"current"`, what `current` has: existing partitions, whatever the
+                assignor. Then owners in `current` without a row in `members` are members too, and a partition of
+                several owners counts for each of them.
             max_message_bytes: The brokers' message.max.bytes, for `record_fits`.
+
+        Raises:
+            IllegalArgumentError: Another `of`, or `"current"` of a fleet that has no `current`.
         """
         limit = _bytes(max_message_bytes)
-        found = self._ask("balance", schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
+        if of not in ("assign", "current"):
+            raise IllegalArgumentError(f"of must be 'assign' or 'current', not {shown(of)}")
+        if of == "current" and self._current is None:
+            raise IllegalArgumentError(
+                "balance(of='current') needs what the members have: Fleet(topics, members, current)"
+            )
+        verb = "balance" if of == "assign" else "current_balance"
+        found = self._ask(verb, schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
         return found.select("*", *_skew_and_fit(limit))
 
     def moves(self) -> DataFrame:
@@ -233,7 +261,9 @@ class Fleet:
         """What each scenario would bring for each group that it is about: all of them in one job.
 
         A scenario begins with what `assign()` gives, and each of its steps is followed by the rebalances that it
-        brings. A rolling restart assigns a group twice for each of its members.
+        brings. In each of them members own what they got in the one before. Members of `cooperative-sticky` rebalance
+        once more where partitions change hands: both rebalances count, and a scenario begins when none is left to
+        come. A rolling restart assigns a group twice for each of its members.
 
         Args:
             scenarios: The scenarios.
@@ -251,7 +281,7 @@ class Fleet:
         return found.select("*", *_skew_and_fit(limit))
 
     def problems(self) -> DataFrame:
-        """What of the input says nothing about any group: rows that lack a key, and what could not be read.
+        """What the other answers leave out: rows that lack a key, what could not be read, groups that are not computed.
 
         Returns:
             The columns of `schemas.PROBLEMS`; no rows where all is well.
@@ -266,12 +296,29 @@ class Fleet:
             guessed = [("member", snapshot.cluster, each.group_id, each.reason, 1) for each in snapshot.guessed]
             rows = self._members.sparkSession.createDataFrame([*seen, *guessed], schemas.PROBLEMS)
             found.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
+        if self._names_assignors:
+            reasons = self._ask("problems", ArrayType(StringType())).select(*schemas.KEYS, F.explode("answer"))
+            found.append(
+                reasons.select(
+                    F.lit("group").alias("table"),
+                    "cluster",
+                    F.col("group_id").alias("name"),
+                    F.col("col").alias("problem"),
+                    F.lit(1).cast("bigint").alias("rows"),
+                )
+            )
         first, *others = found
         for other in others:
             first = first.unionByName(other)
         return first
 
+    @property
+    def _names_assignors(self) -> bool:
+        """Whether a group may have another assignor than range, which does not read what members own."""
+        return bool({"assignor", "group_protocol"} & set(self._member_columns))
+
     def _ask(self, verb: str, answer: ArrayType | StructType, *arguments: Any, with_current: bool = False) -> DataFrame:
+        with_current = with_current or (self._names_assignors and verb in _VERBS_OF_PLANS)
         groups = group_rows(self._members, self._member_columns, self._current if with_current else None)
         return ask(groups, self._clusters, verb, answer, self._engine, *arguments)
 

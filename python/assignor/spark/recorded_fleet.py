@@ -27,7 +27,7 @@ _CLUSTER = ""
 _BROKER_DIALECT = "re2j"
 """What a pattern in the log is read in: only brokers' own patterns (KIP-848) are there."""
 
-_TOPICS = (pa.string(), pa.string(), pa.int32(), pa.list_(pa.list_(pa.string())))
+_TOPICS = (pa.string(), pa.string(), pa.int32(), pa.list_(pa.list_(pa.string())), pa.string())
 """The columns of `schemas.TOPICS` in Arrow."""
 
 
@@ -43,13 +43,13 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
         `topics`, `members` and `current` with the columns of `schemas.TOPICS`, `schemas.MEMBERS` and
         `schemas.ASSIGNMENTS`, in no particular order, `cluster` being "" everywhere:
 
-        topics   those of the metadata's last moment; `racks` has per partition, by id, the racks as recorded, and an
-                 empty list where they are null
+        topics   those of the metadata's last moment, with their ids; `racks` has per partition, by id, the racks as
+                 recorded, and an empty list where they are null
         members  who is in a group at the end of the log, of classic groups that speak `consumer` and of consumer
                  groups (KIP-848); other kinds of groups and groups without members have no rows. `topics` is as in
                  `schemas.MEMBER`, with what a broker found for a pattern beside names; `pattern` is there where a
                  member subscribes by it alone, and `dialect` is `re2j` then. Both are null where nobody can read the
-                 subscription
+                 subscription. `assignor`, `group_protocol` and `generation` are those of the group's last record
         current  what these members have; a topic is named by its id where the metadata does not name it
 
     Raises:
@@ -65,6 +65,7 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
     pattern = F.when(F.col("topics").isNull(), F.col("pattern"))
     members = _of_consumers(histories, "members").withColumn("pattern", pattern)
     members = members.withColumn("dialect", F.when(F.col("pattern").isNotNull(), F.lit(_BROKER_DIALECT)))
+    members = members.withColumns({"assignor": F.col("protocol"), "group_protocol": F.col("kind")})
     current = _of_consumers(histories, "assignment")
     return topics, _of_cluster(members, MEMBERS), _of_cluster(current, ASSIGNMENTS)
 
@@ -81,16 +82,18 @@ def _of_consumers(histories: DataFrame, name: str) -> DataFrame:
     kind = F.col("kind")
     consuming = (kind == "consumer") | ((kind == "classic") & (protocol_type == "consumer"))
     # Null has no entries; a filter on what `replay` tells would have it run twice.
-    return histories.select("group_id", F.inline(F.when(consuming, F.col(name))))
+    return histories.select("group_id", "kind", "protocol", "generation", F.inline(F.when(consuming, F.col(name))))
 
 
 def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
     """Rows of `schemas.TOPICS` for the metadata's last moment."""
     last = pc.max(metadata["t"])
     partitions: dict[str, dict[int, list[str | None]]] = {}
-    rows = metadata.filter(pc.equal(metadata["t"], last)).select(["topic", "partition", "racks"])
+    topic_ids: dict[str, str | None] = {}
+    rows = metadata.filter(pc.equal(metadata["t"], last)).select(["topic", "topic_id", "partition", "racks"])
     for row in rows.to_pylist():
         partitions.setdefault(row["topic"], {})[row["partition"]] = row["racks"] or []
+        topic_ids[row["topic"]] = row["topic_id"]
     for topic, racks in partitions.items():
         missing = next((id for id in range(len(racks)) if id not in racks), None)
         if missing is not None:
@@ -103,5 +106,6 @@ def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
         list(partitions),
         [len(racks) for racks in partitions.values()],
         [[racks[id] for id in range(len(racks))] for racks in partitions.values()],
+        list(topic_ids.values()),
     )
     return pa.Table.from_arrays([pa.array(*column) for column in zip(columns, _TOPICS, strict=True)], TOPICS.names)

@@ -71,9 +71,14 @@ TOPICS = _struct(
     topic=StringType(),
     partitions=IntegerType(),
     racks=ArrayType(ArrayType(StringType())),
+    topic_id=StringType(),
 )
-"""The topics of a fleet: ids are 0 to `partitions` - 1; `racks`, which may be missing or null, has for each partition
-the racks of its replicas, null for a replica on a broker without a rack."""
+"""The topics of a fleet; partition ids are 0 to `partitions` - 1. `racks` and `topic_id` may be missing or null.
+
+racks     for each partition the racks of its replicas, null for a replica on a broker without a rack
+topic_id  the topic's id as Kafka prints it (22 characters of base64): the order of topics in the broker's assignors;
+          where it is not known an id is made from the name
+"""
 
 MEMBERS = _struct(
     cluster=StringType(),
@@ -84,10 +89,21 @@ MEMBERS = _struct(
     topics=ArrayType(StringType()),
     pattern=StringType(),
     dialect=StringType(),
+    assignor=StringType(),
+    group_protocol=StringType(),
+    generation=IntegerType(),
 )
 """The members of a fleet's groups, who subscribe to `topics` or by `pattern`, read in `dialect` (`java` where null).
 
 The first three columns must be there, and `topics` or `pattern`; the others may be missing.
+
+group_protocol  `classic` (also where it is null in all rows of a group), or `consumer` for a group of KIP-848
+assignor        Kafka's name of the group's assignor: `range`, `roundrobin`, `sticky` or `cooperative-sticky` of
+                `classic`, `uniform` or `range` of `consumer`; where it is null in all rows of a group, `range` for
+                `classic` and `uniform` for `consumer`
+generation      the generation in which the member got what it has in `current`; null or negative where it has none
+
+A group whose rows have different values of `assignor` or `group_protocol`, or other values, is not computed.
 """
 
 ASSIGNMENTS = _struct(
@@ -203,12 +219,15 @@ RESOLVED = StructType(
 """
 
 BALANCE = _struct(
+    group_protocol=StringType(),
+    computed_as=StringType(),
     members=IntegerType(),
     unnamed_members=IntegerType(),
     unsubscribed_members=IntegerType(),
     topics=IntegerType(),
     unknown_topics=IntegerType(),
     partitions=IntegerType(),
+    unowned=IntegerType(),
     idle_members=IntegerType(),
     least_loaded=IntegerType(),
     most_loaded=IntegerType(),
@@ -220,12 +239,16 @@ BALANCE = _struct(
 )
 """What an assignment is like.
 
+group_protocol        `classic` or `consumer`: where the assignor runs; null if the assignment is no assignor's
+computed_as           Kafka's name of the assignor that computed the assignment; null if none did: for groups that are
+                      not computed, groups without members, and what members have at present
 members               how many members there are
 unnamed_members       rows of members that lack a cluster, a group or an id, and so are in no group
 unsubscribed_members  members with neither topics nor a pattern; they get nothing
 topics                how many topics the members subscribe to that exist
 unknown_topics        how many names they subscribe to that are no topics
-partitions            how many partitions are owned
+partitions            how many partitions have an owner
+unowned               how many partitions of these topics have none
 idle_members          how many members have none
 least_loaded          the fewest partitions that a member has, null without members
 most_loaded           the most
@@ -235,8 +258,11 @@ rack_misses           partitions that are read from another rack: their member h
                       which some have a rack, is on it
 most_loaded_member    the first member, in Kafka's order, that has the most
 mean_load             partitions per member, null without members
-record_bytes          key and value of the group's record in `__consumer_offsets` as a classic group writes it, with
-                      subscriptions of version 3 and without client ids and hosts, which are not known here
+record_bytes          key and value of the group's record in `__consumer_offsets`, with subscriptions of version 3, what
+                      members of the assignor send of the partitions that they own, and without client ids and hosts,
+                      which are not known here; null for groups of protocol `consumer`, which have no such record
+
+From `partitions` on all columns are null for a group that is not computed.
 """
 
 BALANCE_WITH_SKEW = StructType(
@@ -260,7 +286,10 @@ MOVES = _struct(
 """A run of partitions that changes hands, from nobody or to nobody where a member is null."""
 
 OUTCOME = _struct(scenario=StringType(), rebalances=LongType(), moved=LongType())
-"""What happens in a scenario: how often the group rebalances, and how many partitions change hands in all then."""
+"""What happens in a scenario: how often the group rebalances, and how many partitions change hands in all then.
+
+Both are null for a group that is not computed.
+"""
 
 PROBLEMS = _struct(
     table=StringType(),
@@ -269,7 +298,10 @@ PROBLEMS = _struct(
     problem=StringType(),
     rows=LongType(),
 )
-"""Rows that say nothing of any group, and what could not be read; `name` is that of the topic or group, if known."""
+"""Rows that say nothing of any group, what could not be read, and groups that are not computed.
+
+`name` is that of the topic or group, if known.
+"""
 
 
 def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> list[str] | None:

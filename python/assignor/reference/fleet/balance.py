@@ -6,26 +6,45 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from assignor.model import TopicPartition
-from assignor.reference.fleet.roster import kafka_order
+from assignor.reference.fleet.owned import sent_bytes
+from assignor.reference.fleet.roster import Plan, kafka_order
 
 if TYPE_CHECKING:
-    from assignor.reference.fleet.roster import Plan, RosterMember
+    from assignor.reference.fleet.assignor import Assignor
+    from assignor.reference.fleet.reading import Group
+    from assignor.reference.fleet.roster import RosterMember
 
 LARGEST = 2**31 - 1
 """What int32 columns hold; more is cut to it."""
 
 
-def balance(plan: Plan, group_id: str, unnamed_members: int) -> dict[str, Any]:
-    """The row of `assignor.spark.schemas.BALANCE`; unnamed members were counted when the rows were read."""
-    loads = plan.loads()
-    partitions, most = sum(loads.values()), max(loads.values(), default=None)
-    return {
+def balance(plan: Plan | None, group: Group, computed: Assignor | None) -> dict[str, Any]:
+    """The row of `assignor.spark.schemas.BALANCE`.
+
+    Args:
+        plan: The plan; None if the group is not computed.
+        group: Who is in the group and what its members subscribe to.
+        computed: The assignor that gave the plan; None if no assignor did.
+    """
+    subscribed = Plan.standing(group.roster, group.cluster, [])
+    row: dict[str, Any] = {
+        "group_protocol": computed and plan and computed.group_protocol,
+        "computed_as": computed and plan and computed.name,
+        "members": len(group.roster),
+        "unnamed_members": group.unnamed_members,
+        "unsubscribed_members": sum(not member.tells for member in group.roster),
+        "topics": len(subscribed.topics),
+        "unknown_topics": len(subscribed.unknown),
+    }
+    if plan is None:
+        return row
+    loads, owned = plan.loads(), owners(plan)
+    most, all_loads = max(loads.values(), default=None), sum(loads.values())
+    existing = sum(partitions.count for partitions in subscribed.topics.values())
+    return row | {
         "members": len(loads),
-        "unnamed_members": unnamed_members,
-        "unsubscribed_members": sum(not member.tells for member in plan.roster),
-        "topics": len(plan.topics),
-        "unknown_topics": len(plan.unknown),
-        "partitions": min(partitions, LARGEST),
+        "partitions": min(len(owned), LARGEST),
+        "unowned": min(existing - sum(topic in subscribed.topics for topic, _ in owned), LARGEST),
         "idle_members": list(loads.values()).count(0),
         "least_loaded": min(loads.values(), default=None),
         "most_loaded": most,
@@ -34,9 +53,18 @@ def balance(plan: Plan, group_id: str, unnamed_members: int) -> dict[str, Any]:
         "most_loaded_member": next(
             (member.id for member in kafka_order(plan.roster) if loads[member.id] == most), None
         ),
-        "mean_load": partitions / len(loads) if loads else None,
-        "record_bytes": record_bytes(plan, group_id),
+        "mean_load": all_loads / len(loads) if loads else None,
+        "record_bytes": record_bytes(plan, group.group_id),
     }
+
+
+def owners(plan: Plan) -> dict[TopicPartition, set[str]]:
+    """Return who has each partition."""
+    found: dict[TopicPartition, set[str]] = defaultdict(set)
+    for member, partitions in plan.assignment.items():
+        for partition in partitions:
+            found[partition].add(member)
+    return found
 
 
 def co_partition_breaks(plan: Plan) -> set[tuple[int, int]]:
@@ -46,13 +74,14 @@ def co_partition_breaks(plan: Plan) -> set[tuple[int, int]]:
     member.
     """
     broken = set()
+    owned = owners(plan)
     for wanted in {member.topics for member in plan.roster}:
         alike = defaultdict(list)
         for topic in wanted & plan.topics.keys():
             alike[plan.topics[topic].count].append(topic)
         for count, topics in alike.items():
             for id in range(count):
-                if len({plan.owners.get(TopicPartition(topic, id)) for topic in topics}) > 1:
+                if len({frozenset(owned.get(TopicPartition(topic, id), ())) for topic in topics}) > 1:
                     broken.add((count, id))
     return broken
 
@@ -61,27 +90,36 @@ def rack_misses(plan: Plan) -> int:
     """How many partitions have no replica on the rack of the member that has them, though both say where they are."""
     racks = {member.id: member.rack for member in plan.roster if member.rack}
     owned = (
-        (racks[member], plan.topics[topic].on(id)) for (topic, id), member in plan.owners.items() if member in racks
+        (racks[member], plan.topics[topic].on(id))
+        for member, partitions in plan.assignment.items()
+        if member in racks
+        for topic, id in partitions
     )
     return sum(bool(on) and rack not in on for rack, on in owned)
 
 
-def record_bytes(plan: Plan, group_id: str) -> int:
+def record_bytes(plan: Plan, group_id: str) -> int | None:
     """Bytes of key and value of the group's record in `__consumer_offsets`, but for client ids and hosts.
+
+    None for a group that has no such record, or whose assignor is not known.
 
     Source: Kafka 4.3.1, `GroupMetadataKey` (version 2), `GroupMetadataValue` (version 3), and of the blobs inside
     `ConsumerProtocolSubscription` (version 3) and `ConsumerProtocolAssignment`.
     """
+    if plan.roster and (plan.assignor is None or plan.assignor.group_protocol != "classic"):
+        return None
+    name = plan.assignor.name if plan.roster and plan.assignor else ""
     key = 2 + text(group_id)
     # Version, protocol type, generation, protocol, no leader, time of the state, number of members.
-    head = 2 + text("consumer") + 4 + text("range" if plan.roster else "") + text("") + 8 + 4
+    head = 2 + text("consumer") + 4 + text(name) + text("") + 8 + 4
     return key + head + sum(member_bytes(plan, member) for member in plan.roster)
 
 
 def member_bytes(plan: Plan, member: RosterMember) -> int:
     """Bytes of one member in that record."""
-    # Version, topics, no user data, no owned partitions, generation, rack.
-    subscription = 2 + 4 + sum(map(text, member.topics)) + 4 + 4 + 4 + text(member.rack or "")
+    sent = sent_bytes(plan.assignor, plan.claimed.get(member.id, []))
+    # Version, topics, user data, owned partitions, generation, rack.
+    subscription = 2 + 4 + sum(map(text, member.topics)) + 4 + 4 + sent + 4 + text(member.rack or "")
     partitions = plan.assignment[member.id]
     # Version, topics each with an array of ids, no user data.
     assignment = 2 + 4 + sum(text(topic) + 4 for topic in {topic for topic, _ in partitions}) + 4 * len(partitions) + 4

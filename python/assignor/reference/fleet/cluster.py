@@ -25,10 +25,12 @@ class Partitions:
         count: How many.
         racks: The racks that the replicas of each of the first partitions are on; those after them are on the same
             racks, over and over. Empty where no replica is on any.
+        topic_id: The id of the topic, if it is known.
     """
 
     count: int
     racks: tuple[frozenset[str], ...] = ()
+    topic_id: int | None = None
 
     def on(self, id: int) -> frozenset[str]:
         """The racks that the replicas of a partition are on."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError
 from assignor.ordering import java_order
 from assignor.reference.fleet import columns
 from assignor.reference.fleet.balance import balance
+from assignor.reference.fleet.current import current_plan
 from assignor.reference.fleet.moves import moves
+from assignor.reference.fleet.owned import runs
 from assignor.reference.fleet.reading import read_clusters, read_current, read_group
-from assignor.reference.fleet.roster import Plan, kafka_order, runs
+from assignor.reference.fleet.roster import Plan, kafka_order
 from assignor.reference.fleet.scenario import STEPS, SimulatedGroup
 
 if TYPE_CHECKING:
@@ -43,13 +46,27 @@ class Clusters:
 
     def balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
         """What the plans are like."""
-        return self._each(groups, columns.BALANCE, lambda _row, group: balance_of(plan_of(group), group))
+        return self._each(groups, columns.BALANCE, lambda _row, group: balance(plan_of(group), group, group.assignor))
+
+    def current_balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
+        """What the assignments are like that the members have at present."""
+
+        def answer(row: Row, group: Group) -> Row:
+            return balance(current_plan(group, read_current(row, group.name)), group, None)
+
+        return self._each(groups, columns.BALANCE, answer)
+
+    def problems(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
+        """Why groups are not computed."""
+        reasons = columns.PROBLEMS
+        return self._each(groups, reasons, lambda _row, group: [group.not_computed] if group.not_computed else [])
 
     def moves(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
         """What changes hands from what the members have at present to the plans."""
 
         def answer(row: Row, group: Group) -> list[Row]:
-            return [move._asdict() for move in moves(read_current(row, group.name), plan_of(group))]
+            current, plan = read_current(row, group.name), plan_of(group)
+            return [move._asdict() for move in moves(current, plan)] if plan is not None else []
 
         return self._each(groups, columns.MOVES, answer)
 
@@ -78,9 +95,11 @@ class Clusters:
         return columns.column([answer(row, read_group(row, self._clusters)) for row in rows], kind)
 
 
-def plan_of(group: Group) -> Plan:
-    """The plan of a group as it is."""
-    return Plan.of(group.roster, group.cluster)
+def plan_of(group: Group) -> Plan | None:
+    """The plan of a group as it is; None if it is not computed."""
+    if not group.roster:
+        return Plan.standing([], group.cluster, [])
+    return group.assignor and Plan.of(group.roster, group.cluster, group.assignor, group.owned)
 
 
 def resolved(group: Group) -> list[Row]:
@@ -91,14 +110,19 @@ def resolved(group: Group) -> list[Row]:
             "group_instance_id": member.instance_id,
             "rack": member.rack,
             "topics": sorted(member.topics & group.cluster.topics.keys(), key=java_order),
+            "assignor": member.assignor,
+            "group_protocol": member.group_protocol,
+            "generation": member.generation,
             "unknown_topics": sorted(member.topics - group.cluster.topics.keys(), key=java_order),
         }
         for member in kafka_order(group.roster)
     ]
 
 
-def assignment(plan: Plan) -> list[Row]:
-    """A row per run of partitions."""
+def assignment(plan: Plan | None) -> list[Row]:
+    """A row per run of partitions; none for a group that is not computed."""
+    if plan is None:
+        return []
     return [
         {"member_id": member.id, **run._asdict()}
         for member in kafka_order(plan.roster)
@@ -106,18 +130,16 @@ def assignment(plan: Plan) -> list[Row]:
     ]
 
 
-def balance_of(plan: Plan, group: Group) -> Row:
-    """What a plan of a group is like."""
-    return balance(plan, group.group_id, group.unnamed_members)
-
-
 def outcome(name: str, steps: list[Step], group: Group) -> Row:
     """Where a scenario leads a group."""
-    simulated = SimulatedGroup(group.cluster, group.group_id, group.roster)
+    simulated = SimulatedGroup(group)
     for step in steps:
         try:
             simulated.take(step)
         except IllegalArgumentError as error:
             raise IllegalArgumentError(f"{group.name}: scenario '{name}': {error}") from None
-    end = balance_of(simulated.plan, group)
+    plan = simulated.plan if simulated.is_computed or not group.roster else None
+    end = balance(plan, replace(group, roster=simulated.roster, cluster=simulated.cluster), simulated.assignor)
+    if plan is None:
+        return {"scenario": name, "rebalances": None, "moved": None, **end}
     return {"scenario": name, "rebalances": simulated.rebalances, "moved": simulated.moved, **end}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assignor.columns import ArrowArray
     from assignor.reference.fleet.reading import Row
 
-TOPICS = {"topic": "text", "partitions": "int", "racks?": [["text"]]}
+TOPICS = {"topic": "text", "partitions": "int", "racks?": [["text"]], "topic_id?": "text"}
 CLUSTERS = [{"cluster": "text", "topics": [TOPICS]}]
 """What the clusters are: a name is a kind of number or text, `[...]` lists, `{...}` structs; `?` may be missing."""
 
@@ -29,6 +29,9 @@ GROUPS = {
             "pattern?": "text",
             "dialect?": "text",
             "subscription?": "bigint",
+            "assignor?": "text",
+            "group_protocol?": "text",
+            "generation?": "int",
         }
     ],
     "cluster": "text",
@@ -40,16 +43,28 @@ GROUPS = {
 
 ASSIGNMENT = [{"member_id": "text", "topic": "text", "start": "int", "count": "int"}]
 RESOLVED = [
-    {"member_id": "text", "group_instance_id": "text", "rack": "text", "topics": ["text"], "unknown_topics": ["text"]}
+    {
+        "member_id": "text",
+        "group_instance_id": "text",
+        "rack": "text",
+        "topics": ["text"],
+        "assignor": "text",
+        "group_protocol": "text",
+        "generation": "int",
+        "unknown_topics": ["text"],
+    }
 ]
 MOVES = [{"topic": "text", "start": "int", "count": "int", "from_member": "text", "to_member": "text"}]
 BALANCE = {
+    "group_protocol": "text",
+    "computed_as": "text",
     "members": "int",
     "unnamed_members": "int",
     "unsubscribed_members": "int",
     "topics": "int",
     "unknown_topics": "int",
     "partitions": "int",
+    "unowned": "int",
     "idle_members": "int",
     "least_loaded": "int",
     "most_loaded": "int",
@@ -59,6 +74,7 @@ BALANCE = {
     "mean_load": "double",
     "record_bytes": "bigint",
 }
+PROBLEMS = ["text"]
 OUTCOMES = [{"scenario": "text", "rebalances": "bigint", "moved": "bigint", **BALANCE}]
 """What answers are, a row per group."""
 

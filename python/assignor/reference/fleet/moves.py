@@ -7,10 +7,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.ordering import java_order
-from assignor.reference.fleet.roster import runs
+from assignor.reference.fleet.owned import runs
 
 if TYPE_CHECKING:
-    from assignor.reference.fleet.roster import OwnedRun, Plan
+    from assignor.reference.fleet.owned import Owned, OwnedRun
+    from assignor.reference.fleet.roster import Plan
 
 LARGEST = 2**31 - 1
 
@@ -25,7 +26,7 @@ class Move(NamedTuple):
     to_member: str | None
 
 
-def moves(current: list[tuple[str, OwnedRun]], plan: Plan) -> list[Move]:
+def moves(current: Owned, plan: Plan) -> list[Move]:
     """What changes hands, by topic in Java's order and then by id; what members have comes in any order.
 
     Of a partition that several members have, each of them but the one that is to have it gives it up; these are in the
@@ -42,7 +43,7 @@ def moves(current: list[tuple[str, OwnedRun]], plan: Plan) -> list[Move]:
     return [move for topic in topics for move in moves_of_topic(topic, before[topic], after[topic])]
 
 
-def moves_of_topic(topic: str, before: list[tuple[str, OwnedRun]], after: list[tuple[str, OwnedRun]]) -> list[Move]:
+def moves_of_topic(topic: str, before: Owned, after: Owned) -> list[Move]:
     """The moves of one topic: between two neighbouring ends of runs, all partitions are alike."""
     ends = sorted({end for _, run in before + after for end in (run.start, run.start + run.count)})
     found: dict[tuple[str | None, str | None], list[Move]] = defaultdict(list)
@@ -61,6 +62,6 @@ def moves_of_topic(topic: str, before: list[tuple[str, OwnedRun]], after: list[t
     return sorted(found_moves, key=lambda move: (move.start, move.from_member or ""))
 
 
-def holders(held: list[tuple[str, OwnedRun]], id: int) -> set[str | None]:
+def holders(held: Owned, id: int) -> set[str | None]:
     """Who has a partition."""
     return {member for member, run in held if run.start <= id < run.start + run.count}

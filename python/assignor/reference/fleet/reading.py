@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import binascii
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError, UnsupportedPatternError
+from assignor.reference.fleet.assignor import assignor_of
 from assignor.reference.fleet.cluster import Cluster, Partitions
-from assignor.reference.fleet.roster import OwnedRun, RosterMember, by_id
+from assignor.reference.fleet.owned import READS_OWNED, OwnedRun
+from assignor.reference.fleet.roster import RosterMember, by_id
 from assignor.reference.matching.pattern import Pattern
 from assignor.validation import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from assignor.reference.fleet.assignor import Assignor
+    from assignor.reference.fleet.owned import Owned
     from assignor.reference.fleet.roster import Roster
 
 Row = dict[str, Any]
@@ -21,6 +27,9 @@ Row = dict[str, Any]
 
 LARGEST = 2**31 - 1
 """The largest id of a partition."""
+
+TOPIC_ID_BYTES = 16
+"""Size of the id of a topic."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +40,11 @@ class Group:
         name: How errors name it.
         group_id: Its id.
         cluster: The topics of its cluster.
-        roster: Who is in it; by id where somebody is static.
+        roster: Who is in it; by id where their order has an effect.
         unnamed_members: Rows of members that lack a cluster, a group or a member id.
+        assignor: The assignor that its members share; None if the group is not computed, or has no members.
+        not_computed: Why it is not computed.
+        owned: What its members own, if the assignor or a scenario starts from that.
     """
 
     name: str
@@ -40,6 +52,9 @@ class Group:
     cluster: Cluster
     roster: Roster
     unnamed_members: int
+    assignor: Assignor | None = None
+    not_computed: str | None = None
+    owned: Owned = field(default_factory=list)
 
 
 def read_clusters(rows: list[Row]) -> dict[str, Cluster]:
@@ -58,6 +73,7 @@ def read_clusters(rows: list[Row]) -> dict[str, Cluster]:
 def _read_topics(rows: list[Row | None], cluster: str) -> dict[str, Partitions]:
     topics: dict[str, Partitions] = {}
     twice = []
+    names: dict[int, str] = {}
     for given in rows:
         row = given or {}
         topic, count, racks = row.get("topic"), row.get("partitions"), row.get("racks")
@@ -71,10 +87,24 @@ def _read_topics(rows: list[Row | None], cluster: str) -> dict[str, Partitions]:
         on = tuple(frozenset(rack for rack in replicas or () if rack is not None) for replicas in racks or ())
         if topic in topics:
             twice.append(where)
-        topics[topic] = Partitions(count, on if any(on) else ())
+        topic_id = None if row.get("topic_id") is None else _read_topic_id(row["topic_id"], where)
+        if topic_id is not None and names.setdefault(topic_id, topic) != topic:
+            raise IllegalArgumentError(f"{where}: topic '{names[topic_id]}' has the same topic_id '{row['topic_id']}'")
+        topics[topic] = Partitions(count, on if any(on) else (), topic_id)
     if twice:
         raise IllegalArgumentError(f"{twice[0]}: it is given twice")
     return topics
+
+
+def _read_topic_id(text: str, where: str) -> int:
+    """Parse a topic id as Kafka prints it: 16 bytes in URL-safe base64 without padding."""
+    try:
+        data = base64.b64decode(f"{text}==", altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        data = b""
+    if base64.urlsafe_b64encode(data) != f"{text}==".encode() or len(data) != TOPIC_ID_BYTES:
+        raise IllegalArgumentError(f"{where}: topic_id '{text}' has not the form of Kafka's: 22 characters of base64")
+    return int.from_bytes(data)
 
 
 def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
@@ -87,15 +117,18 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
     shared = _read_shared(row.get("subscriptions") or [], name)
     named = [member for member in members if member and member.get("member_id") is not None]
     roster = [_read_member(member, shared, topics, name) for member in named]
-    if any(member.instance_id is not None for member in roster):
-        # Among members with the same instance id their order counts, and rows come in any.
+    assignor, not_computed = assignor_of(roster) if roster else (None, None)
+    starts_from_owned = bool(roster) and (assignor is None or assignor in READS_OWNED)
+    owned = read_current(row, name) if starts_from_owned else []
+    if assignor in READS_OWNED or any(member.instance_id is not None for member in roster):
+        # The order of these members has an effect, and rows come in any.
         roster = by_id(roster)
     known = set()
     for member in roster:
         if member.id in known:
             raise IllegalArgumentError(f"{name}: member '{member.id}' is given twice")
         known.add(member.id)
-    return Group(name, group_id, topics, roster, len(members) - len(named))
+    return Group(name, group_id, topics, roster, len(members) - len(named), assignor, not_computed, owned)
 
 
 def _telling(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
@@ -136,7 +169,18 @@ def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluste
     else:
         names = _names(topics or [], owner)
     tells = any(told is not None for told in (number, topics, pattern))
-    return RosterMember(id, row.get("group_instance_id"), row.get("rack"), names, found, tells)
+    generation = row.get("generation")
+    return RosterMember(
+        id,
+        row.get("group_instance_id"),
+        row.get("rack"),
+        names,
+        found,
+        tells,
+        None if generation is None or generation < 0 else generation,
+        row.get("assignor"),
+        row.get("group_protocol"),
+    )
 
 
 def _read_pattern(pattern: str, dialect: str | None, owner: str) -> Pattern:
@@ -161,7 +205,7 @@ def _names(topics: list[str | None], owner: str) -> frozenset[str]:
     return found
 
 
-def read_current(row: Row, owner: str) -> list[tuple[str, OwnedRun]]:
+def read_current(row: Row, owner: str) -> Owned:
     """What the members of a group have at present; rows without a member or a topic say nothing."""
     if row.get("cluster") is None or row.get("group_id") is None:
         return []

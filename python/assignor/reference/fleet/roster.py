@@ -1,4 +1,4 @@
-"""A group by name, who is in it and what they subscribe to, and the plan that the range rules give it."""
+"""A group by name: who is in it, what they subscribe to and own, and the plan that its assignor gives it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from assignor.model import MemberInfo, Subscription
 from assignor.ordering import java_order
 from assignor.reference.assign import assign
+from assignor.reference.fleet.owned import READS_OWNED, claims
 
 if TYPE_CHECKING:
     from assignor.model import TopicPartition
+    from assignor.reference.fleet.assignor import Assignor
     from assignor.reference.fleet.cluster import Cluster, Partitions
+    from assignor.reference.fleet.owned import Owned
     from assignor.reference.matching.pattern import Pattern
 
 
@@ -25,6 +28,9 @@ class RosterMember(NamedTuple):
         topics: Names that it subscribes to, be there such topics or not; those that its pattern matches if it has one.
         pattern: The pattern that says so.
         tells: Whether it tells topics or a pattern.
+        generation: The generation in which it got what it owns, if that is known.
+        assignor: The assignor that its row names.
+        group_protocol: The group protocol that its row names.
     """
 
     id: str
@@ -33,14 +39,9 @@ class RosterMember(NamedTuple):
     topics: frozenset[str]
     pattern: Pattern | None = None
     tells: bool = True
-
-
-class OwnedRun(NamedTuple):
-    """A run of consecutive partition ids of a topic."""
-
-    topic: str
-    start: int
-    count: int  # type: ignore[assignment]  # the field hides tuple.count, of no use here
+    generation: int | None = None
+    assignor: str | None = None
+    group_protocol: str | None = None
 
 
 Roster = list[RosterMember]
@@ -59,35 +60,67 @@ def kafka_order(roster: Roster) -> Roster:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the range rules give a group.
+    """What the members of a group have, or are to have.
 
     Attributes:
         roster: Who is in it.
         topics: The topics that somebody subscribes to and that exist.
         unknown: The names that somebody subscribes to and that are no topics.
-        assignment: Per member, in the order of the roster, what it gets, by topic and id.
-        owners: Who has each partition.
+        assignment: Per member, in the order of the roster, what it has, by topic and id.
+        assignor: The assignor that gives it; None if that is not known.
+        claimed: Per member what it owned before.
     """
 
     roster: Roster
     topics: dict[str, Partitions]
     unknown: frozenset[str]
     assignment: dict[str, list[TopicPartition]]
-    owners: dict[TopicPartition, str]
+    assignor: Assignor | None
+    claimed: dict[str, list[TopicPartition]]
 
     @classmethod
-    def of(cls, roster: Roster, cluster: Cluster) -> Plan:
+    def of(cls, roster: Roster, cluster: Cluster, assignor: Assignor, owned: Owned) -> Plan:
         """The plan of a group, in which nobody is twice, among the topics of its cluster."""
-        wanted = frozenset[str]().union(*(member.topics for member in roster))
-        topics = {topic: cluster.topics[topic] for topic in sorted(wanted & cluster.topics.keys(), key=java_order)}
+        topics, unknown = _topics(roster, cluster)
+        claimed = claims(owned, [member.id for member in roster], topics) if assignor in READS_OWNED else {}
         subscriptions = {
-            member.id: Subscription(member.topics, group_instance_id=member.instance_id, rack=member.rack)  # type: ignore[arg-type]  # any iterable
+            member.id: Subscription(
+                tuple(sorted(member.topics, key=java_order)),
+                group_instance_id=member.instance_id,
+                rack=member.rack,
+                owned_partitions=tuple(claimed.get(member.id, ())),
+                generation=member.generation if assignor in READS_OWNED else None,
+            )
             for member in roster
         }
-        given = {topic: partitions.given() for topic, partitions in topics.items()}
-        assignment = assign(given, subscriptions)
-        owners = {partition: member for member, partitions in assignment.items() for partition in partitions}
-        return cls(roster, topics, wanted - topics.keys(), assignment, owners)
+        assignment = assign(
+            {topic: partitions.given() for topic, partitions in topics.items()},
+            subscriptions,
+            assignor=assignor.name,
+            group_protocol=assignor.group_protocol,
+            topic_ids={
+                topic: partitions.topic_id for topic, partitions in topics.items() if partitions.topic_id is not None
+            },
+        )
+        return cls(roster, topics, unknown, assignment, assignor, claimed)
+
+    @classmethod
+    def standing(cls, roster: Roster, cluster: Cluster, owned: Owned) -> Plan:
+        """What the members have of topics that they subscribe to; of several owners of a partition the first."""
+        topics, unknown = _topics(roster, cluster)
+        assignment: dict[str, list[TopicPartition]] = {}
+        taken: set[TopicPartition] = set()
+        claimed = claims(owned, [member.id for member in roster], topics)
+        for member in roster:
+            has = [each for each in claimed[member.id] if each.topic in member.topics and each not in taken]
+            assignment[member.id] = has
+            taken.update(has)
+        return cls(roster, topics, unknown, assignment, None, {})
+
+    @property
+    def owners(self) -> dict[TopicPartition, str]:
+        """Who has each partition."""
+        return {partition: member for member, partitions in self.assignment.items() for partition in partitions}
 
     def loads(self) -> dict[str, int]:
         """How many partitions each member has."""
@@ -95,16 +128,12 @@ class Plan:
 
     def moved(self, later: Plan) -> int:
         """How many partitions have an owner in both plans, and not the same."""
-        both = self.owners.keys() & later.owners.keys()
-        return sum(self.owners[partition] != later.owners[partition] for partition in both)
+        before, after = self.owners, later.owners
+        return sum(before[partition] != after[partition] for partition in before.keys() & after.keys())
 
 
-def runs(partitions: list[TopicPartition]) -> list[OwnedRun]:
-    """What a member has, by runs as long as can be."""
-    found: list[OwnedRun] = []
-    for topic, id in partitions:
-        if found and found[-1].topic == topic and found[-1].start + found[-1].count == id:
-            found[-1] = found[-1]._replace(count=found[-1].count + 1)
-        else:
-            found.append(OwnedRun(topic, id, 1))
-    return found
+def _topics(roster: Roster, cluster: Cluster) -> tuple[dict[str, Partitions], frozenset[str]]:
+    """Return the existing topics that the members subscribe to, in Java's order, and the other names."""
+    wanted = frozenset[str]().union(*(member.topics for member in roster))
+    topics = {topic: cluster.topics[topic] for topic in sorted(wanted & cluster.topics.keys(), key=java_order)}
+    return topics, wanted - topics.keys()

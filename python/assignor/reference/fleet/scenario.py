@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 from assignor.errors import IllegalArgumentError
 from assignor.ordering import java_order
 from assignor.reference.fleet.cluster import MOST_PARTITIONS, matches
+from assignor.reference.fleet.rebalance import owned_by, rebalance, starting_plan
 from assignor.reference.fleet.roster import Plan, kafka_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assignor.reference.fleet.cluster import Cluster
-    from assignor.reference.fleet.roster import Roster, RosterMember
+    from assignor.reference.fleet.reading import Group
+    from assignor.reference.fleet.roster import RosterMember
 
 Step = tuple[Any, ...]
 """What is done, and its arguments."""
@@ -29,16 +31,25 @@ class SimulatedGroup:
         plan: The last assignment.
         rebalances: How many rebalances there were.
         moved: How many partitions went from one member to another, over all rebalances.
+        assignor: The assignor of the group; None if the group is not computed.
     """
 
-    def __init__(self, cluster: Cluster, group_id: str, roster: Roster) -> None:
-        self.group_id = group_id
-        self.cluster = cluster
-        self.roster = list(roster)
-        self.plan = Plan.of(roster, cluster)
+    def __init__(self, group: Group) -> None:
+        self.group_id = group.group_id
+        self.cluster = group.cluster
+        self.assignor = group.assignor
+        self.plan = starting_plan(group.roster, group.cluster, group.assignor, group.owned)
+        # After a rebalance of the scenario all members are of one generation.
+        self.roster = [member._replace(generation=None) for member in group.roster]
         self.rebalances = 0
         self.moved = 0
         self._made = 0
+        self._has_unknown_rebalance = False
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the group and each rebalance on the way is computed."""
+        return self.assignor is not None and not self._has_unknown_rebalance
 
     def take(self, step: Step) -> None:
         """One step; nothing happens to a group without members.
@@ -137,8 +148,13 @@ class SimulatedGroup:
             self._rebalance()
 
     def _rebalance(self) -> None:
-        later = Plan.of(self.roster, self.cluster)
-        self.rebalances += 1
+        """Rebalance the group; partitions that change their owner in two steps count once."""
+        if self.assignor is None:
+            self._has_unknown_rebalance = True
+            self.plan = Plan.standing(self.roster, self.cluster, owned_by(self.plan))
+            return
+        later, rebalances = rebalance(self.roster, self.cluster, self.assignor, self.plan)
+        self.rebalances += rebalances
         self.moved += self.plan.moved(later)
         self.plan = later
 

@@ -15,6 +15,7 @@ use crate::group::{NameTable, Names, Partitions, Racks, Topics};
 use crate::matching::catalog::can_be_tried;
 use crate::matching::dialect::Dialect;
 use crate::matching::pattern::Pattern;
+use crate::offsets::json::uuid_from_text;
 use crate::python::error::match_error;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::patterns;
@@ -54,7 +55,7 @@ impl ClusterColumn {
                 return Err(IllegalArgumentError::new_err(format!("cluster '{name}' is given twice")));
             };
             let found = read_topics(&topics.values().slice(of_cluster.start, of_cluster.len()), entry.key())?;
-            entry.insert(Cluster::new(found));
+            entry.insert(found);
         }
         Ok(Self { by_name: clusters, empty: Cluster::default(), patterns: Mutex::default() })
     }
@@ -103,7 +104,7 @@ impl ClusterColumn {
     }
 }
 
-fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
+fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Cluster> {
     let given = rows(given, "topics")?;
     let names = texts(&field(&given, "topic", "topics")?, "topic")?;
     let wrong = |row: usize, reason: String| {
@@ -113,6 +114,8 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
     let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| refused(&counts, "partitions", "int"))?;
     let racks = known_field(&given, "racks").map(|racks| lists(&racks, "racks")).transpose()?;
     let racks = racks.map(Replicas::read).transpose()?;
+    let texts_of_ids = known_field(&given, "topic_id").map(|ids| texts(&ids, "topic_id")).transpose()?;
+    let (mut ids, mut by_id) = (Vec::new(), FxHashMap::default());
     let (mut known, mut partitions) = (Racks::default(), Vec::with_capacity(given.len()));
     for row in 0..given.len() {
         if names.is_null(row) {
@@ -131,12 +134,33 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Topics> {
             of_topic.racks = racks.of_topic(row, &mut known);
         }
         partitions.push(of_topic);
+        if let Some(texts) = &texts_of_ids {
+            let id = texts.is_valid(row).then(|| topic_id(texts.value(row))).transpose();
+            let id = id.map_err(|reason| wrong(row, reason))?;
+            if let Some(other) =
+                id.and_then(|id| by_id.insert(id, row)).filter(|other| names.value(*other) != names.value(row))
+            {
+                let (other, text) = (names.value(other), texts.value(row));
+                return Err(wrong(row, format!("topic '{other}' has the same topic_id '{text}'")));
+            }
+            ids.push(id);
+        }
     }
     let names: Names = (0..given.len()).map(|row| names.value(row)).collect();
     if let Some(twice) = NameTable::twice(&names) {
         return Err(wrong(twice, "it is given twice".into()));
     }
-    Ok(Topics::sorted(names, partitions, known).0)
+    let (topics, order) = Topics::sorted(names, partitions, known);
+    if let (Some(order), false) = (order, ids.is_empty()) {
+        ids = order.iter().map(|row| ids[*row as usize]).collect();
+    }
+    Ok(Cluster::new(topics, ids))
+}
+
+/// Parse a topic id as Kafka prints it.
+fn topic_id(text: &str) -> Result<u128, String> {
+    let id = uuid_from_text(text).map(u128::from_be_bytes);
+    id.ok_or_else(|| format!("topic_id '{text}' has not the form of Kafka's: 22 characters of base64"))
 }
 
 /// The racks of the replicas of a cluster: lists per topic, of lists per partition.

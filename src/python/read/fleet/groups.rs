@@ -143,12 +143,17 @@ impl GroupColumn {
             };
             let subscription = subscriptions.number(member, id)?;
             let optional = |column: &'a Option<StringArray>| column.as_ref().and_then(|column| text(column, member));
+            // A negative generation is none, as in Kafka.
+            let number = |column: &Option<Int32Array>| {
+                let found = column.as_ref().filter(|column| column.is_valid(member));
+                found.map(|column| column.value(member)).filter(|generation| *generation >= 0)
+            };
             roster.push(RosterMember {
                 id: Cow::Borrowed(id),
                 instance_id: optional(&self.instance_ids).map(Cow::Borrowed),
                 rack: optional(&self.racks).map(Cow::Borrowed),
                 subscription,
-                generation: self.generations.as_ref().and_then(|all| all.is_valid(member).then(|| all.value(member))),
+                generation: number(&self.generations),
                 names: AssignorNames {
                     assignor: optional(&self.assignors),
                     group_protocol: optional(&self.group_protocols),

@@ -6,9 +6,11 @@ use arrow_array::ArrayRef;
 use pyo3::prelude::*;
 use pyo3_arrow::PyArray;
 
-use super::columns::{AnswerColumn, AssignmentColumn, BalanceColumn, MoveColumn, OutcomeColumn, SubscriptionColumn};
-use crate::assign::{Assignor, Options, assign};
-use crate::fleet::{balance, moves, starting_plan};
+use super::columns::{
+    AnswerColumn, AssignmentColumn, BalanceColumn, MoveColumn, OutcomeColumn, ProblemColumn, SubscriptionColumn,
+};
+use crate::assign::{Assignor, Options, assign, check_size};
+use crate::fleet::{balance, current_balance, current_plan, moves, starting_plan};
 use crate::group::{Group, NameTable};
 use crate::plan::Plan;
 use crate::python::imports::IllegalArgumentError;
@@ -40,17 +42,38 @@ impl PyClusters {
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn assign(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut AssignmentColumn| {
-            column.push(plan_of(read)?.as_ref()).map_err(|full| too_large(read, &full))
+            column.push(plan_of(read)?.as_ref(), read.roster.computed).map_err(|full| too_large(read, &full))
         })
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn balance(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
-            let plan = plan_of(read)?.unwrap_or_else(|| read.roster.standing_plan(read.cluster, None, &[]));
-            let found = balance(&plan, read.group_id);
-            let unsubscribed_members = read.roster.unsubscribed_members();
-            column.push(&found, read, unsubscribed_members).map_err(|full| too_large(read, &full))
+            let (group, plan) = group_and_plan(read)?;
+            let (roster, assignor) = (&read.roster, read.roster.computed);
+            match plan {
+                Some(plan) => column.push(&balance(&plan, read.group_id, assignor), read, roster, assignor),
+                None => column.push_unknown(&group, read, roster),
+            }
+            .map_err(|full| too_large(read, &full))
+        })
+    }
+
+    #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
+    fn current_balance(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
+            let subscribed = group_of(read)?;
+            let plan = current_plan(&read.roster, read.cluster, &read.current()?);
+            let found = current_balance(&plan, &subscribed, read.group_id, read.roster.computed);
+            column.push(&found, read, &read.roster, None).map_err(|full| too_large(read, &full))
+        })
+    }
+
+    #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
+    fn problems(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+        self.each(py, &groups, column_bytes, |read, column: &mut ProblemColumn| {
+            group_of(read)?;
+            column.push(read.not_computed.as_ref()).map_err(|full| too_large(read, &full))
         })
     }
 
@@ -82,8 +105,7 @@ impl PyClusters {
                     let (group, name) = (read.name(), &scenario.scenario.name);
                     IllegalArgumentError::new_err(format!("{group}: scenario '{name}': {reason}"))
                 })?;
-                let found = balance(&outcome.plan, read.group_id);
-                column.push(&scenario.scenario.name, &outcome, &found, read).map_err(|full| too_large(read, &full))?;
+                column.push(&scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
             }
             column.end();
             Ok(())
@@ -129,10 +151,17 @@ fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
 
 /// The plan of the group's assignor; None if the group is not computed.
 fn plan_of(read: &GroupRow<'_>) -> PyResult<Option<Plan>> {
+    Ok(group_and_plan(read)?.1)
+}
+
+fn group_and_plan(read: &GroupRow<'_>) -> PyResult<(Arc<Group>, Option<Plan>)> {
     let group = group_of(read)?;
     // A group without members has no assignor, and a plan without partitions.
     let assignor = read.roster.computed.or(read.roster.members.is_empty().then(Assignor::default));
-    Ok(assignor.map(|assignor| assign(&group, Options { assignor, ..Options::default() })))
+    let Some(assignor) = assignor else { return Ok((group, None)) };
+    check_size(&group, assignor).map_err(|error| read.wrong(&error.to_string()))?;
+    let plan = assign(&group, Options { assignor, ..Options::default() });
+    Ok((group, Some(plan)))
 }
 
 /// Return the error for an answer that no column can hold.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int32Builder, Int64Builder};
 
-use crate::fleet::{GroupBalance, Move, Outcome, Roster};
+use crate::assign::Assignor;
+use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, Roster, balance};
 use crate::group::{Group, java_order};
-use crate::plan::Plan;
+use crate::plan::{Plan, Span};
 use crate::python::read::fleet::groups::GroupRow;
 use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET, ListColumn, columns};
 use crate::python::verbs::span_column::SpanColumn;
@@ -39,15 +40,24 @@ impl Default for AssignmentColumn {
 }
 
 impl AssignmentColumn {
-    /// Adds a group; one without a plan gets no rows.
-    pub(crate) fn push(&mut self, plan: Option<&Plan>) -> Result<(), ColumnFull> {
-        if let Some(plan) = plan {
-            plan.try_each_member(|member, spans| {
-                let member = plan.members().get(member as usize);
-                spans.iter().try_for_each(|span| {
-                    self.0.push(member, plan.topics().get(span.topic as usize), span.start, span.count)
-                })
-            })?;
+    /// Adds a group, members in Kafka's order; one without a plan gets no rows.
+    pub(crate) fn push(&mut self, plan: Option<&Plan>, assignor: Option<Assignor>) -> Result<(), ColumnFull> {
+        let Some(plan) = plan else {
+            self.0.end_list();
+            return Ok(());
+        };
+        let mut push = |member: u32, span: Span| {
+            let (member, topic) = (plan.members().get(member as usize), plan.topics().get(span.topic as usize));
+            self.0.push(member, topic, span.start, span.count)
+        };
+        if assignor == Some(Assignor::Range) {
+            // Its layout computes the spans of members in this order, and keeps none.
+            plan.try_each_member(|member, spans| spans.iter().try_for_each(|span| push(member, *span)))?;
+        } else {
+            let columns = plan.columns();
+            for member in plan.group().order() {
+                columns.spans_of(*member as usize).try_for_each(|span| push(*member, span))?;
+            }
         }
         self.0.end_list();
         Ok(())
@@ -72,6 +82,9 @@ pub(crate) struct SubscriptionColumn {
     racks: BoundedTextColumn,
     topics: BoundedTextColumn,
     topic_lists: ListColumn,
+    assignors: BoundedTextColumn,
+    group_protocols: BoundedTextColumn,
+    generations: Int32Builder,
     unknown: BoundedTextColumn,
     unknown_lists: ListColumn,
 }
@@ -85,6 +98,9 @@ impl Default for SubscriptionColumn {
             racks: text("members.rack"),
             topics: text("members.topics"),
             topic_lists: rows("members.topics"),
+            assignors: text("members.assignor"),
+            group_protocols: text("members.group_protocol"),
+            generations: Int32Builder::new(),
             unknown: text("members.unknown_topics"),
             unknown_lists: rows("members.unknown_topics"),
         }
@@ -99,6 +115,9 @@ impl SubscriptionColumn {
             self.members.push(Some(&member.id))?;
             self.instance_ids.push(member.instance_id.as_ref())?;
             self.racks.push(member.rack.as_ref())?;
+            self.assignors.push(member.names.assignor)?;
+            self.group_protocols.push(member.names.group_protocol)?;
+            self.generations.append_option(member.generation);
             let subscription = group.subscription_of(*number as usize);
             let mut names = group.names_of(subscription);
             for name in names.by_ref().take(group.topics_of(subscription).len()) {
@@ -125,12 +144,15 @@ impl AnswerColumn for SubscriptionColumn {
         self.members.bytes() + self.topics.bytes() + self.unknown.bytes()
     }
 
-    fn finish(self) -> ArrayRef {
+    fn finish(mut self) -> ArrayRef {
         let found = columns(vec![
             ("member_id", self.members.finish()),
             ("group_instance_id", self.instance_ids.finish()),
             ("rack", self.racks.finish()),
             ("topics", self.topic_lists.list(self.topics.finish())),
+            ("assignor", self.assignors.finish()),
+            ("group_protocol", self.group_protocols.finish()),
+            ("generation", Arc::new(self.generations.finish())),
             ("unknown_topics", self.unknown_lists.list(self.unknown.finish())),
         ]);
         self.lists.list(Arc::new(found))
@@ -138,13 +160,14 @@ impl AnswerColumn for SubscriptionColumn {
 }
 
 /// The whole numbers of a balance, in the order of `assignor.spark.schemas.BALANCE`.
-const NUMBERS: [&str; 11] = [
+const NUMBERS: [&str; 12] = [
     "members",
     "unnamed_members",
     "unsubscribed_members",
     "topics",
     "unknown_topics",
     "partitions",
+    "unowned",
     "idle_members",
     "least_loaded",
     "most_loaded",
@@ -154,6 +177,8 @@ const NUMBERS: [&str; 11] = [
 
 /// What plans are like: structs.
 pub(crate) struct BalanceColumn {
+    group_protocols: BoundedTextColumn,
+    computed_as: BoundedTextColumn,
     numbers: [Int32Builder; NUMBERS.len()],
     most_loaded_members: BoundedTextColumn,
     mean_loads: Float64Builder,
@@ -163,6 +188,8 @@ pub(crate) struct BalanceColumn {
 impl Default for BalanceColumn {
     fn default() -> Self {
         Self {
+            group_protocols: text("group_protocol"),
+            computed_as: text("computed_as"),
             numbers: Default::default(),
             most_loaded_members: text("most_loaded_member"),
             mean_loads: Float64Builder::new(),
@@ -172,40 +199,75 @@ impl Default for BalanceColumn {
 }
 
 impl BalanceColumn {
+    /// Adds what a plan is like; `assignor` gave it, if an assignor did.
     pub(crate) fn push(
         &mut self,
         found: &GroupBalance,
         read: &GroupRow<'_>,
-        unsubscribed_members: usize,
+        roster: &Roster<'_>,
+        assignor: Option<Assignor>,
     ) -> Result<(), ColumnFull> {
         let some = |count: usize| Some(count as i64);
-        let numbers = [
+        self.group_protocols.push(assignor.map(|assignor| assignor.protocol().name()))?;
+        self.computed_as.push(assignor.map(Assignor::name))?;
+        self.push_numbers([
             some(found.members),
             some(read.unnamed_members),
-            some(unsubscribed_members),
+            some(roster.unsubscribed_members()),
             some(found.topics),
             some(found.unknown_topics),
             Some(found.partitions),
+            Some(found.unowned),
             some(found.idle_members),
             found.least_loaded,
             found.most_loaded,
             some(found.co_partition_breaks),
             Some(found.rack_misses),
+        ]);
+        self.most_loaded_members.push(found.most_loaded_member.as_ref())?;
+        self.mean_loads.append_option(found.mean_load);
+        self.record_bytes.append_option(found.record_bytes.map(|bytes| bytes as i64));
+        Ok(())
+    }
+
+    /// Adds what is known of a group that is not computed.
+    pub(crate) fn push_unknown(
+        &mut self,
+        group: &Group,
+        read: &GroupRow<'_>,
+        roster: &Roster<'_>,
+    ) -> Result<(), ColumnFull> {
+        self.group_protocols.push(None::<&str>)?;
+        self.computed_as.push(None::<&str>)?;
+        let mut numbers = [None; NUMBERS.len()];
+        let known = [
+            roster.members.len(),
+            read.unnamed_members,
+            roster.unsubscribed_members(),
+            group.topics().len(),
+            group.absent().len(),
         ];
+        for (number, known) in numbers.iter_mut().zip(known) {
+            *number = Some(known as i64);
+        }
+        self.push_numbers(numbers);
+        self.most_loaded_members.push(None::<&str>)?;
+        self.mean_loads.append_null();
+        self.record_bytes.append_null();
+        Ok(())
+    }
+
+    fn push_numbers(&mut self, numbers: [Option<i64>; NUMBERS.len()]) {
         for (column, number) in self.numbers.iter_mut().zip(numbers) {
             // More than int32 can count would take more than a cluster can have.
             column.append_option(number.map(|number| i32::try_from(number).unwrap_or(i32::MAX)));
         }
-        self.most_loaded_members.push(found.most_loaded_member.as_ref())?;
-        #[allow(clippy::cast_precision_loss, reason = "an average is rounded anyway")]
-        let mean = (found.members > 0).then(|| found.partitions as f64 / found.members as f64);
-        self.mean_loads.append_option(mean);
-        self.record_bytes.append_value(found.record_bytes as i64);
-        Ok(())
     }
 
     fn into_columns(mut self) -> Vec<(&'static str, ArrayRef)> {
-        let mut found: Vec<(&str, ArrayRef)> = Vec::with_capacity(NUMBERS.len() + 3);
+        let mut found: Vec<(&str, ArrayRef)> = Vec::with_capacity(NUMBERS.len() + 5);
+        found.push(("group_protocol", self.group_protocols.finish()));
+        found.push(("computed_as", self.computed_as.finish()));
         for (name, mut column) in NUMBERS.into_iter().zip(self.numbers) {
             found.push((name, Arc::new(column.finish())));
         }
@@ -223,6 +285,39 @@ impl AnswerColumn for BalanceColumn {
 
     fn finish(self) -> ArrayRef {
         Arc::new(columns(self.into_columns()))
+    }
+}
+
+/// Why groups are not computed: lists of text.
+pub(crate) struct ProblemColumn {
+    lists: ListColumn,
+    reasons: BoundedTextColumn,
+}
+
+impl Default for ProblemColumn {
+    fn default() -> Self {
+        Self { lists: rows("problems"), reasons: text("problems") }
+    }
+}
+
+impl ProblemColumn {
+    pub(crate) fn push(&mut self, reason: Option<&NotComputed>) -> Result<(), ColumnFull> {
+        if let Some(reason) = reason {
+            self.lists.push()?;
+            self.reasons.push(Some(reason.to_string()))?;
+        }
+        self.lists.end_list();
+        Ok(())
+    }
+}
+
+impl AnswerColumn for ProblemColumn {
+    fn bytes(&self) -> usize {
+        self.reasons.bytes()
+    }
+
+    fn finish(self) -> ArrayRef {
+        self.lists.list(self.reasons.finish())
     }
 }
 
@@ -306,15 +401,20 @@ impl OutcomeColumn {
     pub(crate) fn push(
         &mut self,
         scenario: &str,
-        outcome: &Outcome,
-        found: &GroupBalance,
+        outcome: &Outcome<'_>,
         read: &GroupRow<'_>,
     ) -> Result<(), ColumnFull> {
+        let Outcome { plan, roster, computed, .. } = outcome;
+        let is_known = computed.is_some() || read.roster.members.is_empty();
         self.lists.push()?;
         self.scenarios.push(Some(scenario))?;
-        self.rebalances.append_value(outcome.rebalances as i64);
-        self.moved.append_value(outcome.moved);
-        self.balances.push(found, read, outcome.unsubscribed_members)
+        self.rebalances.append_option(is_known.then_some(outcome.rebalances as i64));
+        self.moved.append_option(is_known.then_some(outcome.moved));
+        if is_known {
+            self.balances.push(&balance(plan, read.group_id, *computed), read, roster, *computed)
+        } else {
+            self.balances.push_unknown(plan.group(), read, roster)
+        }
     }
 
     /// Ends the list of a group.

@@ -1,0 +1,71 @@
+"""What members own before a rebalance: runs of partitions by member, as claims of a group's members."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from assignor.model import TopicPartition
+from assignor.ordering import java_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from assignor.reference.fleet.assignor import Assignor
+    from assignor.reference.fleet.cluster import Partitions
+
+READS_OWNED = {("classic", "sticky"), ("classic", "cooperative-sticky"), ("consumer", "uniform")}
+"""The assignors that start from what members own."""
+
+
+class OwnedRun(NamedTuple):
+    """A run of consecutive partition ids of a topic."""
+
+    topic: str
+    start: int
+    count: int  # type: ignore[assignment]  # the field hides tuple.count, of no use here
+
+
+Owned = list[tuple[str, OwnedRun]]
+"""What the members have, in any order; runs may overlap."""
+
+
+def claims(owned: Owned, members: Iterable[str], topics: Mapping[str, Partitions]) -> dict[str, list[TopicPartition]]:
+    """Return the existing partitions that each member owns, by topic in Java's order and id."""
+    found: dict[str, set[TopicPartition]] = defaultdict(set)
+    for member, run in owned:
+        if run.topic in topics:
+            ids = range(run.start, min(run.start + run.count, topics[run.topic].count))
+            found[member].update(TopicPartition(run.topic, id) for id in ids)
+    return {
+        member: sorted(found[member], key=lambda partition: (java_order(partition.topic), partition.partition))
+        for member in members
+    }
+
+
+def runs(partitions: Iterable[TopicPartition]) -> list[OwnedRun]:
+    """Return what a member has in runs as long as possible."""
+    found: list[OwnedRun] = []
+    for topic, id in partitions:
+        if found and found[-1].topic == topic and found[-1].start + found[-1].count == id:
+            found[-1] = found[-1]._replace(count=found[-1].count + 1)
+        else:
+            found.append(OwnedRun(topic, id, 1))
+    return found
+
+
+def sent_bytes(assignor: Assignor | None, claimed: list[TopicPartition]) -> int:
+    """Return the bytes of user data and owned partitions that a member's consumer sends with its subscription.
+
+    Source: Kafka 4.4.0, `StickyAssignor.serializeTopicPartitionAssignment` and
+    `CooperativeStickyAssignor.subscriptionUserData`. The lengths that precede both fields are not counted.
+    """
+    topics = {topic for topic, _ in claimed}
+    owned = sum(2 + len(topic.encode()) + 4 for topic in topics) + 4 * len(claimed)
+    match assignor:
+        case ("classic", "sticky") if claimed:
+            return 4 + owned + 4  # topics with their ids, generation
+        case ("classic", "cooperative-sticky"):
+            return owned + 4  # generation
+        case _:
+            return 0
