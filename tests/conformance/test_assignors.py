@@ -46,8 +46,8 @@ CLAIMED_OTHERWISE = 925
 ON_THE_WIRE = {
     "assignor_cooperative_sticky_visible.jsonl.gz": 969,
     "assignor_roundrobin_visible.jsonl.gz": 1000,
-    "assignor_server_range_visible.jsonl.gz": 974,
-    "assignor_server_uniform_visible.jsonl.gz": 915,
+    "assignor_server_range_visible.jsonl.gz": 362,
+    "assignor_server_uniform_visible.jsonl.gz": 365,
     "assignor_sticky_visible.jsonl.gz": 975,
 }
 """Per file of our own folder: how many exact cases ConsumerProtocol can carry."""
@@ -73,11 +73,15 @@ def answers(case: Case, engine: Engine) -> Iterator[Answer]:
 
 
 def wire_answer(case: Case) -> Answer | None:
-    """Return the answer for members whose subscriptions come from the wire; None if it cannot carry them."""
+    """Return the answer for members whose subscriptions come from the wire; None if it cannot carry them.
+
+    On the wire topics and owned partitions are sorted, and the broker's assignors depend on their order where names or
+    numbers share a bucket.
+    """
     members = []
     for member, subscription in case.subscriptions.items():
         data = encode_subscription(subscription, 3)
-        if not _says_the_same(subscription, decode_subscription(data)):
+        if not _says_the_same(subscription, decode_subscription(data), in_order=case.topic_ids is not None):
             return None
         members.append((member, subscription.group_instance_id, data))
     options = dict(case.options)
@@ -85,12 +89,11 @@ def wire_answer(case: Case) -> Answer | None:
     return Group.from_wire(case.partitions_per_topic, members, **ids).assign(**options)
 
 
-def _says_the_same(subscription: Subscription, decoded: DecodedSubscription) -> bool:
-    """Return True if the decoded subscription is as it was but for the order of topics and owned partitions."""
-    return all(
-        sorted(getattr(subscription, field)) == sorted(getattr(decoded, field))
-        for field in ("topics", "owned_partitions")
-    ) and all(
+def _says_the_same(subscription: Subscription, decoded: DecodedSubscription, *, in_order: bool) -> bool:
+    """Return True if the decoded subscription is as it was, in the same order if that matters."""
+    order = tuple if in_order else sorted
+    lists = ("topics", "owned_partitions")
+    return all(order(getattr(subscription, field)) == order(getattr(decoded, field)) for field in lists) and all(
         (getattr(subscription, field) or None) == (getattr(decoded, field) or None)
         for field in ("user_data", "generation", "rack")
     )
