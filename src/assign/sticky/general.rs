@@ -167,7 +167,7 @@ impl<'a> Assigning<'a> {
         let mut balancing = |runs: &[Run]| {
             let mut states = States::default();
             let mut has_moved = false;
-            while self.balance_once(runs, previous_owners.as_deref(), &mut movements) {
+            while self.balance_once(runs, &sharing, previous_owners.as_deref(), &mut movements) {
                 has_moved = true;
                 if !states.add(&movements) {
                     movements.stop_substituting();
@@ -187,12 +187,25 @@ impl<'a> Assigning<'a> {
     }
 
     /// Go through partitions once. Return true if any moved.
-    fn balance_once(&mut self, runs: &[Run], previous_owners: Option<&[u32]>, movements: &mut Movements) -> bool {
+    fn balance_once(
+        &mut self,
+        runs: &[Run],
+        sharing: &[u32],
+        previous_owners: Option<&[u32]>,
+        movements: &mut Movements,
+    ) -> bool {
         let mut has_moved = false;
+        // No member that shares a topic has fewer partitions.
+        let mut least = sharing.iter().map(|member| self.ranks.size(*member)).min().unwrap_or_default();
         for run in runs {
-            let mut lowest = self.lowest(run.set);
+            let mut known = None;
             for partition in run.start..run.end {
                 let size = self.ranks.size(self.owners.members[partition as usize]);
+                if size <= least + 1 {
+                    continue;
+                }
+                let lowest = known.unwrap_or_else(|| self.lowest(run.set));
+                known = Some(lowest);
                 if size <= self.ranks.size(lowest) + 1 {
                     continue;
                 }
@@ -205,8 +218,9 @@ impl<'a> Assigning<'a> {
                 let source = movements.make(self.group, &mut self.owners, run.topic, partition, target);
                 self.ranks.remove(source);
                 self.ranks.add(target);
+                least = least.min(self.ranks.size(source));
                 has_moved = true;
-                lowest = self.lowest(run.set);
+                known = None;
             }
         }
         has_moved
