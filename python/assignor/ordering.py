@@ -8,18 +8,20 @@ a new key goes to its end, so the order of a whole table is: by bucket, and in a
 matters for small tables: where a ninth key comes to a bucket and there are fewer than 64 buckets, the table doubles at
 once.
 
-Not told: with 64 buckets or more, a bucket with a ninth key becomes a tree, and does not find back to the order in
-which its keys came when the table grows. Where hash codes in a tree are equal, its order goes by identity hash codes,
-which nothing outside of the running Java can know. Here such a bucket keeps the order in which its keys came. It takes
-nine partitions whose folded hash codes agree in the bits that count: topics such as `t00`, `t10`, ... `t90` with ten
-partitions each have them, since a step of the last digit but one weighs as much as a step of the partition.
+With 64 buckets or more, a bucket with a ninth key becomes a tree; `assignor.tree_bins` has its order. Not modelled:
+keys of equal hash codes that Java cannot compare, such as partitions. Their order in a tree depends on identity hash
+codes, which only the running Java knows; here the later key counts as the greater one. It takes nine partitions whose
+folded hash codes agree in the bits that count: topics such as `t00`, `t10`, ... `t90` with ten partitions each have
+them, as a step of the last digit but one weighs as much as a step of the partition.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from assignor.tree_bins import TreeTable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -95,19 +97,29 @@ def uuid_hash(id: int) -> int:
     return (halves >> 32 ^ halves) & _INT
 
 
-def table_order(keys: Collection[Key], codes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[Key]:
+def table_order(
+    keys: Collection[Key],
+    codes: Sequence[int],
+    capacity: int = DEFAULT_CAPACITY,
+    natural: Sequence[Any] | None = None,
+) -> list[Key]:
     """Return keys in the order in which a table lists them.
 
     Args:
         keys: Distinct, in the order of insertion.
         codes: The hash code of each key as a number of 32 bits.
         capacity: The number of buckets at first.
+        natural: A value of each key that sorts as Java's `compareTo` sorts the keys; None if Java cannot compare them.
 
     Example:
         >>> table_order([17, 3, 1], [17, 3, 1])
         [17, 1, 3]
     """
-    return _by_bucket(list(keys), [code ^ code >> 16 for code in codes], capacity)
+    placed = list(keys)
+    folded = [(code ^ (code & _INT) >> 16) & _INT for code in codes]
+    if _has_trees(folded, capacity):
+        return [placed[index] for index in TreeTable(folded, natural or [0] * len(placed), capacity).order()]
+    return _by_bucket(placed, folded, capacity)
 
 
 def folded_hash(text: str) -> int:
@@ -178,6 +190,18 @@ def _by_bucket(placed: list[Key], folded: Sequence[int], capacity: int) -> list[
     last = _buckets(folded, capacity) - 1
     buckets = [code & last for code in folded]
     return [placed[index] for index in sorted(range(len(placed)), key=buckets.__getitem__)]
+
+
+def _has_trees(folded: Sequence[int], capacity: int) -> bool:
+    """Return true if a bucket may have become a tree, at any size of the table."""
+    end = _buckets(folded, capacity)
+    buckets = max(capacity, TREES)
+    while buckets <= end:
+        chains = Counter(code & buckets - 1 for code in folded[: 3 * buckets // 4 + 1])
+        if chains and max(chains.values()) > CHAIN:
+            return True
+        buckets *= 2
+    return False
 
 
 def _buckets(folded: Sequence[int], capacity: int) -> int:

@@ -41,6 +41,7 @@ PYTHON_DIALECT = "The dialect of Python's `re`, which is its own reference."
 UNIT_TESTS = "Unit tests of a module, too long to stand in it."
 
 ONLY_IN_ENGINE = {
+    "assign.table_order.trees": "`assignor.tree_bins`, which the rest of the package needs, too.",
     "lib": "The list of modules.",
     "python": "The border to Python.",
     "error": "Errors of the reference are those of `assignor.errors`.",

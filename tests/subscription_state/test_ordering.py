@@ -15,12 +15,14 @@ from assignor import SubscriptionState, TopicPartition
 from assignor.ordering import (
     DEFAULT_CAPACITY,
     hash_order,
+    java_order,
     partition_hash,
     presized_capacity,
     string_hash,
     table_order,
     uuid_hash,
 )
+from assignor.reference.assign.table_order import signed_halves
 from tests.conformance.subscription_state_vectors import read_tp, tp_name
 
 # By OpenJDK 17 and kafka-clients 4.4.0: partitions put into a HashMap, how it lists them, and what prettyString says.
@@ -59,12 +61,19 @@ def test_what_the_user_assigned_is_in_that_order_topic_after_topic(case: dict[st
         assert case["pretty"] == state.pretty_string()
 
 
+NATURAL_ORDER: dict[str, Callable[[Any], object]] = {
+    "string": java_order,
+    "uuid": lambda digits: signed_halves(int(digits, 16)),
+}
+
+
 @pytest.mark.parametrize("case", TABLES, ids=lambda case: f"{len(case['put'])} of {case['keys']}")
 def test_tables_of_each_type_of_key_are_listed_as_java_lists_them(case: dict[str, Any]) -> None:
     codes = [HASH_CODES[case["keys"]](key) for key in case["put"]]
     capacity = presized_capacity(len(codes)) if case["presized"] else DEFAULT_CAPACITY
+    natural = [NATURAL_ORDER.get(case["keys"], lambda _: 0)(key) for key in case["put"]]
 
-    assert case["listed"] == table_order(range(len(codes)), codes, capacity)
+    assert case["listed"] == table_order(range(len(codes)), codes, capacity, natural)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from assignor.ordering import DEFAULT_CAPACITY, presized_capacity, string_hash, table_order, uuid_hash
+from assignor.ordering import DEFAULT_CAPACITY, java_order, presized_capacity, string_hash, table_order, uuid_hash
 from assignor.reference.assign.options import Options
 from assignor.reference.group import Member
 
 
 def member_order(members: list[Member]) -> list[Member]:
     """Return members in the order of a HashMap with the member ids as keys, filled in the order given."""
-    return table_order(members, [string_hash(member.info.member_id) for member in members])
+    ids = [member.info.member_id for member in members]
+    return table_order(members, [string_hash(id) for id in ids], natural=[java_order(id) for id in ids])
 
 
 def topics_by_id(topics: Collection[str], options: Options, capacity: int = DEFAULT_CAPACITY) -> list[str]:
@@ -25,7 +26,19 @@ def topics_by_id(topics: Collection[str], options: Options, capacity: int = DEFA
         options: The ids that are known.
         capacity: The number of buckets at first.
     """
-    return table_order(topics, [uuid_hash(options.topic_id(topic)) for topic in topics], capacity)
+    ids = [options.topic_id(topic) for topic in topics]
+    return table_order(topics, [uuid_hash(id) for id in ids], capacity, [signed_halves(id) for id in ids])
+
+
+def signed_halves(id: int) -> tuple[int, int]:
+    """Return a sort key that orders ids as Kafka's `Uuid.compareTo` does: by two signed numbers of 64 bits.
+
+    Example:
+        >>> signed_halves(2**127 + 1)
+        (-9223372036854775808, 1)
+    """
+    high, low = id >> 64, id & (1 << 64) - 1
+    return (high ^ 1 << 63) - (1 << 63), (low ^ 1 << 63) - (1 << 63)
 
 
 def numbers_in_set(numbers: list[int]) -> list[int]:

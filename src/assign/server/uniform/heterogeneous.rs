@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 
 use super::balancer::Balancer;
 use super::target::Target;
+use crate::assign::table_order::uuid_order;
 use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::NO_OWNER;
 
@@ -21,6 +22,9 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     });
     let subscribers = Lists::by_key(sets.len(), pairs);
     let topics = by_priority(group, &sets, &subscribers);
+    for place in std::mem::take(&mut target.lost) {
+        target.sizes[place as usize] += 1;
+    }
     let mut balancer = Balancer::default();
     for (topic, set) in &topics {
         give_free(target, *topic, subscribers.get(*set as usize), &mut balancer);
@@ -34,7 +38,7 @@ fn by_priority(group: &Group, sets: &ConsumerSets, subscribers: &Lists) -> Vec<(
     struct Key {
         partitions: f64,
         subscribers: usize,
-        id: (i64, i64),
+        id: u128,
     }
     let mut keyed: Vec<(Key, u32, u32)> = Vec::new();
     for (topic, partitions) in (0..).zip(group.topics().partitions()) {
@@ -42,13 +46,11 @@ fn by_priority(group: &Group, sets: &ConsumerSets, subscribers: &Lists) -> Vec<(
         let subscribers = subscribers.get(set as usize).len();
         #[allow(clippy::cast_precision_loss, reason = "both counts are below 2^32")]
         let partitions = partitions.ids.len() as f64 / subscribers as f64;
-        // Kafka's `Uuid` compares two signed halves.
-        let id = group.topic_id(topic);
-        keyed.push((Key { partitions, subscribers, id: ((id >> 64) as i64, id as i64) }, topic, set));
+        keyed.push((Key { partitions, subscribers, id: group.topic_id(topic) }, topic, set));
     }
     keyed.sort_by(|(left, ..), (right, ..)| {
         let by_partitions = right.partitions.partial_cmp(&left.partitions).unwrap_or(Ordering::Equal);
-        by_partitions.then(left.subscribers.cmp(&right.subscribers)).then(left.id.cmp(&right.id))
+        by_partitions.then(left.subscribers.cmp(&right.subscribers)).then_with(|| uuid_order(left.id, right.id))
     });
     keyed.into_iter().map(|(_, topic, set)| (topic, set)).collect()
 }

@@ -4,7 +4,9 @@
 //! What is left goes to the members below their quota, in turn, a quota at a time.
 
 use super::target::Target;
-use crate::assign::table_order::{DEFAULT_CAPACITY, presized_capacity, string_hash, table_order, uuid_hash};
+use crate::assign::table_order::{
+    DEFAULT_CAPACITY, presized_capacity, string_hash, table_order, table_order_by, uuid_hash, uuid_order,
+};
 use crate::group::{Group, MemberData, topic_id_of_name};
 use crate::plan::NO_OWNER;
 
@@ -46,67 +48,85 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     }
 }
 
+/// Marks a partition of a member that is about to keep it or lose it.
+const PENDING: u32 = NO_OWNER - 1;
+
 /// Take from a member what is over its quota, and add it to the free partitions.
 fn shed(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: &mut Vec<u32>) {
     let Some(data) = target.data(place) else { return };
     let mut left = quota as usize;
-    for topic in previous_topics_by_id(group, data) {
+    for (topic, runs) in previous_topics_by_id(group, data) {
         let Some(partitions) = group.topics().partitions().get(topic as usize) else { continue };
-        let start = target.owners.starts[topic as usize];
+        let start = target.owners.starts[topic as usize] as usize;
         let mut ids = Vec::new();
-        for id in data.owned().filter(|(named, _)| *named == topic).flat_map(|(_, ids)| ids) {
-            let is_held = |position| target.owners.members[start as usize + position] == place as u32;
-            if partitions.ids.position(*id).is_some_and(is_held) && !ids.contains(id) {
+        let mut held = Vec::new();
+        for id in runs.into_iter().flatten() {
+            let Some(position) = partitions.ids.position(*id) else { continue };
+            let owner = &mut target.owners.members[start + position];
+            if *owner == place as u32 {
+                *owner = PENDING;
                 ids.push(*id);
+                held.push(start + position);
             }
         }
-        if ids.len() > left {
-            // The hash code of an Integer is its value.
-            for index in table_order(&ids, presized_capacity(ids.len())).into_iter().skip(left) {
-                let Some(position) = partitions.ids.position(ids[index as usize]) else { continue };
-                target.owners.members[start as usize + position] = NO_OWNER;
-                free.push(start + position as u32);
+        let kept = left.min(ids.len());
+        // The hash code of an Integer is its value.
+        let order = if kept < ids.len() { table_order(&ids, presized_capacity(ids.len())) } else { Vec::new() };
+        for index in order.into_iter().skip(kept) {
+            target.owners.members[held[index as usize]] = NO_OWNER;
+            free.push(held[index as usize] as u32);
+        }
+        for partition in held {
+            let owner = &mut target.owners.members[partition];
+            if *owner == PENDING {
+                *owner = place as u32;
             }
         }
-        left = left.saturating_sub(ids.len());
+        left -= kept;
     }
 }
 
-/// Return the topics of a member's previous target in the order of a table of their ids, absent ones included.
-fn previous_topics_by_id(group: &Group, data: MemberData<'_>) -> Vec<u32> {
-    let mut topics: Vec<u32> = Vec::new();
-    for (topic, _) in data.owned() {
-        if !topics.contains(&topic) {
-            topics.push(topic);
-        }
-    }
-    if topics.len() < 2 {
-        return topics;
-    }
+/// Return the topics of a member's previous target in the order of a table of their ids, absent ones included, each with its ids.
+fn previous_topics_by_id<'g>(group: &Group, data: MemberData<'g>) -> Vec<(u32, Vec<&'g [i32]>)> {
+    let mut runs: Vec<(u32, usize, &[i32])> =
+        data.owned().enumerate().map(|(run, (topic, ids))| (topic, run, ids)).collect();
+    runs.sort_by_key(|(topic, ..)| *topic);
+    let mut topics: Vec<&[(u32, usize, &[i32])]> = runs.chunk_by(|left, right| left.0 == right.0).collect();
+    topics.sort_by_key(|runs| runs[0].1);
     let exists = |topic: u32| (topic as usize) < group.topics().len();
     let id = |topic: u32| {
         if exists(topic) { group.topic_id(topic) } else { topic_id_of_name(group.owned_topic_name(topic)) }
     };
-    let hashes: Vec<i32> = topics.iter().map(|topic| uuid_hash(id(*topic))).collect();
-    table_order(&hashes, DEFAULT_CAPACITY).into_iter().map(|index| topics[index as usize]).collect()
+    let ids: Vec<u128> =
+        if topics.len() > 1 { topics.iter().map(|runs| id(runs[0].0)).collect() } else { vec![0; topics.len()] };
+    let found = order_of_ids(&ids, DEFAULT_CAPACITY).into_iter().map(|index| topics[index as usize]);
+    found.map(|runs| (runs[0].0, runs.iter().map(|(.., ids)| *ids).collect())).collect()
+}
+
+/// Return the indices of ids in the order of a table.
+fn order_of_ids(ids: &[u128], capacity: usize) -> Vec<u32> {
+    let hashes: Vec<i32> = ids.iter().map(|id| uuid_hash(*id)).collect();
+    table_order_by(&hashes, capacity, |left, right| uuid_order(ids[left as usize], ids[right as usize]))
 }
 
 /// Return the topics in the order of a set of their ids, which is made from a member's set of names.
 fn topics_by_id(group: &Group, member: usize) -> Vec<u32> {
     let mut seen = vec![false; group.topics().len()];
-    let mut names = Vec::new();
+    let mut topics = Vec::new();
     let mut hashes = Vec::new();
     for topic in group.topics_as_given(member) {
         // Names that do not exist count for the capacity of both tables only.
         let Some(seen) = seen.get_mut(*topic as usize) else { continue };
         if !std::mem::replace(seen, true) {
-            names.push(*topic);
+            topics.push(*topic);
             hashes.push(string_hash(group.topics().names().get(*topic as usize)));
         }
     }
     let capacity = presized_capacity(group.subscriptions().get(group.subscription_of(member)).len());
-    let by_name = table_order(&hashes, capacity).into_iter().map(|index| names[index as usize]);
-    let topics: Vec<u32> = by_name.collect();
-    let hashes: Vec<i32> = topics.iter().map(|topic| uuid_hash(group.topic_id(*topic))).collect();
-    table_order(&hashes, capacity).into_iter().map(|index| topics[index as usize]).collect()
+    // Topics are numbered in the order of their names.
+    let compare = |left: u32, right: u32| topics[left as usize].cmp(&topics[right as usize]);
+    let by_name: Vec<u32> =
+        table_order_by(&hashes, capacity, compare).into_iter().map(|index| topics[index as usize]).collect();
+    let ids: Vec<u128> = by_name.iter().map(|topic| group.topic_id(*topic)).collect();
+    order_of_ids(&ids, capacity).into_iter().map(|index| by_name[index as usize]).collect()
 }

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from assignor.model import TopicPartition
 from assignor.reference.assign.options import Options
 from assignor.reference.assign.server.uniform.balancer import Balancer
-from assignor.reference.assign.server.uniform.target import Target
+from assignor.reference.assign.server.uniform.target import Target, claims
+from assignor.reference.assign.table_order import signed_halves
 from assignor.reference.group import Member, Partition
 
 ROUNDS = 16
@@ -29,16 +30,16 @@ def assign(
 
     def priority(topic: str) -> tuple[float, int, tuple[int, int]]:
         count = len(subscribers[topic])
-        return -len(topics[topic]) / count, count, _signed_halves(options.topic_id(topic))
+        return -len(topics[topic]) / count, count, signed_halves(options.topic_id(topic))
 
     ordered = sorted((topic for topic in topics if topics[topic] and subscribers[topic]), key=priority)
     owners: dict[str, dict[int, int]] = {topic: {} for topic in ordered}
-    sizes = [0] * len(members)
+    # As in Kafka, a partition that two members name counts for both while sizes are balanced.
+    sizes = [len(claims(topics, member)) for member in members]
     for number, member in enumerate(members):
         for topic, ids in target[member.info.member_id].items():
-            if topic in member.topics and topic in owners:
+            if ids:
                 owners[topic].update(dict.fromkeys(ids, number))
-                sizes[number] += len(ids)
 
     for topic in ordered:
         _give_free(topics[topic], owners[topic], Balancer(subscribers[topic], sizes), sizes)
@@ -95,9 +96,3 @@ def _balance_topic(owners: dict[int, int], balancer: Balancer, sizes: list[int])
         sizes[taker] += 1
         has_moved = True
     return has_moved
-
-
-def _signed_halves(id: int) -> tuple[int, int]:
-    """Return a sort key that orders ids as Kafka's `Uuid.compareTo` does: by two signed numbers of 64 bits."""
-    high, low = id >> 64, id & (1 << 64) - 1
-    return (high ^ 1 << 63) - (1 << 63), (low ^ 1 << 63) - (1 << 63)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assignor.model import TopicPartition
-from assignor.ordering import presized_capacity, string_hash, table_order
+from assignor.ordering import java_order, presized_capacity, string_hash, table_order
 from assignor.reference.assign.options import Options
 from assignor.reference.assign.server.uniform.target import Target
 from assignor.reference.assign.table_order import numbers_in_set, topics_by_id
@@ -58,6 +58,7 @@ def _partitions_by_id(topics: Mapping[str, list[Partition]], member: Member, opt
     """
     capacity = presized_capacity(len(member.topics))
     existing = dict.fromkeys(topic for topic in member.given if topic in topics)
-    by_name = table_order(existing, [string_hash(topic) for topic in existing], capacity)
+    codes = [string_hash(topic) for topic in existing]
+    by_name = table_order(existing, codes, capacity, [java_order(topic) for topic in existing])
     ordered = topics_by_id(by_name, options, capacity)
     return [TopicPartition(topic, partition.id) for topic in ordered for partition in topics[topic]]

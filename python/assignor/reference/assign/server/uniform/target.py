@@ -1,7 +1,8 @@
 """What the members of a group had in the previous target assignment.
 
 Each partition counts for one member: the last one in table order that names it and subscribes to its topic. Partitions
-that do not exist do not count. Kafka's own class counts each claim, and then fails or gives a partition twice.
+that do not exist do not count. Kafka's own class lets each of several members have such a
+partition, and then fails or gives it twice.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ All topics that a member names are keys, also those of which no partition counts
 """
 
 
+def claims(topics: Mapping[str, list[Partition]], member: Member) -> list[TopicPartition]:
+    """Return the existing partitions that a member names, each once, of topics to which it subscribes."""
+    existing = {topic: {partition.id for partition in topics.get(topic, ())} for topic, _ in member.owned}
+    named = dict.fromkeys(member.owned)
+    return [tp for tp in named if tp.topic in member.topics and tp.partition in existing[tp.topic]]
+
+
 def previous_target(topics: Mapping[str, list[Partition]], members: list[Member]) -> Target:
     """Return what each member had; members come in table order."""
-    existing = {TopicPartition(topic, partition.id) for topic, ids in topics.items() for partition in ids}
-    owners = {
-        partition: member.info.member_id
-        for member in members
-        for partition in member.owned
-        if partition in existing and partition.topic in member.topics
-    }
+    owners = {partition: member.info.member_id for member in members for partition in claims(topics, member)}
     target: Target = {}
     for member in members:
         had = target[member.info.member_id] = {}

@@ -6,12 +6,18 @@
 //! there are fewer than 64 buckets. Keys of a bucket stay in the order of insertion when the table doubles. So the order of the
 //! whole table is: by bucket, then by insertion.
 //!
-//! Not modelled: in a table of 64 and more buckets, nine or more keys in one bucket become a tree, whose order differs. Here such a
-//! bucket keeps the order of insertion.
+//! In a table of 64 and more buckets, nine or more keys in one bucket become a tree, whose order differs: see `trees`. Its order is
+//! known for keys that Java compares, and for keys of different hash codes. Not modelled: keys of equal hash codes that Java cannot
+//! compare, such as `TopicPartition`; their order in a tree depends on identity hash codes.
 //!
 //! Source: `java.util.HashMap` and `java.util.HashSet` of Java 17.
 
-use crate::group::Group;
+mod trees;
+
+use std::cmp::Ordering;
+
+use crate::group::{Group, java_order};
+use trees::TreeTable;
 
 /// Buckets of a table that is made without a capacity.
 pub(super) const DEFAULT_CAPACITY: usize = 16;
@@ -52,6 +58,12 @@ pub(super) fn uuid_hash(id: u128) -> i32 {
     ((halves >> 32) ^ halves) as i32
 }
 
+/// Compare ids as Kafka's `Uuid` does: by two signed halves.
+pub(super) fn uuid_order(left: u128, right: u128) -> Ordering {
+    let halves = |id: u128| ((id >> 64) as i64, id as i64);
+    halves(left).cmp(&halves(right))
+}
+
 /// Return the number of buckets with which `new HashSet<>(collection)` starts.
 #[must_use]
 pub(super) fn presized_capacity(size: usize) -> usize {
@@ -63,7 +75,16 @@ pub(super) fn presized_capacity(size: usize) -> usize {
 /// `hashes` are the hash codes of distinct keys in the order of insertion; `capacity` is the number of buckets at first.
 #[must_use]
 pub(super) fn table_order(hashes: &[i32], capacity: usize) -> Vec<u32> {
+    table_order_by(hashes, capacity, |_, _| Ordering::Equal)
+}
+
+/// Return the indices of keys in the order in which a table lists them; `compare` is the keys' `compareTo`, given indices.
+#[must_use]
+pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let buckets = bucket_count(hashes, capacity);
+    if may_have_trees(hashes, capacity, buckets) {
+        return TreeTable::order(hashes, capacity, compare);
+    }
     let mut ends = vec![0_u32; buckets + 1];
     for hash in hashes {
         ends[bucket(*hash, buckets) + 1] += 1;
@@ -85,16 +106,44 @@ pub(super) fn table_order(hashes: &[i32], capacity: usize) -> Vec<u32> {
 #[must_use]
 pub(super) fn member_order(group: &Group) -> &[u32] {
     group.table_order(|| {
-        let hashes: Vec<i32> = group.members().iter().map(string_hash).collect();
-        table_order(&hashes, DEFAULT_CAPACITY)
+        let members = group.members();
+        let hashes: Vec<i32> = members.iter().map(string_hash).collect();
+        table_order_by(&hashes, DEFAULT_CAPACITY, |left, right| {
+            java_order(members.get(left as usize), members.get(right as usize))
+        })
     })
 }
 
 /// The bucket of a hash code.
 #[inline]
 pub(super) fn bucket(hash: i32, buckets: usize) -> usize {
+    folded(hash) as usize & (buckets - 1)
+}
+
+/// A hash code with its high half folded into its low half.
+#[inline]
+fn folded(hash: i32) -> u32 {
     let hash = hash as u32;
-    (hash ^ hash >> 16) as usize & (buckets - 1)
+    hash ^ hash >> 16
+}
+
+/// True if a bucket may have become a tree, at any size of the table up to `end` buckets.
+fn may_have_trees(hashes: &[i32], capacity: usize, end: usize) -> bool {
+    let mut buckets = capacity.max(TREES);
+    let mut chains: Vec<u8> = Vec::new();
+    while buckets <= end && hashes.len() > LONG_CHAIN as usize {
+        chains.clear();
+        chains.resize(buckets, 0);
+        for hash in &hashes[..hashes.len().min(3 * buckets / 4 + 1)] {
+            let chain = &mut chains[bucket(*hash, buckets)];
+            *chain += 1;
+            if u32::from(*chain) > LONG_CHAIN {
+                return true;
+            }
+        }
+        buckets *= 2;
+    }
+    false
 }
 
 /// The number of buckets in the end.
@@ -151,6 +200,18 @@ mod tests {
         }
     }
 
+    /// Compare keys as Java does; equal if it does not.
+    fn compare(kind: &str, left: &Value, right: &Value) -> Ordering {
+        match kind {
+            "string" => java_order(left.as_str().unwrap(), right.as_str().unwrap()),
+            "uuid" => uuid_order(
+                u128::from_str_radix(left.as_str().unwrap(), 16).unwrap(),
+                u128::from_str_radix(right.as_str().unwrap(), 16).unwrap(),
+            ),
+            _ => Ordering::Equal,
+        }
+    }
+
     #[test]
     fn orders_are_those_of_java() {
         let file = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/java_table_orders.jsonl.gz")).unwrap();
@@ -163,7 +224,10 @@ mod tests {
             let capacity = if is_presized { presized_capacity(put.len()) } else { DEFAULT_CAPACITY };
 
             let listed: Vec<u32> = serde_json::from_value(case["listed"].clone()).unwrap();
-            assert_eq!(listed, table_order(&hashes, capacity), "{}", case["put"]);
+            let order = table_order_by(&hashes, capacity, |left, right| {
+                compare(kind, &put[left as usize], &put[right as usize])
+            });
+            assert_eq!(listed, order, "{}", case["put"]);
             kinds.push(kind.to_owned());
         }
         kinds.sort_unstable();

@@ -1,0 +1,156 @@
+"""The order of a java.util.HashMap in which a bucket becomes a tree.
+
+In a table of 64 and more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also a list,
+which iteration follows: a new key comes after its parent in the tree, and the root moves to the front each time. When
+the table doubles, a tree is split in the order of its list; a part of six or fewer keys becomes a chain again. A tree
+compares hash codes, and keys of equal hash codes by their natural order if they have one.
+
+This module plays through all insertions, which is slow. `assignor.ordering` uses it only if a bucket has nine keys.
+Source: java.util.HashMap of OpenJDK 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+TREEIFY = 8
+"""A bucket with so many keys becomes a tree with the next one."""
+
+UNTREEIFY = 6
+"""A part of a split tree with so many keys or fewer becomes a chain."""
+
+TREES = 64
+"""In a table of fewer buckets, a long chain makes the table double instead."""
+
+
+class TreeTable:
+    """A table whose buckets may be trees; keys are numbered in the order of insertion.
+
+    Args:
+        folded: The hash code of each key, folded, as an unsigned number of 32 bits.
+        natural: A value of each key that sorts as the key does; equal if Java cannot compare the keys.
+        capacity: The number of buckets at first.
+    """
+
+    def __init__(self, folded: Sequence[int], natural: Sequence[Any], capacity: int) -> None:
+        self._hashes = [(code ^ 1 << 31) - (1 << 31) for code in folded]
+        self._natural = natural
+        self._buckets: list[list[int]] = [[] for _ in range(capacity)]
+        self._roots: dict[int, int] = {}
+        self._parent: dict[int, int | None] = {}
+        self._left: dict[int, int | None] = {}
+        self._right: dict[int, int | None] = {}
+        self._is_red: dict[int, bool] = {}
+        for key in range(len(folded)):
+            self._put(key)
+            if 4 * (key + 1) > 3 * len(self._buckets):
+                self._double()
+
+    def order(self) -> list[int]:
+        """Return the keys in the order of iteration."""
+        return [key for bucket in self._buckets for key in bucket]
+
+    def _put(self, key: int) -> None:
+        place = self._hashes[key] & len(self._buckets) - 1
+        bucket = self._buckets[place]
+        if place in self._roots:
+            parent = self._attach(self._roots[place], key)
+            bucket.insert(bucket.index(parent) + 1, key)
+            self._set_root(place, self._balance(self._roots[place], key))
+            return
+        bucket.append(key)
+        if len(bucket) > TREEIFY:
+            if len(self._buckets) < TREES:
+                self._double()
+            else:
+                self._treeify(place)
+
+    def _double(self) -> None:
+        size = len(self._buckets)
+        old, trees = self._buckets, set(self._roots)
+        self._buckets = [[] for _ in range(2 * size)]
+        roots, self._roots = self._roots, {}
+        for place, bucket in enumerate(old):
+            parts = {
+                place: [key for key in bucket if not self._hashes[key] & size],
+                place + size: [key for key in bucket if self._hashes[key] & size],
+            }
+            for target, part in parts.items():
+                self._buckets[target] = part
+                if place in trees and len(part) > UNTREEIFY:
+                    if len(part) == len(bucket):
+                        self._roots[target] = roots[place]
+                    else:
+                        self._treeify(target)
+
+    def _treeify(self, place: int) -> None:
+        first, *rest = self._buckets[place]
+        self._parent[first] = self._left[first] = self._right[first] = None
+        self._is_red[first] = False
+        root = first
+        for key in rest:
+            self._attach(root, key)
+            root = self._balance(root, key)
+        self._set_root(place, root)
+
+    def _set_root(self, place: int, root: int) -> None:
+        self._roots[place] = root
+        self._buckets[place].remove(root)
+        self._buckets[place].insert(0, root)
+
+    def _attach(self, root: int, key: int) -> int:
+        """Put a key below the leaf where a search for it ends; return its parent."""
+        node: int | None = root
+        while node is not None:
+            parent = node
+            is_left = (self._hashes[key], self._natural[key]) < (self._hashes[node], self._natural[node])
+            node = (self._left if is_left else self._right)[node]
+        self._parent[key], self._left[key], self._right[key] = parent, None, None
+        (self._left if is_left else self._right)[parent] = key
+        return parent
+
+    def _balance(self, root: int, key: int) -> int:
+        """Restore the rules of a red-black tree after an insertion; return the root."""
+        self._is_red[key] = True
+        while True:
+            parent = self._parent[key]
+            if parent is None:
+                self._is_red[key] = False
+                return key
+            above = self._parent[parent]
+            if not self._is_red[parent] or above is None:
+                return root
+            near, far = (self._left, self._right) if parent == self._left[above] else (self._right, self._left)
+            uncle = far[above]
+            if uncle is not None and self._is_red[uncle]:
+                self._is_red[uncle] = self._is_red[parent] = False
+                self._is_red[above] = True
+                key = above
+                continue
+            if key == far[parent]:
+                key, parent = parent, key
+                root = self._rotate(root, key, far, near)
+            self._is_red[parent] = False
+            self._is_red[above] = True
+            root = self._rotate(root, above, near, far)
+
+    def _rotate(self, root: int, node: int, up: dict[int, int | None], down: dict[int, int | None]) -> int:
+        """Let the child of a node on the side `up` take its place; return the root."""
+        child = up[node]
+        if child is None:
+            return root
+        inner = up[node] = down[child]
+        if inner is not None:
+            self._parent[inner] = node
+        above = self._parent[child] = self._parent[node]
+        if above is None:
+            root = child
+            self._is_red[child] = False
+        elif self._left[above] == node:
+            self._left[above] = child
+        else:
+            self._right[above] = child
+        down[child] = node
+        self._parent[node] = child
+        return root
