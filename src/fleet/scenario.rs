@@ -32,6 +32,8 @@ pub enum Step {
     /// Every member restarts, in Kafka's order: with an instance id nothing happens, without one it leaves and comes back
     /// under another id. Whether they have one can be said for all.
     RollingRestart(Option<bool>),
+    /// The group uses another assignor, which starts from what the members own.
+    Use(Assignor),
 }
 
 /// A name for steps.
@@ -195,6 +197,10 @@ impl<'r> SimulatedGroup<'_, 'r> {
                 self.rebalance_if(any);
             }
             Step::RollingRestart(instance_ids) => self.restart(*instance_ids),
+            Step::Use(assignor) => {
+                let before = self.roster.computed.replace(*assignor);
+                self.rebalance_if(before != Some(*assignor));
+            }
         }
         Ok(())
     }

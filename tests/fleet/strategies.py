@@ -152,6 +152,9 @@ STEPS: dict[str, Callable[[Draw], Step]] = {
     "add_topic": lambda draw: (draw(st.sampled_from([*NAMES, "new", "tnew"])), draw(st.integers(0, 7))),
     "make_static": lambda _draw: (),
     "rolling_restart": lambda draw: (draw(st.sampled_from([None, None, True, False])),),
+    "use": lambda draw: draw(
+        st.sampled_from([("range", "classic"), ("cooperative-sticky", "classic"), ("uniform", "consumer")])
+    ),
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from assignor._core import plan
 from assignor.errors import IllegalArgumentError
 from assignor.validation import check_name, shown, wrong_type
 
@@ -109,6 +110,28 @@ class Scenario:
         if instance_ids is not None and not isinstance(instance_ids, bool):
             raise wrong_type("rolling_restart: instance_ids", "a bool or None", instance_ids)
         return self._then("rolling_restart", instance_ids)
+
+    def use(self, assignor: str | None = None, group_protocol: str = "classic") -> Scenario:
+        """The group uses another assignor, or another protocol: it rebalances, and so does each later step.
+
+        The assignor starts from what the members own, as Kafka's does when members change over one after another or a
+        classic group becomes a group of the consumer protocol (KIP-848). Nothing happens to a group that uses it
+        already. A group whose own assignor is not Kafka's is computed from this step on.
+
+        Args:
+            assignor: Kafka's name of the assignor; None means the default of the protocol.
+            group_protocol: `"classic"` or `"consumer"`.
+
+        Raises:
+            WrongTypeError, IllegalArgumentError: Not names of an assignor and its protocol.
+
+        Example:
+            >>> from assignor.spark import Scenario
+            >>> Scenario("KIP-848, one joins").use(group_protocol="consumer").add_members(1).steps
+            (('use', 'uniform', 'consumer'), ('add_members', 1))
+        """
+        checked = plan({}, {}, assignor=assignor, group_protocol=group_protocol)
+        return self._then("use", checked.assignor, checked.group_protocol)
 
     def _then(self, *step: Any) -> Scenario:
         return replace(self, steps=(*self.steps, step))

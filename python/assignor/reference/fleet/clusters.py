@@ -14,7 +14,7 @@ from assignor.reference.fleet.moves import moves
 from assignor.reference.fleet.owned import runs
 from assignor.reference.fleet.reading import read_clusters, read_current, read_group
 from assignor.reference.fleet.roster import Plan, kafka_order
-from assignor.reference.fleet.scenario import STEPS, SimulatedGroup
+from assignor.reference.fleet.scenario import SimulatedGroup, check_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,9 +79,8 @@ class Clusters:
     ) -> list[Any]:
         """Where the scenarios lead that concern a group: those that name it, or no group at all."""
         for _, _, steps in scenarios:
-            for kind, *_ in steps:
-                if kind not in STEPS:
-                    raise IllegalArgumentError(f"a scenario has no step '{kind}'")
+            for step in steps:
+                check_step(step)
 
         def answer(row: Row, group: Group) -> list[Row]:
             # A group without an id is not the group "".

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError
 from assignor.ordering import java_order
+from assignor.reference.assign import ASSIGNORS
+from assignor.reference.fleet.assignor import Assignor
 from assignor.reference.fleet.cluster import MOST_PARTITIONS, matches
 from assignor.reference.fleet.rebalance import owned_by, rebalance, starting_plan
 from assignor.reference.fleet.roster import Plan, kafka_order
@@ -127,6 +129,12 @@ class SimulatedGroup:
             self.roster.insert(place, member._replace(id=self._another_id(member.id)))
             self._rebalance()
 
+    def use(self, assignor: str, group_protocol: str) -> None:
+        """The group uses another assignor, which starts from what the members own."""
+        before, self.assignor = self.assignor, Assignor(group_protocol, assignor)
+        if before != self.assignor:
+            self._rebalance()
+
     def _another_id(self, id: str) -> str:
         self._made += 1
         return another_id(self.group_id, id, self._made)
@@ -168,7 +176,23 @@ STEPS: dict[str, Callable[..., None]] = {
     "add_topic": SimulatedGroup.add_topic,
     "make_static": SimulatedGroup.make_static,
     "rolling_restart": SimulatedGroup.rolling_restart,
+    "use": SimulatedGroup.use,
 }
+
+
+def check_step(step: Step) -> None:
+    """Refuse a step that scenarios do not have.
+
+    Raises:
+        IllegalArgumentError: No such step, or a protocol that has no such assignor.
+    """
+    kind, *arguments = step
+    if kind not in STEPS:
+        raise IllegalArgumentError(f"a scenario has no step '{kind}'")
+    if kind == "use":
+        assignor, group_protocol = arguments
+        if (group_protocol, assignor) not in ASSIGNORS:
+            raise IllegalArgumentError(f"group_protocol '{group_protocol}' has no assignor '{assignor}'")
 
 
 def another_id(group_id: str, id: str, number: int) -> str:

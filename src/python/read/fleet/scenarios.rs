@@ -5,6 +5,7 @@ use pyo3::types::PyTuple;
 use rustc_hash::FxHashSet;
 
 use super::groups::GroupRow;
+use crate::assign::{Assignor, GroupProtocol};
 use crate::fleet::{Scenario, Step};
 use crate::python::imports::IllegalArgumentError;
 
@@ -45,6 +46,14 @@ fn step(given: &Bound<'_, PyTuple>) -> PyResult<Step> {
         "add_topic" => Step::AddTopic(argument(1)?.extract()?, argument(2)?.extract()?),
         "make_static" => Step::MakeStatic,
         "rolling_restart" => Step::RollingRestart(argument(1)?.extract()?),
+        "use" => Step::Use(assignor(&argument(1)?.extract::<String>()?, &argument(2)?.extract::<String>()?)?),
         _ => return Err(IllegalArgumentError::new_err(format!("a scenario has no step '{kind}'"))),
+    })
+}
+
+fn assignor(name: &str, group_protocol: &str) -> PyResult<Assignor> {
+    let found = GroupProtocol::named(group_protocol).and_then(|protocol| Assignor::named(protocol, name));
+    found.ok_or_else(|| {
+        IllegalArgumentError::new_err(format!("group_protocol '{group_protocol}' has no assignor '{name}'"))
     })
 }

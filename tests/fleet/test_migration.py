@@ -1,0 +1,112 @@
+"""`Scenario.use`: what another assignor or group protocol does to a group, at the switch and later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assignor import errors
+from assignor.spark import Scenario
+from tests.fleet.columns import Row, ask, cluster, group, member, said
+from tests.fleet.columns import clusters as clusters_of
+from tests.fleet.columns import groups as groups_of
+from tests.support.engines import Engine
+
+TOPICS = cluster({"t": 3, "u": 3})
+UNEVEN = group(member("a", "t", "u"), member("b", "t", "u"))
+"""Under range a has four partitions and b has two."""
+
+UNIFORM = ("use", "uniform", "consumer")
+COOPERATIVE = ("use", "cooperative-sticky", "classic")
+Step = tuple[Any, ...]
+
+
+def play(engine: Engine, asked: Row, *steps: Step) -> Row:
+    """What the steps lead to."""
+    [[found]] = ask(engine, "what_if", [TOPICS], [asked], [("s", None, list(steps))])
+    return dict(found)
+
+
+def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int]:
+    """Rebalances, partitions moved, and at the end the smallest and the largest load."""
+    found = play(engine, asked, *steps)
+    return found["rebalances"], found["moved"], found["least_loaded"], found["most_loaded"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([], (0, 0, 2, 4)),
+        ([("use", "range", "classic")], (0, 0, 2, 4)),
+        ([UNIFORM], (1, 1, 3, 3)),
+        ([UNIFORM, UNIFORM], (1, 1, 3, 3)),
+        ([COOPERATIVE], (2, 1, 3, 3)),
+        ([("use", "sticky", "classic")], (1, 1, 3, 3)),
+        ([("use", "range", "consumer")], (1, 0, 2, 4)),
+        ([UNIFORM, ("use", "range", "classic")], (2, 2, 2, 4)),
+        ([("add_members", 1)], (1, 4, 2, 2)),
+        ([UNIFORM, ("add_members", 1)], (2, 3, 2, 2)),
+        ([COOPERATIVE, ("add_members", 1)], (4, 3, 2, 2)),
+        ([UNIFORM, ("remove_members", 1)], (2, 4, 6, 6)),
+        ([UNIFORM, ("rolling_restart", True)], (1, 1, 3, 3)),
+        ([UNIFORM, ("rolling_restart", None)], (5, 13, 3, 3)),
+    ],
+)
+def test_the_switch_and_what_later_steps_cost(engine: Engine, steps: list[Step], expected: tuple[int, ...]) -> None:
+    assert expected == course(engine, UNEVEN, *steps)
+
+
+def test_the_new_assignor_starts_from_what_members_own(engine: Engine) -> None:
+    three = group(*(member(id, "t", "u") for id in "abc"))
+
+    # Everyone has two partitions already.
+    assert (1, 0, 2, 2) == course(engine, three, UNIFORM)
+    assert (1, 0, 2, 2) == course(engine, three, COOPERATIVE)
+
+
+def test_an_outcome_names_the_assignor_at_the_end(engine: Engine) -> None:
+    found = play(engine, UNEVEN, COOPERATIVE, UNIFORM)
+
+    assert ("consumer", "uniform") == (found["group_protocol"], found["computed_as"])
+
+
+def test_a_group_whose_assignor_is_not_kafkas_is_computed_from_the_switch_on(engine: Engine) -> None:
+    streams = group(
+        *(member(id, "t", "u", assignor="stream") for id in "ab"),
+        current=[("a", "t", 0, 3), ("b", "u", 0, 2)],
+    )
+
+    assert play(engine, streams)["computed_as"] is None
+    found = play(engine, streams, UNIFORM)
+    assert ("uniform", 1, 0, 6) == tuple(found[name] for name in ("computed_as", "rebalances", "moved", "partitions"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("uniform",), errors.IllegalArgumentError, "'uniform' is an assignor of group_protocol 'consumer'"),
+        (("stream",), errors.IllegalArgumentError, "assignor must be one of 'range', .*, not 'stream'"),
+        ((None, "share"), errors.IllegalArgumentError, "group_protocol must be one of .*, not 'share'"),
+        ((7,), errors.WrongTypeError, "assignor must be a str or None"),
+        (("range", None), errors.WrongTypeError, "group_protocol must be a str"),
+    ],
+)
+def test_names_are_those_of_kafkas_assignors(
+    arguments: tuple[Any, ...], error: type[errors.AssignorError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Scenario("s").use(*arguments)
+
+
+def test_without_a_name_the_assignor_is_the_default_of_the_protocol() -> None:
+    assert (("use", "range", "classic"),) == Scenario("s").use().steps
+    assert (UNIFORM,) == Scenario("s").use(group_protocol="consumer").steps
+
+
+def test_a_step_with_other_names_is_refused(engine: Engine) -> None:
+    found = said(
+        engine, "what_if", clusters_of(TOPICS), groups_of(UNEVEN), [("s", None, [("use", "sticky", "consumer")])]
+    )
+
+    assert ("IllegalArgumentError", "group_protocol 'consumer' has no assignor 'sticky'") == found
