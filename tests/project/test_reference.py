@@ -48,6 +48,7 @@ ONLY_IN_ENGINE = {
     "assign.runs": COMPACT,
     "assign.sticky.lowest": "A fast way to the member with the fewest partitions; the reference asks all members.",
     "assign.sticky.rack_first": "A fast way to a near member; the reference, in `constrained`, asks all members.",
+    "assign.sticky.tests": UNIT_TESTS,
     "bytes.writer": "The reference concatenates `bytes`.",
     "group.builder": "`group.read_joined_members`: equal subscriptions need not be parsed once.",
     "group.consumer_sets": INTERNED,
@@ -79,6 +80,7 @@ ONLY_IN_ENGINE = {
     "plan.balance": PLAN_VIEW,
     "plan.columnar": COMPACT,
     "plan.diff": PLAN_VIEW,
+    "plan.owners": COMPACT,
     "plan.size": PLAN_VIEW,
     "plan.wire": PLAN_VIEW,
 }
