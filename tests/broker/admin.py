@@ -15,6 +15,8 @@ from kio.schema.create_topics.v7 import CreateTopicsRequest, CreateTopicsRespons
 from kio.schema.create_topics.v7.request import CreatableTopic
 from kio.schema.delete_topics.v6 import DeleteTopicsRequest, DeleteTopicsResponse
 from kio.schema.delete_topics.v6.request import DeleteTopicState
+from kio.schema.describe_groups.v5 import DescribeGroupsRequest, DescribeGroupsResponse
+from kio.schema.describe_groups.v5.response import DescribedGroup as DescribedClassicGroup
 from kio.schema.errors import ErrorCode
 from kio.schema.find_coordinator.v6 import FindCoordinatorRequest, FindCoordinatorResponse
 from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
@@ -157,6 +159,13 @@ class Admin:
             for member in group.members
         }
         return DescribedGroup(group.group_state, int(group.group_epoch), group.assignor_name, members)
+
+    def describe_classic(self, group_id: str) -> DescribedClassicGroup:
+        """Return what the coordinator says of a group of the classic protocol."""
+        request = DescribeGroupsRequest(groups=(GroupId(group_id),), include_authorized_operations=False)
+        group = self._connection.ask(request, DescribeGroupsResponse).groups[0]
+        _check(group.error_code, None)
+        return group
 
     def commit(
         self, group_id: str, offsets: Mapping[UUID, Mapping[int, int]], member_id: str = "", epoch: int = -1

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assignor import Subscription, TopicPartition, assign
+from assignor import Group, Subscription, TopicPartition, assign
+from tests.broker import java_consumers
 from tests.broker.admin import RefusedError
+from tests.broker.java_consumers import Consumer, JavaConsumers
 from tests.broker.members import Members
 from tests.member.simulation.hash_tables import TimelineTable
+from tests.support.kafka_program import OracleMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,3 +132,110 @@ def test_targets_of_the_broker_are_ours(
 
     assert group.compared == 18
     assert group.kept > 0
+
+
+class ComparedConsumers:
+    """A group of Java consumers whose assignment is compared after each change.
+
+    Attributes:
+        compared: How many assignments were compared with what the leader was given.
+        followed: How many of them are what follows from the assignment before.
+        rebalances: How many rebalances all changes took together, by our computation.
+    """
+
+    def __init__(self, scenario: Scenario, consumers: JavaConsumers) -> None:
+        self.scenario = scenario
+        self.consumers = consumers
+        self.compared = 0
+        self.followed = 0
+        self.rebalances = 0
+        self._is_eager = scenario.assignor != "cooperative-sticky"
+        self._before: dict[str, Consumer] = {}
+
+    def join(self, name: str, *topics: str) -> None:
+        """Let a consumer join, and compare."""
+        self.consumers.join(name, map(self.scenario.topic, topics))
+        self._compare()
+
+    def leave(self, name: str) -> None:
+        """Close a consumer, and compare."""
+        self.consumers.leave(name)
+        self._compare()
+
+    def subscribe(self, name: str, *topics: str) -> None:
+        """Give a consumer other topics, and compare."""
+        self.consumers.subscribe(name, map(self.scenario.topic, topics))
+        self._compare()
+
+    def grow(self, topic: str, count: int) -> None:
+        """Give a topic more partitions, and compare."""
+        self.scenario.grow_topic(topic, count)
+        self._compare(follows=False)
+
+    def _compare(self, *, follows: bool = True) -> None:
+        """Compare the assignment that the group reaches with ours, for the subscriptions that the leader was given.
+
+        An eager assignment is also compared with what follows from the one before the change. The way of a cooperative
+        group depends on time: a member that is slow misses a rebalance, and then claims what it had before.
+
+        Args:
+            follows: False if the leader may see the change in several steps.
+        """
+        before = self._before
+        generation = max((consumer.generation for consumer in before.values()), default=0)
+        found = self.consumers.settle(self.scenario.counts, generation)
+        reached = {consumer.member_id: consumer.partitions for consumer in found.values()}
+        members = {consumer.member_id: self._subscription(name) for name, consumer in found.items()}
+        joined, assigned = java_consumers.described(self.scenario.admin, self.scenario.group)
+
+        given = Group.from_wire(self.scenario.counts, joined).assign(assignor=self.scenario.assignor)
+        assert assigned == reached == {member: frozenset(partitions) for member, partitions in given.items()}
+        self.compared += 1
+        expected, rebalances = java_consumers.reached(self.scenario.assignor, self.scenario.counts, members)
+        assert expected == reached or not (follows and self._is_eager)
+        self.followed += expected == reached
+        self.rebalances += rebalances
+        self._before = found
+
+    def _subscription(self, name: str) -> Subscription:
+        """Return what a consumer sends: its topics, and of what it had the partitions of these topics."""
+        topics, before = self.consumers.topics[name], self._before.get(name)
+        if before is None:
+            return Subscription(topics)
+        owned = tuple(sorted(each for each in before.partitions if each.topic in topics))
+        return Subscription(topics, owned_partitions=owned, generation=before.generation)
+
+
+def start_consumers(scenario: Scenario) -> JavaConsumers:
+    """Return consumers in the group of a scenario; skip the test if they cannot be compiled."""
+    try:
+        return JavaConsumers(scenario.cluster.address, scenario.group, scenario.assignor)
+    except OracleMissingError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("assignor", ["roundrobin", "sticky", "cooperative-sticky"])
+def test_java_consumers_reach_our_assignment(
+    start_scenario: Callable[..., Scenario], assignor: str, record_property: Callable[[str, object], None]
+) -> None:
+    with start_scenario(f"java-{assignor}", assignor, keep=None) as scenario, start_consumers(scenario) as consumers:
+        scenario.create_topics(orders=7, payments=4, refunds=2)
+        group = ComparedConsumers(scenario, consumers)
+        everything = ("orders", "payments", "refunds")
+        for name in "abcd":
+            group.join(name, *everything)
+        group.leave("b")
+        group.subscribe("c", "orders")
+        group.join("e", "payments", "refunds")
+        group.grow("orders", 11)
+        group.subscribe("c", *everything)
+        for name in "ac":
+            group.leave(name)
+            group.join(f"{name}2", *everything)
+        record_property("assignments compared", group.compared)
+        record_property("assignments that follow from the one before", group.followed)
+        record_property("rebalances", group.rebalances)
+
+    assert group.compared == 13
+    assert group.followed > 0
+    assert (group.rebalances > group.compared) == (assignor == "cooperative-sticky")

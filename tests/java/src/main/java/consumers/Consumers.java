@@ -1,0 +1,90 @@
+package consumers;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * Consumers of Kafka's Java client in groups of the classic protocol, all of them polled in one thread.
+ *
+ * <p>A line of JSON is one command: `join` with an address, a group, an assignor and topics starts a consumer under a
+ * name; `subscribe` gives it other topics; `leave` closes it; `poll` polls all of them once. The answer lists for each
+ * consumer its member id, its generation, and its partitions.
+ */
+public final class Consumers {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final java.time.Duration SHORT = java.time.Duration.ofMillis(20);
+
+    private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new LinkedHashMap<>();
+
+    private Consumers() { }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream answers = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        Consumers consumers = new Consumers();
+        String line;
+        while ((line = commands.readLine()) != null) {
+            consumers.handle(JSON.readTree(line));
+            answers.println(JSON.writeValueAsString(consumers.state()));
+            answers.flush();
+        }
+        consumers.consumers.values().forEach(KafkaConsumer::close);
+    }
+
+    private void handle(JsonNode command) {
+        String name = command.path("name").asText();
+        switch (command.get("do").textValue()) {
+            case "join" -> {
+                Properties settings = new Properties();
+                settings.put("bootstrap.servers", command.get("address").textValue());
+                settings.put("group.id", command.get("group").textValue());
+                settings.put("client.id", name);
+                settings.put("group.protocol", "classic");
+                settings.put("partition.assignment.strategy", command.get("assignor").textValue());
+                settings.put("enable.auto.commit", "false");
+                settings.put("heartbeat.interval.ms", "200");
+                settings.put("metadata.max.age.ms", "1000");
+                settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
+                settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
+                KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings);
+                consumer.subscribe(texts(command.get("topics")));
+                consumers.put(name, consumer);
+            }
+            case "subscribe" -> consumers.get(name).subscribe(texts(command.get("topics")));
+            case "leave" -> consumers.remove(name).close();
+            case "poll" -> consumers.values().forEach(consumer -> consumer.poll(SHORT));
+            default -> throw new IllegalArgumentException("unknown command: " + command);
+        }
+    }
+
+    private ObjectNode state() {
+        ObjectNode state = JSON.createObjectNode();
+        consumers.forEach((name, consumer) -> {
+            ObjectNode member = state.putObject(name);
+            member.put("member_id", consumer.groupMetadata().memberId());
+            member.put("generation", consumer.groupMetadata().generationId());
+            ArrayNode partitions = member.putArray("partitions");
+            consumer.assignment().forEach(each -> partitions.addArray().add(each.topic()).add(each.partition()));
+        });
+        return state;
+    }
+
+    private static List<String> texts(JsonNode list) {
+        List<String> found = new ArrayList<>();
+        list.forEach(each -> found.add(each.textValue()));
+        return found;
+    }
+}
