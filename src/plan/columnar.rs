@@ -57,20 +57,25 @@ impl Columns {
         for member in 1..ends.len() {
             ends[member] += ends[member - 1];
         }
-        let column = || vec![0; ends[ends.len() - 1]];
-        let mut found = Self { member: column(), topic: column(), start: column(), count: column(), ends: Vec::new() };
-        // The entry of a member moves from the start of its spans to their end.
+        let mut spans = vec![Span { topic: 0, start: 0, count: 0 }; ends[ends.len() - 1]];
+        // The entry of a member moves from the start of its spans to their end. A span is written as a whole, because writing to
+        // four columns here and there costs four times as many cache misses.
         each_span(group, owners, |member, span| {
-            let row = ends[member as usize];
-            found.member[row] = member as i32;
-            found.topic[row] = span.topic as i32;
-            found.start[row] = span.start;
-            found.count[row] = span.count;
+            spans[ends[member as usize]] = span;
             ends[member as usize] += 1;
         });
         ends.pop();
-        found.ends = ends;
-        found
+        let mut member = Vec::with_capacity(spans.len());
+        for (index, end) in (0..).zip(&ends) {
+            member.resize(*end, index);
+        }
+        Self {
+            member,
+            topic: spans.iter().map(|span| span.topic as i32).collect(),
+            start: spans.iter().map(|span| span.start).collect(),
+            count: spans.iter().map(|span| span.count).collect(),
+            ends,
+        }
     }
 
     /// Adds the spans of the next member.
