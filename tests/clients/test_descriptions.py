@@ -79,6 +79,7 @@ def test_a_group_that_only_has_offsets_is_read_and_has_no_member() -> None:
 def test_a_topic_that_cannot_be_a_row_is_a_problem() -> None:
     topics = ClusterTopics(has_racks=True)
     topics.add("whole", {1: (None,), 0: ("r1",)})
+    topics.topic_ids["whole"] = "O2a7KRH1Rd-atpW2TTMtdQ"
     topics.add("torn", {0: ("r1",), 2: ("r1",)})
     topics.add("bare", {})
     topics.add_error("fresh", 5)
@@ -86,7 +87,7 @@ def test_a_topic_that_cannot_be_a_row_is_a_problem() -> None:
 
     found = build_snapshot("c", topics, [])
 
-    assert [("c", "whole", 2, (("r1",), (None,)))] == list(found.topics)
+    assert [("c", "whole", 2, (("r1",), (None,)), "O2a7KRH1Rd-atpW2TTMtdQ")] == list(found.topics)
     reasons = {
         "bare": "no partition of it is known",
         "fresh": "the broker answered LEADER_NOT_AVAILABLE",

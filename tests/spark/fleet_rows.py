@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assignor import PartitionInfo, Subscription, assign
+from assignor import PartitionInfo, Subscription, TopicPartition, assign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 TOPICS = pa.schema(
     [
@@ -98,8 +98,15 @@ def partitions_per_topic(topics: Iterable[Row]) -> dict[str, dict[str, int | lis
     return found
 
 
-def subscriptions(members: Iterable[Row]) -> dict[tuple[str, str], dict[str, Subscription]]:
+def subscriptions(
+    members: Iterable[Row], current: Iterable[Row] = ()
+) -> dict[tuple[str, str], dict[str, Subscription]]:
     """By cluster and group what `assign` takes, with members in the order of their ids."""
+    has: dict[tuple[str, str, str], list[TopicPartition]] = defaultdict(list)
+    for row in current:
+        ids = range(row["start"], row["start"] + row["count"])
+        owner = (row["cluster"], row["group_id"], row["member_id"])
+        has[owner] += [TopicPartition(row["topic"], id) for id in ids]
     found: dict[tuple[str, str], dict[str, Subscription]] = defaultdict(dict)
     for row in sorted(members, key=lambda row: str(row["member_id"]).encode("utf-16-be")):
         pattern = {"pattern": row["pattern"], "dialect": row["dialect"] or "java"} if row.get("pattern") else {}
@@ -107,17 +114,33 @@ def subscriptions(members: Iterable[Row]) -> dict[tuple[str, str], dict[str, Sub
             topics=row.get("topics") or (),
             group_instance_id=row.get("group_instance_id"),
             rack=row.get("rack"),
+            owned_partitions=tuple(has[row["cluster"], row["group_id"], row["member_id"]]),
+            generation=row.get("generation"),
             **pattern,
         )
     return found
 
 
-def assigned(topics: Iterable[Row], members: Iterable[Row]) -> Owned:
-    """What `assign` says, called group by group."""
+def assignors(members: Iterable[Row]) -> dict[tuple[str, str], tuple[str, str | None]]:
+    """By cluster and group the protocol and the assignor that the rows name."""
+    return {
+        (row["cluster"], row["group_id"]): (row.get("group_protocol") or "classic", row.get("assignor"))
+        for row in members
+    }
+
+
+def assigned(topics: Iterable[Row], members: Sequence[Row], current: Iterable[Row] = ()) -> Owned:
+    """What `assign` says, called group by group with the group's assignor; groups under `stream` are left out."""
+    topics = list(topics)
     of_clusters = partitions_per_topic(topics)
+    ids = {row["topic"]: row["topic_id"] for row in topics if row.get("topic_id")}
+    named = assignors(members)
     found: Owned = {}
-    for (cluster, group_id), of_group in subscriptions(members).items():
-        answer = assign(of_clusters.get(cluster, {}), of_group)
+    for (cluster, group_id), of_group in subscriptions(members, current).items():
+        protocol, name = named[cluster, group_id]
+        if name == "stream":
+            continue
+        answer = assign(of_clusters.get(cluster, {}), of_group, assignor=name, group_protocol=protocol, topic_ids=ids)
         # Plain tuples, as spans are turned into.
         owned = {member: [(topic, number) for topic, number in ids] for member, ids in answer.items() if ids}
         found[cluster, group_id] = {member: sorted(ids) for member, ids in owned.items()}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from assignor import Subscription, TopicPartition, assign
 from assignor.errors import IllegalArgumentError
 from assignor.spark import Scenario
 from tests.spark import fleet_rows
@@ -79,29 +78,7 @@ class Drawn:
 
     def assigned(self) -> fleet_rows.Owned:
         """What `assign` says, called group by group with the group's assignor."""
-        has: dict[tuple[str, str], dict[str, list[TopicPartition]]] = {}
-        for row in self.current:
-            owners = has.setdefault((row["cluster"], row["group_id"]), {})
-            owners.setdefault(row["member_id"], []).append(TopicPartition(row["topic"], row["start"]))
-        of_clusters = fleet_rows.partitions_per_topic(self.topics)
-        found: fleet_rows.Owned = {}
-        for (cluster, group_id), of_group in fleet_rows.subscriptions(self.members).items():
-            protocol, name = choice(group_id)
-            if name == "stream":
-                continue
-            claims = has.get((cluster, group_id), {})
-            members = {id: claiming(given, claims.get(id, [])) for id, given in of_group.items()}
-            answer = assign(of_clusters.get(cluster, {}), members, assignor=name, group_protocol=protocol)
-            owned = {member: sorted(map(tuple, ids)) for member, ids in answer.items() if ids}
-            if owned:
-                found[cluster, group_id] = owned  # type: ignore[assignment]  # pairs
-        return found
-
-
-def claiming(given: Subscription, owned: list[TopicPartition]) -> Subscription:
-    """The subscription of a member that owns partitions."""
-    columns = {name: getattr(given, name) for name in ("group_instance_id", "rack", "pattern", "dialect")}
-    return Subscription(given.topics, owned_partitions=tuple(owned), generation=3, **columns)
+        return fleet_rows.assigned(self.topics, self.members, self.current)
 
 
 @pytest.fixture(scope="module")

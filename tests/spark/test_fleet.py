@@ -101,8 +101,9 @@ def test_the_recorded_fleet_gets_what_assign_gives_each_group(spark: SparkSessio
 
     recorded = Fleet.from_recording(RECORDED, spark=spark)
     recorded.members.persist()  # to read the log once
+    assert recorded.current is not None
 
-    expected = fleet_rows.assigned(rows(recorded.topics), rows(recorded.members))
+    expected = fleet_rows.assigned(rows(recorded.topics), rows(recorded.members), rows(recorded.current))
     found = fleet_rows.owned(rows(recorded.assign()))
 
     assert expected == found
