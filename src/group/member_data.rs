@@ -3,6 +3,8 @@
 //! Range reads none of it; sticky assignors do, and the size of a group's record depends on it. A group keeps these values for
 //! all members in shared arrays, and nothing for members that report nothing.
 
+use rustc_hash::FxHashSet;
+
 /// Values of a member's subscription besides topics, instance id and rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberData<'a> {
@@ -10,9 +12,9 @@ pub struct MemberData<'a> {
     pub user_data: Option<&'a [u8]>,
     /// The generation in which the member got what it owns.
     pub generation: Option<i32>,
-    /// Per topic in the order given, its number and how many ids follow.
+    /// Per run of ids of one topic, in the order given, the topic's number and how many ids follow.
     topics: &'a [(u32, u32)],
-    /// The ids of owned partitions, topic by topic.
+    /// The ids of owned partitions, run by run.
     ids: &'a [i32],
 }
 
@@ -29,10 +31,12 @@ impl<'a> MemberData<'a> {
 
     /// The sizes of these values, without the rack; `name_length` is that of a topic's name in bytes.
     pub(super) fn sizes(self, name_length: impl Fn(u32) -> usize) -> FieldSizes {
-        let of_topic = |(topic, ids): (u32, &[i32])| 2 + name_length(topic) + 4 + 4 * ids.len();
+        // An encoded subscription has each topic once, and here a topic may come in several runs.
+        let topics: FxHashSet<u32> = self.topics.iter().map(|(topic, _)| *topic).collect();
+        let of_topic = |topic| 2 + name_length(topic) + 4;
         FieldSizes {
             user_data: self.user_data.map_or(0, <[u8]>::len),
-            owned_partitions: self.owned().map(of_topic).sum(),
+            owned_partitions: topics.into_iter().map(of_topic).sum::<usize>() + 4 * self.ids.len(),
             rack: 0,
         }
     }
@@ -155,7 +159,7 @@ mod tests {
         let data = table.get(2).unwrap();
 
         assert_eq!(vec![(7, &[2, 0][..]), (1, &[]), (4, &[9, 8]), (7, &[1])], data.owned().collect::<Vec<_>>());
-        let expected = FieldSizes { user_data: 3, owned_partitions: 4 * (2 + 5 + 4) + 5 * 4, rack: 0 };
+        let expected = FieldSizes { user_data: 3, owned_partitions: 3 * (2 + 5 + 4) + 5 * 4, rack: 0 };
         assert_eq!(expected, data.sizes(|_| 5));
     }
 

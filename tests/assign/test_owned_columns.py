@@ -169,6 +169,10 @@ INVALID: dict[str, tuple[Any, type[Exception]]] = {
         {"owned_partitions": pa.array([[], [], [{"topic": None, "partition": 2}], []], STRUCTS)},
         errors.IllegalArgumentError,
     ),
+    r"owned_partitions\[1\] has a null": (
+        {"owned_partitions": pa.array([[], [None], [], []], STRUCTS)},
+        errors.IllegalArgumentError,
+    ),
     "column owned_partitions must be of lists of structs of topic and partition, not List": (
         {"owned_partitions": pa.array([["t"]])},
         errors.IllegalArgumentError,

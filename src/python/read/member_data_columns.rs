@@ -117,11 +117,7 @@ fn generations_of(array: &ArrayRef) -> PyResult<Vec<Option<i32>>> {
 
 /// The owned partitions of each member.
 enum OwnedColumn<'py> {
-    Arrow {
-        members: LargeListArray,
-        topics: TextColumn,
-        ids: Int64Array,
-    },
+    Arrow(Box<ArrowPartitions>),
     /// Pairs of topic and id that Python has checked.
     Pairs(Vec<Option<Bound<'py, PyAny>>>),
 }
@@ -172,35 +168,45 @@ impl<'py> OwnedColumn<'py> {
         }
         let lists = cast_to(array, &DataType::LargeList(Field::new("item", item, true).into()), "owned_partitions")?;
         let members = lists.as_list::<i64>().clone();
-        let partitions: &StructArray = members.values().as_struct();
+        let partitions = members.values().as_struct().clone();
         let field = |name: &str| {
             partitions.column_by_name(name).ok_or_else(|| IllegalArgumentError::new_err(format!("no field {name}")))
         };
-        let ids = cast_to(field("partition")?, &DataType::Int64, "owned_partitions")?;
-        Ok(Self::Arrow {
-            topics: TextColumn::of(field("topic")?, "owned_partitions")?,
-            ids: ids.as_primitive::<Int64Type>().clone(),
-            members,
-        })
+        let topics = TextColumn::of(field("topic")?, "owned_partitions")?;
+        let ids = cast_to(field("partition")?, &DataType::Int64, "owned_partitions")?.as_primitive().clone();
+        Ok(Self::Arrow(Box::new(ArrowPartitions { members, partitions, topics, ids })))
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Arrow { members, .. } => members.len(),
+            Self::Arrow(owned) => owned.members.len(),
             Self::Pairs(members) => members.len(),
         }
     }
 
     fn push(&self, row: usize, group: &mut Group) -> PyResult<()> {
-        let (members, topics, ids) = match self {
-            Self::Arrow { members, topics, ids } => (members, topics, ids),
-            Self::Pairs(members) => {
-                return match &members[row] {
-                    Some(partitions) => push_owned_partitions(group, partitions, 0),
-                    None => Ok(()),
-                };
-            }
-        };
+        match self {
+            Self::Arrow(owned) => owned.push(row, group),
+            Self::Pairs(members) => match &members[row] {
+                Some(partitions) => push_owned_partitions(group, partitions, 0),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// The owned partitions of each member as lists of structs.
+struct ArrowPartitions {
+    members: LargeListArray,
+    partitions: StructArray,
+    /// The fields of `partitions`.
+    topics: TextColumn,
+    ids: Int64Array,
+}
+
+impl ArrowPartitions {
+    fn push(&self, row: usize, group: &mut Group) -> PyResult<()> {
+        let Self { members, partitions, topics, ids } = self;
         if members.is_null(row) {
             return Ok(());
         }
@@ -208,7 +214,8 @@ impl<'py> OwnedColumn<'py> {
         let bounds = members.value_offsets()[row] as usize..members.value_offsets()[row + 1] as usize;
         let mut last: Option<(&str, u32)> = None;
         for place in bounds {
-            let topic = topics.get(place).filter(|_| ids.is_valid(place)).ok_or_else(|| wrong(" has a null"))?;
+            let is_valid = partitions.is_valid(place) && ids.is_valid(place);
+            let topic = topics.get(place).filter(|_| is_valid).ok_or_else(|| wrong(" has a null"))?;
             let id = ids.value(place);
             if id < 0 {
                 return Err(wrong(&format!(": a partition id cannot be negative: {id}")));

@@ -56,6 +56,7 @@ use crate::python::read::topic_ids::TopicIds;
 ///     >>> assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})["C1"]
 ///     [TopicPartition(topic='t0', partition=2), TopicPartition(topic='t1', partition=2)]
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "these are the arguments of the Python function")]
 #[pyo3(
     signature = (
         partitions_per_topic, subscriptions, *, assignor = None, group_protocol = GroupProtocol::Classic, topic_ids = None,
@@ -94,6 +95,7 @@ pub(crate) fn assign<'py>(
 ///     >>> found.counts().tolist(), found.owner("t", 999_999)
 ///     ([500000, 500000], 'b')
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "these are the arguments of the Python function")]
 #[pyo3(
     signature = (
         partitions_per_topic, subscriptions, *, assignor = None, group_protocol = GroupProtocol::Classic, topic_ids = None,

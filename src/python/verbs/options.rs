@@ -93,7 +93,7 @@ pub(crate) fn assignor_named(protocol: GroupProtocol, given: &Bound<'_, PyAny>) 
         );
         for other in GroupProtocol::ALL {
             if other != protocol && Assignor::named(other, &name).is_some() {
-                reason += &format!("; '{name}' is an assignor of group_protocol '{}'", other.name());
+                reason = format!("{reason}; '{name}' is an assignor of group_protocol '{}'", other.name());
             }
         }
         IllegalArgumentError::new_err(reason)
