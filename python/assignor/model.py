@@ -127,9 +127,9 @@ class Subscription:
         topics: Names of topics, from any iterable of `str`; a name given twice has no further effect.
         group_instance_id: Makes the member static (KIP-345). `""` counts as present, as in Kafka.
         rack: Where the member is (KIP-881). `""` is no rack.
-        owned_partitions: What the member held before; the range assignor does not look at it.
+        owned_partitions: Partitions that the member owns, for sticky assignors. Range and round robin do not read them.
         generation: The generation in which it held them.
-        user_data: Bytes of the member's assignor; the range assignor has none.
+        user_data: Bytes of the member's assignor. The sticky assignor reads what the member owned from them.
         pattern: Instead of topics: those that the pattern matches among the topics that there are.
         dialect: Who reads the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. Whether the dialect accepts
             the pattern is found out when it is resolved.
