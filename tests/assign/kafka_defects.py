@@ -149,11 +149,11 @@ DEFECTS = {
         "endless",
         {
             "m0": "t0 t1 t3 t4 t5",
-            "m1": "u0 u5 u6",
+            "m1": "u0 u1 u5 u6",
             "m2": "u2 u3 u4",
             "m3": "t2 t6 t7 t8 t9",
             "m4": "",
-            "m5": "u1 v0 v1 v2 v3",
+            "m5": "v0 v1 v2 v3",
         },
         (
             "endless",
@@ -185,7 +185,7 @@ DEFECTS = {
         {"t": 4, "u": 1},
         {"a": Given("t", "t0 t1"), "b": Given("tu", "t1")},
         {"a": "t0 t1 t3", "b": "t1 t2 u0"},
-        {"a": "t0 t2", "b": "t1 t3 u0"},
+        {"a": "t0 t3", "b": "t1 t2 u0"},
     ),
     "a target beyond the topic leaves partitions without owner": Defect(
         UNIFORM,
