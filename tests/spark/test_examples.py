@@ -120,6 +120,18 @@ def test_the_examples_of_the_page_hold(spark: SparkSession) -> None:
     assert 0 == results.failed
 
 
+def test_the_page_on_kip_848_has_the_numbers_of_the_recorded_fleet(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = programs.ROOT / "docs" / "should-this-group-move-to-kip-848.md"
+    monkeypatch.chdir(programs.ROOT)
+
+    results = doctest.testfile(str(page), module_relative=False, globs={"spark": spark})
+
+    assert results.attempted >= 12
+    assert 0 == results.failed
+
+
 def test_the_example_of_the_readme_prints_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     page = (programs.ROOT / "README.md").read_text(encoding="utf-8")
     section = page.partition("### Plan a fleet\n")[2].partition("\n### ")[0]
