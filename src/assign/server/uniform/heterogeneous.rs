@@ -22,7 +22,7 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     });
     let subscribers = Lists::by_key(sets.len(), pairs);
     let topics = by_priority(group, &sets, &subscribers);
-    for place in std::mem::take(&mut target.lost) {
+    for (place, _) in std::mem::take(&mut target.lost) {
         target.sizes[place as usize] += 1;
     }
     let mut balancer = Balancer::default();

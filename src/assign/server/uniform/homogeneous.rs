@@ -53,7 +53,7 @@ const PENDING: u32 = NO_OWNER - 1;
 
 /// Take from a member what is over its quota, and add it to the free partitions.
 fn shed(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: &mut Vec<u32>) {
-    let Some(data) = target.data(place) else { return };
+    let Some(data) = group.member_data(target.order[place] as usize) else { return };
     let mut left = quota as usize;
     for (topic, runs) in previous_topics_by_id(group, data) {
         let Some(partitions) = group.topics().partitions().get(topic as usize) else { continue };

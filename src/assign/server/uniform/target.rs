@@ -12,14 +12,13 @@ use crate::plan::{NO_OWNER, Owners};
 pub(super) struct Target<'g> {
     /// Members by place.
     pub(super) order: &'g [u32],
-    /// What members report, by place; empty if no member owns a partition.
-    data: Vec<Option<MemberData<'g>>>,
     /// Per partition the place of its owner.
     pub(super) owners: Owners,
     /// By place, the number of partitions that the member owns.
     pub(super) sizes: Vec<u32>,
-    /// Partitions that a member names and a later one owns, by place of the first: Kafka's balancing counts them for both.
-    pub(super) lost: Vec<u32>,
+    /// Partitions that a member names and a later one owns, as (place of the member, partition), each once: Kafka's balancing counts
+    /// them for both.
+    pub(super) lost: Vec<(u32, u32)>,
 }
 
 impl<'g> Target<'g> {
@@ -27,48 +26,52 @@ impl<'g> Target<'g> {
     pub(super) fn previous(group: &'g Group) -> Self {
         let order = member_order(group);
         let sizes = vec![0; order.len()];
-        let mut found = Self { order, data: Vec::new(), owners: Owners::new(group), sizes, lost: Vec::new() };
+        let mut found = Self { order, owners: Owners::new(group), sizes, lost: Vec::new() };
         if group.has_owned_partitions() {
-            let mut of_member = vec![None; order.len()];
-            for (member, data) in group.all_member_data() {
-                of_member[member as usize] = Some(data);
-            }
-            found.data = order.iter().map(|member| of_member[*member as usize]).collect();
+            let mut places = vec![0; order.len()];
             for (place, member) in (0..).zip(order) {
-                if let Some(data) = found.data[place as usize] {
-                    found.claim(group, *member, place, data);
-                }
+                places[*member as usize] = place;
             }
+            let mut last = None;
+            let mut subscribed: &[u32] = &[];
+            for (member, data) in group.all_member_data() {
+                let subscription = group.subscription_of(member as usize);
+                if last.replace(subscription) != Some(subscription) {
+                    subscribed = group.topics_of(subscription);
+                }
+                found.claim(group, subscribed, places[member as usize], data);
+            }
+            found.lost.sort_unstable();
+            found.lost.dedup();
         }
         found
     }
 
-    /// Make a member the owner of what it names; no member with a later place has claimed yet.
-    fn claim(&mut self, group: &Group, member: u32, place: u32, data: MemberData<'_>) {
-        let subscribed = group.topics_of(group.subscription_of(member as usize));
+    /// Make a member the owner of what it names, unless a member with a later place does.
+    fn claim(&mut self, group: &Group, subscribed: &[u32], place: u32, data: MemberData<'_>) {
         for (topic, ids) in data.owned() {
             if subscribed.binary_search(&topic).is_err() {
                 continue;
             }
             let existing = &group.topics().partitions()[topic as usize].ids;
+            let start = self.owners.starts[topic as usize];
             for position in ids.iter().filter_map(|id| existing.position(*id)) {
-                let owner = &mut self.owners.members[self.owners.starts[topic as usize] as usize + position];
+                let partition = start + position as u32;
+                let owner = &mut self.owners.members[partition as usize];
                 if *owner == place {
                     continue;
                 }
-                self.sizes[place as usize] += 1;
-                let before = std::mem::replace(owner, place);
-                if before != NO_OWNER {
-                    self.sizes[before as usize] -= 1;
-                    self.lost.push(before);
+                if *owner != NO_OWNER {
+                    self.lost.push((place.min(*owner), partition));
+                    if place < *owner {
+                        continue;
+                    }
+                    self.sizes[*owner as usize] -= 1;
                 }
+                *owner = place;
+                self.sizes[place as usize] += 1;
             }
         }
-    }
-
-    /// What the member of a place reports.
-    pub(super) fn data(&self, place: usize) -> Option<MemberData<'g>> {
-        self.data.get(place).copied().flatten()
     }
 
     /// Return the owners as indices of members.
