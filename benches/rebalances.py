@@ -61,11 +61,18 @@ def members(event: Event, count: int) -> list[dict[str, int]]:
 
 
 def rebalances(workload: Workload, shape: Shape = "lists") -> list[Rebalance]:
-    """Return the input of each timed rebalance; `shape` counts only where members own nothing."""
+    """Return the input of each timed rebalance.
+
+    `shape` counts only for the first assignment by range. Otherwise members are `Subscription` objects, and those with the
+    same topics share one tuple of them.
+    """
     topics = workload.partitions_per_topic()
-    if workload.event == "first":
+    if workload.event == "first" and workload.assignor == "range":
         return [Rebalance(topics, workload.subscriptions(shape))]
-    groups, plans = members(workload.event, workload.members), answers(workload)
+    groups = members(workload.event, workload.members)
+    if workload.event == "first":
+        return [Rebalance(topics, _subscriptions(workload, groups[0], None))]
+    plans = answers(workload)
     return [
         Rebalance(topics, _subscriptions(workload, group, before))
         for group, before in zip(groups[1:], plans, strict=False)

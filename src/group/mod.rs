@@ -309,7 +309,6 @@ impl Group {
     }
 
     /// What members report besides topics, by member; members that report nothing are left out.
-    #[must_use]
     pub(crate) fn all_member_data(&self) -> impl Iterator<Item = (u32, MemberData<'_>)> {
         self.member_data.iter()
     }

@@ -27,10 +27,10 @@ pub(crate) fn read(
     if !subscriptions.is_exact_instance_of::<PyDict>()
         && let Some(mut group) = member_columns::read(&topics, subscriptions)?
     {
-        topic_ids.set_in(&mut group);
+        topic_ids.set_in(&mut group, &topics);
         return Ok(GroupInput { group: Arc::new(group), topics, members: Arc::default() });
     }
     let (mut group, members) = members::read(&topics, subscriptions)?;
-    topic_ids.set_in(&mut group);
+    topic_ids.set_in(&mut group, &topics);
     Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(members.into()) })
 }

@@ -53,6 +53,6 @@ pub(crate) fn read(
     }
     let mut group = builder.finish();
     unique("the group", group.members())?;
-    topic_ids.set_in(&mut group);
+    topic_ids.set_in(&mut group, &topics);
     Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(objects.into()) })
 }

@@ -119,15 +119,14 @@ impl SubscriptionInterner {
         if self.last_owned_topic.0 == address {
             return Some(self.last_owned_topic.1);
         }
-        let topic = match self.owned_topics.get(&address) {
-            Some(topic) => *topic,
-            None => {
-                let topic = group.owned_topic_number(name.text()?);
-                if name.is_shared() {
-                    self.owned_topics.insert(address, topic);
-                }
-                topic
+        let topic = if let Some(topic) = self.owned_topics.get(&address) {
+            *topic
+        } else {
+            let topic = group.owned_topic_number(name.text()?);
+            if name.is_shared() {
+                self.owned_topics.insert(address, topic);
             }
+            topic
         };
         self.last_owned_topic = (address, topic);
         Some(topic)

@@ -1,42 +1,60 @@
 //! Ids of topics: a mapping of topic names to UUIDs in any of the forms that Python and Kafka have for them.
 
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyString};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::named_topics::NamedTopics;
 use super::values::{each_item, with_name};
-use crate::group::Group;
+use crate::group::{Group, Names};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{IllegalArgumentError, UUID};
+use crate::python::objects::slots::Slots;
 
 /// Ids by topic name; no id is there twice. Names need not be those of topics.
 #[derive(Default)]
-pub(crate) struct TopicIds(Vec<(String, u128)>);
+pub(crate) struct TopicIds {
+    names: Names,
+    /// By name, in the same order.
+    ids: Vec<u128>,
+}
+
+/// The slot of `uuid.UUID` that holds the number.
+static SLOTS: PyOnceLock<Slots<1>> = PyOnceLock::new();
 
 impl TopicIds {
     /// Parse a mapping, or None for no ids.
     pub(crate) fn read(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(given) = given else { return Ok(Self::default()) };
-        let mut ids: Vec<(String, u128)> = Vec::with_capacity(given.len().unwrap_or(0));
-        let mut places: FxHashMap<u128, usize> = FxHashMap::default();
+        let py = given.py();
+        let expected = given.len().unwrap_or(0);
+        let (mut names, mut ids) = (Names::with_capacity(expected), Vec::with_capacity(expected));
+        let mut places: FxHashMap<u128, usize> = FxHashMap::with_capacity_and_hasher(expected, FxBuildHasher);
+        let uuid = UUID.get(py)?;
+        let slots = SLOTS.get_or_try_init(py, || Slots::new(uuid, ["int"]))?;
         each_item(given, "topic_ids", "topic names to ids", |name, value| {
-            let name = with_name(name, || "topic_ids: a topic name".into(), str::to_owned)?;
-            let id = read_id(&name, value)?;
+            with_name(name, || "topic_ids: a topic name".into(), |name| names.push(name))?;
+            let name = names.get(names.len() - 1);
+            let id = if value.get_type().is(uuid) { slots.get(0, value)?.extract()? } else { read_id(name, value)? };
             if let Some(place) = places.insert(id, ids.len()) {
                 let text = kafka_text(id);
-                let reason = format!("topic_ids gives '{}' and '{name}' the same id: {text}", ids[place].0);
+                let reason = format!("topic_ids gives '{}' and '{name}' the same id: {text}", names.get(place));
                 return Err(IllegalArgumentError::new_err(reason));
             }
-            ids.push((name, id));
+            ids.push(id);
             Ok(())
         })?;
-        Ok(Self(ids))
+        Ok(Self { names, ids })
     }
 
     /// Set the ids of a group's topics; names that are no topics have no effect.
-    pub(crate) fn set_in(&self, group: &mut Group) {
-        for (name, id) in &self.0 {
-            let topic = group.topics().number(name);
+    pub(crate) fn set_in(&self, group: &mut Group, topics: &NamedTopics) {
+        // Mostly the names come in the order in which the topics came.
+        let mut expected = topics.as_they_came();
+        for (name, id) in self.names.iter().zip(&self.ids) {
+            let next = expected.next().filter(|(topic, _)| group.topics().names().get(*topic as usize) == name);
+            let topic = next.map(|(topic, _)| topic).or_else(|| group.topics().number(name));
             if let Some(topic) = topic {
                 group.set_topic_id(topic, *id);
             }
@@ -45,7 +63,7 @@ impl TopicIds {
 
     /// Return the ids as integers by topic name, as the reference takes them.
     pub(crate) fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.0.iter().map(|(name, id)| (name, *id)).into_py_dict(py)
+        self.names.iter().zip(&self.ids).map(|(name, id)| (name, *id)).into_py_dict(py)
     }
 }
 
