@@ -19,12 +19,13 @@ from typing import Any
 
 from assignor import plan
 from benches.implementations import IMPLEMENTATIONS
-from benches.workloads import Shape, Workload
+from benches.workloads import AssignorName, Shape, SubscriptionType, Workload
 
 HOMOGENEOUS = Workload(300, 100, 20)
 HETEROGENEOUS = replace(HOMOGENEOUS, subscription="HETEROGENEOUS")
 RACKS = replace(HOMOGENEOUS, racks="two")
 TINY = Workload(3, 2, 6)
+ASSIGNORS: tuple[AssignorName, ...] = ("roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range")
 
 MANY = 100
 """A tiny group is assigned so many times: of one time, the marks themselves would be a part."""
@@ -35,6 +36,12 @@ Prepare = Callable[[], Callable[[], Any]]
 
 def _implementation(name: str, workload: Workload, shape: Shape = "lists") -> Prepare:
     return lambda: IMPLEMENTATIONS[name].prepare(workload, shape)
+
+
+def _joined(name: str, assignor: AssignorName, subscription: SubscriptionType = "HOMOGENEOUS") -> Prepare:
+    """Return a call for a group that a member has joined, by one of the assignors other than range."""
+    workload = replace(HOMOGENEOUS, assignor=assignor, subscription=subscription, event="join")
+    return _implementation(name, workload, "objects")
 
 
 def _many(prepare: Prepare) -> Prepare:
@@ -68,9 +75,13 @@ CALLS: dict[str, Prepare] = {
     "plan, tiny": _many(_implementation("plan", TINY)),
     "Group.plan": _implementation("Group.plan", HOMOGENEOUS),
     "plan.encode": _encode,
+    **{f"Group.plan, {assignor}": _joined("Group.plan", assignor) for assignor in ASSIGNORS},
+    **{f"Group.plan, {assignor}, half": _joined("Group.plan", assignor, "HALF") for assignor in ASSIGNORS},
+    "plan, sticky": _joined("plan", "sticky"),
+    "plan, uniform": _joined("plan", "uniform"),
 }
 """By name: 300 members and 100 topics of 20 partitions each, all subscriptions being alike and a list each, unless the
-name says something else."""
+name says something else. With an assignor: a member has joined the group, and the others own what they were given."""
 
 
 def main(names: Iterable[str]) -> None:

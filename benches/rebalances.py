@@ -63,8 +63,8 @@ def members(event: Event, count: int) -> list[dict[str, int]]:
 def rebalances(workload: Workload, shape: Shape = "lists") -> list[Rebalance]:
     """Return the input of each timed rebalance.
 
-    `shape` counts only for the first assignment by range. Otherwise members are `Subscription` objects, and those with the
-    same topics share one tuple of them.
+    `shape` counts only for the first assignment by range. Otherwise members are `Subscription` objects, and those with
+    the same topics share one tuple of them.
     """
     topics = workload.partitions_per_topic()
     if workload.event == "first" and workload.assignor == "range":

@@ -57,9 +57,10 @@ class Written:
     topics: DataFrame
     members: DataFrame
 
-    def fleet(self) -> Fleet:
-        """The fleet."""
-        return Fleet(self.topics, self.members)
+    def fleet(self, assignor: str = "range") -> Fleet:
+        """The fleet, whose groups all use an assignor of the classic protocol."""
+        named = self.members if assignor == "range" else self.members.withColumn("assignor", F.lit(assignor))
+        return Fleet(self.topics, named)
 
 
 def written(spark: SparkSession, size: Size, folder: Path) -> Written:
@@ -96,7 +97,7 @@ def checksum(answer: DataFrame) -> Checksum:
     return Checksum(row["rows"], row["hashes"])
 
 
-def right_answer(given: Written) -> Checksum:
+def right_answer(given: Written, assignor: str = "range") -> Checksum:
     """What every implementation has to answer: what `Fleet.assign()` does, a sample of which is compared with `assign`.
 
     Raises:
@@ -111,20 +112,25 @@ def right_answer(given: Written) -> Checksum:
         subscription = Subscription(topics[row["subscription"]], group_instance_id=row["group_instance_id"])
         members.setdefault(row["group_id"], {})[row["member_id"]] = subscription
     partitions = {row["topic"]: row["partitions"] for row in given.topics.collect()}
-    expected = sorted(run for group_id, of_group in members.items() for run in _runs(group_id, of_group, partitions))
-    answer = given.fleet().assign()
+    expected = sorted(
+        run for group_id, of_group in members.items() for run in _runs(group_id, of_group, partitions, assignor)
+    )
+    answer = given.fleet(assignor).assign()
     found = answer.where(F.col("group_id").isin(ids)).drop("cluster").collect()
     if expected != sorted(map(tuple, found)):
         raise WrongAnswerError(f"Fleet.assign() and assign differ on {given.size.name}")
     return checksum(answer)
 
 
-def _runs(group_id: str, members: Mapping[str, Subscription], partitions: Mapping[str, int]) -> Iterable[Run]:
-    for member_id, owned in assign(partitions, members).items():
-        by_topic: dict[str, list[int]] = {}
-        for each in owned:
-            by_topic.setdefault(each.topic, []).append(each.partition)
-        for topic, ids in by_topic.items():
-            if len(ids) != max(ids) - min(ids) + 1:
-                raise WrongAnswerError(f"assign gives {member_id} several runs of {topic}")
-            yield group_id, member_id, topic, min(ids), len(ids)
+def _runs(
+    group_id: str, members: Mapping[str, Subscription], partitions: Mapping[str, int], assignor: str
+) -> Iterable[Run]:
+    for member_id, owned in assign(partitions, members, assignor=assignor).items():
+        runs: list[tuple[str, int, int]] = []
+        for topic, id in owned:
+            if runs and (topic, id) == (runs[-1][0], sum(runs[-1][1:])):
+                runs[-1] = (topic, runs[-1][1], runs[-1][2] + 1)
+            else:
+                runs.append((topic, id, 1))
+        for run in runs:
+            yield group_id, member_id, *run

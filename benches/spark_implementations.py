@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def fleet(written: Written) -> DataFrame:
-    """What is being sold."""
-    return written.fleet().assign()
+def fleet(written: Written, assignor: str = "range") -> DataFrame:
+    """Return the answer of `Fleet`."""
+    return written.fleet(assignor).assign()
 
 
 def floor(written: Written, rows: int) -> DataFrame:

@@ -36,6 +36,9 @@ FLOOR = 1.3
 INTERNED = 2.0
 """How many times as long a large group may take as with subscriptions that are interned in the input."""
 
+STICKY = 1.5
+"""How many times as long a fleet may take under sticky as under range."""
+
 OVER_ARROW, OVER_PANDAS = {50: 2.5, 5: 15.0}, {50: 7.0, 5: 60.0}
 """By members of a group, how many times as long a call of Python for each group should take."""
 
@@ -171,6 +174,30 @@ def floor(spark: SparkSession, folder: Path, selection: Selection, report: Repor
     return ReportSection("What Spark itself takes", note, Table(["", *HEAD, "load"], rows), target_results)
 
 
+def assignors(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
+    """The same fleet under range and under sticky."""
+    size = selection.fleets[0]
+    given = written(spark, size, folder)
+    ways = {}
+    for assignor in ("sticky", "range"):
+        report(f"checking {assignor}, {size.name}")
+        right_answer(given, assignor)
+        ways[assignor] = functools.partial(implementations.fleet, given, assignor)
+    found = timed(ways, selection.rounds, report)
+    raw[size.name] = found.raw()
+    rows = [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
+    what = f"Fleet.assign() of sticky over range, {size.name}"
+    target_results = [
+        TargetResult(what, ratio(found.seconds, *ways), STICKY, sense="<="),
+        TargetResult(f"{what}, processor time", found.processors(*ways), STICKY, sense="<="),
+    ]
+    note = (
+        "All groups of the fleet under one assignor; the members own nothing. Sticky gives more runs, and so more "
+        "rows. Milliseconds, min / median; the least processor seconds; the load of the machine at the end."
+    )
+    return ReportSection("Another assignor", note, Table(["", *HEAD, "load"], rows), target_results)
+
+
 def per_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """A call of Python for each group, with the same core."""
     rows, target_results = [], []
@@ -294,6 +321,7 @@ def growth(spark: SparkSession, folder: Path, selection: Selection, report: Repo
 
 SECTIONS = {
     "floor": floor,
+    "assignors": assignors,
     "per-group": per_group,
     "large-fleet": large_fleet,
     "large-group": large_group,

@@ -30,8 +30,17 @@ def test_a_call_for_each_group_answers_alike_and_the_floor_as_much(spark: SparkS
 def test_an_answer_that_assign_does_not_give_is_not_timed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_fleets, "assign", lambda *_: {})
+    monkeypatch.setattr(spark_fleets, "assign", lambda *_, **__: {})
 
     with pytest.raises(WrongAnswerError, match=r"on 6 x 5 x 2") as refused:
         right_answer(written(spark, TINY, tmp_path))
     assert "differ" in str(refused.value)
+
+
+def test_a_fleet_of_sticky_groups_is_compared_with_assign(spark: SparkSession, tmp_path: Path) -> None:
+    given = written(spark, TINY, tmp_path)
+
+    sticky = right_answer(given, "sticky")
+
+    assert sticky == checksum(spark_implementations.fleet(given, "sticky"))
+    assert sticky != right_answer(given)
