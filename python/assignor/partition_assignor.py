@@ -176,10 +176,10 @@ class StickyAssignor(ClientAssignor):
     Example:
         >>> from assignor import Subscription
         >>> member, leader = StickyAssignor(), StickyAssignor()
-        >>> member.on_assignment([TopicPartition("t", 2)], generation=4)
+        >>> member.on_assignment([TopicPartition("t", 1)], generation=4)
         >>> joining = Subscription(("t",), user_data=member.subscription_user_data(["t"]))
-        >>> leader.assign({"t": 3}, {"a": ["t"], "b": joining})["b"]
-        [TopicPartition(topic='t', partition=2)]
+        >>> leader.assign({"t": 2}, {"a": ["t"], "b": joining})["b"]
+        [TopicPartition(topic='t', partition=1)]
     """
 
     name = "sticky"

@@ -55,6 +55,12 @@ use crate::python::read::topic_ids::TopicIds;
 /// Example:
 ///     >>> assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})["C1"]
 ///     [TopicPartition(topic='t0', partition=2), TopicPartition(topic='t1', partition=2)]
+///     >>> from assignor import Subscription, TopicPartition
+///     >>> owner = Subscription(("t",), owned_partitions=(TopicPartition("t", 1),), generation=4)
+///     >>> assign({"t": 2}, {"a": owner, "b": ["t"]}, assignor="sticky")["a"]
+///     [TopicPartition(topic='t', partition=1)]
+///     >>> assign({"t": 2}, {"a": owner, "b": ["t"]}, group_protocol="consumer")["a"]  # uniform
+///     [TopicPartition(topic='t', partition=1)]
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "these are the arguments of the Python function")]
 #[pyo3(

@@ -112,7 +112,12 @@ impl PyGroup {
     ///     prefer_rack_aware: Kafka's test flag: use racks even if every partition is on every rack.
     ///
     /// Raises:
-    ///     IllegalArgumentError: An unknown assignor or protocol.
+    ///     IllegalArgumentError: An unknown assignor or protocol, or too many partitions for the assignor.
+    ///
+    /// Example:
+    ///     >>> group = Group({"t": 2, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"]})
+    ///     >>> group.plan(assignor="roundrobin").counts().tolist(), group.plan().counts().tolist()
+    ///     ([2, 1], [2, 1])
     #[pyo3(
         signature = (*, assignor = None, group_protocol = GroupProtocol::Classic, prefer_rack_aware = PreferRackAware(false)),
         text_signature = "($self, *, assignor=None, group_protocol='classic', prefer_rack_aware=False)"
