@@ -50,7 +50,7 @@ V0 = struct.pack(">ih1sii", 1, 1, b"t", 1, 3)
     ],
 )
 def test_user_data_that_cannot_be_decoded_claims_nothing(data: bytes, engine: Engine) -> None:
-    members = {"a": ["t"], "b": Subscription(("t",), user_data=data)}
+    members = {"a": Subscription(("t",)), "b": Subscription(("t",), user_data=data)}
     expected = assign(TOPICS, {"a": ["t"], "b": ["t"]}, assignor="sticky")
 
     assert expected == assign(TOPICS, members, assignor="sticky", engine=engine)
@@ -58,7 +58,7 @@ def test_user_data_that_cannot_be_decoded_claims_nothing(data: bytes, engine: En
 
 
 def test_user_data_of_version_0_claims_partitions_without_a_generation(engine: Engine) -> None:
-    members = {"a": ["t"], "b": Subscription(("t",), user_data=V0)}
+    members = {"a": Subscription(("t",)), "b": Subscription(("t",), user_data=V0)}
 
     assert {"a": ids("t", 0, 2), "b": ids("t", 1, 3)} == assign(TOPICS, members, assignor="sticky", engine=engine)
 
