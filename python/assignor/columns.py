@@ -79,11 +79,13 @@ class MemberColumns(NamedTuple):
         subscriptions: The distinct ones: iterables of topic names, or an Arrow column of lists of text.
         group_instance_id: None, or per member its instance id, None for a dynamic one.
         rack: None, or per member its rack, None or `""` for one without.
-        generation: None, or per member the generation in which it got what it owns; None or a negative number for none.
-        owned_partitions: None, or per member what it owns, in order: iterables of (topic, partition) tuples, or an
-            Arrow column of lists of structs with the fields `topic` and `partition`; None for nothing.
-        user_data: None, or per member the bytes of its assignor: an Arrow column of binary, or any iterable of `bytes`
-            and None.
+        generation: None, or for each member the generation in which it got its owned partitions; None or a negative
+            number if it has none.
+        owned_partitions: None, or for each member the partitions that it owns, in order: iterables of (topic,
+            partition) tuples, or an Arrow column of lists of structs with the fields `topic` and `partition`; None if
+            it owns none.
+        user_data: None, or for each member the user data of its subscription: an Arrow column of binary, or any
+            iterable of `bytes` and None.
 
     Example:
         >>> from assignor import MemberColumns, assign

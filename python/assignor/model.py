@@ -129,7 +129,7 @@ class Subscription:
         rack: Where the member is (KIP-881). `""` is no rack.
         owned_partitions: Partitions that the member owns, for sticky assignors. Range and round robin do not read them.
         generation: The generation in which it held them.
-        user_data: Bytes of the member's assignor. The sticky assignor reads what the member owned from them.
+        user_data: Bytes of the member's assignor. The sticky assignor reads the owned partitions from them.
         pattern: Instead of topics: those that the pattern matches among the topics that there are.
         dialect: Who reads the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. Whether the dialect accepts
             the pattern is found out when it is resolved.

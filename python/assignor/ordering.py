@@ -10,9 +10,9 @@ once.
 
 With 64 buckets or more, a bucket with a ninth key becomes a tree; `assignor.tree_bins` has its order. Not modelled:
 keys of equal hash codes that Java cannot compare, such as partitions. Their order in a tree depends on identity hash
-codes, which only the running Java knows; here the later key counts as the greater one. It takes nine partitions whose
-folded hash codes agree in the bits that count: topics such as `t00`, `t10`, ... `t90` with ten partitions each have
-them, as a step of the last digit but one weighs as much as a step of the partition.
+codes, which only the running Java knows; here the later key counts as the greater one. Such a tree needs nine
+partitions in one bucket. Topics such as `t00`, `t10`, ... `t90` with ten partitions each have them, because a step of
+the second last digit changes the hash code by as much as a step of the partition.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def text_order(texts: Iterable[str]) -> list[str]:
 def computed_text_order(texts: Iterable[str]) -> list[str]:
     """Return distinct texts in the order of a table on which `computeIfAbsent` is called with each text in turn.
 
-    It differs from `text_order`: a new key goes to the front of its bucket, a table doubles at the call after the one
-    that filled it, and a bucket with seven keys takes no more as a chain.
+    It differs from `text_order` in three ways: a new key goes to the front of its bucket, a table doubles at the call
+    after the one that filled it, and a table of fewer than 64 buckets doubles when an eighth key comes to a bucket.
 
     Example:
         >>> text_order(["a", "q"]), computed_text_order(["a", "q"])

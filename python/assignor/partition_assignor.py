@@ -30,7 +30,7 @@ NO_GENERATION = -1
 
 @runtime_checkable
 class PartitionAssignor(Protocol):
-    """What members ask of an assignor (ConsumerPartitionAssignor).
+    """Interface of an assignor that members use (ConsumerPartitionAssignor).
 
     An assignor may also have the method `assign_encoded` of `RangeAssignor`. A coordinator calls it instead of `assign`
     if it is there and does not return None.
@@ -49,10 +49,10 @@ class PartitionAssignor(Protocol):
         """Version of the assignor."""
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """Return the rebalance protocols under which it can work."""
+        """Return the rebalance protocols that the assignor supports."""
 
     def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:
-        """Return what the member adds to its subscription when it joins."""
+        """Return the user data that the member adds to its subscription when it joins."""
 
     def assign(
         self, partitions_per_topic: PartitionsPerTopic, subscriptions: Subscriptions
@@ -60,11 +60,11 @@ class PartitionAssignor(Protocol):
         """Return the partitions of each member."""
 
     def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:
-        """Take note of the member's own assignment."""
+        """Receive the member's own assignment after a rebalance."""
 
 
 class ClientAssignor:
-    """Base of the assignors of kafka-clients: `assign` with the name of the class.
+    """Base of the assignors of kafka-clients; subclasses set `name`, Kafka's name of the assignor.
 
     Args:
         engine: `"rust"` or `"reference"`.
@@ -85,7 +85,7 @@ class ClientAssignor:
         return [RebalanceProtocol.EAGER]
 
     def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:  # noqa: ARG002 - the interface's signature
-        """Return None: the assignor needs no more than the subscription."""
+        """Return None: the assignor uses no user data."""
         return None
 
     def assign(
@@ -107,7 +107,7 @@ class ClientAssignor:
             version: Version of the ConsumerProtocol in which the assignments are encoded.
 
         Returns:
-            The assignment of each member; None for a subclass with an `assign` of its own.
+            The assignment of each member; None for a subclass that overrides `assign`.
 
         Raises:
             WireError: Invalid subscription; `field` begins with the member.
@@ -162,7 +162,7 @@ class RoundRobinAssignor(ClientAssignor):
 
 
 class StickyAssignor(ClientAssignor):
-    """Sticky assignment behind Kafka's interface: balanced, and members keep what they had where possible.
+    """Sticky assignment behind Kafka's interface: balanced, and members keep their partitions if possible.
 
     A member's assignor remembers the last assignment (`on_assignment`) and adds it to the next subscription
     (`subscription_user_data`). The leader's assignor reads it there.
@@ -217,7 +217,7 @@ class StickyAssignor(ClientAssignor):
 
 
 class CooperativeStickyAssignor(ClientAssignor):
-    """Cooperative sticky assignment behind Kafka's interface: as sticky, and a partition moves in two rebalances.
+    """Cooperative sticky assignment behind Kafka's interface: like sticky, but a partition moves in two rebalances.
 
     In the first rebalance its owner gives it up and no member gets it; in the second it goes to its new owner.
 

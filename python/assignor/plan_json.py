@@ -3,8 +3,8 @@
 The object has these keys: `topics`, their names in Java's order; `subscriptions`, the distinct ones, as lists of names
 in that order, of which some may be no topics; `members`, one object each with `member_id`, `subscription` (an index),
 `group_instance_id` where it has one, and the bytes of `user_data`, `owned_partitions` and `rack` in its subscription
-where these are not 0; `spans`, an object of four columns as `Plan.spans` has them. `assignor` and `group_protocol` are
-there if they differ from `"range"` and `"classic"`.
+where these are not 0; `spans`, an object of four columns as `Plan.spans` has them. The keys `assignor` and
+`group_protocol` are left out if they are `"range"` and `"classic"`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ __all__ = ["RangeAssignor", "UniformAssignor"]
 
 
 class ServerAssignor:
-    """Base of the broker's assignors: `assignor.assign` with the name of the class.
+    """Base of the broker's assignors; subclasses set `name`, Kafka's name of the assignor.
 
     Args:
         engine: `"rust"` or `"reference"`.
@@ -45,7 +45,7 @@ class ServerAssignor:
 
         Args:
             partitions_per_topic: The topics of the cluster.
-            subscriptions: Member id to subscription. `owned_partitions` are the member's present target assignment.
+            subscriptions: Member id to subscription. `owned_partitions` is the member's current target assignment.
             topic_ids: The ids of the topics.
         """
         from assignor import assign  # the core loads when it is first needed
@@ -61,7 +61,7 @@ class ServerAssignor:
 
 
 class UniformAssignor(ServerAssignor):
-    """The broker's uniform assignor: balanced over all topics, and members keep what they had where possible.
+    """The broker's uniform assignor: balanced over all topics, and members keep their partitions if possible.
 
     Args:
         engine: `"rust"` or `"reference"`.

@@ -1,11 +1,11 @@
 """The order of a java.util.HashMap in which a bucket becomes a tree.
 
-In a table of 64 and more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also a list,
-which iteration follows: a new key comes after its parent in the tree, and the root moves to the front each time. When
+In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also a list,
+which iteration follows: a new key comes after its parent in the tree, and the root then moves to the front. When
 the table doubles, a tree is split in the order of its list; a part of six or fewer keys becomes a chain again. A tree
 compares hash codes, and keys of equal hash codes by their natural order if they have one.
 
-This module plays through all insertions, which is slow. `assignor.ordering` uses it only if a bucket has nine keys.
+This module simulates all insertions, which is slow. `assignor.ordering` uses it only if a bucket has nine keys.
 Source: java.util.HashMap of OpenJDK 17.
 """
 
@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from typing import Any
 
 TREEIFY = 8
-"""A bucket with so many keys becomes a tree with the next one."""
+"""The largest number of keys in a chain; with one more key, the bucket becomes a tree."""
 
 UNTREEIFY = 6
-"""A part of a split tree with so many keys or fewer becomes a chain."""
+"""The largest number of keys with which a part of a split tree becomes a chain again."""
 
 TREES = 64
-"""In a table of fewer buckets, a long chain makes the table double instead."""
+"""The smallest number of buckets with trees; in a smaller table, a long chain makes the table double instead."""
 
 
 class TreeTable:
@@ -136,7 +136,7 @@ class TreeTable:
             root = self._rotate(root, above, near, far)
 
     def _rotate(self, root: int, node: int, up: dict[int, int | None], down: dict[int, int | None]) -> int:
-        """Let the child of a node on the side `up` take its place; return the root."""
+        """Replace a node by its child on the side `up`; return the root."""
         child = up[node]
         if child is None:
             return root

@@ -118,7 +118,8 @@ def test_assignments_of_other_assignors_are_summed_up_and_the_first_difference_i
     text = report(group("quiet"), group("mixed", assignments=compared)).to_text()
 
     section = (
-        f"Assignments unlike those of Kafka's assignors\n  mixed: 2 of 1,200 under sticky; the first one: {reason}\n\n"
+        "Assignments that differ from those of Kafka's assignors\n"
+        f"  mixed: 2 of 1,200 under sticky; the first one: {reason}\n\n"
     )
     assert section in text
     assert "1,203 assignments of Kafka's other assignors compared with their answers: 1,201 equal, 2 different" in text

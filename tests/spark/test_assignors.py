@@ -159,7 +159,7 @@ def test_what_there_is_now_needs_a_table_of_it(spark: SparkSession, drawn: Drawn
 
     asked = drawn.fleet(spark)
 
-    with pytest.raises(IllegalArgumentError, match=r"^balance\(of='current'\) needs what the members have: Fleet\("):
+    with pytest.raises(IllegalArgumentError, match=r"^balance\(of='current'\) needs the table current: Fleet\("):
         Fleet(asked.topics, asked.members).balance(of="current")
     with pytest.raises(IllegalArgumentError, match=r"^of must be 'assign' or 'current', not 'now'$"):
         asked.balance(of="now")  # type: ignore[arg-type]  # what is wrong is the point

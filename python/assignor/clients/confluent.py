@@ -150,8 +150,8 @@ def read_cluster(
     """Look at a live cluster: its topics, its groups' members, and who has what.
 
     Nothing is changed: these are `list_topics`, `describe_topics`, `describe_cluster`, `list_groups`,
-    `list_consumer_groups` and `describe_consumer_groups`. What may not be described (ACL `Describe` on the group) is
-    among the problems.
+    `list_consumer_groups` and `describe_consumer_groups`. Groups that may not be described (ACL `Describe` on the
+    group) are among the problems.
 
     What members subscribe to: those of classic groups say it exactly, in bytes that `list_groups` passes on. That call
     is deprecated in confluent-kafka, and nothing else there has the bytes. Of a KIP-848 group confluent-kafka tells no

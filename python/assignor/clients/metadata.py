@@ -33,7 +33,7 @@ class ClusterTopics:
         has_racks: Whether any broker has a rack.
         partitions: By topic and partition id the racks of the replicas, in the replicas' order.
         errors: By topic the reason why its partitions are not known.
-        topic_ids: By topic its id as Kafka prints it, where that is known.
+        topic_ids: Topic to its id as Kafka prints it; topics whose id is not known are left out.
     """
 
     has_racks: bool

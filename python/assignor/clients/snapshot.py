@@ -47,8 +47,8 @@ class MemberRow(NamedTuple):
         dialect: Always None, as there is no pattern.
         assignor: The assignor of its group, such as `"range"`; None where the broker did not return it.
         group_protocol: `"classic"` or `"consumer"`; None where the broker did not return it.
-        generation: Always None: no client's admin returns the generation of a group, and all members of one that is
-            stable are of the same.
+        generation: Always None: no admin client returns the generation of a group. All members of a stable group have
+            the same generation.
     """
 
     cluster: str

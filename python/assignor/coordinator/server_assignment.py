@@ -99,8 +99,8 @@ class ServerAssignor:
         """Return the sizes of a loaded group's topics when its generation began, as far as the log shows them.
 
         The log does not store partition counts. If the coordinator made the assignment, the members own all partitions
-        that existed when the generation began, so these are counted. A cooperative assignor may have withheld some of
-        them: these are owned partitions in the subscriptions. For other groups return the current counts.
+        that existed when the generation began, so these are counted. Partitions that a cooperative assignor withheld
+        are owned partitions in the subscriptions. For other groups return the current counts.
         """
         sizes = self._topics.sizes(group.subscribed_topics)
         if sizes is None or self._assignor is None or not group.is_server_assigned:

@@ -28,13 +28,13 @@ class RangeGenerations:
 
 @dataclass(frozen=True, slots=True)
 class ComparedAssignments:
-    """How a group's generations and epochs under an assignor other than `range` compare with that assignor's answer.
+    """Comparison of a group's generations and epochs under an assignor other than `range` with that assignor's answers.
 
     Attributes:
         assignor: Kafka's name of the assignor.
-        checked: How many could be compared.
-        equal: How many of those are equal.
-        reason: Why the first one that is not equal is not; None if all are.
+        checked: The number of compared generations and epochs.
+        equal: The number of those that are equal.
+        reason: Why the first different one differs; None if all are equal.
     """
 
     assignor: str

@@ -66,7 +66,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Range generations with something to say", remarks
     differing = [line for group in report.groups for line in _differing(group)]
     if differing:
-        yield "Assignments unlike those of Kafka's assignors", differing
+        yield "Assignments that differ from those of Kafka's assignors", differing
     if report.members:
         yield "Who has what", list(_who_has_what(report.members))
 

@@ -30,7 +30,7 @@ MAX_MESSAGE_BYTES = 1_048_588
 """What a broker takes at most in one batch of records, unless it is told otherwise (message.max.bytes)."""
 
 _VERBS_OF_PLANS = ("assign", "what_if")
-"""What needs `current` where an assignor starts from it, beside the verbs that always take it."""
+"""The verbs that need `current` only if an assignor starts from it."""
 
 _BATCH_BYTES = 61 + 5 + 3 + 5 + 5 + 1
 """What a batch of one record adds to key and value at most: the batch's head, and the record's lengths and fields."""
@@ -46,12 +46,12 @@ class Fleet:
         topics: The topics, with the columns of `schemas.TOPICS`; `racks` may be missing.
         members: The members of all groups, with the columns of `schemas.MEMBERS`; only `cluster`, `group_id`,
             `member_id`, and `topics` or `pattern` must be there. Other columns do no harm.
-        current: Who has what at present, with the columns of `schemas.ASSIGNMENTS`. It is what members own, from which
-            `sticky`, `cooperative-sticky` and `uniform` start; `moves` and `balance(of="current")` need it.
+        current: The partitions that members own at present, with the columns of `schemas.ASSIGNMENTS`. `sticky`,
+            `cooperative-sticky` and `uniform` start from them; `moves` and `balance(of="current")` need them.
         engine: `"rust"`, or `"reference"`: the same in plain Python, to compare.
 
     The columns `assignor` and `group_protocol` of members name the assignor of a group; without them it is `range`.
-    Groups with another assignor than Kafka's, such as `stream`, and groups whose members name different ones are not
+    Groups with an assignor that is not Kafka's, such as `stream`, and groups whose members name different ones are not
     computed: `assign` and `moves` have no rows for them, `computed_as` is null, and `problems` has the reason.
 
     Members with the same `group_instance_id` count in the order of their ids. Rows that lack a key are in no group, and
@@ -205,10 +205,10 @@ class Fleet:
         return self._ask("resolve", answer).select(*schemas.KEYS, F.inline("answer"))
 
     def assign(self) -> DataFrame:
-        """Who gets what: a row per run of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order.
+        """Return who gets what: a row per run of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order.
 
-        It is the answer of the group's assignor in the next rebalance. In that of `cooperative-sticky` partitions that
-        another member has yet to give up have no owner; they come with the rebalance after it.
+        It is the answer of the group's assignor in the next rebalance. With `cooperative-sticky`, partitions that
+        another member has yet to give up have no owner; they get one in the rebalance after that.
         """
         answer = ArrayType(_without_keys(schemas.ASSIGNMENTS))
         return self._ask("assign", answer).select(*schemas.KEYS, F.inline("answer"))
@@ -222,9 +222,9 @@ class Fleet:
         rows of members that lack a cluster or a group.
 
         Args:
-            of: `"assign"`, what `assign()` gives, or `"current"`, what `current` has: existing partitions, whatever the
-                assignor. Then owners in `current` without a row in `members` are members too, and a partition of
-                several owners counts for each of them.
+            of: `"assign"` describes the answer of `assign()`. `"current"` describes the existing partitions in
+                `current`, for groups of any assignor: owners without a row in `members` are members too, and a
+                partition of several owners counts for each of them.
             max_message_bytes: The brokers' message.max.bytes, for `record_fits`.
 
         Raises:
@@ -234,9 +234,7 @@ class Fleet:
         if of not in ("assign", "current"):
             raise IllegalArgumentError(f"of must be 'assign' or 'current', not {shown(of)}")
         if of == "current" and self._current is None:
-            raise IllegalArgumentError(
-                "balance(of='current') needs what the members have: Fleet(topics, members, current)"
-            )
+            raise IllegalArgumentError("balance(of='current') needs the table current: Fleet(topics, members, current)")
         verb = "balance" if of == "assign" else "current_balance"
         found = self._ask(verb, schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
         return found.select("*", *_skew_and_fit(limit))
@@ -260,10 +258,10 @@ class Fleet:
     ) -> DataFrame:
         """What each scenario would bring for each group that it is about: all of them in one job.
 
-        A scenario begins with what `assign()` gives, and each of its steps is followed by the rebalances that it
-        brings. In each of them members own what they got in the one before. Members of `cooperative-sticky` rebalance
-        once more where partitions change hands: both rebalances count, and a scenario begins when none is left to
-        come. A rolling restart assigns a group twice for each of its members.
+        A scenario starts from the answer of `assign()`, and each of its steps is followed by the rebalances that it
+        causes. In each of them members own what they got in the one before. Members of `cooperative-sticky` rebalance
+        a second time if partitions change their owner, and both rebalances count. No second rebalance is pending when
+        a scenario starts. A rolling restart assigns a group twice for each of its members.
 
         Args:
             scenarios: The scenarios.
@@ -281,7 +279,7 @@ class Fleet:
         return found.select("*", *_skew_and_fit(limit))
 
     def problems(self) -> DataFrame:
-        """What the other answers leave out: rows that lack a key, what could not be read, groups that are not computed.
+        """Return rows that lack a key, parts of a cluster that could not be read, and groups that are not computed.
 
         Returns:
             The columns of `schemas.PROBLEMS`; no rows where all is well.
@@ -314,7 +312,7 @@ class Fleet:
 
     @property
     def _names_assignors(self) -> bool:
-        """Whether a group may have another assignor than range, which does not read what members own."""
+        """True if a group may have another assignor than range, which does not read what members own."""
         return bool({"assignor", "group_protocol"} & set(self._member_columns))
 
     def _ask(self, verb: str, answer: ArrayType | StructType, *arguments: Any, with_current: bool = False) -> DataFrame:

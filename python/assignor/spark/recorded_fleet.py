@@ -43,8 +43,8 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
         `topics`, `members` and `current` with the columns of `schemas.TOPICS`, `schemas.MEMBERS` and
         `schemas.ASSIGNMENTS`, in no particular order, `cluster` being "" everywhere:
 
-        topics   those of the metadata's last moment, with their ids; `racks` has per partition, by id, the racks as
-                 recorded, and an empty list where they are null
+        topics   the topics of the last metadata snapshot, with their ids; `racks` has the recorded racks of each
+                 partition, by id, and an empty list where they are null
         members  who is in a group at the end of the log, of classic groups that speak `consumer` and of consumer
                  groups (KIP-848); other kinds of groups and groups without members have no rows. `topics` is as in
                  `schemas.MEMBER`, with what a broker found for a pattern beside names; `pattern` is there where a

@@ -131,7 +131,7 @@ def _groups(part: Path) -> list[GroupReport]:
 
 
 def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
-    """Return what there is to say about assignors other than range of the classic protocol, by group."""
+    """Return the comparisons with assignors other than range of the classic protocol, by group."""
     is_other = pc.field("outcome").isin(["equal", "different"]) & pc.field("range").is_null()
     columns = ["group_id", "assignor", "outcome", "offset"]
     rows = pq.read_table(part / "generations", columns=columns, filters=is_other)
@@ -149,7 +149,7 @@ def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
 
 
 def _reason(part: Path, group: str, offset: int) -> str:
-    """Say why the generation that a group record starts is not what its assignor gives."""
+    """Return why the generation that a group record starts differs from the answer of its assignor."""
     is_it = (pc.field("group_id") == group) & (pc.field("offset") == offset)
     columns = ["generation", "reasons"]
     row = pq.read_table(part / "generations", columns=columns, filters=is_it).slice(0, 1).to_pylist()[0]

@@ -112,18 +112,18 @@ class Scenario:
         return self._then("rolling_restart", instance_ids)
 
     def use(self, assignor: str | None = None, group_protocol: str = "classic") -> Scenario:
-        """The group uses another assignor, or another protocol: it rebalances, and so does each later step.
+        """Switch the group to another assignor or protocol; it rebalances, and later steps use the new assignor.
 
-        The assignor starts from what the members own, as Kafka's does when members change over one after another or a
-        classic group becomes a group of the consumer protocol (KIP-848). Nothing happens to a group that uses it
-        already. A group whose own assignor is not Kafka's is computed from this step on.
+        The assignor starts from what the members own, as Kafka's does when the members switch one after another or a
+        classic group becomes a group of the consumer protocol (KIP-848). A group that already uses this assignor does
+        not change. A group whose own assignor is not Kafka's is computed from this step on.
 
         Args:
             assignor: Kafka's name of the assignor; None means the default of the protocol.
             group_protocol: `"classic"` or `"consumer"`.
 
         Raises:
-            WrongTypeError, IllegalArgumentError: Not names of an assignor and its protocol.
+            WrongTypeError, IllegalArgumentError: Unknown protocol, or unknown assignor of that protocol.
 
         Example:
             >>> from assignor.spark import Scenario

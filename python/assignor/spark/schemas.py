@@ -76,8 +76,8 @@ TOPICS = _struct(
 """The topics of a fleet; partition ids are 0 to `partitions` - 1. `racks` and `topic_id` may be missing or null.
 
 racks     for each partition the racks of its replicas, null for a replica on a broker without a rack
-topic_id  the topic's id as Kafka prints it (22 characters of base64): the order of topics in the broker's assignors;
-          where it is not known an id is made from the name
+topic_id  the topic's id as Kafka prints it (22 characters of base64), which decides the order of topics in the broker's
+          assignors; if it is null, an id is made from the name
 """
 
 MEMBERS = _struct(
@@ -99,11 +99,11 @@ The first three columns must be there, and `topics` or `pattern`; the others may
 
 group_protocol  `classic` (also where it is null in all rows of a group), or `consumer` for a group of KIP-848
 assignor        Kafka's name of the group's assignor: `range`, `roundrobin`, `sticky` or `cooperative-sticky` of
-                `classic`, `uniform` or `range` of `consumer`; where it is null in all rows of a group, `range` for
+                `classic`, `uniform` or `range` of `consumer`; if it is null in all rows of a group, `range` for
                 `classic` and `uniform` for `consumer`
-generation      the generation in which the member got what it has in `current`; null or negative where it has none
+generation      the generation in which the member got its partitions in `current`; null or negative for none
 
-A group whose rows have different values of `assignor` or `group_protocol`, or other values, is not computed.
+A group is not computed if its rows have different values of `assignor` or `group_protocol`, or values not listed here.
 """
 
 ASSIGNMENTS = _struct(
@@ -133,13 +133,13 @@ GENERATION = _struct(
     outcome=StringType(),
     reasons=ArrayType(StringType()),
 )
-"""A generation of a classic group or an epoch of another, and how it compares with the answer of Kafka's assignor.
+"""A generation of a classic group or an epoch of a group of another type, compared with the answer of Kafka's assignor.
 
 `assignor` is the name of the assignor whose answer was compared, and `outcome` is `equal`, `different` or `unknown`.
 Both are null if nothing was compared: the group has no members, its assignor is not one of Kafka's, the record repeats
-a generation, the log lacks what the assignor starts from, or there is no topic metadata. `reasons` are sentences: why
-the outcome is not `equal`, and which subscriptions Kafka's reader refuses. `range` and `remarks` are the outcome and
-the reasons under `range` of the classic protocol.
+a generation, the log lacks what the assignor starts from, or there is no topic metadata. `reasons` are sentences that
+say why the outcome is not `equal`, and which subscriptions Kafka's reader refuses. `range` and `remarks` are the
+outcome and the reasons under `range` of the classic protocol.
 """
 
 MEMBER = _struct(
@@ -190,7 +190,7 @@ GROUP = _struct(
 
 `unowned` counts partitions of its topics that nobody has, `busiest_minute` the most rebalances within a minute that
 changed no member, `range_...` its generations under `range` by how they compare with what the range rules give,
-`assignments_...` its generations and epochs under any assignor of Kafka.
+`assignments_...` its generations and epochs under any of Kafka's assignors, by the same outcomes.
 """
 
 HISTORY = StructType(
@@ -239,9 +239,9 @@ BALANCE = _struct(
 )
 """What an assignment is like.
 
-group_protocol        `classic` or `consumer`: where the assignor runs; null if the assignment is no assignor's
-computed_as           Kafka's name of the assignor that computed the assignment; null if none did: for groups that are
-                      not computed, groups without members, and what members have at present
+group_protocol        `classic` or `consumer`: the protocol of the assignor in `computed_as`, or null
+computed_as           Kafka's name of the assignor that computed the assignment; null for groups that are not computed,
+                      groups without members, and `balance(of="current")`
 members               how many members there are
 unnamed_members       rows of members that lack a cluster, a group or an id, and so are in no group
 unsubscribed_members  members with neither topics nor a pattern; they get nothing
@@ -258,11 +258,11 @@ rack_misses           partitions that are read from another rack: their member h
                       which some have a rack, is on it
 most_loaded_member    the first member, in Kafka's order, that has the most
 mean_load             partitions per member, null without members
-record_bytes          key and value of the group's record in `__consumer_offsets`, with subscriptions of version 3, what
-                      members of the assignor send of the partitions that they own, and without client ids and hosts,
-                      which are not known here; null for groups of protocol `consumer`, which have no such record
+record_bytes          key and value of the group's record in `__consumer_offsets`, with subscriptions of version 3 and
+                      the owned partitions that members of the assignor send, without client ids and hosts, which are
+                      not known here; null for groups of protocol `consumer`, which have no such record
 
-From `partitions` on all columns are null for a group that is not computed.
+For a group that is not computed, `partitions` and all columns after it are null.
 """
 
 BALANCE_WITH_SKEW = StructType(
@@ -286,7 +286,7 @@ MOVES = _struct(
 """A run of partitions that changes hands, from nobody or to nobody where a member is null."""
 
 OUTCOME = _struct(scenario=StringType(), rebalances=LongType(), moved=LongType())
-"""What happens in a scenario: how often the group rebalances, and how many partitions change hands in all then.
+"""Outcome of a scenario: how often the group rebalances, and how many partitions move in all these rebalances.
 
 Both are null for a group that is not computed.
 """
@@ -298,7 +298,7 @@ PROBLEMS = _struct(
     problem=StringType(),
     rows=LongType(),
 )
-"""Rows that say nothing of any group, what could not be read, and groups that are not computed.
+"""Rows that lack a key, parts of a cluster that could not be read, and groups that are not computed.
 
 `name` is that of the topic or group, if known.
 """
