@@ -35,14 +35,18 @@ impl fmt::Display for NotComputed {
             }
             Self::GroupProtocol(name) => {
                 let known = GroupProtocol::ALL.map(GroupProtocol::name);
-                write!(f, "group_protocol '{name}' is not computed, only {}", quoted(&known))
+                write!(f, "group_protocol '{name}' is not supported; supported: {}", quoted(&known))
             }
             Self::Assignor(protocol, name) => {
                 let known = Assignor::ALL.into_iter().filter(|known| known.protocol() == *protocol);
                 let mut known: Vec<&str> = known.map(Assignor::name).collect();
                 known.sort_unstable();
                 let protocol = protocol.name();
-                write!(f, "assignor '{name}' of group_protocol '{protocol}' is not computed, only {}", quoted(&known))
+                write!(
+                    f,
+                    "assignor '{name}' of group_protocol '{protocol}' is not supported; supported: {}",
+                    quoted(&known)
+                )
             }
         }
     }
@@ -115,15 +119,15 @@ mod tests {
                 &[(None, Some("consumer")), (None, Some("classic"))],
                 "its members have different values of group_protocol: 'classic', 'consumer'",
             ),
-            (&[(None, Some("share"))], "group_protocol 'share' is not computed, only 'classic', 'consumer'"),
+            (&[(None, Some("share"))], "group_protocol 'share' is not supported; supported: 'classic', 'consumer'"),
             (
                 &[(Some("sticky"), Some("consumer"))],
-                "assignor 'sticky' of group_protocol 'consumer' is not computed, only 'range', 'uniform'",
+                "assignor 'sticky' of group_protocol 'consumer' is not supported; supported: 'range', 'uniform'",
             ),
             (
                 &[(Some("stream"), None)],
-                "assignor 'stream' of group_protocol 'classic' is not computed, \
-                 only 'cooperative-sticky', 'range', 'roundrobin', 'sticky'",
+                "assignor 'stream' of group_protocol 'classic' is not supported; \
+                 supported: 'cooperative-sticky', 'range', 'roundrobin', 'sticky'",
             ),
         ] {
             assert_eq!(Err(reason.to_owned()), found(rows));

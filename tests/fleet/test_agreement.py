@@ -202,7 +202,7 @@ def partitions(run: Row) -> list[tuple[str, int]]:
 
 
 REFUSALS = (
-    "has not the form of Kafka's",
+    "must have Kafka's form",
     "has the same topic_id",
     "given twice",
     "has no name",

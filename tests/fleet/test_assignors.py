@@ -23,16 +23,16 @@ CURRENT = [("a", "t", 0, 6), ("b", "u", 0, 1), ("b", "u", 3, 1)]
 NOT_COMPUTED = {
     "not Kafka's": (
         [{"assignor": "stream"}] * 2,
-        "assignor 'stream' of group_protocol 'classic' is not computed, "
-        "only 'cooperative-sticky', 'range', 'roundrobin', 'sticky'",
+        "assignor 'stream' of group_protocol 'classic' is not supported; "
+        "supported: 'cooperative-sticky', 'range', 'roundrobin', 'sticky'",
     ),
     "of the other protocol": (
         [{"assignor": "sticky", "group_protocol": "consumer"}] * 2,
-        "assignor 'sticky' of group_protocol 'consumer' is not computed, only 'range', 'uniform'",
+        "assignor 'sticky' of group_protocol 'consumer' is not supported; supported: 'range', 'uniform'",
     ),
     "another protocol": (
         [{"group_protocol": "share"}] * 2,
-        "group_protocol 'share' is not computed, only 'classic', 'consumer'",
+        "group_protocol 'share' is not supported; supported: 'classic', 'consumer'",
     ),
     "different assignors": (
         [{"assignor": "sticky"}, {"assignor": "range"}],
@@ -266,7 +266,7 @@ def test_uniform_orders_topics_by_their_ids(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ({"u": "short"}, "topic 'u': topic_id 'short' has not the form of Kafka's: 22 characters of base64"),
+        ({"u": "short"}, "topic 'u': topic_id 'short' must have Kafka's form: 22 characters of URL-safe base64"),
         (
             {"t": "AAAAAAAAAAAAAAAAAAAADw", "v": "AAAAAAAAAAAAAAAAAAAADw"},
             "topic 'v': topic 't' has the same topic_id 'AAAAAAAAAAAAAAAAAAAADw'",

@@ -184,7 +184,7 @@ def test_recorded_groups_are_computed_by_their_own_assignors(recorded: Fleet) ->
     assert (None, None) == found.pop("orders-enricher")
     assert ("classic", "stream") == told.pop("orders-enricher")
     assert told == found
-    reason = "assignor 'stream' of group_protocol 'classic' is not computed, only "
+    reason = "assignor 'stream' of group_protocol 'classic' is not supported; supported: "
     [problem] = rows(recorded.problems())
     assert ("group", "orders-enricher", 1) == tuple(problem[name] for name in ("table", "name", "rows"))
     assert problem["problem"].startswith(reason)

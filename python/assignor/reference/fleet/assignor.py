@@ -36,14 +36,14 @@ def assignor_of(roster: Roster) -> tuple[Assignor | None, str | None]:
         return None, f"its members have different values of group_protocol: {_quoted(protocols)}"
     protocol = protocols[0] if protocols else "classic"
     if protocol not in DEFAULTS:
-        return None, f"group_protocol '{protocol}' is not computed, only {_quoted(sorted(DEFAULTS))}"
+        return None, f"group_protocol '{protocol}' is not supported; supported: {_quoted(sorted(DEFAULTS))}"
     names = _distinct(member.assignor for member in roster)
     if len(names) > 1:
         return None, f"its members have different values of assignor: {_quoted(names)}"
     found = Assignor(protocol, names[0] if names else DEFAULTS[protocol])
     if found not in ASSIGNORS:
         known = sorted(name for of_protocol, name in ASSIGNORS if of_protocol == protocol)
-        reason = f"assignor '{found.name}' of group_protocol '{protocol}' is not computed, only {_quoted(known)}"
+        reason = f"assignor '{found.name}' of group_protocol '{protocol}' is not supported; supported: {_quoted(known)}"
         return None, reason
     return found, None
 

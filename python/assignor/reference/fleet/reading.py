@@ -103,7 +103,9 @@ def _read_topic_id(text: str, where: str) -> int:
     except (binascii.Error, ValueError):
         data = b""
     if base64.urlsafe_b64encode(data) != f"{text}==".encode() or len(data) != TOPIC_ID_BYTES:
-        raise IllegalArgumentError(f"{where}: topic_id '{text}' has not the form of Kafka's: 22 characters of base64")
+        raise IllegalArgumentError(
+            f"{where}: topic_id '{text}' must have Kafka's form: 22 characters of URL-safe base64"
+        )
     return int.from_bytes(data)
 
 

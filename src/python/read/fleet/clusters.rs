@@ -160,7 +160,7 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Cluster> {
 /// Parse a topic id as Kafka prints it.
 fn topic_id(text: &str) -> Result<u128, String> {
     let id = uuid_from_text(text).map(u128::from_be_bytes);
-    id.ok_or_else(|| format!("topic_id '{text}' has not the form of Kafka's: 22 characters of base64"))
+    id.ok_or_else(|| format!("topic_id '{text}' must have Kafka's form: 22 characters of URL-safe base64"))
 }
 
 /// The racks of the replicas of a cluster: lists per topic, of lists per partition.
