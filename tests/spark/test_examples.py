@@ -77,9 +77,9 @@ def given(spark: SparkSession, pipeline: Path) -> Fleet:
 
 
 def test_the_pipeline_gives_each_group_what_assign_gives(pipeline: Path) -> None:
-    topics, members = (materialized(pipeline, name) for name in ("topics", "members"))
+    topics, members, current = (materialized(pipeline, name) for name in ("topics", "members", "current"))
 
-    assert fleet_rows.assigned(topics, members) == fleet_rows.owned(materialized(pipeline, "assignments"))
+    assert fleet_rows.assigned(topics, members, current) == fleet_rows.owned(materialized(pipeline, "assignments"))
     assert 35 == len(topics)
     assert 39 == len(members)
 
