@@ -45,7 +45,7 @@ pub enum GroupError {
         /// The id.
         partition: i32,
     },
-    /// More partitions than an assignor can assign.
+    /// The group has more partitions than the assignor can assign.
     #[error(
         "the topics have {partitions} partitions; the limit of assignor '{assignor}' of group_protocol '{protocol}' is {limit}"
     )]

@@ -67,7 +67,7 @@ pub enum Assignor {
     RoundRobin,
     /// `StickyAssignor`: as balanced as possible, with as few moves as possible, eager.
     Sticky,
-    /// `CooperativeStickyAssignor`: as sticky; a partition changes its owner only after the owner has given it up.
+    /// `CooperativeStickyAssignor`: like sticky, but a partition gets a new owner only after its old owner has given it up.
     CooperativeSticky,
     /// The broker's `UniformAssignor`.
     ServerUniform,
@@ -75,7 +75,7 @@ pub enum Assignor {
     ServerRange,
 }
 
-/// The largest number of partitions of a group that is not assigned by range: assignors keep an owner per partition.
+/// The largest number of partitions of a group, except for range of the classic protocol: other assignors keep an owner per partition.
 pub const MOST_PARTITIONS: u64 = 1 << 28;
 
 /// Options of an assignor.
@@ -152,7 +152,7 @@ pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
     })
 }
 
-/// Assign the partitions of a group to its members; `check_size` says which groups are too large.
+/// Assign the partitions of a group to its members. Call `check_size` first: it rejects groups that are too large.
 #[must_use]
 pub fn assign(group: &Arc<Group>, options: Options) -> Plan {
     (options.assignor.definition().assign)(group, options)

@@ -1,9 +1,9 @@
 //! Round-robin assignment as Kafka's `RoundRobinAssignor` does it: all partitions in turn.
 //!
-//! Members stand in a ring, in Kafka's order. For each partition, a pointer moves on to the next member that subscribes to the
-//! topic; that member gets the partition. Kafka asks member after member. Here the consumers of a topic are a sorted list of
-//! places in the ring: the first one is found by binary search, the next ones follow it. The cost is O(partitions + members x
-//! consumer sets + topics x log members).
+//! Members form a ring, in Kafka's order. For each partition, a pointer moves on to the next member that subscribes to the
+//! topic; that member gets the partition. Kafka checks one member after another. Here the consumers of a topic are a sorted
+//! list of positions in the ring: a binary search finds the first one, and the next ones follow it. The cost is O(partitions +
+//! members x consumer sets + topics x log members).
 //!
 //! Source: kafka-clients 4.4.0, `RoundRobinAssignor`.
 

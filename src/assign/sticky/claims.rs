@@ -1,9 +1,9 @@
-//! What the members of a group claim to own, and who owns what after conflicts between claims are settled.
+//! Partitions that the members of a group claim, and their owners after conflicts between claims are settled.
 //!
-//! A claim counts if the partition exists and some member subscribes to its topic; Kafka takes partitions that do not exist, which
+//! A claim counts if the partition exists and some member subscribes to its topic; Kafka accepts partitions that do not exist, which
 //! breaks its answer. Of two claims of one partition the one of the higher generation wins. Claims of equal generations cancel each
-//! other. Kafka compares a claim's generation, which `StickyAssignor` takes from the user data, with the generation field of the
-//! subscription that claimed before; the two may differ.
+//! other. Kafka compares the generation of the later claim with the generation field of the subscription that claimed earlier.
+//! `StickyAssignor` reads the generation of a claim from the user data, so it may differ from that field.
 //!
 //! Partitions are numbered as in `plan::Owners`.
 
@@ -14,7 +14,7 @@ use crate::assign::table_order;
 use crate::group::{Group, MemberData};
 use crate::plan::{NO_OWNER, Owners};
 
-/// Where a member's claims are read from.
+/// Source of a member's claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// The user data (`StickyAssignor`).
@@ -23,7 +23,7 @@ pub(super) enum Source {
     Subscription,
 }
 
-/// Claims of the members of a group, settled.
+/// Settled claims of the members of a group.
 #[derive(Debug)]
 pub(super) struct Claims {
     /// The members in table order.
@@ -65,8 +65,7 @@ impl Claims {
         claims
     }
 
-    /// Return the partitions that a member claims, in the order claimed. Only a partition that the member claims in vain may come
-    /// twice.
+    /// Return the partitions that a member claims, in the order claimed. A partition may come twice only if the claim fails.
     pub(super) fn claimed_by(&self, member: u32) -> &[u32] {
         let (start, end) = self.bounds[member as usize];
         &self.claimed[start as usize..end as usize]
@@ -82,7 +81,7 @@ impl Claims {
         self.owners.members[partition as usize]
     }
 
-    /// True if two members of one generation claim the partition. It may have an owner: a third one of a higher generation.
+    /// True if two members of one generation claim the partition. It may still have an owner: a third member of a higher generation.
     pub(super) fn is_doubly_claimed(&self, partition: u32) -> bool {
         !self.doubly_claimed.is_empty() && self.doubly_claimed.contains_key(&partition)
     }
@@ -169,7 +168,7 @@ impl Claims {
             self.doubly_claimed.insert(partition, member);
             self.owners.members[partition as usize] = NO_OWNER;
         } else if generation > field && before != member {
-            // A member that is its own rival keeps what it has, and does not get back what it has lost.
+            // A member that claims a partition twice keeps it if it owns it, and does not get it back if it lost it.
             self.owners.members[partition as usize] = member;
         }
     }
@@ -186,11 +185,10 @@ fn live_topics(group: &Group) -> Vec<bool> {
     is_live
 }
 
-/// Look-up of topics by name. Members mostly name the same topics in the same order, so the topic that came next last time is tried
-/// first.
+/// Look-up of topics by name. Most members name the same topics in the same order, so the topic that followed last time is tried first.
 struct TopicNames<'a> {
     group: &'a Group,
-    /// Per topic the one that came after it last time; the last entry is for the first topic of all.
+    /// Per topic, the topic that followed it last time; the last entry is the first topic that was looked up.
     next: Vec<u32>,
     last: u32,
 }

@@ -1,7 +1,7 @@
 //! The constrained way of sticky assignment: all members subscribe to the same topics, or to nothing.
 //!
-//! Every member gets `low` partitions, and `more` members get one more. Members keep what they own up to that. The rest goes first to
-//! members on the racks of its replicas, if racks matter, then to the other members in turn.
+//! Every member gets `low` partitions, and `more` members get one more. Members keep what they own, up to that number. If racks matter,
+//! the other partitions go first to members on the racks of their replicas, then to the other members in turn.
 
 use super::claims::Claims;
 use super::rack_first;
@@ -48,8 +48,8 @@ impl Assignment {
         Self { owners: Owners::new(group), counts: vec![0; group.members().len()], low, more, at_high: 0 }
     }
 
-    /// Let members keep what they own. Return the members with fewer partitions than `low`, and those with as many as `low` that may
-    /// get one more; both by member id.
+    /// Let members keep what they own. Return the members with fewer than `low` partitions, and those with exactly `low` that may get
+    /// one more; both by member id.
     fn keep(&mut self, group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> (Vec<u32>, Vec<u32>) {
         let mut kept = Vec::new();
         let mut by_number = ByNumber::default();
@@ -105,8 +105,8 @@ impl Assignment {
         *count
     }
 
-    /// Give partitions to the members of `under` in turn until all have `low`, then one each to those of `exact`, the ones that
-    /// reach `low` last.
+    /// Give partitions to the members of `under` in turn until all have `low`, then one each to those of `exact`. Members that
+    /// reach `low` here come last in `exact`.
     fn give_in_turn(&mut self, rest: &[u32], mut under: Vec<u32>, mut exact: Vec<u32>) {
         let (mut next, mut staying, mut next_exact) = (0, 0, 0);
         for partition in rest {
@@ -136,7 +136,7 @@ fn subscribes(group: &Group, member: u32) -> bool {
     !group.subscriptions().get(group.subscription_of(member as usize)).is_empty()
 }
 
-/// Chooses partitions by their position in the topic first, then by topic.
+/// Choice of partitions by their position in the topic first, then by topic.
 #[derive(Debug, Default)]
 struct ByNumber {
     keyed: Vec<(u32, u32)>,

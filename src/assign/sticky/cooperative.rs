@@ -4,7 +4,7 @@ use super::claims::Claims;
 use crate::group::Group;
 use crate::plan::{NO_OWNER, Owners};
 
-/// Withhold partitions after the constrained way: those that another member owned, and those that two members claim.
+/// Withhold partitions of a constrained assignment: those that another member owned, and those that two members claim.
 pub(super) fn withhold_constrained(claims: &Claims, owners: &mut Owners) {
     for (partition, owner) in (0..).zip(&mut owners.members) {
         let before = claims.owner(partition);
@@ -14,7 +14,7 @@ pub(super) fn withhold_constrained(claims: &Claims, owners: &mut Owners) {
     }
 }
 
-/// Withhold partitions after the general way: those that other members claim, and their new owner does not.
+/// Withhold partitions of a general assignment: those that other members claim and their new owner does not.
 pub(super) fn withhold_general(group: &Group, claims: &Claims, owners: &mut Owners) {
     let mut is_withheld = vec![false; owners.members.len()];
     for member in 0..group.members().len() as u32 {

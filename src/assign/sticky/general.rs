@@ -2,13 +2,13 @@
 //!
 //! Source: `GeneralAssignmentBuilder` in `AbstractStickyAssignor` of kafka-clients 4.4.0.
 //!
-//! Left out, with the same answer: before each partition Kafka asks whether the group is balanced. A balanced group has no partition
-//! to move, so the question only ends a pass early. Kafka also leaves out members that share no topic. They do not subscribe to the
-//! topic of any partition that can move.
+//! Two steps of Kafka are left out, because the answer is the same. Before each partition, Kafka checks if the group is balanced. A
+//! balanced group has no partition to move, so the check only ends a pass early. Kafka also leaves out members that share no topic. They
+//! do not subscribe to the topic of any partition that can move.
 //!
-//! Different on purpose: Kafka moves a partition back to its previous owner even if that member no longer subscribes to the topic;
-//! here it must subscribe. Kafka never ends if a balancing comes back to an earlier state. Here partitions give way to no others from
-//! then on; every move then brings two sizes closer together, so the balancing ends.
+//! Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer subscribes to the
+//! topic; here it must subscribe. Kafka never ends if balancing returns to an earlier state. Here, from then on, no partition is replaced
+//! by another one (see `movements`). Every move then brings two sizes closer together, so balancing ends.
 
 use super::claims::Claims;
 use super::lowest::{Queue, RackQueues, Ranks};
@@ -41,7 +41,7 @@ struct Run {
     end: u32,
 }
 
-/// One assignment: who owns what so far.
+/// An assignment in progress.
 #[derive(Debug)]
 struct Assigning<'a> {
     group: &'a Group,
@@ -114,7 +114,7 @@ impl<'a> Assigning<'a> {
         found
     }
 
-    /// Assign each partition to the lowest-ranked subscriber whose rack does not differ, if there is one.
+    /// Assign each partition to the lowest-ranked subscriber that is on a rack of its replicas or has no rack, if there is one.
     fn assign_by_rack(&mut self, racks: &RackLogic<'_>, unassigned: &[Run]) {
         let mut queues = RackQueues::default();
         for run in unassigned {
@@ -151,7 +151,7 @@ impl<'a> Assigning<'a> {
         self.queues[set as usize].lowest(&self.ranks, self.members.get(set as usize), has)
     }
 
-    /// Move partitions from members with more to members with fewer, unless that does not help.
+    /// Move partitions from members with more to members with fewer; undo the moves if they do not improve the balance.
     fn balance(&mut self, claims: &Claims, unassigned: &[Run], is_revocation: bool, is_initial: bool) {
         let shares = |run: &&Run| self.sets.size(run.set) > 1;
         let all: Vec<Run> = self.all.iter().filter(shares).copied().collect();
@@ -239,7 +239,7 @@ impl<'a> Assigning<'a> {
 
 /// Return the sum of the differences in size between all pairs of members.
 ///
-/// Kafka adds in 32 bits. With millions of pairs the sum overflows, and the answer shows it.
+/// Kafka adds in 32 bits. With millions of pairs the sum overflows, which changes the answer.
 fn balance_score(mut sizes: Vec<u32>) -> i32 {
     sizes.sort_unstable();
     let mut score = 0_u64;

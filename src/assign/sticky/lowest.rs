@@ -1,7 +1,7 @@
 //! The lowest-ranked member of a set: the one with the fewest partitions, the first by id among equals.
 //!
 //! Each set has a heap of its members by rank. A member whose rank rises keeps its entry until that comes to the top of the heap; a
-//! member whose rank falls gets a further entry. So a change costs nothing in sets that are not asked.
+//! member whose rank falls gets a further entry. So a change of rank costs no time in sets that are not used.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -71,7 +71,7 @@ impl Ranks {
 /// The members of a set by rank.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// For each member of the set at least one entry that is not above its rank; none before the set is asked for the first time.
+    /// For each member of the set, at least one entry that is not above its rank; empty until the set is used for the first time.
     entries: BinaryHeap<Reverse<u64>>,
     /// The number of fallen ranks that are in the entries.
     known: usize,
@@ -80,7 +80,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Return the lowest-ranked member of a set that is not empty.
     ///
-    /// The members are those that `has` is true for, always the same.
+    /// The members of the set are those for which `has` is true. It must give the same result in each call.
     pub(super) fn lowest(&mut self, ranks: &Ranks, members: &[u32], has: impl Fn(u32) -> bool) -> u32 {
         let fallen = &ranks.fallen[self.known..];
         if self.entries.is_empty() || fallen.len() + self.entries.len() > 2 * members.len() + 16 {
@@ -110,15 +110,15 @@ impl Queue {
 pub(super) struct RackQueues {
     /// Per set, true if its members are in `queues`.
     known: Vec<bool>,
-    /// Per set and rack, the members of the set on that rack; those without a rack stand under `WITHOUT_RACK`.
+    /// Per set and rack, the members of the set on that rack; members without a rack are under `WITHOUT_RACK`.
     queues: FxHashMap<(u32, u32), (Vec<u32>, Queue)>,
 }
 
-/// Stands for the rack of members that have none.
+/// Marks members without a rack.
 const WITHOUT_RACK: u32 = u32::MAX;
 
 impl RackQueues {
-    /// Return the lowest-ranked member of a set whose rack does not differ from those of a partition.
+    /// Return the lowest-ranked member of a set that is on a rack of a partition or has no rack.
     pub(super) fn lowest(
         &mut self,
         ranks: &Ranks,
@@ -136,7 +136,7 @@ impl RackQueues {
         lowest.min_by_key(|member| ranks.of(*member))
     }
 
-    /// Sort the members of a set by rack when the set is asked for the first time.
+    /// Sort the members of a set by rack when the set is used for the first time.
     fn read(&mut self, logic: &RackLogic<'_>, set: u32, members: &[u32]) {
         if self.known.len() <= set as usize {
             self.known.resize(set as usize + 1, false);

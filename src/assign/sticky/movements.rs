@@ -1,8 +1,8 @@
-//! Record of the partitions that a balancing has moved.
+//! Record of the partitions that moved during balancing.
 //!
-//! Moving one partition of a topic from A to B and another one from B to A costs two moves and changes no size. So a partition that is
-//! about to move from A to B gives way to one that has moved from B to A before, which then moves back. Source: `PartitionMovements`
-//! in `AbstractStickyAssignor` of kafka-clients 4.4.0.
+//! Moving one partition of a topic from A to B and another one from B to A costs two moves and changes no size. So if a partition is
+//! about to move from A to B, and another one has moved from B to A before, the other one moves back instead. Source:
+//! `PartitionMovements` in `AbstractStickyAssignor` of kafka-clients 4.4.0.
 
 use std::collections::BTreeSet;
 
@@ -33,13 +33,13 @@ pub(super) struct Movements {
     count: u32,
     /// Hash of the owners of all partitions that have moved.
     state: u64,
-    /// True if partitions no longer give way to others.
+    /// True if the given partition always moves, never another one instead of it.
     is_direct: bool,
 }
 
 impl Movements {
-    /// Move a partition to another member, or in its stead one of the topic that has moved the other way. Return the member that
-    /// loses a partition.
+    /// Move a partition to another member, or instead of it one of the same topic that has moved the other way. Return the member
+    /// that loses a partition.
     pub(super) fn make(&mut self, group: &Group, owners: &mut Owners, topic: u32, partition: u32, target: u32) -> u32 {
         let moved = self.actual(owners, topic, partition, target);
         let owner = std::mem::replace(&mut owners.members[moved as usize], target);
@@ -49,7 +49,7 @@ impl Movements {
         owner
     }
 
-    /// From now on, move the partitions that are asked for.
+    /// From now on, always move the given partition.
     pub(super) fn stop_substituting(&mut self) {
         self.is_direct = true;
     }
@@ -99,7 +99,7 @@ impl Movements {
 /// A `HashSet` of partitions of one topic.
 #[derive(Debug)]
 struct Table {
-    /// The bucket, the number of the movement, the partition and its hash code; so in the order in which the set lists them.
+    /// (Bucket, number of the movement, partition, hash code), which sorts in the order in which the set lists the partitions.
     keys: BTreeSet<(usize, u32, u32, i32)>,
     /// The number of buckets, which never falls.
     buckets: usize,
@@ -141,7 +141,7 @@ impl Table {
     }
 }
 
-/// States of a balancing after each time through the partitions.
+/// States of balancing, one after each pass through the partitions.
 #[derive(Debug, Default)]
 pub(super) struct States(FxHashSet<u64>);
 

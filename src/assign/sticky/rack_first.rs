@@ -9,7 +9,7 @@ use crate::group::{Lists, MemberRack};
 
 /// Give partitions of `rest` to members on their racks: to those of `under` in turn, otherwise to the first of `exact`.
 ///
-/// Members that reach `low` move from `under` to the end of `exact`; partitions that are given leave `rest`.
+/// Members that reach `low` move from `under` to the end of `exact`; assigned partitions are removed from `rest`.
 pub(super) fn assign(
     racks: &RackLogic<'_>,
     assignment: &mut Assignment,
@@ -52,18 +52,18 @@ fn drop_removed(members: &mut Vec<u32>, is_removed: &[bool]) {
     members.retain(|_| is_removed.next() == Some(&false));
 }
 
-/// Members that are asked in turn, by index; a member that is removed is asked no more.
+/// Members that get partitions in turn, by index; a removed member gets no more.
 struct Ring {
     /// Per rack the indices of its members, ascending.
     by_rack: Lists,
-    /// Per entry of `by_rack`, relative to its list, an entry at or after it that is not removed, or one that leads there.
+    /// Per entry of `by_rack`, relative to its list: an entry at or after it that is not removed, or one that leads to such an entry.
     successors: Vec<u32>,
     /// Per index its place among the entries of its rack.
     places: Vec<u32>,
     is_removed: Vec<bool>,
     /// Per index its rack.
     racks: Vec<u32>,
-    /// The index from which on the next member is searched.
+    /// The index at which the search for the next member starts.
     cursor: u32,
 }
 
@@ -87,7 +87,7 @@ impl Ring {
         Self { by_rack, successors, places, is_removed: vec![false; members.len()], racks: racks_of, cursor: 0 }
     }
 
-    /// Return the first member from the cursor on, around, that is on one of the racks, and move the cursor past it.
+    /// Return the first member on one of the racks, starting at the cursor and wrapping around; move the cursor past that member.
     fn next(&mut self, near: &[u32]) -> Option<u32> {
         let cursor = self.cursor;
         let after = near.iter().filter_map(|rack| self.first_from(*rack, cursor)).min();
@@ -96,14 +96,14 @@ impl Ring {
         Some(found)
     }
 
-    /// The first member of a rack with an index of at least `from`.
+    /// Return the first member of a rack with an index of at least `from`.
     fn first_from(&mut self, rack: u32, from: u32) -> Option<u32> {
         let list = self.by_rack.get(rack as usize);
         let place = self.successor(rack, list.partition_point(|index| *index < from) as u32);
         self.by_rack.get(rack as usize).get(place as usize).copied()
     }
 
-    /// The first place from the given one on that is not removed. Shortens the way for the next call.
+    /// Return the first place at or after the given one that is not removed, and shorten the path for the next call.
     fn successor(&mut self, rack: u32, mut place: u32) -> u32 {
         let successors = &mut self.successors[self.by_rack.bounds(rack as usize).0 + rack as usize..];
         while successors[place as usize] != place {
@@ -122,7 +122,7 @@ impl Ring {
     }
 }
 
-/// Members of which the first one of a rack is asked, by index.
+/// Members by index, from which the first one on a rack is taken.
 struct Queues {
     /// Per rack the indices of its members.
     by_rack: Vec<Vec<u32>>,
@@ -141,7 +141,7 @@ impl Queues {
         queues
     }
 
-    /// Enter the member with the next index under its rack.
+    /// Add the member with the next index to the list of its rack.
     fn enter(&mut self, racks: &RackLogic<'_>, member: u32) {
         if let MemberRack::WithReplicas(rack) = racks.of_member(member) {
             self.by_rack[rack as usize].push(self.is_removed.len() as u32);

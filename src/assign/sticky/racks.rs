@@ -11,7 +11,7 @@ pub(super) struct RackLogic<'a> {
     sets: Vec<u32>,
 }
 
-/// Stands for the empty set of racks.
+/// Marks the empty set of racks.
 const NO_RACKS: u32 = u32::MAX;
 
 impl<'a> RackLogic<'a> {

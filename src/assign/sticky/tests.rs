@@ -1,4 +1,4 @@
-//! Rules of sticky assignment that are easy to get wrong, and the defects of Kafka that are not reproduced.
+//! Rules of sticky assignment that are easy to break, and the defects of Kafka that are not reproduced.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ fn claims_of_partitions_that_do_not_exist_are_dropped() {
     let group = group(&[("t", 2), ("unwanted", 1)], &[("a", &["t", "missing"], claims, 1)]);
     let settled = Claims::of(&group, Source::Subscription);
 
-    // A member that claims a partition twice is its own rival.
+    // A member that claims a partition twice conflicts with itself.
     assert_eq!((&[1][..], vec![NO_OWNER; 3]), (settled.claimed_by(0), settled.owners.members.clone()));
     for assignor in [Assignor::Sticky, Assignor::CooperativeSticky] {
         let group = self::group(&[("t", 3)], &[("a", &["t"], &[("t", &[7, 0])], 1), ("b", &["t"], &[("t", &[9])], 1)]);
@@ -142,7 +142,7 @@ fn sticky_reads_user_data_and_compares_it_with_the_generation_field() {
     // Without a generation field the older claim counts as the newer one.
     assert_eq!(vec![1, NO_OWNER], claims(true, [(Some(user_data(5)), None), (Some(user_data(3)), None)]));
     assert_eq!(vec![NO_OWNER; 2], claims(true, [(None, Some(5)), (Some(Vec::new()), Some(3))]));
-    // A member that claims a partition twice is its own rival: it loses what it shares with "a", and does not get it back.
+    // A member that claims a partition twice conflicts with itself: it loses the one that "a" claims too, and does not get it back.
     let twice = b"\0\0\0\x01\0\x01t\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\x05".to_vec();
     assert_eq!(vec![NO_OWNER; 2], claims(true, [(Some(user_data(5)), Some(5)), (Some(twice.clone()), None)]));
     assert_eq!(vec![1, NO_OWNER], claims(true, [(None, None), (Some(twice), None)]));
@@ -173,7 +173,7 @@ fn the_first_member_in_table_order_keeps_its_extra_partition() {
     let members: [Plain<'_>; 2] =
         [("b", topics, &[("t", &[0, 1]), ("u", &[0])], 1), ("a", topics, &[("t", &[2, 3]), ("u", &[1, 2])], 1)];
 
-    // "a" has four and may keep as many; "b" keeps all three.
+    // "a" has four and may keep all of them; "b" keeps all three.
     assert_eq!(
         vec!["t-0 t-1 u-0", "t-2 t-3 u-1 u-2"],
         answer(group(&[("t", 4), ("u", 3)], &members), Assignor::Sticky)
@@ -227,7 +227,7 @@ fn partitions_go_to_members_on_their_racks_and_the_rest_in_turn() {
 
     // Partitions of rack "x" go to "a", which may have two; those near few members come first.
     assert_eq!(vec!["t-0 t-1", "t-2 t-4", "t-3 t-5"], answer(group_on_racks(racks, &members(&[])), Assignor::Sticky));
-    // What is on another rack is given up, and may come back.
+    // Partitions on another rack are given up, and may come back.
     assert_eq!(
         vec!["t-0 t-1", "t-2 t-4", "t-3 t-5"],
         answer(group_on_racks(racks, &members(&[("t", &[0, 3])])), Assignor::Sticky)

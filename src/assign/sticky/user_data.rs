@@ -1,6 +1,6 @@
-//! User data of Kafka's sticky assignors: what a member owned, and in which generation.
+//! User data of Kafka's sticky assignors: the partitions that a member owned, and their generation.
 //!
-//! Neither reader fails. Bytes that cannot be decoded mean what they mean to Kafka: no partitions, and the generation `NONE`.
+//! Neither reader fails. Bytes that cannot be decoded count as no partitions and the generation `NONE`, as in Kafka.
 
 use std::borrow::Cow;
 
@@ -42,7 +42,7 @@ pub(super) fn cooperative_generation(mut bytes: &[u8]) -> i32 {
 
 fn read_topics<'a>(bytes: &mut &'a [u8]) -> Option<Vec<(Cow<'a, str>, PartitionIds<'a>)>> {
     let count = read_length(bytes)?;
-    // A topic takes six bytes and more, so a wrong count ends the loop before much is allocated.
+    // A topic takes at least six bytes, so a wrong count ends the loop before much is allocated.
     let mut topics = Vec::new();
     for _ in 0..count {
         let length = i16::from_be_bytes(*bytes.split_off(..2)?.first_chunk()?);

@@ -1,14 +1,14 @@
 //! The order in which a `java.util.HashMap` or `HashSet` iterates over its keys.
 //!
-//! Some of Kafka's assignors go through members, topic ids or partitions in such an order, and their answers show it. A table has a
-//! power of two of buckets. The low bits of a key's hash code, with its high half folded into its low half, choose the bucket. The
-//! table doubles when it has more keys than three quarters of its buckets. It also doubles when a ninth key comes to a bucket and
-//! there are fewer than 64 buckets. Keys of a bucket stay in the order of insertion when the table doubles. So the order of the
-//! whole table is: by bucket, then by insertion.
+//! Some of Kafka's assignors go through members, topic ids or partitions in such an order, and their answers depend on it. The number of
+//! buckets of a table is a power of two. The low bits of a key's hash code, with its high half folded into its low half, choose the
+//! bucket. The table doubles when it has more keys than three quarters of its buckets. It also doubles when a ninth key comes to a bucket
+//! and there are fewer than 64 buckets. Keys of a bucket stay in the order of insertion when the table doubles. So the order of the whole
+//! table is: by bucket, then by insertion.
 //!
-//! In a table of 64 and more buckets, nine or more keys in one bucket become a tree, whose order differs: see `trees`. Its order is
-//! known for keys that Java compares, and for keys of different hash codes. Not modelled: keys of equal hash codes that Java cannot
-//! compare, such as `TopicPartition`; their order in a tree depends on identity hash codes.
+//! In a table of 64 or more buckets, nine or more keys in one bucket become a tree, whose order differs: see `trees`. Its order is known
+//! for keys that Java compares, and for keys of different hash codes. Not modelled: keys of equal hash codes that Java cannot compare,
+//! such as `TopicPartition`; their order in a tree depends on identity hash codes.
 //!
 //! Source: `java.util.HashMap` and `java.util.HashSet` of Java 17.
 
@@ -22,10 +22,10 @@ use trees::TreeTable;
 /// Buckets of a table that is made without a capacity.
 pub(super) const DEFAULT_CAPACITY: usize = 16;
 
-/// Keys of a bucket at which the next one makes a small table double.
+/// The largest number of keys of a chain; one more key makes a small table double.
 pub(super) const LONG_CHAIN: u32 = 8;
 
-/// Buckets from which on a long chain does not make the table double.
+/// The smallest number of buckets with trees; in a smaller table, a long chain makes the table double instead.
 pub(super) const TREES: usize = 64;
 
 /// Return `String.hashCode()`: over UTF-16 code units.
@@ -92,7 +92,7 @@ pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u
     for bucket in 0..buckets {
         ends[bucket + 1] += ends[bucket];
     }
-    // What is now the start of each bucket moves to its end.
+    // The start of each bucket moves to its end.
     let mut order = vec![0; hashes.len()];
     for (index, hash) in (0..).zip(hashes) {
         let place = &mut ends[bucket(*hash, buckets)];
@@ -146,7 +146,7 @@ fn may_have_trees(hashes: &[i32], capacity: usize, end: usize) -> bool {
     false
 }
 
-/// The number of buckets in the end.
+/// The number of buckets after all insertions.
 fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
     let mut buckets = capacity;
     let mut chains = [0; TREES];
@@ -176,7 +176,7 @@ fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
     buckets
 }
 
-/// True if a table of so many buckets doubles when it has so many keys.
+/// True if a table with this number of buckets doubles when it has this number of keys.
 pub(super) fn is_full(keys: usize, buckets: usize) -> bool {
     4 * keys > 3 * buckets
 }

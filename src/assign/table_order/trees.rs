@@ -1,17 +1,17 @@
 //! The order of a `java.util.HashMap` in which a bucket becomes a tree.
 //!
 //! In a table of 64 and more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also a list, which
-//! iteration follows: a new key comes after its parent in the tree, and the root moves to the front each time. When the table doubles,
+//! iteration follows: a new key comes after its parent in the tree, and the root then moves to the front. When the table doubles,
 //! a tree is split in the order of its list; a part of six or fewer keys becomes a chain again. A tree compares hash codes, and keys of
 //! equal hash codes by their natural order.
 //!
-//! This module plays through all insertions, which is slow. It is used only if a bucket has nine keys.
+//! This module simulates all insertions, which is slow. It is used only if a bucket has nine keys.
 
 use std::cmp::Ordering;
 
 use super::{LONG_CHAIN, TREES, folded, is_full};
 
-/// A part of a split tree with so many keys or fewer becomes a chain.
+/// The largest number of keys with which a part of a split tree becomes a chain again.
 const UNTREEIFY: usize = 6;
 
 /// No key.
@@ -166,7 +166,7 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
         }
     }
 
-    /// Let the child of a node on a side take its place; return the root.
+    /// Replace a node by its child on a side; return the root.
     fn rotate(&mut self, root: u32, node: u32, side: usize) -> u32 {
         let child = self.nodes[node as usize].children[side];
         if child == NONE {

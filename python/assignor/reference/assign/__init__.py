@@ -17,7 +17,7 @@ from assignor.reference.assign.server import uniform
 from assignor.reference.group import Member, Partition, read_members, read_topics
 
 Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[str, list[TopicPartition]]]
-"""Topics, members and options in; the partitions of each member out."""
+"""Function of an assignor: it takes topics, members and options, and returns the partitions of each member."""
 
 ASSIGNORS: Mapping[tuple[str, str], Assign] = {
     ("classic", "range"): range_assignor.assign,

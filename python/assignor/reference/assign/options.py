@@ -10,7 +10,7 @@ from assignor.reference.group import topic_id_of_name
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an assignor is given besides topics and members.
+    """Input of an assignor besides topics and members.
 
     Attributes:
         prefer_rack_aware: Kafka's test flag: use rack logic even if every partition is on every rack.

@@ -1,6 +1,6 @@
 """Round-robin assignment as Kafka's RoundRobinAssignor does it: all partitions in turn.
 
-Members stand in a ring, in Kafka's order. A pointer starts at the first member. For each partition of each topic it
+Members form a ring, in Kafka's order. A pointer starts at the first member. For each partition of each topic it
 moves on to the next member that subscribes to the topic; that member gets the partition.
 
 Source: RoundRobinAssignor of kafka-clients 4.4.0.

@@ -1,10 +1,10 @@
-//! The subscribers of a topic by the number of their partitions: which one gives the next partition, and which one takes it.
+//! Choice of the subscriber of a topic that gives up the next partition, and of the one that gets it.
 //!
 //! Subscribers are sorted by (number of partitions, place in the table) once per topic. Takers are a range that starts at the first
-//! subscriber, givers a range that ends at the last one. All subscribers of a range are on one level. When each has had its turn, the
-//! level moves by one and the range takes in those that were on the new level from the start.
+//! subscriber, givers a range that ends at the last one. All subscribers in a range have the same number of partitions, their level.
+//! After each of them has had a turn, the level moves by one, and the range grows by the subscribers that started on the new level.
 
-/// Takers and givers of one topic. It is used for many topics, to save allocations.
+/// Takers and givers of one topic. One value serves many topics, one after another, to save allocations.
 #[derive(Default)]
 pub(super) struct Balancer {
     /// Subscribers by (number of partitions, place).
@@ -33,8 +33,8 @@ impl Balancer {
         self.giver = subscribers.len();
     }
 
-    /// Start with another topic of which so many partitions are given and none is taken. If enough subscribers are on the lowest level,
-    /// the others need not be sorted.
+    /// Start with another topic, for a known number of partitions to give and none to take away. If enough subscribers are on the lowest
+    /// level, the others need not be sorted.
     pub(super) fn start_takers(&mut self, subscribers: &[u32], sizes: &[u32], (least, most): (u32, u32), count: usize) {
         let lowest = subscribers.iter().filter(|place| sizes[**place as usize] == least);
         self.sorted.clear();
@@ -108,7 +108,7 @@ impl Balancer {
         Some(self.sorted[self.giver])
     }
 
-    /// Take the last giver out: it has no partition of this topic.
+    /// Exclude the last giver: it has no partition of this topic.
     pub(super) fn exclude_giver(&mut self) {
         self.high_end -= 1;
         self.sorted.swap(self.giver, self.high_end);

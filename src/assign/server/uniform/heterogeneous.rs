@@ -11,7 +11,7 @@ use crate::assign::table_order::uuid_order;
 use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::NO_OWNER;
 
-/// Rounds over all topics at most.
+/// The largest number of rounds over all topics.
 const ROUNDS: usize = 16;
 
 /// Change the target to a balanced one.
@@ -55,7 +55,7 @@ fn by_priority(group: &Group, sets: &ConsumerSets, subscribers: &Lists) -> Vec<(
     keyed.into_iter().map(|(_, topic, set)| (topic, set)).collect()
 }
 
-/// Give each partition without owner to the next taker.
+/// Give each partition without an owner to the next taker.
 fn give_free(target: &mut Target<'_>, topic: u32, subscribers: &[u32], balancer: &mut Balancer) {
     let Target { owners, sizes, .. } = target;
     let partitions = owners.starts[topic as usize] as usize..owners.starts[topic as usize + 1] as usize;
@@ -71,7 +71,7 @@ fn give_free(target: &mut Target<'_>, topic: u32, subscribers: &[u32], balancer:
     }
 }
 
-/// Move partitions, topic by topic, until one time through all topics moves nothing, or all rounds are used.
+/// Move partitions, topic by topic, until a round over all topics moves nothing or the last round is over.
 fn balance(target: &mut Target<'_>, topics: &[(u32, u32)], subscribers: &Lists, balancer: &mut Balancer) {
     let is_shared = |(_, set): &&(u32, u32)| subscribers.get(*set as usize).len() > 1;
     let shared: Vec<(u32, u32)> = topics.iter().filter(is_shared).copied().collect();

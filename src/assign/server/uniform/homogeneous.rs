@@ -1,7 +1,7 @@
 //! Uniform assignment of a group whose members all subscribe to the same topics.
 //!
 //! Every member gets total / members partitions, and the first ones one more as a bonus. A member keeps what it had, up to its quota.
-//! What is left goes to the members below their quota, in turn, a quota at a time.
+//! The rest goes to the members below their quota: each gets all its missing partitions at once.
 
 use super::target::Target;
 use crate::assign::table_order::{
@@ -31,7 +31,7 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
         }
         quota = quota.saturating_sub(had);
         if quota > 0 && has_bonus && members - place > extra {
-            // A later member may have one more already: enough of them follow to take all bonuses.
+            // A later member may already have one more: there are enough later members for all bonuses.
             quota -= 1;
             has_bonus = false;
         }
@@ -51,7 +51,7 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
 /// Marks a partition of a member that is about to keep it or lose it.
 const PENDING: u32 = NO_OWNER - 1;
 
-/// Take from a member what is over its quota, and add it to the free partitions.
+/// Take the partitions above its quota from a member, and add them to the free partitions.
 fn shed(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: &mut Vec<u32>) {
     let Some(data) = group.member_data(target.order[place] as usize) else { return };
     let mut left = quota as usize;
@@ -86,7 +86,7 @@ fn shed(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: 
     }
 }
 
-/// Return the topics of a member's previous target in the order of a table of their ids, absent ones included, each with its ids.
+/// Return the topics of a member's previous target, existing or not, in the order of a table of topic ids; each with its partition ids.
 fn previous_topics_by_id<'g>(group: &Group, data: MemberData<'g>) -> Vec<(u32, Vec<&'g [i32]>)> {
     let mut runs: Vec<(u32, usize, &[i32])> =
         data.owned().enumerate().map(|(run, (topic, ids))| (topic, run, ids)).collect();
@@ -115,7 +115,7 @@ fn topics_by_id(group: &Group, member: usize) -> Vec<u32> {
     let mut topics = Vec::new();
     let mut hashes = Vec::new();
     for topic in group.topics_as_given(member) {
-        // Names that do not exist count for the capacity of both tables only.
+        // Names that do not exist only affect the capacity of both tables.
         let Some(seen) = seen.get_mut(*topic as usize) else { continue };
         if !std::mem::replace(seen, true) {
             topics.push(*topic);

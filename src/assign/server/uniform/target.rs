@@ -1,8 +1,8 @@
-//! The target assignment that an assignor of the broker starts from, and changes.
+//! The target assignment that an assignor of the broker starts from and changes.
 //!
 //! Members are numbered by their place in the broker's table. Each partition has at most one owner: the last member in the table
-//! that names it and subscribes to its topic. Partitions that do not exist are dropped. Kafka's own class lets each of several
-//! members have such a partition, and then fails or gives it twice.
+//! that names it and subscribes to its topic. Partitions that do not exist are dropped. Kafka's own class keeps all owners of a
+//! partition, and then fails or gives the partition to two members.
 
 use crate::assign::table_order::member_order;
 use crate::group::{Group, MemberData};
@@ -16,8 +16,8 @@ pub(super) struct Target<'g> {
     pub(super) owners: Owners,
     /// By place, the number of partitions that the member owns.
     pub(super) sizes: Vec<u32>,
-    /// Partitions that a member names and a later one owns, as (place of the member, partition), each once: Kafka's balancing counts
-    /// them for both.
+    /// Partitions that one member names and a later one owns, as distinct pairs (place of the first member, partition): Kafka's balancing
+    /// counts them for both.
     pub(super) lost: Vec<(u32, u32)>,
 }
 
@@ -47,7 +47,7 @@ impl<'g> Target<'g> {
         found
     }
 
-    /// Make a member the owner of what it names, unless a member with a later place does.
+    /// Make a member the owner of the partitions that it names, except those that a member with a later place owns.
     fn claim(&mut self, group: &Group, subscribed: &[u32], place: u32, data: MemberData<'_>) {
         for (topic, ids) in data.owned() {
             if subscribed.binary_search(&topic).is_err() {

@@ -1,4 +1,4 @@
-"""Range assignment as the broker's RangeAssignor does it: as the client's, without racks.
+"""Range assignment as the broker's RangeAssignor does it: like the client's, but without racks.
 
 Source: RangeAssignor of kafka-group-coordinator 4.4.0.
 """

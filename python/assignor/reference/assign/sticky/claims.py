@@ -1,9 +1,10 @@
-"""What the members of a group claim to own, and who owns what after conflicts between claims are settled.
+"""Partitions that the members of a group claim, and their owners after conflicts between claims are settled.
 
-A claim counts if the partition exists and some member subscribes to its topic; Kafka takes partitions that do not
+A claim counts if the partition exists and some member subscribes to its topic; Kafka accepts partitions that do not
 exist, which breaks its answer. Of two claims of one partition the one of the higher generation wins. Claims of equal
-generations cancel each other. Kafka compares a claim's generation, which `StickyAssignor` takes from the user data,
-with the generation field of the subscription that claimed before; the two may differ.
+generations cancel each other. Kafka compares the generation of the later claim with the generation field of the
+subscription that claimed earlier. `StickyAssignor` reads the generation of a claim from the user data, so it may differ
+from that field.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from assignor.reference.group import Member, Partition
 
 
 class Source(Enum):
-    """Where a member's claims are read from."""
+    """Source of a member's claims."""
 
     USER_DATA = "user data"
     """The user data (`StickyAssignor`)."""
@@ -49,16 +50,16 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of the members of a group, settled.
+    """Settled claims of the members of a group.
 
     Attributes:
         members: The members in table order.
         partitions: The partitions of all topics that have partitions and subscribers, by topic in Java's order, then by
             position.
-        claims: Per member id what it claims.
-        owned: Per member id what it owns after settling, in the order claimed.
-        doubly_claimed: Partitions that two members of one generation claim. One of them may have an owner: a third
-            member of a higher generation.
+        claims: Member id to the partitions that it claims.
+        owned: Member id to the partitions that it owns after settling, in the order claimed.
+        doubly_claimed: Partitions that two members of one generation claim. Such a partition may still have an owner: a
+            third member of a higher generation.
     """
 
     members: list[Member]
@@ -114,7 +115,7 @@ def settle(topics: Mapping[str, list[Partition]], members: list[Member], source:
             else:
                 owned[id].append(place)
             if other is not None and place in owned[other]:
-                # After the step above, as in Kafka: a member that is its own rival does not get the partition back.
+                # After the step above, as in Kafka: a member that claims a partition twice does not get it back.
                 owned[other].remove(place)
             last_claimant[place] = id
     return Claims(ordered, partitions, claims, owned, doubly_claimed)

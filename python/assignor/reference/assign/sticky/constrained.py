@@ -27,7 +27,7 @@ def assign(claims: Claims, racks: Racks) -> Answer:
 
 
 class _Assigning:
-    """One assignment.
+    """An assignment in progress.
 
     `under` are the members with fewer than `low` partitions, `exact` those that may get one more than `low`, and
     `at_high` is the number of members that have `high` instead of `low`. It must not pass `more`.
@@ -92,7 +92,7 @@ class _Assigning:
         return sum(self.racks.match(member, place) for member in self.claims.members)
 
     def assign_by_rack(self, rest: list[Place]) -> list[Place]:
-        """Assign partitions to members on their racks; return those for which there is none."""
+        """Assign partitions to members on their racks; return the partitions that no such member can take."""
         left = []
         cursor = 0
         for place in rest:

@@ -1,4 +1,4 @@
-"""What `CooperativeStickyAssignor` withholds: partitions that another member has to give up first."""
+"""Partitions that `CooperativeStickyAssignor` withholds because another member has to give them up first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from assignor.reference.assign.sticky.claims import Claims, Place
 
 
 def transferring(claims: Claims, assignment: dict[str, list[Place]]) -> set[Place]:
-    """Return the partitions that a member gets and did not claim while another member claims them and loses them."""
+    """Return the partitions that another member than their new owner claims, and that the new owner does not claim."""
     added, revoked = set(), set()
     for id, places in assignment.items():
         claimed = set(claims.claims[id].places)

@@ -2,13 +2,14 @@
 
 Source: GeneralAssignmentBuilder in AbstractStickyAssignor of kafka-clients 4.4.0.
 
-Left out, with the same answer: before each partition Kafka asks whether the group is balanced. A balanced group has no
-partition to move, so the question only ends a pass early. Kafka also leaves out members that share no topic. They do
-not subscribe to the topic of any partition that can move.
+Two steps of Kafka are left out, because the answer is the same. Before each partition, Kafka checks if the group is
+balanced. A balanced group has no partition to move, so the check only ends a pass early. Kafka also leaves out members
+that share no topic. They do not subscribe to the topic of any partition that can move.
 
-Different on purpose: Kafka moves a partition back to its previous owner even if that member no longer subscribes to the
-topic; here it must subscribe. Kafka never ends if a balancing comes back to an earlier state. Here partitions give way
-to no others from then on; every move then brings two sizes closer together, so the balancing ends.
+Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer
+subscribes to the topic; here it must subscribe. Kafka never ends if balancing returns to an earlier state. Here, from
+then on, no partition is replaced by another one (see `movements.py`). Every move then brings two sizes closer together,
+so balancing ends.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def assign(claims: Claims, racks: Racks) -> dict[str, list[Place]]:
 
 
 class _Assigning:
-    """One assignment: who owns what so far."""
+    """An assignment in progress."""
 
     def __init__(self, claims: Claims, racks: Racks) -> None:
         self.claims = claims
@@ -119,7 +120,7 @@ class _Assigning:
         return lowest if owned > self.owned_by(lowest) + 1 else None
 
     def move(self, place: Place, target: Member, movements: Movements) -> None:
-        """Move a partition, or in its stead one of the topic that has moved the other way before."""
+        """Move a partition, or instead of it one of the same topic that has moved the other way before."""
         moved = movements.actual(place, self.owner[place].info.member_id, target.info.member_id)
         owner = self.owner[moved]
         movements.record(moved, owner.info.member_id, target.info.member_id)
@@ -129,7 +130,7 @@ class _Assigning:
     def balance_score(self) -> int:
         """Return the sum of the differences in size between all pairs of members that can take part.
 
-        Kafka adds in 32 bits. With millions of pairs the sum overflows, and the answer shows it.
+        Kafka adds in 32 bits. With millions of pairs the sum overflows, which changes the answer.
         """
         sizes = [self.owned_by(member) for member in self.claims.members if self.takes_part(member)]
         return to_int32(sum(abs(one - other) for one, other in itertools.combinations(sizes, 2)))

@@ -1,7 +1,7 @@
-"""Record of the partitions that a balancing has moved.
+"""Record of the partitions that moved during balancing.
 
-Moving one partition of a topic from A to B and another one from B to A costs two moves and changes no size. So a
-partition that is about to move from A to B gives way to one that has moved from B to A before, which then moves back.
+Moving one partition of a topic from A to B and another one from B to A costs two moves and changes no size. So if a
+partition is about to move from A to B, and another one has moved from B to A before, the other one moves back instead.
 Source: PartitionMovements in AbstractStickyAssignor of kafka-clients 4.4.0.
 """
 
@@ -40,10 +40,10 @@ class Table:
 
 
 class Movements:
-    """Partitions that have moved: from their first owner in this balancing to their owner now.
+    """Partitions that have moved from their first owner in this balancing to another one.
 
-    Owners are member ids. A partition that is back at its first owner has not moved. `substitute` is true as long as
-    partitions give way to others.
+    Owners are member ids. A partition that is back at its first owner has not moved. While `substitute` is true, a
+    partition that has moved the other way moves back instead.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Movements:
         self._tables: dict[tuple[str, str, str], Table] = {}
 
     def actual(self, place: Place, owner: str, target: str) -> Place:
-        """Return the partition to move instead of one that is about to move: itself, or one that then moves back."""
+        """Return the partition to move: the given one, or one that has moved the other way and moves back."""
         source, _ = self._moved.get(place, (owner, target))
         reverse = self._tables.get((place.topic, target, source))
         return reverse.first() if reverse and self.substitute else place

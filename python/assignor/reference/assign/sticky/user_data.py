@@ -1,7 +1,6 @@
-"""User data of Kafka's sticky assignors: what a member owned, and in which generation.
+"""User data of Kafka's sticky assignors: the partitions that a member owned, and their generation.
 
-Neither reader fails. Bytes that cannot be decoded mean what they mean to Kafka: no partitions, and the generation
-`NONE`.
+Neither reader fails. Bytes that cannot be decoded count as no partitions and the generation `NONE`, as in Kafka.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The subscribers of a topic by the number of their partitions: who gives the next partition, and who takes it.
+"""Choice of the subscriber of a topic that gives up the next partition, and of the one that gets it.
 
 Subscribers are sorted by (number of partitions, place in the table) once per topic. Takers are a range that starts at
-the first subscriber, givers a range that ends at the last one. All subscribers of a range are on one level. When each
-has had its turn, the level moves by one and the range takes in those that were on the new level from the start.
+the first subscriber, givers a range that ends at the last one. All subscribers in a range have the same number of
+partitions, their level. After each of them has had a turn, the level moves by one, and the range grows by the
+subscribers that started on the new level.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Balancer:
         return self._sorted[self._giver + 1]
 
     def exclude_giver(self) -> None:
-        """Take the last giver out: it has no partition of this topic."""
+        """Exclude the last giver: it has no partition of this topic."""
         place, last = self._giver + 1, self._high_end - 1
         self._sorted[place], self._sorted[last] = self._sorted[last], self._sorted[place]
         self._high_end -= 1

@@ -17,7 +17,7 @@ from assignor.reference.assign.table_order import signed_halves
 from assignor.reference.group import Member, Partition
 
 ROUNDS = 16
-"""Rounds over all topics at most."""
+"""The largest number of rounds over all topics."""
 
 
 def assign(
@@ -52,7 +52,7 @@ def assign(
 
 
 def _give_free(partitions: list[Partition], owners: dict[int, int], balancer: Balancer, sizes: list[int]) -> None:
-    """Give each partition without owner to the next taker."""
+    """Give each partition without an owner to the next taker."""
     for partition in partitions:
         if partition.id not in owners:
             taker = balancer.next_taker()
@@ -63,7 +63,7 @@ def _give_free(partitions: list[Partition], owners: dict[int, int], balancer: Ba
 def _balance(
     topics: list[str], subscribers: dict[str, list[int]], owners: dict[str, dict[int, int]], sizes: list[int]
 ) -> None:
-    """Move partitions, topic by topic, until one time through all topics moves nothing, or all rounds are used."""
+    """Move partitions, topic by topic, until a round over all topics moves nothing or the last round is over."""
     last_changed = None
     for topic in itertools.chain.from_iterable(itertools.repeat(topics, ROUNDS)):
         if topic == last_changed:

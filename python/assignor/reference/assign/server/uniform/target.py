@@ -1,8 +1,8 @@
-"""What the members of a group had in the previous target assignment.
+"""The partitions that the members of a group had in the previous target assignment.
 
 Each partition counts for one member: the last one in table order that names it and subscribes to its topic. Partitions
-that do not exist do not count. Kafka's own class lets each of several members have such a
-partition, and then fails or gives it twice.
+that do not exist do not count. Kafka's own class keeps all owners of a partition, and then fails or gives the partition
+to two members.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assignor.reference.group import Member, Partition
 Target = dict[str, dict[str, list[int]]]
 """Member id to topics to ids of partitions, in the order in which the member names them.
 
-All topics that a member names are keys, also those of which no partition counts: they are keys of Kafka's table.
+All topics that a member names are keys, even if none of their partitions counts: they are keys of Kafka's table.
 """
 
 
