@@ -54,7 +54,7 @@ impl fmt::Display for NotComputed {
 
 /// Return the assignor that the members of a group share.
 ///
-/// Rows without a value say nothing. If no row has one, the protocol is `classic`, and the assignor that of Kafka's default.
+/// Rows without a value are ignored. If no row has one, the protocol is `classic`, and the assignor is Kafka's default.
 ///
 /// # Errors
 /// Different values in one column, and names that are not Kafka's.

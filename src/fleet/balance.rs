@@ -15,9 +15,9 @@ pub struct GroupBalance {
     pub topics: usize,
     /// How many names they subscribe to that are no topics.
     pub unknown_topics: usize,
-    /// How many partitions have an owner.
+    /// The number of partitions that have an owner.
     pub partitions: i64,
-    /// How many partitions of topics that members subscribe to have none.
+    /// The number of partitions of subscribed topics that have no owner.
     pub unowned: i64,
     /// How many members have nothing.
     pub idle_members: usize,
@@ -25,7 +25,7 @@ pub struct GroupBalance {
     pub least_loaded: Option<i64>,
     /// The most.
     pub most_loaded: Option<i64>,
-    /// How many partitions a member has on average; None without members.
+    /// The mean number of partitions of a member; None without members.
     pub mean_load: Option<f64>,
     /// The first member, in Kafka's order, that has the most.
     pub most_loaded_member: Option<String>,
@@ -34,19 +34,19 @@ pub struct GroupBalance {
     pub co_partition_breaks: usize,
     /// Partitions of which no replica is on the rack of the member that has them, though it is on one, and so are they.
     pub rack_misses: i64,
-    /// Bytes of key and value of the group's record in `__consumer_offsets`, but for client ids and hosts; None for a group that
+    /// Bytes of key and value of the group's record in `__consumer_offsets`, without client ids and hosts; None for a group that
     /// has no such record, or whose assignor is not known.
     pub record_bytes: Option<usize>,
 }
 
-/// Looks at the plan of an assignor.
+/// Return the balance of the plan of an assignor.
 #[must_use]
 pub fn balance(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
     let owned = plan.counts().iter().sum();
     look_at(plan, plan.group(), owned, partitions_of(plan.group()) - owned, group_id, assignor)
 }
 
-/// Looks at what members have at present, as `current_plan` has it; `subscribed` has the topics that members subscribe to.
+/// Return the balance of what members have at present (`current_plan`); `subscribed` has the topics that members subscribe to.
 #[must_use]
 pub fn current_balance(plan: &Plan, subscribed: &Group, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
     let (mut owned, mut unowned) = (0, partitions_of(subscribed));
@@ -92,7 +92,7 @@ fn look_at(
     }
 }
 
-/// How many partitions the topics of a group have.
+/// Return the number of partitions of a group's topics.
 fn partitions_of(group: &Group) -> i64 {
     group.topics().partitions().iter().map(|partitions| partitions.ids.len() as i64).sum()
 }
@@ -141,7 +141,7 @@ fn by_count(group: &Group, subscription: u32) -> Vec<(u32, Vec<u32>)> {
     several.map(|chunk| (chunk[0].0, chunk.iter().map(|(_, topic)| *topic).collect())).collect()
 }
 
-/// A run of partition numbers that the same members have: first, one past the last, and those members.
+/// A run of partition numbers with the same owners: first, one past the last, and the owners.
 type Run = (i64, i64, u32);
 
 /// Distinct sets of owners; a set of one is the number of the member.
@@ -183,7 +183,7 @@ impl OwnerSets {
     }
 }
 
-/// Adds where two topics, of as many partitions, have other owners.
+/// Add the runs in which two topics with the same number of partitions have different owners.
 fn differences(left: &[Run], right: &[Run], found: &mut Vec<(i64, i64)>) {
     let (mut here, mut there, mut at) = (left.iter().peekable(), right.iter().peekable(), 0);
     loop {

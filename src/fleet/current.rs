@@ -1,4 +1,4 @@
-//! What the members of a group have at present, as a plan in which a partition may have several owners.
+//! Plan of what the members of a group have at present, in which a partition may have several owners.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use crate::plan::{Layout, Plan, Span};
 
 /// Return what the members have at present: existing partitions only.
 ///
-/// An owner without a row is a member, and a member has the topics that it owns partitions of beside its own.
+/// An owner without a row counts as a member. A member subscribes to its topics and to those of the partitions that it owns.
 #[must_use]
 pub fn current_plan(roster: &Roster<'_>, cluster: &Cluster, current: &[OwnedSpan<'_>]) -> Plan {
     let mut extended = roster.clone();

@@ -1,4 +1,4 @@
-//! What members own before a rebalance: runs of partitions by the names of member and topic, as claims of a group's members.
+//! Partitions that members own before a rebalance: runs by member and topic name, and the claims that a group makes of them.
 
 use crate::assign::Assignor;
 use crate::group::{FieldSizes, Group, NameTable};
@@ -30,7 +30,7 @@ pub fn reads_owned(assignor: Assignor) -> bool {
     matches!(assignor, Assignor::Sticky | Assignor::CooperativeSticky | Assignor::ServerUniform)
 }
 
-/// Return what the members have by a plan.
+/// Return the runs that the members have in a plan.
 #[must_use]
 pub fn owned_spans(plan: &Plan) -> Vec<OwnedSpan<'_>> {
     let columns = plan.columns();
@@ -85,8 +85,8 @@ impl Claims {
     }
 }
 
-/// Return the sizes of what a member's consumer sends with its subscription: sticky sends what it owns and the generation as
-/// user data, cooperative-sticky what it owns in a field of its own and the generation as user data.
+/// Return the sizes of the user data and the owned partitions in a member's subscription. `sticky` sends owned partitions and
+/// generation as user data; `cooperative-sticky` sends the generation as user data and owned partitions in their own field.
 pub(super) fn sent_sizes(assignor: Assignor, owned: usize, rack: usize) -> FieldSizes {
     match assignor {
         Assignor::Sticky if owned > 0 => FieldSizes { user_data: 4 + owned + 4, owned_partitions: 0, rack },

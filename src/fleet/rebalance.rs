@@ -1,4 +1,4 @@
-//! A rebalance of a group that has a plan: its assignor starts from what the members have by that plan.
+//! A rebalance of a group that has a plan: its assignor starts from the partitions that members have in that plan.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::assign::Assignor;
 use crate::group::NameTable;
 use crate::plan::Plan;
 
-/// The largest number of rebalances that one change of a group leads to; a group that would go on rebalancing is left there.
+/// The largest number of rebalances after one change of a group; further rebalances are not computed.
 const MOST_REBALANCES: u64 = 4;
 
-/// The plan after a rebalance and those that follow from it, and their number.
+/// Plan after a rebalance and the rebalances that follow from it, and the number of rebalances.
 #[derive(Debug)]
 pub struct Rebalanced {
     /// The last plan.
@@ -21,9 +21,9 @@ pub struct Rebalanced {
     pub rebalances: u64,
 }
 
-/// Rebalance a group whose members have what the plan says; None if the group is not computed.
+/// Rebalance a group whose members own what the plan says; None if the group is not computed.
 ///
-/// Members of a cooperative assignor join again once they have given up partitions, and those get their new owners then.
+/// Members of a cooperative assignor join again after they have given up partitions. The partitions then get their new owners.
 #[must_use]
 pub fn rebalance(
     roster: &Roster<'_>,
@@ -44,8 +44,8 @@ pub fn rebalance(
     }
 }
 
-/// Return the plan that a scenario starts from: the plan of the next rebalance and those that follow from it, or what the
-/// members have if the group is not computed.
+/// Return the plan that a scenario starts from: the plan after the next rebalance and the rebalances that follow from it, or
+/// the plan of what the members have if the group is not computed.
 #[must_use]
 pub fn starting_plan(roster: &Roster<'_>, cluster: &Cluster, plan: Option<Plan>) -> Arc<Plan> {
     let standing = || roster.standing_plan(cluster, None, &roster.owned);

@@ -21,9 +21,9 @@ pub struct RosterMember<'a> {
     pub rack: Option<Cow<'a, str>>,
     /// Which of the group's subscriptions it has.
     pub subscription: u32,
-    /// The generation in which it got what it owns, if that is known.
+    /// The generation in which the member got the partitions that it owns, if that is known.
     pub generation: Option<i32>,
-    /// What its row says of the group's assignor.
+    /// The names of assignor and group protocol in its row.
     pub names: AssignorNames<'a>,
 }
 
@@ -70,7 +70,7 @@ impl Roster<'_> {
         Some(assign(&self.group(cluster, changed, owned), Options { assignor, ..Options::default() }))
     }
 
-    /// The group, among those topics of its cluster that its members subscribe to; its assignor reads what members own.
+    /// Return the group with the topics of its cluster that its members subscribe to, and with the partitions that members own.
     #[must_use]
     pub fn group(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Arc<Group> {
         let mut group = Group::new(Arc::new(self.topics(cluster, changed)), self.members.len());
@@ -80,7 +80,7 @@ impl Roster<'_> {
             numbers.clear();
             if in_use {
                 numbers.extend(subscription.topics.iter().map(|name| group.topic_number(name)));
-                // Some assignors read the order of names; brokers record them in Java's order, rows have them in any.
+                // The answer of some assignors depends on the order of names. Brokers record them in Java's order; rows have any order.
                 numbers.sort_unstable();
                 numbers.dedup();
             }
@@ -108,8 +108,8 @@ impl Roster<'_> {
         Arc::new(group)
     }
 
-    /// Return what the members have, as a plan: existing partitions of topics that their owner subscribes to; of several owners
-    /// of a partition the first.
+    /// Return a plan of what the members have: existing partitions of topics that their owner subscribes to. If a partition has
+    /// several owners, the first one counts.
     #[must_use]
     pub fn standing_plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Plan {
         let group = self.group(cluster, changed, &[]);

@@ -32,7 +32,7 @@ pub enum Step {
     /// Every member restarts, in Kafka's order: with an instance id nothing happens, without one it leaves and comes back
     /// under another id. Whether they have one can be said for all.
     RollingRestart(Option<bool>),
-    /// The group uses another assignor, which starts from what the members own.
+    /// Switch the group to another assignor, which starts from what the members own.
     Use(Assignor),
 }
 
@@ -54,9 +54,9 @@ pub struct Outcome<'a> {
     pub rebalances: u64,
     /// How many partitions went from one member to another, over all rebalances.
     pub moved: i64,
-    /// Who is in the group in the end.
+    /// The members of the group after the last step.
     pub roster: Roster<'a>,
-    /// The assignor in the end; None if the group, or a rebalance on the way, is not computed.
+    /// The assignor after the last step; None if the group or any rebalance is not computed.
     pub computed: Option<Assignor>,
 }
 
@@ -86,15 +86,15 @@ struct SimulatedGroup<'a, 'r> {
     plan: Arc<Plan>,
     rebalances: u64,
     moved: i64,
-    /// False once there was a rebalance that is not computed.
+    /// False after a rebalance that is not computed.
     is_computed: bool,
     /// How many ids were made up.
     made: u32,
 }
 
 impl Scenario {
-    /// Takes a group through the steps from its plan (see `starting_plan`) on; `matches` says whether a pattern, by number, matches a topic that
-    /// is added.
+    /// Take a group through the steps, starting from its plan (see `starting_plan`). `matches` returns whether a pattern, by number,
+    /// matches a topic that is added.
     ///
     /// # Errors
     /// A topic that would have more partitions than can be planned.
@@ -107,7 +107,7 @@ impl Scenario {
         matches: &dyn Fn(u32, &str) -> bool,
     ) -> Result<Outcome<'a>, TooManyPartitions> {
         let mut roster = roster.clone();
-        // After a rebalance of the scenario all members are of one generation.
+        // After a rebalance of the scenario all members have the same generation.
         roster.members.iter_mut().for_each(|member| member.generation = None);
         let mut simulated = SimulatedGroup {
             cluster,
@@ -277,7 +277,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
         Ok(())
     }
 
-    /// Rebalances the group; partitions that change their owner in two steps count once.
+    /// Rebalance the group; partitions that change their owner in two steps count once.
     fn rebalance(&mut self) {
         let changed = Some(&self.changed);
         if let Some(found) = rebalance(&self.roster, self.cluster, changed, &self.plan) {

@@ -28,8 +28,7 @@ class Assignor(NamedTuple):
 def assignor_of(roster: Roster) -> tuple[Assignor | None, str | None]:
     """Return the assignor that the members of a group share; if there is none, the reason.
 
-    Rows without a value say nothing. If no row has one, the protocol is `classic`, and the assignor that of Kafka's
-    default.
+    Rows without a value are ignored. If no row has one, the protocol is `classic`, and the assignor is Kafka's default.
     """
     protocols = _distinct(member.group_protocol for member in roster)
     if len(protocols) > 1:

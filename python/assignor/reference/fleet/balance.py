@@ -19,12 +19,12 @@ LARGEST = 2**31 - 1
 
 
 def balance(plan: Plan | None, group: Group, computed: Assignor | None) -> dict[str, Any]:
-    """The row of `assignor.spark.schemas.BALANCE`.
+    """Return the row of `assignor.spark.schemas.BALANCE`.
 
     Args:
         plan: The plan; None if the group is not computed.
-        group: Who is in the group and what its members subscribe to.
-        computed: The assignor that gave the plan; None if no assignor did.
+        group: The group, with its members and their subscriptions.
+        computed: The assignor that computed the plan; None if no assignor did.
     """
     subscribed = Plan.standing(group.roster, group.cluster, [])
     row: dict[str, Any] = {
@@ -59,7 +59,7 @@ def balance(plan: Plan | None, group: Group, computed: Assignor | None) -> dict[
 
 
 def owners(plan: Plan) -> dict[TopicPartition, set[str]]:
-    """Return who has each partition."""
+    """Return the owners of each partition."""
     found: dict[TopicPartition, set[str]] = defaultdict(set)
     for member, partitions in plan.assignment.items():
         for partition in partitions:

@@ -49,7 +49,7 @@ class Clusters:
         return self._each(groups, columns.BALANCE, lambda _row, group: balance(plan_of(group), group, group.assignor))
 
     def current_balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
-        """What the assignments are like that the members have at present."""
+        """Return the balance of what the members have at present."""
 
         def answer(row: Row, group: Group) -> Row:
             return balance(current_plan(group, read_current(row, group.name)), group, None)
@@ -57,7 +57,7 @@ class Clusters:
         return self._each(groups, columns.BALANCE, answer)
 
     def problems(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
-        """Why groups are not computed."""
+        """Return the reasons why groups are not computed."""
         reasons = columns.PROBLEMS
         return self._each(groups, reasons, lambda _row, group: [group.not_computed] if group.not_computed else [])
 
@@ -95,7 +95,7 @@ class Clusters:
 
 
 def plan_of(group: Group) -> Plan | None:
-    """The plan of a group as it is; None if it is not computed."""
+    """Return the plan of a group's next rebalance; None if the group is not computed."""
     if not group.roster:
         return Plan.standing([], group.cluster, [])
     return group.assignor and Plan.of(group.roster, group.cluster, group.assignor, group.owned)
@@ -119,7 +119,7 @@ def resolved(group: Group) -> list[Row]:
 
 
 def assignment(plan: Plan | None) -> list[Row]:
-    """A row per run of partitions; none for a group that is not computed."""
+    """Return a row per run of partitions; no rows for a group that is not computed."""
     if plan is None:
         return []
     return [

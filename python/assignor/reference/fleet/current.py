@@ -1,4 +1,4 @@
-"""What the members of a group have at present, as a plan in which a partition may have several owners."""
+"""Plan of what the members of a group have at present, in which a partition may have several owners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def current_plan(group: Group, owned: Owned) -> Plan:
     """Return what the members have at present: existing partitions only.
 
-    An owner without a row is a member, and a member has the topics that it owns partitions of beside its own.
+    An owner without a row counts as a member. A member subscribes to its topics and to those of the partitions that it
+    owns.
     """
     rows = {member.id for member in group.roster}
     owners_without_row = sorted({member for member, _ in owned} - rows, key=java_order)

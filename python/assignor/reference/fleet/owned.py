@@ -1,4 +1,4 @@
-"""What members own before a rebalance: runs of partitions by member, as claims of a group's members."""
+"""Partitions that members own before a rebalance: runs by member, and the claims that a group makes of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OwnedRun(NamedTuple):
 
 
 Owned = list[tuple[str, OwnedRun]]
-"""What the members have, in any order; runs may overlap."""
+"""Runs that the members own, in any order; runs may overlap."""
 
 
 def claims(owned: Owned, members: Iterable[str], topics: Mapping[str, Partitions]) -> dict[str, list[TopicPartition]]:
@@ -44,7 +44,7 @@ def claims(owned: Owned, members: Iterable[str], topics: Mapping[str, Partitions
 
 
 def runs(partitions: Iterable[TopicPartition]) -> list[OwnedRun]:
-    """Return what a member has in runs as long as possible."""
+    """Return partitions as runs that are as long as possible."""
     found: list[OwnedRun] = []
     for topic, id in partitions:
         if found and found[-1].topic == topic and found[-1].start + found[-1].count == id:

@@ -40,11 +40,11 @@ class Group:
         name: How errors name it.
         group_id: Its id.
         cluster: The topics of its cluster.
-        roster: Who is in it; by id where their order has an effect.
+        roster: Its members; sorted by id if their order has an effect.
         unnamed_members: Rows of members that lack a cluster, a group or a member id.
         assignor: The assignor that its members share; None if the group is not computed, or has no members.
-        not_computed: Why it is not computed.
-        owned: What its members own, if the assignor or a scenario starts from that.
+        not_computed: The reason why it is not computed.
+        owned: The partitions that its members own, if the assignor or a scenario starts from them.
     """
 
     name: str
@@ -123,7 +123,7 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
     starts_from_owned = bool(roster) and (assignor is None or assignor in READS_OWNED)
     owned = read_current(row, name) if starts_from_owned else []
     if assignor in READS_OWNED or any(member.instance_id is not None for member in roster):
-        # The order of these members has an effect, and rows come in any.
+        # The order of these members has an effect, and rows come in any order.
         roster = by_id(roster)
     known = set()
     for member in roster:

@@ -1,4 +1,4 @@
-"""A rebalance of a group that has a plan: its assignor starts from what the members have by that plan."""
+"""A rebalance of a group that has a plan: its assignor starts from the partitions that members have in that plan."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ COOPERATIVE = ("classic", "cooperative-sticky")
 """The assignor whose members join again once they have given up partitions."""
 
 MOST_REBALANCES = 4
-"""The largest number of rebalances that one change leads to; a group that would go on rebalancing is left there."""
+"""The largest number of rebalances after one change of a group; further rebalances are not computed."""
 
 
 class Rebalanced(NamedTuple):
-    """The plan after a rebalance and those that follow from it, and their number."""
+    """Plan after a rebalance and the rebalances that follow from it, and the number of rebalances."""
 
     plan: Plan
     rebalances: int
 
 
 def owned_by(plan: Plan) -> Owned:
-    """Return what the members have by a plan."""
+    """Return the runs that the members have in a plan."""
     return [(member, run) for member, partitions in plan.assignment.items() for run in runs(partitions)]
 
 
 def rebalance(roster: Roster, cluster: Cluster, assignor: Assignor, before: Plan) -> Rebalanced:
-    """Rebalance a group whose members have what the plan says.
+    """Rebalance a group whose members own what the plan says.
 
-    Members of a cooperative assignor join again once they have given up partitions, and those get their new owners
-    then.
+    Members of a cooperative assignor join again after they have given up partitions. The partitions then get their new
+    owners.
     """
     plan = Plan.of(roster, cluster, assignor, owned_by(before))
     rebalances = 1
@@ -49,8 +49,8 @@ def rebalance(roster: Roster, cluster: Cluster, assignor: Assignor, before: Plan
 def starting_plan(roster: Roster, cluster: Cluster, assignor: Assignor | None, owned: Owned) -> Plan:
     """Return the plan that a scenario starts from.
 
-    It is the plan of the next rebalance and those that follow from it, or what the members have if the group is not
-    computed.
+    It is the plan after the next rebalance and the rebalances that follow from it. If the group is not computed, it is
+    the plan of what the members have.
     """
     standing = Plan.standing(roster, cluster, owned)
     if assignor is None:

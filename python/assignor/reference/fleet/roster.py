@@ -1,4 +1,4 @@
-"""A group by name: who is in it, what they subscribe to and own, and the plan that its assignor gives it."""
+"""A group with names: its members, their topics and owned partitions, and the plan of its assignor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RosterMember(NamedTuple):
         topics: Names that it subscribes to, be there such topics or not; those that its pattern matches if it has one.
         pattern: The pattern that says so.
         tells: Whether it tells topics or a pattern.
-        generation: The generation in which it got what it owns, if that is known.
+        generation: The generation in which it got the partitions that it owns, if that is known.
         assignor: The assignor that its row names.
         group_protocol: The group protocol that its row names.
     """
@@ -66,9 +66,9 @@ class Plan:
         roster: Who is in it.
         topics: The topics that somebody subscribes to and that exist.
         unknown: The names that somebody subscribes to and that are no topics.
-        assignment: Per member, in the order of the roster, what it has, by topic and id.
-        assignor: The assignor that gives it; None if that is not known.
-        claimed: Per member what it owned before.
+        assignment: Member to its partitions, by topic and id; members in the order of the roster.
+        assignor: The assignor that computed the assignment; None if that is not known.
+        claimed: Member to the partitions that it owned before.
     """
 
     roster: Roster
@@ -106,7 +106,7 @@ class Plan:
 
     @classmethod
     def standing(cls, roster: Roster, cluster: Cluster, owned: Owned) -> Plan:
-        """What the members have of topics that they subscribe to; of several owners of a partition the first."""
+        """Return what the members have of the topics that they subscribe to; the first owner of a partition counts."""
         topics, unknown = _topics(roster, cluster)
         assignment: dict[str, list[TopicPartition]] = {}
         taken: set[TopicPartition] = set()
@@ -119,7 +119,7 @@ class Plan:
 
     @property
     def owners(self) -> dict[TopicPartition, str]:
-        """Who has each partition."""
+        """The owner of each partition."""
         return {partition: member for member, partitions in self.assignment.items() for partition in partitions}
 
     def loads(self) -> dict[str, int]:

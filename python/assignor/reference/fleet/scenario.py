@@ -41,7 +41,7 @@ class SimulatedGroup:
         self.cluster = group.cluster
         self.assignor = group.assignor
         self.plan = starting_plan(group.roster, group.cluster, group.assignor, group.owned)
-        # After a rebalance of the scenario all members are of one generation.
+        # After a rebalance of the scenario all members have the same generation.
         self.roster = [member._replace(generation=None) for member in group.roster]
         self.rebalances = 0
         self.moved = 0
@@ -50,7 +50,7 @@ class SimulatedGroup:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the group and each rebalance on the way is computed."""
+        """True if the group and each of its rebalances are computed."""
         return self.assignor is not None and not self._has_unknown_rebalance
 
     def take(self, step: Step) -> None:
@@ -130,7 +130,7 @@ class SimulatedGroup:
             self._rebalance()
 
     def use(self, assignor: str, group_protocol: str) -> None:
-        """The group uses another assignor, which starts from what the members own."""
+        """Switch the group to another assignor, which starts from what the members own."""
         before, self.assignor = self.assignor, Assignor(group_protocol, assignor)
         if before != self.assignor:
             self._rebalance()
@@ -181,7 +181,7 @@ STEPS: dict[str, Callable[..., None]] = {
 
 
 def check_step(step: Step) -> None:
-    """Refuse a step that scenarios do not have.
+    """Check the name and the arguments of a step.
 
     Raises:
         IllegalArgumentError: No such step, or a protocol that has no such assignor.

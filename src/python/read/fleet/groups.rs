@@ -143,7 +143,7 @@ impl GroupColumn {
             };
             let subscription = subscriptions.number(member, id)?;
             let optional = |column: &'a Option<StringArray>| column.as_ref().and_then(|column| text(column, member));
-            // A negative generation is none, as in Kafka.
+            // A negative number means no generation, as in Kafka.
             let number = |column: &Option<Int32Array>| {
                 let found = column.as_ref().filter(|column| column.is_valid(member));
                 found.map(|column| column.value(member)).filter(|generation| *generation >= 0)
@@ -294,14 +294,14 @@ pub(crate) struct GroupRow<'a> {
     pub(crate) group_id: &'a str,
     /// Who is in it.
     pub(crate) roster: Roster<'a>,
-    /// Why its plan is not computed.
+    /// The reason why its plan is not computed.
     pub(crate) not_computed: Option<NotComputed>,
     /// Rows of members that lack a cluster, a group or a member id.
     pub(crate) unnamed_members: usize,
 }
 
 impl<'a> GroupRow<'a> {
-    /// Set the assignor of the roster, and what its members own if the assignor or a scenario needs that.
+    /// Set the assignor of the roster, and the partitions that its members own if the assignor or a scenario needs them.
     fn choose_assignor(&mut self) -> PyResult<()> {
         if self.roster.members.is_empty() {
             return Ok(());

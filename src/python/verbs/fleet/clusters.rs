@@ -149,7 +149,7 @@ fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
     Ok(group)
 }
 
-/// The plan of the group's assignor; None if the group is not computed.
+/// Return the plan of the group's assignor; None if the group is not computed.
 fn plan_of(read: &GroupRow<'_>) -> PyResult<Option<Plan>> {
     Ok(group_and_plan(read)?.1)
 }

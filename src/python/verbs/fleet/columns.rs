@@ -40,7 +40,7 @@ impl Default for AssignmentColumn {
 }
 
 impl AssignmentColumn {
-    /// Adds a group, members in Kafka's order; one without a plan gets no rows.
+    /// Add a group, members in Kafka's order; a group without a plan gets no rows.
     pub(crate) fn push(&mut self, plan: Option<&Plan>, assignor: Option<Assignor>) -> Result<(), ColumnFull> {
         let Some(plan) = plan else {
             self.0.end_list();
@@ -199,7 +199,7 @@ impl Default for BalanceColumn {
 }
 
 impl BalanceColumn {
-    /// Adds what a plan is like; `assignor` gave it, if an assignor did.
+    /// Add the balance of a plan; `assignor` is the one that computed it, or None.
     pub(crate) fn push(
         &mut self,
         found: &GroupBalance,
@@ -230,7 +230,7 @@ impl BalanceColumn {
         Ok(())
     }
 
-    /// Adds what is known of a group that is not computed.
+    /// Add what is known of a group that is not computed.
     pub(crate) fn push_unknown(
         &mut self,
         group: &Group,
@@ -288,7 +288,7 @@ impl AnswerColumn for BalanceColumn {
     }
 }
 
-/// Why groups are not computed: lists of text.
+/// Reasons why groups are not computed: lists of text.
 pub(crate) struct ProblemColumn {
     lists: ListColumn,
     reasons: BoundedTextColumn,
