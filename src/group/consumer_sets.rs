@@ -38,7 +38,7 @@ impl ConsumerSets {
         found
     }
 
-    /// Return the consumer sets without the ranks of members, which take the order of members.
+    /// Return the consumer sets without the ranks of members, which depend on the order of members.
     #[must_use]
     pub fn unranked(group: &Group) -> Self {
         let members_per_subscription = group.members_per_subscription();

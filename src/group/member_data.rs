@@ -1,7 +1,7 @@
 //! What members report besides their topics: the partitions they own, their generation, and user data.
 //!
-//! Range reads none of it; sticky assignors do, and the size of a group's record depends on it. A group keeps these values for
-//! all members in shared arrays, and nothing for members that report nothing.
+//! Range reads none of these values. Sticky assignors read them, and the size of a group's record depends on them. A group keeps the
+//! values of all members in shared arrays; members that report nothing take no memory.
 
 use rustc_hash::FxHashSet;
 
@@ -12,7 +12,7 @@ pub struct MemberData<'a> {
     pub user_data: Option<&'a [u8]>,
     /// The generation in which the member got what it owns.
     pub generation: Option<i32>,
-    /// Per run of ids of one topic, in the order given, the topic's number and how many ids follow.
+    /// Per run of ids of one topic, in the order given, the topic's number and the number of ids.
     topics: &'a [(u32, u32)],
     /// The ids of owned partitions, run by run.
     ids: &'a [i32],
@@ -31,7 +31,7 @@ impl<'a> MemberData<'a> {
 
     /// The sizes of these values, without the rack; `name_length` is that of a topic's name in bytes.
     pub(super) fn sizes(self, name_length: impl Fn(u32) -> usize) -> FieldSizes {
-        // An encoded subscription has each topic once, and here a topic may come in several runs.
+        // An encoded subscription has each topic once, but here a topic may have several runs.
         let topics: FxHashSet<u32> = self.topics.iter().map(|(topic, _)| *topic).collect();
         let of_topic = |topic| 2 + name_length(topic) + 4;
         FieldSizes {
@@ -42,7 +42,7 @@ impl<'a> MemberData<'a> {
     }
 }
 
-/// Where the values of a member end in the arrays; they begin where those of the row before end.
+/// Ends of a member's values in the arrays; they start at the ends of the previous row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     member: u32,
@@ -71,7 +71,7 @@ impl MemberDataTable {
         self.topics.push((topic, (self.ids.len() - before) as u32));
     }
 
-    /// Add one id of a topic that the next member owns; equal topics that follow each other are one.
+    /// Add one id of a topic that the next member owns; consecutive ids of one topic form one run.
     #[inline]
     pub(super) fn push_owned_id(&mut self, topic: u32, id: i32) {
         self.ids.push(id);
@@ -82,7 +82,7 @@ impl MemberDataTable {
         }
     }
 
-    /// Set the other values of a member, which then owns what was added since the member before.
+    /// Set the other values of a member, which then owns the partitions added since the previous member.
     pub(super) fn finish(&mut self, member: u32, user_data: Option<&[u8]>, generation: Option<i32>) {
         let owns = self.topics.len() > self.rows.last().map_or(0, |row| row.topics);
         if user_data.is_none() && generation.is_none() && !owns {
@@ -101,7 +101,7 @@ impl MemberDataTable {
 
     /// Return the values of a member; None if it reports nothing.
     pub(super) fn get(&self, member: usize) -> Option<MemberData<'_>> {
-        // Mostly all members report something, or all but the last ones.
+        // In most groups all members report something, or all except the last ones.
         let place = match self.rows.get(member) {
             Some(row) if row.member as usize == member => member,
             _ => self.rows.binary_search_by_key(&(member as u32), |row| row.member).ok()?,

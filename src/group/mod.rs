@@ -206,7 +206,7 @@ impl Group {
         given.unwrap_or_else(|| topic_id_of_name(self.topics.names().get(topic as usize)))
     }
 
-    /// Record that the subscriptions were read from their encoded form: members then claim what their bytes say.
+    /// Record that the subscriptions were read from their encoded form: members then claim only what their bytes contain.
     pub fn set_from_wire(&mut self) {
         self.is_from_wire = true;
     }

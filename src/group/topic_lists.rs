@@ -1,7 +1,7 @@
 //! Lists of topics in the order in which members give them.
 //!
-//! Almost all assignors take the topics of a subscription as a set. The broker's uniform assignor goes through a table of names, whose
-//! order depends on the order of insertion where names share a bucket. A list that ascends is its subscription's set and is not kept.
+//! Most assignors treat the topics of a subscription as a set. The broker's uniform assignor goes through a table of names, whose order
+//! depends on the order of insertion if names share a bucket. An ascending list equals the subscription's own list and is not kept.
 
 use std::hash::BuildHasher;
 
@@ -14,7 +14,7 @@ use super::sets::{Lists, Sets};
 /// Marks a number as one of a list.
 const LIST: u32 = 1 << 31;
 
-/// A member whose list ascends.
+/// Marks a member whose list ascends.
 const NONE: u32 = u32::MAX;
 
 /// Distinct lists of topics that do not ascend, and the list of each member.
@@ -24,7 +24,7 @@ pub(super) struct TopicLists {
     table: HashTable<u32>,
     /// Per list the number of its subscription.
     subscriptions: Vec<u32>,
-    /// Per member the number of its list; shorter than the members where the last ones have none.
+    /// Per member the number of its list; entries of the last members may be missing if they have no list.
     of_member: Vec<u32>,
     sorted: Vec<u32>,
 }
@@ -52,7 +52,7 @@ impl TopicLists {
         }
     }
 
-    /// Note the list of a member, if the number stands for one; the number of the subscription.
+    /// Record the list of a member if the number stands for a list; return the number of the subscription.
     #[inline]
     pub(super) fn push(&mut self, member: usize, number: u32) -> u32 {
         if number & LIST == 0 {

@@ -1,4 +1,4 @@
-//! A recorded assignment, and what its assignor gives for the same members.
+//! A recorded assignment, and the answer of its assignor for the same members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::group::{Group, Partitions, Topics};
 use crate::offsets::json::uuid_from_text;
 use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription, TargetAssignment, TargetMember};
 
-/// A topic that no cluster has: its name is not a valid one.
+/// A topic that no cluster has, because its name is not valid.
 const NO_TOPIC: &str = "/";
 
 /// Assignment whose members can all be read.
@@ -50,7 +50,7 @@ impl<'a> AssignedMember<'a> {
         }
     }
 
-    /// Return the members of a consumer group; they own their target of the epoch before.
+    /// Return the members of a consumer group; they own their target of the previous epoch.
     pub(super) fn of_target(target: &'a TargetAssignment) -> Vec<Self> {
         let member = |member: &'a TargetMember| Self {
             id: &member.id,
@@ -73,7 +73,7 @@ impl<'a> AssignedMember<'a> {
     }
 }
 
-/// Topics as a leader or a broker knows them: partitions and id by name. The id is empty if no snapshot has it.
+/// Topics known to a leader or a broker: partitions and id by name. The id is empty if no snapshot has it.
 pub(super) type KnownTopics<'a> = BTreeMap<&'a str, (&'a Partitions, &'a str)>;
 
 impl<'a> RecordedAssignment<'a> {

@@ -1,7 +1,7 @@
 //! Comparison of recorded generations and epochs with the answer of the assignor that their group uses.
 //!
-//! A log has the time of each generation, and a recording has topic metadata for some times only: the metadata that the leader or the
-//! broker used is not recorded. A generation is *equal* if the assignor gives the recorded assignment for the metadata around it.
+//! A log has the time of each generation, but a recording has topic metadata for some times only. So the metadata that the leader or the
+//! broker used is not recorded. A generation is *equal* if the assignor gives the recorded assignment for the metadata around its time.
 
 use super::assignment::{AssignedMember, RecordedAssignment};
 use super::explanation::{Explanation, explain};
@@ -44,8 +44,8 @@ pub struct Comparison {
     pub remarks: Vec<String>,
 }
 
-/// Compare the assignment of a generation with the answer of a classic assignor. Return `Unknown` if a member cannot be read, and
-/// None if there is no topic metadata otherwise.
+/// Compare the assignment of a generation with the answer of a classic assignor. Return `Unknown` if a member cannot be read;
+/// otherwise return None if there is no topic metadata.
 #[must_use]
 pub fn compare(
     assignor: Assignor,
@@ -84,7 +84,8 @@ pub fn compare(
     Some(comparison)
 }
 
-/// Compare a target assignment with the answer of the broker's assignor. If votes for an assignor tie, any of those may explain it.
+/// Compare a target assignment with the answer of the broker's assignor. If several assignors have the most votes, any of them may
+/// explain it.
 /// Return None if an assignor is not one of Kafka's, if the log lacks what it starts from, or if there is no topic metadata.
 #[must_use]
 pub fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comparison> {

@@ -1,7 +1,7 @@
 //! Topic metadata that explains a recorded assignment.
 //!
-//! The metadata that the leader or the broker used is not recorded. It may be that of the last snapshot at or before the generation,
-//! that of the first one after it, or a mixture of both. A leader may also lack topics, or know them as they were before the last
+//! The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of the generation,
+//! the first snapshot after it, or a mixture of both. A leader may also lack topics, or have older metadata of them than the last
 //! snapshot. Range is compared with the two snapshots only.
 
 use std::collections::BTreeSet;
@@ -12,17 +12,17 @@ use crate::assign::Assignor;
 use crate::group::Partitions;
 use crate::replay::OwnedPartitions;
 
-/// Why an assignment is as it is recorded.
+/// Explanation of a recorded assignment.
 pub(super) enum Explanation {
-    /// The assignor gives it for the metadata around it.
+    /// The assignor gives this assignment for the metadata around its time.
     Metadata,
-    /// The assignor gives it for other metadata, which the sentence describes.
+    /// The assignor gives this assignment for other metadata, which the sentence describes.
     OtherMetadata(String),
     /// No metadata explains it. The sentence describes the difference.
     Unexplained(String),
 }
 
-/// Explain an assignment by the metadata around its time. `older` are the snapshots before, the last one first.
+/// Explain an assignment by the metadata around its time. `older` are the earlier snapshots, the latest one first.
 pub(super) fn explain<'a>(
     recorded: &RecordedAssignment<'a>,
     first: &'a MetadataSnapshot,
@@ -62,7 +62,7 @@ pub(super) fn explain<'a>(
     Explanation::Unexplained(recorded.difference(&expected))
 }
 
-/// Metadata that has been tried; none is tried twice.
+/// Metadata that has been tried, so that it is not tried again.
 struct Trials<'a, 'b> {
     recorded: &'b RecordedAssignment<'a>,
     tried: Vec<KnownTopics<'a>>,
@@ -113,8 +113,8 @@ impl<'a, 'b> AssignedPartitions<'a, 'b> {
         self.partitions.range((key, i32::MIN)..=(key, i32::MAX)).map(|(_, id)| *id)
     }
 
-    /// Choose each topic's metadata from one of two snapshots: from the first one if that has all of the topic's partitions that are
-    /// assigned. A topic that only one of them has is chosen if some of its partitions are assigned.
+    /// Choose each topic's metadata from one of two snapshots: from the first one if it has all assigned partitions of the topic. A topic
+    /// that only one snapshot has is included if some of its partitions are assigned.
     fn mixture(&self, before: &KnownTopics<'a>, after: &KnownTopics<'a>) -> KnownTopics<'a> {
         let topics: BTreeSet<&'a str> = before.keys().chain(after.keys()).copied().collect();
         let choose = |topic: &'a str| match (before.get(topic), after.get(topic)) {

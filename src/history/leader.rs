@@ -1,7 +1,7 @@
-//! Signs that the leader of a group is not a Java client whose sticky assignors the engine has.
+//! Signs that the leader of a group is not a Java client of Kafka 3.5 or newer.
 //!
-//! Sticky assignors of other clients have other rules, and so have those of Java clients before Kafka 3.5. A subscription shows both:
-//! newer Java clients write version 3, and each assignor of Kafka writes user data of one form.
+//! Sticky assignors of other clients and of older Java clients have other rules than the engine. A subscription shows which client wrote
+//! it: newer Java clients write version 3, and each of Kafka's assignors writes user data of one form.
 
 use crate::assign::Assignor;
 use crate::bytes::{Lengths, Reader};
@@ -11,7 +11,7 @@ use crate::replay::ParsedMember;
 /// The version of subscriptions that Java clients write since Kafka 3.5.
 const VERSION: i16 = 3;
 
-/// Say why the leader cannot be such a client; None if nothing shows it.
+/// Return the reason why the leader cannot be such a client; None if there is no sign of it.
 pub(super) fn other_client(assignor: Assignor, members: &[ParsedMember], leader: &str) -> Option<String> {
     let member = members.iter().find(|member| member.id == leader)?;
     let subscription = member.subscription.as_ref().ok()?;
@@ -29,7 +29,7 @@ pub(super) fn other_client(assignor: Assignor, members: &[ParsedMember], leader:
     Some(format!("the leader {leader} is not a Java client of Kafka 3.5 or newer: {reason}"))
 }
 
-/// Return true if the data are partitions by topic, followed by a generation.
+/// Return true if the data is partitions by topic, followed by a generation.
 fn read_sticky(data: &[u8]) -> Result<bool, WireError> {
     let mut reader = Reader::new(data);
     for _ in 0..reader.count(Lengths::Fixed, 6)? {

@@ -79,7 +79,7 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
             return compare_target(target, metadata);
         }
         let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)?;
-        // The assignment of a record with the number of the one before was made for that one. Range gives it all the same.
+        // A record that repeats a generation repeats its assignment, which was computed for the earlier record. Range is compared again.
         if assignor != Assignor::Range && before.is_some_and(|before| before.generation == generation.generation) {
             return None;
         }

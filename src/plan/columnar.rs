@@ -50,7 +50,7 @@ impl Columns {
         found
     }
 
-    /// Return the spans of owners: count those of each member first, then put them in place.
+    /// Return the spans of owners: count the spans of each member first, then write them to their places.
     pub(crate) fn of_owners(group: &Group, owners: &Owners) -> Self {
         let mut ends = vec![0; group.members().len() + 1];
         each_span(group, owners, |member, _| ends[member as usize + 1] += 1);

@@ -9,7 +9,7 @@ use crate::group::Group;
 /// Marks a partition without an owner.
 pub(crate) const NO_OWNER: u32 = u32::MAX;
 
-/// The owner of each partition. Partitions of all topics are numbered through: topics in Java's order, positions ascending.
+/// The owner of each partition. Partitions of all topics are numbered consecutively: topics in Java's order, positions ascending.
 #[derive(Debug)]
 pub(crate) struct Owners {
     /// Per partition, the index of the member that owns it, or `NO_OWNER`.

@@ -23,17 +23,17 @@ pub(super) struct ClassicGroup {
 /// Subscription of a member of a generation, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedSubscription {
-    /// Version whose fields it has.
+    /// The version whose fields the subscription has.
     pub version: i16,
     /// Topics the member subscribes to.
     pub topics: Vec<String>,
     /// Its rack; None where the version has none or it is empty.
     pub rack: Option<String>,
-    /// The partitions it says it owns, in the order of the bytes.
+    /// The owned partitions, in the order of the bytes.
     pub owned: Vec<TopicPartitions>,
-    /// The generation in which it got them; None where the version has none or it is negative.
+    /// The generation in which the member got them; None if the version has no such field or it is negative.
     pub generation: Option<i32>,
-    /// The data of its assignor; empty and absent are different.
+    /// The user data; empty and absent user data differ.
     pub user_data: Option<Vec<u8>>,
     /// Why Kafka's own reader refuses the bytes, where only the tolerant one could read them.
     pub refused: Option<String>,

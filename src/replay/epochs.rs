@@ -211,7 +211,7 @@ impl EpochGroup {
             && self.resolved.values().flatten().all(|topic| found.insert(topic))
     }
 
-    /// The instance id, the rack and the topics of a member: those it names, then those found for its pattern.
+    /// Return the instance id, the rack and the topics of a member: those it names, then those found for its pattern.
     pub(super) fn assigned_member(&self, id: &str) -> (Option<String>, Option<String>, Vec<String>) {
         let Some(member) = self.members.get(id) else { return (None, None, Vec::new()) };
         let mut topics = member.topics.clone().unwrap_or_default();

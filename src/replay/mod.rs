@@ -196,8 +196,8 @@ impl GroupReplay {
         self.targets.apply(entry.timestamp, record);
     }
 
-    /// Return the index of an epoch whose target assignment a broker computes. It copies the assignment of a classic group with
-    /// members that becomes a consumer group.
+    /// Return the index of an epoch whose target assignment a broker computes. The broker does not compute the first target of a
+    /// classic group that becomes a consumer group: it copies the assignment of its members.
     fn computed_epoch(&self, epoch: i32) -> Option<usize> {
         let from_end = self.generations.iter().rev();
         let mut recent = from_end.take_while(|found| found.kind == GroupKind::Consumer && found.generation >= epoch);

@@ -1,8 +1,8 @@
-//! Target assignments of a consumer group (KIP-848): what its broker assigns in an epoch, and what the broker computes it from.
+//! Target assignments of a consumer group (KIP-848), and the input from which the broker computes them.
 //!
 //! A broker writes the targets that change, one record of type 7 each, and then the record of type 6 with the epoch. The records of
-//! type 7 right before that one are its result. Others keep the target of a static member that another one replaces, or remove the
-//! target of a member that leaves; the broker starts from what they leave.
+//! type 7 right before the record of type 6 are the result of its assignor. Other records of type 7 copy the target of a static member to
+//! the member that replaces it, or remove the target of a member that leaves. They are applied before the assignor starts.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::epochs::{EpochGroup, owned_by_topic};
 use super::timeline_order::TimelineOrder;
 use super::{OwnedPartitions, int, text};
 
-/// The highest epoch with which a group begins: brokers make the group at 0 or 1, and the first member adds one.
+/// The highest epoch at which a group starts: brokers create the group at 0 or 1, and the first member adds one.
 const HIGHEST_FIRST_EPOCH: i32 = 2;
 
 /// Target assignment that a broker computed.
@@ -20,13 +20,13 @@ const HIGHEST_FIRST_EPOCH: i32 = 2;
 pub struct TargetAssignment {
     /// Milliseconds since 1970.
     pub timestamp: i64,
-    /// Names of the assignors that most members ask for. If votes tie, the member whose heartbeat made the broker assign decides.
+    /// Names of the assignors that most members ask for. If there are several, the member whose heartbeat caused the assignment decides.
     pub assignors: Vec<String>,
     /// True if the broker's rules count the subscriptions as equal.
     pub is_homogeneous: bool,
     /// False if the log lacks the target assignment before this one.
     pub has_predecessor: bool,
-    /// The members, in the order in which the broker hands them to its assignor.
+    /// The members, in the order in which the broker passes them to its assignor.
     pub members: Vec<TargetMember>,
 }
 
@@ -37,11 +37,11 @@ pub struct TargetMember {
     pub id: String,
     /// Set for static members.
     pub instance_id: Option<String>,
-    /// Its rack; None where it names none or an empty one.
+    /// Its rack; None if it names no rack or an empty one.
     pub rack: Option<String>,
     /// The topics it subscribes to: those it names, then those that the broker found for its pattern.
     pub topics: Vec<String>,
-    /// Its target before, by topic id.
+    /// Its previous target, by topic id.
     pub owned: OwnedPartitions,
     /// Its target, by topic id.
     pub assigned: OwnedPartitions,
@@ -51,13 +51,13 @@ pub struct TargetMember {
 #[derive(Debug, Default)]
 pub(super) struct TargetLog {
     targets: BTreeMap<String, OwnedPartitions>,
-    /// Targets before the records of type 7 that came last, one after another.
+    /// Targets before the latest uninterrupted series of records of type 7.
     replaced: Vec<(String, Option<OwnedPartitions>)>,
     order: TimelineOrder,
-    /// The members that joined last, at one time.
+    /// The latest members that joined, all at one time.
     joined: Vec<String>,
     joined_at: i64,
-    /// True once the log says all that the next target assignment starts from.
+    /// True if the log contains the whole input of the next target assignment.
     is_known: bool,
 }
 
@@ -96,7 +96,7 @@ impl TargetLog {
         self.replaced.clear();
     }
 
-    /// Return the target assignment that ends with a record of type 6; to be asked before that record is applied.
+    /// Return the target assignment that ends with a record of type 6. Call it before that record is applied.
     pub(super) fn assignment(&self, group: &EpochGroup, timestamp: i64) -> TargetAssignment {
         let mut before: BTreeMap<&str, Option<&OwnedPartitions>> = BTreeMap::new();
         for (member, target) in self.replaced.iter().rev() {

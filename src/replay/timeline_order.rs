@@ -1,8 +1,9 @@
 //! The order in which the broker's table of a group's members lists them.
 //!
-//! A broker that assigns puts the members into a `java.util.HashMap` in this order, and some assignors show the order of that map.
-//! The table is a `TimelineHashMap`: keys by slot, and in a slot the last one first. The slot is taken from the high bits of the key's
-//! hash code times a constant. A table made from the log has this order; that of a broker is the same if it wrote the whole log.
+//! A broker puts the members into a `java.util.HashMap` in this order, and the answer of some assignors depends on the order of that map.
+//! The table is a `TimelineHashMap`: keys by slot, and in a slot the latest one first. The slot is taken from the high bits of the key's
+//! hash code times a constant. This module computes the order of a table that is loaded from the log. The table of the broker that wrote
+//! the log has the same order if it wrote the whole log.
 //!
 //! Source: `org.apache.kafka.timeline.BaseHashTable` and `SnapshottableHashTable`.
 
@@ -24,7 +25,7 @@ impl Default for TimelineOrder {
 }
 
 impl TimelineOrder {
-    /// Add a key and return true, or return false if it is there.
+    /// Add a key and return true; return false if the table already has it.
     pub(super) fn add(&mut self, key: &str) -> bool {
         if (self.size + 1) * 3 > self.slots.len() * 4 {
             let before = std::mem::take(&mut self.slots);
@@ -43,7 +44,7 @@ impl TimelineOrder {
         true
     }
 
-    /// Remove a key if it is there.
+    /// Remove a key if the table has it.
     pub(super) fn remove(&mut self, key: &str) {
         let slot = self.slot(key);
         if let Some(place) = self.slots[slot].iter().position(|other| other == key) {

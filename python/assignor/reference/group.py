@@ -136,12 +136,12 @@ def topic_id_of_name(name: str) -> int:
 
 
 def _generation(given: int | None) -> int | None:
-    """Return a generation; a negative number and one that is no int32 are none."""
+    """Return a generation; None for a negative number or one that is not an int32."""
     return None if given is None or not 0 <= operator.index(given) <= LARGEST else operator.index(given)
 
 
 def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> tuple[str, ...]:
-    """Return the topics of a subscription, those of a pattern in the order of the existing ones."""
+    """Return the topics of a subscription; topics that match a pattern are in the order of the existing topics."""
     if subscription.pattern is None:
         return subscription.topics
     pattern = Pattern(subscription.pattern, subscription.dialect, owner=owner)

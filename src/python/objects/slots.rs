@@ -11,7 +11,7 @@ use crate::python::imports::MEMBER_DESCRIPTOR;
 pub(crate) struct Slots<const N: usize> {
     class: Py<PyType>,
     descriptors: [Py<PyAny>; N],
-    /// Where instances of the class itself hold the values, in bytes; None where Python's own functions have to be asked.
+    /// Offsets in bytes of the values in instances of the class itself; None if Python's own functions have to read them.
     offsets: [Option<usize>; N],
     get: ffi::descrgetfunc,
 }
@@ -84,7 +84,7 @@ mod access {
         member: *mut ffi::PyMemberDef,
     }
 
-    /// Return where instances of a class hold the value of a member descriptor; None if it does not describe a slot of that class.
+    /// Return the offset of a member descriptor's value in instances of a class; None if it does not describe a slot of that class.
     pub(super) fn offset(descriptor: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> Option<usize> {
         // SAFETY: the caller checked that the object is a `member_descriptor`; its class keeps the description of the member.
         unsafe {
@@ -96,7 +96,7 @@ mod access {
     }
 }
 
-/// Without those headers there are none.
+/// Without those headers there are no offsets.
 #[cfg(any(Py_LIMITED_API, Py_GIL_DISABLED))]
 mod access {
     use super::{Bound, PyAny, PyType};

@@ -1,4 +1,4 @@
-//! Optional columns of members: what each owns, the generation of it, and user data.
+//! Optional columns of members: owned partitions, their generation, and user data.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -19,17 +19,17 @@ use crate::python::imports::{IllegalArgumentError, READ_PARTITIONS};
 /// Names of the columns.
 const NAMES: [&str; 3] = ["generation", "owned_partitions", "user_data"];
 
-/// The columns that are there.
+/// The columns that were given.
 #[derive(Default)]
 pub(crate) struct MemberDataColumns<'py> {
-    /// Per member; a number that is no generation counts as none.
+    /// The generation of each member; a number that is not a generation counts as none.
     generations: Option<Vec<Option<i32>>>,
     owned: Option<OwnedColumn<'py>>,
     user_data: Option<UserDataColumn<'py>>,
 }
 
 impl<'py> MemberDataColumns<'py> {
-    /// Read columns of Arrow, numpy or Python; `column` returns the one of a name.
+    /// Read columns of Arrow, numpy or Python; `column` returns the column with a name.
     pub(crate) fn read(column: impl Fn(&str) -> PyResult<Bound<'py, PyAny>>) -> PyResult<Self> {
         let given = |name: &str| column(name).map(|column| (!column.is_none()).then_some(column));
         let [generations, owned, user_data] = NAMES;
@@ -40,7 +40,7 @@ impl<'py> MemberDataColumns<'py> {
         })
     }
 
-    /// Read columns of an Arrow table; `column` returns the one of a name.
+    /// Read columns of an Arrow table; `column` returns the column with a name.
     pub(crate) fn of_table(column: impl Fn(&str) -> Option<ArrayRef>) -> PyResult<Self> {
         let [generations, owned, user_data] = NAMES;
         Ok(Self {

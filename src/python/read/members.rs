@@ -151,7 +151,7 @@ impl MemberReader<'_> {
         } else {
             self.interner.forget_addresses(); // user code may have run
         }
-        // Beyond int32 is no generation, and neither is a negative number.
+        // A number beyond int32 and a negative number are not generations.
         let generation: Option<i32> = generation.extract().unwrap_or_default();
         let generation = generation.filter(|generation| *generation >= 0);
         let read =
@@ -248,7 +248,7 @@ fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyRes
     Ok(Some(value.cast::<PyString>()?.to_str()?))
 }
 
-/// Add the partitions that a member owns, in the order given, without the first ones.
+/// Add the partitions that a member owns, in the order given, except the first ones.
 pub(crate) fn push_owned_partitions(group: &mut Group, owned: &Bound<'_, PyAny>, done: usize) -> PyResult<()> {
     for partition in owned.try_iter()?.skip(done) {
         let (topic, id): (Bound<'_, PyString>, Bound<'_, PyAny>) = partition?.extract()?;

@@ -98,8 +98,8 @@ impl SubscriptionInterner {
         self.last_owned_topic = (0, NONE);
     }
 
-    /// Add partitions that the member added last owns; return how many come before the first that is no pair of a plain `str` and
-    /// an int32.
+    /// Add owned partitions of the member added last, up to the first entry that is not a pair of a plain `str` and an int32; return
+    /// the number of partitions added.
     pub(crate) fn read_owned(&mut self, group: &mut Group, class: &TupleClass, partitions: &[Entry<'_>]) -> usize {
         for (index, partition) in partitions.iter().enumerate() {
             if let Some(ahead) = partitions.get(index + AHEAD) {
@@ -112,7 +112,7 @@ impl SubscriptionInterner {
         partitions.len()
     }
 
-    /// Return the number of the topic of an owned partition; None if its name is no `str` in UTF-8.
+    /// Return the number of the topic of an owned partition; None if its name is not a `str` in UTF-8.
     #[inline]
     fn owned_topic(&mut self, group: &mut Group, name: Entry<'_>) -> Option<u32> {
         let address = name.address();

@@ -1,4 +1,4 @@
-//! Ids of topics: a mapping of topic names to UUIDs in any of the forms that Python and Kafka have for them.
+//! Ids of topics: a mapping of topic names to UUIDs in any form that Python and Kafka have for them.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -12,7 +12,7 @@ use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{IllegalArgumentError, UUID};
 use crate::python::objects::slots::Slots;
 
-/// Ids by topic name; no id is there twice. Names need not be those of topics.
+/// Distinct ids by topic name. Names of topics that do not exist are allowed.
 #[derive(Default)]
 pub(crate) struct TopicIds {
     names: Names,
@@ -48,7 +48,7 @@ impl TopicIds {
         Ok(Self { names, ids })
     }
 
-    /// Set the ids of a group's topics; names that are no topics have no effect.
+    /// Set the ids of a group's topics; names of other topics have no effect.
     pub(crate) fn set_in(&self, group: &mut Group, topics: &NamedTopics) {
         // Mostly the names come in the order in which the topics came.
         let mut expected = topics.as_they_came();

@@ -74,8 +74,8 @@ impl PyGroup {
 
     /// Return the group of a JoinGroup response: members with their subscriptions as bytes.
     ///
-    /// No `str` is made for any subscription, and equal ones are read once. `"sticky"` reads what a member owns from the
-    /// user data only, as in Kafka.
+    /// Subscriptions are read without a `str` per topic, and equal ones are read once. `"sticky"` reads owned partitions from
+    /// the user data only, as in Kafka.
     ///
     /// Args:
     ///     partitions_per_topic: As `Group` takes it.

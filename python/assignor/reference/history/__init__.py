@@ -78,7 +78,8 @@ def comparison_of(generation: Generation, before: Generation | None, metadata: M
         return compare_target(generation.target, metadata)
     if not generation.protocol or not generation.parsed_members:
         return None
-    # The assignment of a record with the number of the one before was made for that one. Range gives it all the same.
+    # A record that repeats a generation repeats its assignment, which was computed for the earlier record. Range is
+    # compared again.
     if generation.protocol != "range" and before is not None and before.generation == generation.generation:
         return None
     return compare(generation.protocol, generation.parsed_members, generation.leader, generation.timestamp, metadata)

@@ -1,4 +1,4 @@
-"""A recorded assignment, and what its assignor gives for the same members."""
+"""A recorded assignment, and the answer of its assignor for the same members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["AssignedMember", "KnownTopic", "RecordedAssignment", "member_of_generation", "members_of_target"]
 
 NO_TOPIC = "/"
-"""A topic that no cluster has: its name is not a valid one."""
+"""A topic that no cluster has, because its name is not valid."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def member_of_generation(
 
 
 def members_of_target(target: TargetAssignment) -> list[AssignedMember]:
-    """Return the members of a consumer group; they own their target of the epoch before."""
+    """Return the members of a consumer group; they own their target of the previous epoch."""
     members = [
         AssignedMember(
             member.id,
@@ -70,7 +70,7 @@ def members_of_target(target: TargetAssignment) -> list[AssignedMember]:
 
 
 class KnownTopic(NamedTuple):
-    """A topic as a leader or a broker knows it: its partitions, and its id, which is empty if no snapshot has it."""
+    """A topic known to a leader or a broker: its partitions, and its id, which is empty if no snapshot has it."""
 
     partitions: list[PartitionInfo]
     id: str

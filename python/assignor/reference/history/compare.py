@@ -1,8 +1,8 @@
 """Comparison of recorded generations and epochs with the answer of the assignor that their group uses.
 
-A log has the time of each generation, and a recording has topic metadata for some times only: the metadata that the
+A log has the time of each generation, but a recording has topic metadata for some times only. So the metadata that the
 leader or the broker used is not recorded. A generation is *equal* if the assignor gives the recorded assignment for the
-metadata around it.
+metadata around its time.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def compare(
 def compare_target(target: TargetAssignment, metadata: Metadata) -> Comparison | None:
     """Compare a target assignment with the answer of the broker's assignor.
 
-    If votes for an assignor tie, any of those may explain it. None if an assignor is not one of Kafka's, if the log
-    lacks what the assignor starts from, or if there is no topic metadata.
+    If several assignors have the most votes, any of them may explain it. Return None if an assignor is not one of
+    Kafka's, if the log lacks what the assignor starts from, or if there is no topic metadata.
     """
     comparisons = []
     for assignor in target.assignors:

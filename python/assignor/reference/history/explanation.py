@@ -1,8 +1,8 @@
 """Topic metadata that explains a recorded assignment.
 
-The metadata that the leader or the broker used is not recorded. It may be that of the last snapshot at or before the
-generation, that of the first one after it, or a mixture of both. A leader may also lack topics, or know them as they
-were before the last snapshot. Range is compared with the two snapshots only.
+The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of
+the generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have older metadata
+of them than the last snapshot. Range is compared with the two snapshots only.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ __all__ = ["Explanation", "explain"]
 
 
 class Explanation(NamedTuple):
-    """Why an assignment is as it is recorded.
+    """Explanation of a recorded assignment.
 
-    `is_equal` is True if the assignor gives it for the metadata around it; else `remark` describes the metadata for
-    which the assignor gives it, or the difference if none explains it. Then `is_unexplained` is True.
+    `is_equal` is True if the assignor gives the assignment for the metadata around its time. Otherwise `remark`
+    describes other metadata for which the assignor gives it. If no metadata explains it, `remark` describes the
+    difference and `is_unexplained` is True.
     """
 
     is_equal: bool
@@ -56,7 +57,7 @@ def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
 
 
 class Trials(NamedTuple):
-    """Metadata that has been tried for a recorded assignment; none is tried twice."""
+    """Metadata that has been tried for a recorded assignment, so that it is not tried again."""
 
     recorded: RecordedAssignment
     tried: list[dict[str, KnownTopic]]
@@ -74,8 +75,8 @@ def mixture(
 ) -> dict[str, KnownTopic]:
     """Choose each topic's metadata from one of two snapshots.
 
-    It is that of the first one if that has all of the topic's partitions that are assigned. A topic that only one of
-    them has is chosen if some of its partitions are assigned.
+    The first one is chosen if it has all assigned partitions of the topic. A topic that only one snapshot has is
+    included if some of its partitions are assigned.
     """
     assigned: dict[str, set[int]] = {}
     for owned in recorded.recorded():

@@ -1,7 +1,7 @@
-"""Signs that the leader of a group is not a Java client whose sticky assignors the engine has.
+"""Signs that the leader of a group is not a Java client of Kafka 3.5 or newer.
 
-Sticky assignors of other clients have other rules, and so have those of Java clients before Kafka 3.5. A subscription
-shows both: newer Java clients write version 3, and each assignor of Kafka writes user data of one form.
+Sticky assignors of other clients and of older Java clients have other rules than the engine. A subscription shows which
+client wrote it: newer Java clients write version 3, and each of Kafka's assignors writes user data of one form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 3
 
 
 def other_client(assignor: str, members: list[ParsedMember], leader: str | None) -> str | None:
-    """Say why the leader cannot be such a client; None if nothing shows it."""
+    """Return the reason why the leader cannot be such a client; None if there is no sign of it."""
     member = next((member for member in members if member.id == leader), None)
     if member is None or isinstance(member.subscription, WireError) or assignor not in IS_USER_DATA:
         return None
@@ -34,7 +34,7 @@ def other_client(assignor: str, members: list[ParsedMember], leader: str | None)
 
 
 def is_sticky(data: bytes | None) -> bool:
-    """Return True if there are no data, or partitions by topic and a generation."""
+    """Return True if the data is None, or partitions by topic followed by a generation."""
     if data is None:
         return True
     reader = Reader(data)
@@ -50,9 +50,9 @@ def is_sticky(data: bytes | None) -> bool:
 
 
 def is_cooperative(data: bytes | None) -> bool:
-    """Return True if the data are a generation."""
+    """Return True if the data is a generation."""
     return data is not None and len(data) == 4
 
 
 IS_USER_DATA = {"sticky": is_sticky, "cooperative-sticky": is_cooperative}
-"""What tells user data of an assignor from other bytes."""
+"""Assignor to a function that is true for user data of that assignor."""

@@ -165,7 +165,8 @@ class GroupReplay:
     def add_target(self, entry: LogRecord, epoch: int) -> None:
         """Add the target assignment that a broker computes for an epoch.
 
-        It copies the assignment of a classic group with members that becomes a consumer group.
+        The broker does not compute the first target of a classic group that becomes a consumer group: it copies the
+        assignment of its members.
         """
         for index in reversed(range(len(self.generations))):
             generation = self.generations[index]

@@ -19,10 +19,10 @@ __all__ = ["ClassicGroup", "ParsedMember", "ParsedSubscription"]
 class ParsedSubscription:
     """Subscription of a member of a generation, parsed.
 
-    `version` is that whose fields it has. `rack` is None where the version has none or it is empty. `owned` is what the
-    member says it owns, in the order of the bytes, and `generation` the one in which it got that; None where the
-    version has none or it is negative. `user_data` is that of its assignor; empty and absent are different. `refused`
-    is why Kafka's own reader refuses the bytes, where only the tolerant one could read them.
+    `version` is the version whose fields the subscription has. `rack` is None if the version has no such field or it is
+    empty. `owned` are the owned partitions, in the order of the bytes. `generation` is the generation in which the
+    member got them; None if the version has no such field or it is negative. Empty and absent `user_data` differ.
+    `refused` is the reason why Kafka's own reader refuses the bytes if only the tolerant one can read them.
     """
 
     topics: list[str]

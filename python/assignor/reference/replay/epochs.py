@@ -111,7 +111,7 @@ class EpochGroup:
         return len(patterns) == 1 and not any(names) and len(found) == len(set(found))
 
     def assigned_member(self, member_id: str) -> tuple[str | None, str | None, list[str]]:
-        """The instance id, the rack and the topics of a member: those it names, then those found for its pattern."""
+        """Return instance id, rack and topics of a member: topics that it names, then those found for its pattern."""
         value = self.metadata[member_id]
         topics = list(value.get("subscribedTopicNames") or ())
         for topic in self.resolved.get(value.get("subscribedTopicRegex") or "", []):

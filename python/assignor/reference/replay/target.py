@@ -1,9 +1,9 @@
-"""Target assignments of a consumer group (KIP-848).
+"""Target assignments of a consumer group (KIP-848), and the input from which the broker computes them.
 
-What its broker assigns in an epoch, and what the broker computes it from. A broker writes the targets that change, one
-record of type 7 each, and then the record of type 6 with the epoch. The records of type 7 right before that one are its
-result. Others keep the target of a static member that another one replaces, or remove the target of a member that
-leaves; the broker starts from what they leave.
+A broker writes the targets that change, one record of type 7 each, and then the record of type 6 with the epoch. The
+records of type 7 right before the record of type 6 are the result of its assignor. Other records of type 7 copy the
+target of a static member to the member that replaces it, or remove the target of a member that leaves. They are applied
+before the assignor starts.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["TargetAssignment", "TargetLog", "TargetMember"]
 
 HIGHEST_FIRST_EPOCH = 2
-"""The highest epoch with which a group begins: brokers make the group at 0 or 1, and the first member adds one."""
+"""The highest epoch at which a group starts: brokers create the group at 0 or 1, and the first member adds one."""
 
 
 @dataclass(frozen=True)
 class TargetMember:
     """Member of a target assignment.
 
-    `topics` are those it names, then those that the broker found for its pattern; `owned` is its target before and
-    `assigned` its target, by topic id.
+    `topics` are those it names, then those that the broker found for its pattern. `owned` is its previous target and
+    `assigned` its new target, by topic id.
     """
 
     id: str
@@ -44,10 +44,10 @@ class TargetMember:
 class TargetAssignment:
     """Target assignment that a broker computed.
 
-    `assignors` are the names that most members ask for. If votes tie, the member whose heartbeat made the broker assign
-    decides. `is_homogeneous` is True if the broker's rules count the subscriptions as equal. `has_predecessor` is False
-    if the log lacks the target assignment before this one. `members` are in the order in which the broker hands them to
-    its assignor.
+    `assignors` are the names that most members ask for. If there are several, the member whose heartbeat caused the
+    assignment decides. `is_homogeneous` is True if the broker's rules count the subscriptions as equal.
+    `has_predecessor` is False if the log lacks the target assignment before this one. `members` are in the order in
+    which the broker passes them to its assignor.
     """
 
     timestamp: int
@@ -62,13 +62,13 @@ class TargetLog:
 
     def __init__(self) -> None:
         self.targets: dict[str, OwnedPartitions] = {}
-        # Targets before the records of type 7 that came last, one after another.
+        # Targets before the latest uninterrupted series of records of type 7.
         self.replaced: list[tuple[str, OwnedPartitions]] = []
         self.order = TimelineOrder()
-        # The members that joined last, at one time.
+        # The latest members that joined, all at one time.
         self.joined: list[str] = []
         self.joined_at = 0
-        # True once the log says all that the next target assignment starts from.
+        # True if the log contains the whole input of the next target assignment.
         self.is_known = False
 
     def apply(self, timestamp: int, record: Record) -> None:

@@ -1,9 +1,9 @@
 """The order in which the broker's table of a group's members lists them.
 
-A broker that assigns puts the members into a `java.util.HashMap` in this order, and some assignors show the order of
-that map. The table is a `TimelineHashMap`: keys by slot, and in a slot the last one first. The slot is taken from the
-high bits of the key's hash code times a constant. A table made from the log has this order; that of a broker is the
-same if it wrote the whole log.
+A broker puts the members into a `java.util.HashMap` in this order, and the answer of some assignors depends on the
+order of that map. The table is a `TimelineHashMap`: keys by slot, and in a slot the latest one first. The slot is taken
+from the high bits of the key's hash code times a constant. This module computes the order of a table that is loaded
+from the log. The table of the broker that wrote the log has the same order if it wrote the whole log.
 
 Source: org.apache.kafka.timeline.BaseHashTable and SnapshottableHashTable.
 """
@@ -30,7 +30,7 @@ class TimelineOrder:
         self._slots: list[list[str]] = [[], []]
 
     def add(self, key: str) -> bool:
-        """Add a key and return True, or return False if it is there."""
+        """Add a key and return True; return False if the table already has it."""
         keys = [key for slot in self._slots for key in slot]
         if (len(keys) + 1) * 3 > len(self._slots) * 4:
             self._slots = [[] for _ in range(2 * len(self._slots))]
@@ -43,7 +43,7 @@ class TimelineOrder:
         return True
 
     def remove(self, key: str) -> None:
-        """Remove a key if it is there."""
+        """Remove a key if the table has it."""
         slot = self._slot(key)
         if key in slot:
             slot.remove(key)
