@@ -94,7 +94,7 @@ def cause_table() -> str:
 
 
 def ownership(assignor: str, group_protocol: str = "classic") -> str:
-    """The owner of each partition while a member joins a group and another one leaves it."""
+    """Return a table of partition owners before a member joins a group, after that, and after another one leaves."""
     topics = {"orders": 7, "payments": 4}
     after: Assignment = {}
     rows = []
@@ -115,7 +115,7 @@ def ownership(assignor: str, group_protocol: str = "classic") -> str:
 
 
 def assignor_table() -> str:
-    """What each assignor does to the same group when members join and leave, and how even it is."""
+    """Return a table that compares load and moves of all assignors for the same group."""
     topics = {f"topic-{number}": 12 for number in range(5)}
     wide = {f"member-{number}": list(topics) for number in range(10)}
     half = {member: names if number % 2 else names[:2] for number, (member, names) in enumerate(wide.items())}
@@ -152,7 +152,7 @@ ASSIGNORS = [
 
 
 def page_of(group_protocol: str, assignor: str) -> str:
-    """The name of an assignor's page."""
+    """Return the name of an assignor's page."""
     return f"server-{assignor}" if (group_protocol, assignor) == ("consumer", "range") else assignor
 
 
@@ -163,7 +163,7 @@ def rebalanced(
     assignor: str,
     group_protocol: str,
 ) -> Assignment:
-    """One rebalance, in which each member owns what it had before."""
+    """Return the answer to one rebalance, in which each member owns what it had before."""
     subscriptions = {
         member: Subscription(tuple(names), owned_partitions=tuple(before.get(member, ())), generation=1)
         for member, names in members.items()
@@ -179,7 +179,7 @@ def settled(
     assignor: str,
     group_protocol: str,
 ) -> Assignment:
-    """Rebalances until each partition has an owner."""
+    """Return the assignment after rebalances until each partition has an owner."""
     after = rebalanced(topics, members, before, assignor, group_protocol)
     if sum(map(len, after.values())) < sum(topics.values()):
         after = rebalanced(topics, members, after, assignor, group_protocol)
@@ -187,18 +187,18 @@ def settled(
 
 
 def owners(assignment: Assignment) -> dict[TopicPartition, str]:
-    """The owner of each partition that has one."""
+    """Return the owner of each partition that has one."""
     return {partition: member for member, partitions in assignment.items() for partition in partitions}
 
 
 def moved(before: Assignment, after: Assignment) -> list[TopicPartition]:
-    """The partitions whose owner is another one now; those that their last owner gave up by leaving count, too."""
+    """Return the partitions with another owner than before; partitions of a member that left count, too."""
     had, has = owners(before), owners(after)
     return [partition for partition in has if partition in had and had[partition] != has[partition]]
 
 
 def partition_row(topics: Mapping[str, int], after: Assignment) -> str:
-    """The owner of each partition."""
+    """Return a row with the owner of each partition."""
     has = owners(after)
     return "   ".join(
         " ".join(has.get(TopicPartition(topic, id), ".") for id in range(count)) for topic, count in topics.items()
@@ -206,7 +206,7 @@ def partition_row(topics: Mapping[str, int], after: Assignment) -> str:
 
 
 def moved_row(topics: Mapping[str, int], before: Assignment, after: Assignment) -> str:
-    """A mark below each partition that changed its owner, or has none any more."""
+    """Return a row with a mark below each partition that changed or lost its owner."""
     had, has = owners(before), owners(after)
     changed = {partition for partition in had if had[partition] != has.get(partition)}
     return "   ".join(
@@ -216,12 +216,12 @@ def moved_row(topics: Mapping[str, int], before: Assignment, after: Assignment) 
 
 
 def loads(assignment: Assignment) -> str:
-    """The number of partitions of each member."""
+    """Return the number of partitions of each member, as text."""
     return "  ".join(f"{member} {len(partitions)}" for member, partitions in sorted(assignment.items()))
 
 
 def span(assignment: Assignment) -> str:
-    """The fewest and the most partitions of a member."""
+    """Return the fewest and the most partitions of a member, as text."""
     counts = [len(partitions) for partitions in assignment.values()]
     return f"{min(counts)}-{max(counts)}"
 
