@@ -1,4 +1,4 @@
-"""Sections of the report about Kafka's other assignors: beside Java, beside Python peers, and their growth."""
+"""Sections of the report about Kafka's other assignors: compared with Java, with Python peers, and as groups grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IMPLEMENTATION_NAMES = ("plan", "Group.plan", "assign")
 
 
 def over_java(assignor: AssignorName, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """One of Kafka's assignors: what Java's class takes, and what this package takes."""
+    """Return the section that compares one assignor with Java's class."""
     title = f"Java's {'range of the broker' if assignor == 'server-range' else assignor}"
     report("starting Java")
     try:
@@ -78,7 +78,7 @@ def _over_java(target: AssignorTarget, assignor: AssignorName, found: dict[str, 
 
 
 def sticky_peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """The sticky assignors of Python peers."""
+    """Return the section that compares the sticky assignors of Python peers."""
     rows, target_results = [], []
     missing = [name for name in selection.sticky_peers if IMPLEMENTATIONS[name].version is None]
     for peer, workloads in selection.sticky_peers.items():
@@ -103,7 +103,7 @@ def sticky_peers(selection: Selection, report: Report, raw: Raw) -> ReportSectio
 
 
 def assignor_growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Doubling one size at a time, for each assignor."""
+    """Return the section in which one size at a time doubles, for each assignor."""
     rows, target_results = [], []
     for start, axis in selection.growing_assignors:
         workloads = doubling(start, axis, start.racks)

@@ -81,7 +81,7 @@ CALLS: dict[str, Prepare] = {
     "plan, uniform": _joined("plan", "uniform"),
 }
 """By name: 300 members and 100 topics of 20 partitions each, all subscriptions being alike and a list each, unless the
-name says something else. With an assignor: a member has joined the group, and the others own what they were given."""
+name says something else. With an assignor: a member has joined the group, and the others own their partitions."""
 
 
 def main(names: Iterable[str]) -> None:

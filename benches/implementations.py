@@ -20,7 +20,7 @@ RACK_STEPS = 20_000_000
 """The reference is not asked about more (member, topic, partition) triples where rack logic is on."""
 
 REFERENCE_PARTITIONS = 3_000
-"""The reference is not asked about more partitions where the assignor is not range."""
+"""The largest number of partitions for which the reference computes an assignment, except for range."""
 
 CHECKED = 200_000
 """Of more partitions only their number is checked where the reference is not asked."""
@@ -123,7 +123,7 @@ def _is_balanced(rebalance: Rebalance, expected: Plan, answer: Answer) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def right_answers(workload: Workload) -> list[Plan]:
-    """Return the engine's answer to each rebalance: equal to the reference's or, where that takes too long, complete.
+    """Return the engine's answer to each rebalance. It equals the reference's, or is complete if the group is large.
 
     Raises:
         WrongAnswerError: The engines differ, or partitions are left out or given to two.
@@ -153,7 +153,7 @@ def right_answer(workload: Workload) -> Plan:
 
 
 def forget_answers() -> None:
-    """Free the answers that are kept, so that the garbage collector does not walk through them."""
+    """Free the cached answers, so that the garbage collector does not traverse them."""
     right_answers.cache_clear()
     answers.cache_clear()
 

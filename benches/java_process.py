@@ -109,7 +109,7 @@ class JavaAssignors(JavaProcess):
         self.version = f"{_jar('kafka-clients')}, {self.version}"
 
     def prepare(self, workload: Workload) -> list[tuple[int, int]]:
-        """Takes a group and its event; returns the number of owned partitions and their checksum of each rebalance."""
+        """Prepare the event of a group; return the number and the checksum of owned partitions of each rebalance."""
         shape = (workload.subscription, workload.racks, workload.members, workload.topics, workload.partitions)
         words = self.ask(" ".join(map(str, ("group", workload.assignor, *shape, workload.event, RESTARTS)))).split()
         self.seconds = int(self.ask(f"warm {self._warm}")) / 1e9
@@ -118,7 +118,7 @@ class JavaAssignors(JavaProcess):
         ]
 
     def sampler(self) -> Sampler:
-        """Samples calls on what was prepared last: all rebalances of the event are one call."""
+        """Time calls on the event that was prepared last: all rebalances of the event are one call."""
 
         def sample(calls: int) -> float:
             return int(self.ask(f"time {calls}")) / calls / 1e9

@@ -70,7 +70,7 @@ def aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
 
 
 def _decoded(rebalance: Rebalance) -> Iterable[tuple[str, Collection[str], dict[str, list[int]]]]:
-    """Yield members with their topics and owned ids, as a peer has them once it has decoded the subscriptions.
+    """Yield members with their topics and owned ids, as a peer has them after it has decoded the subscriptions.
 
     Peers take sets of topics too.
     """
@@ -85,7 +85,7 @@ def _decoded(rebalance: Rebalance) -> Iterable[tuple[str, Collection[str], dict[
 
 
 class _Cluster:
-    """The questions that the peers' assignors ask their cluster metadata, answered as it does: by new sets."""
+    """Stand-in for the cluster metadata that the peers' assignors read; like it, returns new sets."""
 
     def __init__(self, workload: Workload) -> None:
         self._partitions = {

@@ -1,4 +1,4 @@
-"""Inputs of the rebalances that an event causes: each starts from what the members own since the one before.
+"""Inputs of the rebalances that an event causes: each starts from the partitions that members own since the last one.
 
 The first assignment of a group is that of its workload. Before any other event the engine assigns the group once, and
 the members own what they were given. Java's program (`benches/java/src/main/java/TimedGroup.java`) does the same with
@@ -38,7 +38,7 @@ def options(workload: Workload) -> dict[str, Any]:
 
 
 def topic_ids(workload: Workload) -> dict[str, Any]:
-    """Return the argument of `plan` and `Group` for topic ids, which only assignors of the broker get."""
+    """Return the argument of `plan` and `Group` for topic ids, which only the broker's assignors use."""
     return {"topic_ids": workload.topic_ids()} if workload.assignor in SERVER else {}
 
 
@@ -80,14 +80,14 @@ def rebalances(workload: Workload, shape: Shape = "lists") -> list[Rebalance]:
 
 
 def in_turn(calls: Iterable[Callable[[], Any]]) -> Callable[[], Any]:
-    """Return one call that makes all, or the only one."""
+    """Return one call that makes all calls, or the only one."""
     made = list(calls)
     return made[0] if len(made) == 1 else lambda: [call() for call in made]
 
 
 @functools.lru_cache(maxsize=1)
 def answers(workload: Workload) -> list[Plan]:
-    """Return the engine's answer to each rebalance of an event, that which precedes the event included.
+    """Return the engine's answer to each rebalance of an event, including the one that precedes the event.
 
     They are kept as plans, which give the garbage collector nothing to walk through while implementations are timed.
     """

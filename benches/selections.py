@@ -25,11 +25,11 @@ from benches.workloads import (
 )
 
 SLOW_IN_JAVA = 1000
-"""No rolling restart is timed of groups with so many topics: each of its rebalances may take Java seconds."""
+"""The number of topics from which on no rolling restart is timed: each of its rebalances may take Java seconds."""
 
 
 def assignor_points(assignor: AssignorName) -> list[Workload]:
-    """The groups and events on which an assignor is timed beside Java's class."""
+    """Return the groups and events on which an assignor and Java's class are timed."""
     points: list[tuple[SubscriptionType, Racks, tuple[int, int, int]]] = [
         (subscription, "none", sizes)
         for subscription in ("HOMOGENEOUS", "FIFTHS", "HALF")
@@ -49,7 +49,7 @@ def assignor_points(assignor: AssignorName) -> list[Workload]:
 
 
 def growing_assignors(start: Workload) -> list[tuple[Workload, Axis]]:
-    """The first groups of series in which one size doubles, for each assignor."""
+    """Return the first groups of series in which one size doubles, for each assignor."""
     series: list[tuple[Workload, Axis]] = []
     for assignor in (*LEADER, *BROKER):
         shapes: list[tuple[SubscriptionType, Racks]] = [("HOMOGENEOUS", "none"), ("FIFTHS", "none"), ("HALF", "none")]

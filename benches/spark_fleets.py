@@ -58,7 +58,7 @@ class Written:
     members: DataFrame
 
     def fleet(self, assignor: str = "range") -> Fleet:
-        """The fleet, whose groups all use an assignor of the classic protocol."""
+        """Return the fleet; all its groups use one assignor of the classic protocol."""
         named = self.members if assignor == "range" else self.members.withColumn("assignor", F.lit(assignor))
         return Fleet(self.topics, named)
 

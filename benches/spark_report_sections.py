@@ -37,7 +37,7 @@ INTERNED = 2.0
 """How many times as long a large group may take as with subscriptions that are interned in the input."""
 
 STICKY = 1.5
-"""How many times as long a fleet may take under sticky as under range."""
+"""The largest ratio of the time of a fleet under sticky to its time under range."""
 
 OVER_ARROW, OVER_PANDAS = {50: 2.5, 5: 15.0}, {50: 7.0, 5: 60.0}
 """By members of a group, how many times as long a call of Python for each group should take."""
@@ -175,7 +175,7 @@ def floor(spark: SparkSession, folder: Path, selection: Selection, report: Repor
 
 
 def assignors(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """The same fleet under range and under sticky."""
+    """Return the section that compares the same fleet under range and under sticky."""
     size = selection.fleets[0]
     given = written(spark, size, folder)
     ways = {}

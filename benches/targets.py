@@ -146,10 +146,10 @@ OVER_JAVA_ASSIGNORS = [
 ]
 
 JAVA_SLOW = 1.0
-"""Where Java takes more seconds than this, its cost is super-linear."""
+"""If Java takes more seconds than this, its cost is super-linear."""
 
 OVER_STICKY_PEERS = 500
-"""How many times as long the sticky assignors of Python peers should take as `plan`."""
+"""The smallest ratio of the time of Python peers' sticky assignors to the time of `plan`."""
 
 STICKY_PEERS = dict.fromkeys(
     ("kafka-python", "aiokafka"),

@@ -154,7 +154,7 @@ class Workload:
         return {f"member{member}": topics for member, topics in enumerate(wanted)}
 
     def topic_ids(self) -> dict[str, UUID]:
-        """The ids of the topics; their order is not that of the names."""
+        """Return the ids of the topics; they are ordered differently from the names."""
         return {
             f"topic{topic}": UUID(int=_mixed(2 * topic + 1) << 64 | _mixed(2 * topic + 2))
             for topic in range(self.topics)
@@ -186,13 +186,13 @@ class Workload:
         return MemberColumns(names, index, lists, rack=racks)
 
     def rack_of_member(self, member: int) -> str | None:
-        """The rack of the member of a number."""
+        """Return the rack of the member with a number."""
         if self.racks == "none":
             return None
         return f"rack{1 - min(member, 1) if self.racks == 'far' else member % RACKS}"
 
     def topics_of_member(self, member: int) -> range:
-        """The topics of the member of a number, which may be larger than those of the group.
+        """Return the topics of the member with a number, which may be larger than the numbers in the group.
 
         Raises:
             ValueError: The topics of a member depend on the number of members, or are drawn.

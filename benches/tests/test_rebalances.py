@@ -1,4 +1,4 @@
-"""The inputs of rebalances: who is in the group, and what members own."""
+"""Inputs of rebalances: the members of the group and the partitions that they own."""
 
 from __future__ import annotations
 

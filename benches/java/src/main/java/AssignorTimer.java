@@ -7,15 +7,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Calls Kafka's assignors when a line on standard input says so, so that its calls can alternate with those of another process.
+ * Calls Kafka's assignors on commands from standard input, so that its calls can alternate with those of another process.
  * Every line is answered by one line:
  *
  * <pre>
  * group ASSIGNOR SUBSCRIPTION RACKS MEMBERS TOPICS PARTITIONS EVENT RESTARTS
  *     builds the rebalances of an event, see TimedGroup; answers PARTITIONS CHECKSUM of each timed one.
  *     ASSIGNOR is roundrobin, sticky, cooperative-sticky, uniform or server-range.
- * warm MILLISECONDS   makes all timed rebalances for that long, at least once; answers the nanoseconds of one
- * time CALLS          makes all timed rebalances so many times; answers the nanoseconds of them all
+ * warm MILLISECONDS   makes all timed rebalances for that long, at least once; answers the nanoseconds of one round
+ * time CALLS          makes all timed rebalances CALLS times; answers the nanoseconds of all calls
  * </pre>
  */
 public final class AssignorTimer {

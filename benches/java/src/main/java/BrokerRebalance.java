@@ -20,7 +20,7 @@ import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
 import org.apache.kafka.coordinator.group.modern.MemberSubscriptionAndAssignmentImpl;
 import org.apache.kafka.coordinator.group.modern.TopicIds;
 
-/** A rebalance that the broker computes (KIP-848): what is timed is assign(GroupSpec, SubscribedTopicDescriber). */
+/** A rebalance that the broker computes (KIP-848): assign(GroupSpec, SubscribedTopicDescriber) is timed. */
 final class BrokerRebalance implements TimedRebalance {
     private final ConsumerGroupPartitionAssignor assignor;
     private final GroupSpecImpl spec;

@@ -20,7 +20,7 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
-/** A rebalance that the leader of a classic group computes: what is timed is assign(Cluster, GroupSubscription). */
+/** A rebalance that the leader of a classic group computes: assign(Cluster, GroupSubscription) is timed. */
 final class LeaderRebalance implements TimedRebalance {
     private static final int GENERATION = 5;
 
@@ -53,7 +53,7 @@ final class LeaderRebalance implements TimedRebalance {
         subscriptions = new GroupSubscription(wanted);
     }
 
-    /** What the consumer of a member sends after it was assigned these partitions. */
+    /** Return the subscription that a member's consumer sends after it was assigned these partitions. */
     private static ByteBuffer userData(String id, List<TopicPartition> owned) {
         StickyAssignor own = new StickyAssignor();
         own.onAssignment(new Assignment(owned), new ConsumerGroupMetadata("group", GENERATION, id, Optional.empty()));

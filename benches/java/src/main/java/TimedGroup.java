@@ -65,8 +65,8 @@ record TimedGroup(String subscription, String racks, int members, int topics, in
     /**
      * Return the members of each rebalance of an event, ids with numbers, in the order in which the group lists them.
      *
-     * <p>The first rebalance starts from no owners, each other one from the answer before. For all events but {@code first}, the first
-     * rebalance is only there to give the members what they own.
+     * <p>The first rebalance starts without owners, each other one from the previous answer. For all events except {@code first}, the
+     * first rebalance is not timed: it gives the members the partitions that they own.
      *
      * @param event first, join (one more member), leave (one fewer) or rolling (members leave and return under another id, one
      *     after another)
