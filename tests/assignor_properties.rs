@@ -1,4 +1,4 @@
-//! Properties of every assignor on drawn groups whose members claim what they like.
+//! Properties of every assignor on drawn groups whose members claim any partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn owned() -> impl Strategy<Value = Vec<(&'static str, Vec<i32>)>> {
     vec((topic, vec(id, 0..6)), 0..4)
 }
 
-/// User data as `StickyAssignor` writes it, with a wrong end at times, or any bytes.
+/// User data as `StickyAssignor` writes it, sometimes with a wrong end, or any bytes.
 fn user_data() -> impl Strategy<Value = Vec<u8>> {
     let sticky = (owned(), any::<i8>(), 0..6_usize).prop_map(|(owned, generation, missing)| {
         let mut bytes = (owned.len() as i32).to_be_bytes().to_vec();
@@ -119,7 +119,7 @@ fn group(drawn: &Drawn) -> Group {
     group
 }
 
-/// Member to partitions; each one given once.
+/// Member to partitions, after checking that each partition is given once.
 fn answer(drawn: &Drawn, assignor: Assignor) -> BTreeMap<String, BTreeSet<(String, i32)>> {
     let plan = assign(&Arc::new(group(drawn)), Options { assignor, prefer_rack_aware: drawn.prefer_rack_aware });
     let mut given = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Conformance of the assignors with Kafka's classes: every case of `tests/vectors/assignor_*` has the answer of the class.
+//! Conformance of the assignors with Kafka's classes: every case of `tests/vectors/assignor_*` has the answer of Kafka's class.
 //!
 //! Kafka's own defects are not reproduced. The cases that show them are tagged; they are counted, and their answers are checked to be
 //! valid assignments. `ASSIGNOR_VECTORS` names another folder with files of these kinds.
@@ -143,7 +143,7 @@ fn expected(case: &Value) -> Answer {
         .collect()
 }
 
-/// Every partition is given at most once, to a subscriber; if `is_whole`, every one that has a subscriber is given.
+/// Check that every partition is given at most once, to a subscriber; if `is_whole`, every partition with a subscriber is given.
 fn check_valid(case: &Value, answer: &Answer, is_whole: bool) {
     let name = &case["name"];
     let mut given = BTreeSet::new();

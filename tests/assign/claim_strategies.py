@@ -1,4 +1,4 @@
-"""Groups with claims for hypothesis to draw: what members own, in which generation, and user data of sticky."""
+"""Hypothesis strategies for groups with claims: owned partitions, their generations, and user data of sticky."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def as_subscription(given: Any) -> Subscription:
 
 @st.composite
 def claims(draw: st.DrawFn, topics: dict[str, Any]) -> dict[str, Any]:
-    """Draw what a member owns: partitions that exist, and some that do not."""
+    """Draw the owned partitions of a member; some of them do not exist."""
     existing = [(topic, id) for topic, partitions in topics.items() for id in ids_of(partitions)]
     odd = [("gone", 0), *((topic, 99) for topic in topics)]
     pool = st.sampled_from([*existing, *existing, *odd])
@@ -50,7 +50,7 @@ def claims(draw: st.DrawFn, topics: dict[str, Any]) -> dict[str, Any]:
 
 @st.composite
 def groups_with_claims(draw: st.DrawFn, *, equal_instance_ids: bool = True) -> Group:
-    """Draw any valid group whose members claim anything."""
+    """Draw a valid group whose members claim any partitions."""
     group = draw(strategies.groups(equal_instance_ids=equal_instance_ids))
     members = {
         member: dataclasses.replace(as_subscription(given), **draw(claims(group.topics)))
@@ -63,7 +63,7 @@ def groups_with_claims(draw: st.DrawFn, *, equal_instance_ids: bool = True) -> G
 def fresh_groups(
     draw: st.DrawFn, *, equal: bool, racks: bool = False, least: int = 1, most_partitions: int = 12
 ) -> Group:
-    """Draw a group whose members own nothing; with `equal` all of them subscribe to all topics."""
+    """Draw a group whose members own nothing; if `equal`, all of them subscribe to all topics."""
     names = draw(st.lists(st.sampled_from("tuvwxy"), min_size=1, max_size=5, unique=True))
     topics: dict[str, Any] = {
         topic: draw(strategies.partitions(draw(st.integers(0, most_partitions)), racks=racks)) for topic in names

@@ -1,4 +1,4 @@
-"""Kafka's own assignors, for the tests of this room that ask them."""
+"""Fixture for Kafka's own assignors, shared by the tests of this folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.assignor_oracle import AssignorOracle, OracleMissingError
 
 @pytest.fixture(scope="session")
 def oracle() -> Iterator[AssignorOracle]:
-    """Start Kafka's assignors when a test first asks for them, and share them."""
+    """Start Kafka's assignors for the first test that uses them, and share them."""
     try:
         started = AssignorOracle()
     except OracleMissingError as error:

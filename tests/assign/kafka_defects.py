@@ -1,4 +1,4 @@
-"""Cases in which Kafka's assignors show a defect: the question, Kafka's answer, and ours.
+"""Cases in which Kafka's assignors show a defect: the input, Kafka's answer, and ours.
 
 Each case is as small as the defect allows. `docs/decisions.md` says why ours differs.
 """
@@ -11,11 +11,11 @@ from tests.assign.lives import sticky_user_data
 
 Json = dict[str, Any]
 Shares = dict[str, str]
-"""What each member has, such as `t0 t1 u0`: names of topics have one letter, and the number follows."""
+"""Member to its partitions, such as `t0 t1 u0`: the one-letter name of a topic, followed by the partition id."""
 
 
 class Given(NamedTuple):
-    """A member: its topics by their letters, what it owns, and in which generation."""
+    """A member: its topics by their letters, its owned partitions, and their generation."""
 
     topics: str
     owned: str = ""
@@ -202,7 +202,7 @@ DEFECTS = {
         {"a": "t0 t2", "b": "t1 t3 u0"},
     ),
 }
-"""Defects by what happens in Kafka."""
+"""Defects by their effect in Kafka."""
 
 EARLIER = {
     "assignor": "cooperative_sticky",
@@ -218,4 +218,4 @@ LATER = Defect(
     {"a": "t0", "b": "", "c": ""},
     {"a": "t0", "b": "", "c": "u0"},
 )
-"""A group whose assignment is another one if a higher generation was seen before."""
+"""A group whose assignment changes if Kafka's assignor has seen a higher generation before."""

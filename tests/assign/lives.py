@@ -1,7 +1,7 @@
 """Groups whose members, subscriptions and topics change from round to round, drawn from a seed.
 
-Each round is a case in the format of the vectors, for Kafka's assignors to answer. What a member owns in a round is
-Kafka's answer of the round before. Some rounds are spoiled: two members claim a partition, a member claims what is
+Each round is a case in the format of the vectors, for Kafka's assignors to answer. In each round a member owns the
+partitions of Kafka's previous answer. Some rounds are spoiled: two members claim a partition, a member claims what is
 gone, or its user data is old or cannot be read.
 """
 
@@ -81,7 +81,7 @@ class Life:
                 self._happen()
 
     def _case(self) -> Json:
-        """Return the question of the next round."""
+        """Return the input of the next round."""
         self.round += 1
         case: Json = {"name": f"{self.kind}, seed {self.seed}, round {self.round}", "assignor": self.kind, "tags": []}
         members = [self._member(member) for member in self.members]
@@ -129,7 +129,7 @@ class Life:
         return {**found, "owned": sorted(owned), "generation": member.generation}
 
     def _take(self, case: Json) -> None:
-        """Give the members what Kafka gave them; a few of them miss the round."""
+        """Give the members the partitions of Kafka's answer; a few members miss the round."""
         if "error" in case:
             return
         for member in self.members:
@@ -138,7 +138,7 @@ class Life:
                 member.generation = self.round
 
     def _happen(self) -> None:
-        """Let one thing happen before the next round."""
+        """Change one thing before the next round."""
         events = [self._join, self._join, self._leave, self._leave, self._restart, self._resubscribe]
         self._random.choice([*events, self._half_leave, self._create_topic, self._grow_topic, self._delete_topic])()
 
@@ -215,7 +215,7 @@ class Life:
 
 
 class Spoiler:
-    """Claims that do not follow from the rounds before."""
+    """Claims that do not follow from the previous rounds."""
 
     def __init__(self, life: Life, source: random.Random) -> None:
         self._life = life
@@ -329,7 +329,7 @@ def with_tags(case: Json) -> Json:
         given = [(topic, id) for entries in case["expected"].values() for topic, id in entries]
         if len(set(given)) < len(given) or any(id >= topics.get(topic, 0) for topic, id in given):
             tags.add("not_a_partition")
-        # Kafka's test for equal subscriptions passes over members without topics that come first in its table.
+        # Kafka's test for equal subscriptions skips members without topics at the start of its table.
         is_unequal = any(subscribed.values()) and not all(subscribed.values())
         if case.get("path") == "constrained" and is_unequal:
             tags.add("gives_unsubscribed")

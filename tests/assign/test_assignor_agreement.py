@@ -21,8 +21,8 @@ LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 
 KINDS = pytest.mark.parametrize("kind", ASSIGNORS.values(), ids=ASSIGNORS)
 STEP = 1 if LONG else 97
-"""The short profile takes all tiny groups, and of the larger sets one group of so many: a prime number cuts across
-every way of counting."""
+"""Step through the larger sets of groups in the short profile, which takes all tiny groups. It is a prime number, so
+that the sample does not follow the order in which groups are counted."""
 
 
 def agree(kind: Named, group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> None:
@@ -40,7 +40,7 @@ def test_the_engines_agree_on_drawn_claims(kind: Named, group: Group) -> None:
 
 
 Maker = Callable[[], Group]
-"""Makes a group: most small groups are counted and not made."""
+"""Function that makes a group: most small groups are counted and not made."""
 
 
 def claims_of(partitions: list[TopicPartition], members: int) -> list[tuple[tuple[TopicPartition, ...], ...]]:

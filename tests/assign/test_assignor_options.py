@@ -100,7 +100,7 @@ def test_every_form_of_an_id_is_the_same_id(id: Any) -> None:
     )
 
 
-def test_ids_of_names_that_are_no_topics_are_accepted(engine: Engine) -> None:
+def test_ids_of_missing_topics_are_accepted(engine: Engine) -> None:
     ids = Changing({"gone": ID, "t": bytes(16)})
 
     assert assign(TOPICS, MEMBERS) == assign(TOPICS, MEMBERS, topic_ids=ids, engine=engine)

@@ -38,7 +38,7 @@ KEEPING = pytest.mark.parametrize(
 COOPERATIVE = ASSIGNORS["cooperative_sticky"]
 
 SHARE = settings(max_examples=1000 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 30)
-"""Examples for each assignor and engine of a test that runs on several."""
+"""Number of examples for each assignor and engine of a test that runs on several."""
 
 
 def answer_of(kind: Named, group: Group, engine: Engine, members: dict[str, Subscription] | None = None) -> Answer:
@@ -48,7 +48,7 @@ def answer_of(kind: Named, group: Group, engine: Engine, members: dict[str, Subs
 
 
 def sizes(answer: Answer) -> list[int]:
-    """Return how many partitions each member has."""
+    """Return the number of partitions of each member."""
     return [len(partitions) for partitions in answer.values()]
 
 

@@ -1,4 +1,4 @@
-"""Claims of members that cannot be right: Kafka's rule where it has one, and no claim makes an assignment fail."""
+"""Invalid claims of members: Kafka's rule applies if it has one, and no claim makes an assignment fail."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_of_two_owners_in_one_generation_neither_keeps_a_partition(engine: Engin
 
 @pytest.mark.parametrize("generation", [-1, -(2**31), 2**31, 2**70, -(2**70)])
 @pytest.mark.parametrize("assignor", STICKY)
-def test_a_number_that_is_no_generation_is_none(assignor: str, generation: int, engine: Engine) -> None:
+def test_an_invalid_generation_counts_as_none(assignor: str, generation: int, engine: Engine) -> None:
     for other in (None, 0):
         members = {"a": owning(*ids("t", 0, 1), generation=generation), "b": owning(*ids("t", 1, 2), generation=other)}
         same = members | {"a": owning(*ids("t", 0, 1), generation=None)}

@@ -1,4 +1,4 @@
-"""Defects of Kafka's assignors that ours do not have: each test shows both behaviours.
+"""Defects of Kafka's assignors that ours do not have. Each test shows both behaviours.
 
 What ours answers is tested on both engines; what Kafka's own classes answer needs Java and Maven.
 """

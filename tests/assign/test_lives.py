@@ -1,4 +1,4 @@
-"""Both engines answer as Kafka's own assignors in groups that live for several rounds; needs Java and Maven.
+"""Comparison of both engines with Kafka's own assignors in groups over several rounds; needs Java and Maven.
 
 Each run draws new groups and records from which seed; ASSIGNOR_SEED in the environment is the seed to begin with. A
 failure names kind, seed and round, and prints the case in the format of the vectors.

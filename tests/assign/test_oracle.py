@@ -1,4 +1,4 @@
-"""Kafka's own assignors answer as recorded in the vectors; needs Java and Maven."""
+"""Comparison of Kafka's own assignors with the recorded vectors; needs Java and Maven."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_oracle_answers_as_recorded(oracle: AssignorOracle) -> None:
 
 
 def as_sets(answer: dict[str, list[list[object]]] | None) -> dict[str, set[tuple[object, ...]]] | None:
-    """Return an answer without the order of lists; each list is without repetition."""
+    """Return an answer without the order of lists, which have no duplicates."""
     if answer is None:
         return None
     return {member: {tuple(entry) for entry in entries} for member, entries in answer.items()}

@@ -1,4 +1,4 @@
-"""Columns of what members own, of generations and of user data: they are what a `Subscription` would hold."""
+"""Columns of owned partitions, generations and user data: equal to the same values in a `Subscription`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.support.kafka_program import KafkaProgram, OracleMissingError
 from tests.support.refusals import ARGUMENT, TYPE
 
 RECORDED = Path(__file__).parents[1] / "data" / "sticky_user_data.jsonl.gz"
-"""Questions, and the answers of kafka-clients 4.4.0 in `answer`; `record` writes the file."""
+"""Inputs, and the answers of kafka-clients 4.4.0 in `answer`; `record` writes the file."""
 
 ASSIGNORS = {"sticky": StickyAssignor, "cooperative-sticky": CooperativeStickyAssignor}
 

@@ -161,7 +161,7 @@ class Admin:
         return DescribedGroup(group.group_state, int(group.group_epoch), group.assignor_name, members)
 
     def describe_classic(self, group_id: str) -> DescribedClassicGroup:
-        """Return what the coordinator says of a group of the classic protocol."""
+        """Return the coordinator's description of a group of the classic protocol."""
         request = DescribeGroupsRequest(groups=(GroupId(group_id),), include_authorized_operations=False)
         group = self._connection.ask(request, DescribeGroupsResponse).groups[0]
         _check(group.error_code, None)

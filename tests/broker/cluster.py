@@ -212,7 +212,7 @@ def _find_java() -> Path:
 
 
 def install_jars() -> None:
-    """Let Maven fetch the jars of a broker, unless they are there.
+    """Fetch the jars of a broker with Maven, unless they are there.
 
     Raises:
         BrokerMissingError: Maven is missing or failed.

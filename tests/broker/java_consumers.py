@@ -1,4 +1,4 @@
-"""Consumers of Kafka's Java client in one group, and the assignment that they should reach by our assignors."""
+"""Consumers of Kafka's Java client in one group, and the assignment that our assignors expect for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSES = {
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
 QUIET_POLLS = 8
-"""How many polls in a row without any change mean that the group has settled."""
+"""The number of polls in a row without a change after which the group has settled."""
 
 Joined = tuple[str, str | None, bytes]
 """Member id, instance id and subscription, as `Group.from_wire` takes them."""
@@ -70,7 +70,7 @@ class JavaConsumers(KafkaProgram):
         self.ask({"do": "subscribe", "name": name, "topics": self.topics[name]})
 
     def settle(self, counts: dict[str, int], after: int, timeout: float = 60) -> dict[str, Consumer]:
-        """Poll until a later generation gives every partition an owner and nothing changes any more.
+        """Poll until a later generation gives every partition an owner and nothing changes.
 
         Args:
             counts: Number of partitions of each topic.
@@ -103,7 +103,7 @@ def _consumer(state: dict[str, Any]) -> Consumer:
 
 
 def described(admin: Admin, group: str) -> tuple[list[Joined], Shares]:
-    """Return what each member sent when it joined last, and what it was assigned then, as the coordinator says."""
+    """Return each member's last JoinGroup subscription and its assignment, from the coordinator's description."""
     members = admin.describe_classic(group).members
     joined = [(member.member_id, member.group_instance_id, member.member_metadata) for member in members]
     return joined, {

@@ -1,4 +1,4 @@
-"""Groups of a real broker end where our assignors say, computed from what each member had before.
+"""Assignments of groups on a real broker equal our answers, computed from what each member had before.
 
 The broker's assignors are compared with the targets that the coordinator describes; cooperative-sticky with what
 consumers of Kafka's own Java client have.
@@ -76,7 +76,7 @@ class ComparedGroup:
         self._compare()
 
     def _compare(self) -> None:
-        """Wait until the coordinator has taken in the change, and compare its targets with our assignment."""
+        """Wait until the coordinator has applied the change, and compare its targets with our assignment."""
         self.members.until(lambda: self._epoch() > self._compared_epoch)
         self.members.settle()
         group = self.scenario.admin.describe(self.scenario.group)
@@ -198,7 +198,7 @@ class ComparedConsumers:
         self._before = found
 
     def _subscription(self, name: str) -> Subscription:
-        """Return what a consumer sends: its topics, and of what it had the partitions of these topics."""
+        """Return the subscription of a consumer: its topics, and the partitions of these topics that it owned."""
         topics, before = self.consumers.topics[name], self._before.get(name)
         if before is None:
             return Subscription(topics)

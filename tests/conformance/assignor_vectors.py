@@ -1,4 +1,4 @@
-"""Reads the vectors of the kind `assignors`: answers of Kafka's assignors beside the client's range.
+"""Reader of the vectors of the kind `assignors`: answers of Kafka's assignors other than the client's range.
 
 The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are `assignor_*_*.jsonl.gz`, a case
 per line. Nothing is skipped: an assignor or a field that is not known here is an error.
@@ -49,7 +49,7 @@ _CLAIMS = {"owned", "generation"}
 
 @dataclass(frozen=True)
 class Case:
-    """One question and Kafka's answer.
+    """One input and Kafka's answer.
 
     Attributes:
         name: Name that a failure is reported with.

@@ -1,4 +1,4 @@
-"""Answers of Kafka's assignors beside the client's range, asked of both engines: 100 % have to be equal.
+"""Comparison of both engines with Kafka's assignors other than the client's range: all answers must be equal.
 
 `pytest tests -m conformance -k assignors` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
 The answers of a member are compared as sets. Cases of Kafka's own defects are counted, and each answer to them has to
@@ -41,7 +41,7 @@ COUNTS = {
 """Per file of our own folder: cases, and how many of them are cases of Kafka's defects."""
 
 CLAIMED_OTHERWISE = 925
-"""How many exact sticky cases of our own folder can be asked with owned partitions in place of user data."""
+"""The number of exact sticky cases of our own folder in which owned partitions can replace user data."""
 
 ON_THE_WIRE = {
     "assignor_cooperative_sticky_visible.jsonl.gz": 969,
@@ -50,7 +50,7 @@ ON_THE_WIRE = {
     "assignor_server_uniform_visible.jsonl.gz": 365,
     "assignor_sticky_visible.jsonl.gz": 975,
 }
-"""Per file of our own folder: how many exact cases ConsumerProtocol can carry."""
+"""Per file of our own folder: the number of exact cases that ConsumerProtocol can carry."""
 
 
 def compare(case: Case, answer: Answer) -> None:
@@ -66,7 +66,7 @@ def compare(case: Case, answer: Answer) -> None:
 
 
 def answers(case: Case, engine: Engine) -> Iterator[Answer]:
-    """Yield the answer of each way to ask an engine with the data of the case."""
+    """Yield the answer of each way to call an engine with the input of the case."""
     arguments = case.partitions_per_topic, case.subscriptions
     yield assign(*arguments, engine=engine, **case.options)
     yield plan(*arguments, engine=engine, **case.options)
@@ -90,7 +90,7 @@ def wire_answer(case: Case) -> Answer | None:
 
 
 def _says_the_same(subscription: Subscription, decoded: DecodedSubscription, *, in_order: bool) -> bool:
-    """Return True if the decoded subscription is as it was, in the same order if that matters."""
+    """Return True if the decoded subscription equals the original, in the same order if that matters."""
     order = tuple if in_order else sorted
     lists = ("topics", "owned_partitions")
     return all(order(getattr(subscription, field)) == order(getattr(decoded, field)) for field in lists) and all(
@@ -100,7 +100,7 @@ def _says_the_same(subscription: Subscription, decoded: DecodedSubscription, *, 
 
 
 def claimed_in_subscription(case: Case) -> Case | None:
-    """Return the case with the claims of the user data as owned partitions; None if that would be another question.
+    """Return the case with the claims of the user data as owned partitions; None if that changes its meaning.
 
     It would be where the generation of a subscription is not that of its user data: conflicts are settled by both.
     """
@@ -116,7 +116,7 @@ def claimed_in_subscription(case: Case) -> Case | None:
 
 
 def compare_file(path: Path, engine: Engine) -> Counter[str]:
-    """Compare the cases of a file; return how many were compared, and in which ways.
+    """Compare the cases of a file; return the number of comparisons of each kind.
 
     Raises:
         AssertionError: An answer differs, or no answer of the file was compared with Kafka's.
@@ -150,7 +150,7 @@ def compare_file(path: Path, engine: Engine) -> Counter[str]:
 
 
 def compare_all(folder: Path, engine: Engine) -> int:
-    """Compare every file of a folder; return how many answers were compared with Kafka's."""
+    """Compare every file of a folder; return the number of answers compared with Kafka's."""
     return sum(compare_file(path, engine)["exact"] for path in assignor_vectors.files(folder))
 
 

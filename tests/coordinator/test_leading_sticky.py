@@ -1,4 +1,4 @@
-"""The coordinator as the leader of groups whose members keep what they had: sticky and cooperative-sticky."""
+"""The coordinator as the leader of groups whose members keep their partitions: sticky and cooperative-sticky."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALL = {TopicPartition(topic, id) for topic, count in TOPICS.items() for id in ra
 
 @dataclass
 class Consumer:
-    """A member of a group: its own assignor, and what it owns."""
+    """A member of a group: its assignor and its owned partitions."""
 
     name: str
     assignor: PartitionAssignor
@@ -41,7 +41,7 @@ class Consumer:
         return self.assignor.name == "cooperative-sticky"
 
     def subscription(self) -> bytes:
-        """Return what it joins with."""
+        """Return the subscription with which it joins."""
         subscription = Subscription(
             tuple(TOPICS),
             owned_partitions=tuple(self.owned) if self.is_cooperative else (),

@@ -29,7 +29,7 @@ ASSIGNORS = (
     *((name, "consumer") for name in (None, "range", "uniform", "sticky")),
     ("range", "share"),
 )
-"""What the rows of a group name: the assignor and the group protocol."""
+"""Names of assignor and group protocol in the rows of a group."""
 
 TOPIC_IDS = ("AAAAAAAAAAAAAAAAAAAAAQ", "O2a7KRH1Rd-atpW2TTMtdQ", "_____________________w", "AAAAAAAAAAAAAAAAAAAAAg")
 WRONG_TOPIC_IDS = ("", "O2a7KRH1Rd-atpW2TTMtdR", "O2a7KRH1Rd+atpW2TTMtdQ", "O2a7KRH1Rd-atpW2TTMtdQ==", "é")
@@ -119,7 +119,7 @@ def groups(draw: Draw, known: list[str], id: str) -> Row:
 
 
 def name_assignor(draw: Draw, of_group: list[Row]) -> None:
-    """Have the members name the assignor of their group; some do not, and rarely one names another."""
+    """Add the name of the group's assignor to the members; some have none, and rarely one has another name."""
     known = st.sampled_from(ASSIGNORS)
     assignor, group_protocol = draw(known)
     generation = draw(some(st.integers(-1, 9)))

@@ -118,7 +118,7 @@ def subscriptions(row: Row, existing: dict[str, Any]) -> dict[str, Subscription]
 
 
 def owned(row: Row, member_id: str) -> tuple[TopicPartition, ...]:
-    """What a member has at present; runs that go far beyond every topic are cut."""
+    """Return the partitions that a member has at present; ids far beyond the end of every topic are left out."""
     whole = [run for run in row["current"] if None not in run.values() and run["start"] >= 0]
     runs = [run for run in whole if run["member_id"] == member_id]
     ids = {(run["topic"], id) for run in runs for id in range(run["start"], min(run["start"] + run["count"], 100))}
@@ -126,7 +126,7 @@ def owned(row: Row, member_id: str) -> tuple[TopicPartition, ...]:
 
 
 def assignor_of(row: Row) -> tuple[str, str] | None:
-    """The protocol and the assignor that the members of a group share; None if there is no such assignor of Kafka."""
+    """Return the protocol and the assignor that the members of a group share; None if Kafka has no such assignor."""
     named = [member for member in row["members"] if member and member["member_id"] is not None]
     protocols = {member.get("group_protocol") for member in named} - {None} or {"classic"}
     assignors = {member.get("assignor") for member in named} - {None} or {None}
@@ -149,7 +149,7 @@ def topics(known: list[Row], name: str | None) -> dict[str, Any]:
 
 
 def topic_ids(known: list[Row], name: str | None) -> dict[str, str]:
-    """The ids of the topics of a cluster that are known."""
+    """Return the known ids of the topics of a cluster."""
     of_cluster: list[Row] = next((row["topics"] for row in known if row["cluster"] == name), [])
     return {row["topic"]: row["topic_id"] for row in of_cluster if row.get("topic_id")}
 

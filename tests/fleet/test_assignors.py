@@ -1,4 +1,4 @@
-"""`Clusters`: each group is computed by its own assignor, from what its members own."""
+"""`Clusters`: the assignor of each group computes it from the partitions that its members own."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ NOT_COMPUTED = {
 
 
 def named(id: str, *topics: str, protocol: str = "classic", assignor: str = "sticky", **columns: Any) -> Row:
-    """A member whose row names an assignor."""
+    """Return a member whose row names an assignor."""
     return member(id, *topics, assignor=assignor, group_protocol=protocol, **columns)
 
 
 def answer(engine: Engine, verb: str, asked: Row, *arguments: Any, known: Row = TOPICS) -> Any:
-    """What an engine answers for one group."""
+    """Return the answer of an engine for one group."""
     [found] = ask(engine, verb, [known], [asked], *arguments)
     return found
 
 
 def owned(rows: list[Row]) -> dict[str, list[tuple[str, int]]]:
-    """What each member has by the rows."""
+    """Return the partitions of each member in the rows."""
     found: dict[str, list[tuple[str, int]]] = {}
     for row in rows:
         ids = range(row["start"], row["start"] + row["count"])
@@ -106,7 +106,7 @@ def test_a_row_without_names_leaves_them_to_the_others(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("names", "reason"), NOT_COMPUTED.values(), ids=NOT_COMPUTED)
-def test_a_group_that_is_not_computed_is_told_apart(engine: Engine, names: list[Row], reason: str | None) -> None:
+def test_a_group_that_is_not_computed_has_a_reason(engine: Engine, names: list[Row], reason: str | None) -> None:
     asked = group(*(member(id, "t", **row) for id, row in zip("ab", names, strict=True)), current=CURRENT)
     step = ("s", None, [("add_members", 1)])
 
@@ -147,7 +147,7 @@ def test_of_two_claims_that_of_the_later_generation_counts(engine: Engine) -> No
     assert ("a", "b", "a", "b") == (first((5, 4)), first((4, 5)), first((0, -1)), first((None, 0)))
 
 
-def test_claims_that_cannot_be_have_no_effect(engine: Engine) -> None:
+def test_invalid_claims_have_no_effect(engine: Engine) -> None:
     members = [named(id, "t") for id in ("a", "b")]
     beyond = [("gone", "t", 0, 3), ("a", "beyond", 0, 9), ("b", "t", 6, 2**31 - 6), ("b", "t", 2**31 - 1, 1)]
     current = [("b", "t", 0, 3), ("b", "t", 1, 1), ("b", "t", 2, 1)]
@@ -225,7 +225,7 @@ def test_each_rebalance_starts_from_the_plan_before(engine: Engine) -> None:
         assert (3, 12) == (found["rebalances"], found["partitions"])
         return int(found["moved"])
 
-    # Two partitions go to the third member and back; those that there are keep their owners when new ones are added.
+    # Two partitions go to the third member and back; existing partitions keep their owners when new ones are added.
     assert (4, 4) == (moved("classic", "sticky"), moved("consumer", "uniform"))
     assert moved("classic", "range") > 4
 
@@ -273,7 +273,7 @@ def test_uniform_orders_topics_by_their_ids(engine: Engine) -> None:
         ),
     ],
 )
-def test_a_topic_id_that_cannot_be_is_named(engine: Engine, ids: dict[str, str], message: str) -> None:
+def test_an_invalid_topic_id_is_named(engine: Engine, ids: dict[str, str], message: str) -> None:
     found = said(engine, "assign", clusters(with_ids(**ids)), groups(group(member("a", "t"))))
 
     assert ("IllegalArgumentError", f"cluster 'c', {message}") == found

@@ -1,4 +1,4 @@
-"""`Clusters.current_balance`: what the members have at present, whatever their assignor."""
+"""`Clusters.current_balance`: the balance of what members have at present, for any assignor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def some(found: Row, *names: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("assignor", [None, "range", "sticky", "stream"])
-def test_every_column_is_that_of_what_members_have(engine: Engine, assignor: str | None) -> None:
+def test_every_column_describes_what_members_have(engine: Engine, assignor: str | None) -> None:
     members = [
         member("a", "t", "u", assignor=assignor, rack="r1"),
         member("b", "t", "gone", assignor=assignor, group_instance_id="x"),
@@ -82,7 +82,7 @@ def test_an_owner_without_a_row_is_a_member(engine: Engine) -> None:
     )
 
 
-def test_what_does_not_exist_is_left_out(engine: Engine) -> None:
+def test_partitions_that_do_not_exist_are_left_out(engine: Engine) -> None:
     current = [("a", "beyond", 0, 2**31 - 1), ("a", "t", 3, 2**31 - 4), ("a", "u", 4, 1)]
 
     found = balance(engine, group(member("a", "t"), current=current))
@@ -90,13 +90,13 @@ def test_what_does_not_exist_is_left_out(engine: Engine) -> None:
     assert (1, 1, 3, 1) == some(found, "members", "partitions", "unowned", "topics")
 
 
-def test_a_group_without_rows_has_what_is_there(engine: Engine) -> None:
+def test_owners_of_a_group_without_rows_are_its_members(engine: Engine) -> None:
     found = balance(engine, group(current=[("a", "t", 0, 4)]))
 
     assert (1, 4, 4, None) == some(found, "members", "partitions", "most_loaded", "record_bytes")
 
 
-def test_runs_that_are_none_are_refused(engine: Engine) -> None:
+def test_an_invalid_run_is_refused(engine: Engine) -> None:
     from tests.fleet.columns import clusters, groups, said
 
     asked = groups(group(member("a", "t"), current=[("a", "t", 0, 0)]))

@@ -1,4 +1,4 @@
-"""`Scenario.use`: what another assignor or group protocol does to a group, at the switch and later."""
+"""`Scenario.use`: the effect of another assignor or group protocol on a group, at the switch and later."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Step = tuple[Any, ...]
 
 
 def play(engine: Engine, asked: Row, *steps: Step) -> Row:
-    """What the steps lead to."""
+    """Return the outcome of the steps."""
     [[found]] = ask(engine, "what_if", [TOPICS], [asked], [("s", None, list(steps))])
     return dict(found)
 
 
 def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int]:
-    """Rebalances, partitions moved, and at the end the smallest and the largest load."""
+    """Return the number of rebalances and of moved partitions, and the smallest and the largest load at the end."""
     found = play(engine, asked, *steps)
     return found["rebalances"], found["moved"], found["least_loaded"], found["most_loaded"]
 
@@ -60,7 +60,7 @@ def test_the_switch_and_what_later_steps_cost(engine: Engine, steps: list[Step],
 def test_the_new_assignor_starts_from_what_members_own(engine: Engine) -> None:
     three = group(*(member(id, "t", "u") for id in "abc"))
 
-    # Everyone has two partitions already.
+    # Each member already has two partitions.
     assert (1, 0, 2, 2) == course(engine, three, UNIFORM)
     assert (1, 0, 2, 2) == course(engine, three, COOPERATIVE)
 

@@ -17,13 +17,13 @@ TOPIC = metadata({0: {"t": 4}})
 
 
 def sticky_data(owned: dict[str, list[int]], generation: int) -> bytes:
-    """User data of Kafka's sticky assignor."""
+    """Return user data of Kafka's sticky assignor."""
     entries = b"".join(partitions(topic, ids) for topic, ids in owned.items())
     return struct.pack(">i", len(owned)) + entries + struct.pack(">i", generation)
 
 
 def cooperative(owned: dict[str, list[int]], generation: int, *, user_data: bytes | None = None) -> bytes:
-    """A subscription to t of a Java member under cooperative-sticky."""
+    """Return a Java member's subscription to t under cooperative-sticky."""
     data = struct.pack(">i", generation) if user_data is None else user_data
     return subscription("t", owned=owned, generation=generation, user_data=data)
 
@@ -167,7 +167,7 @@ def test_a_leader_may_lack_a_topic_or_know_it_as_it_was_long_ago(engine: str) ->
 
 
 def drawn(rng: random.Random) -> Event:
-    """A generation that its assignor explains, or nearly."""
+    """Draw a generation that its assignor explains, or one that differs a little."""
     protocol = rng.choice(["roundrobin", "sticky", "cooperative-sticky"])
     counts = {"t": 5, "u": 3, "v": 4}
     wants = {}

@@ -32,7 +32,7 @@ def compared(engine: str, *events: Event) -> list[tuple[str | None, str | None]]
 
 
 def resolved(pattern: str, *topics: str) -> Event:
-    """The topics that a broker found for a pattern."""
+    """Return the record of the topics that a broker found for a pattern."""
     return event(16, {"groupId": "g", "regularExpression": pattern}, {"topics": list(topics)})
 
 

@@ -1,4 +1,4 @@
-"""The assignments in the recorded fleet against the answers of Kafka's assignors for what their groups started from.
+"""Comparison of the assignments in the recorded fleet with the answers of Kafka's assignors for the same input.
 
 Java clients and brokers gave exactly what the engine gives. kafka-python's sticky and librdkafka's cooperative-sticky
 have rules of their own. Each of their differences is explained here: kafka-python's class gives the recorded
@@ -52,12 +52,12 @@ NOT_JAVA = {
     "inventory-sync": "its user data is not that of Kafka's cooperative-sticky",
     "profile-migrating": "its user data is not that of Kafka's cooperative-sticky",
 }
-"""The groups that no Java client leads, and what shows that."""
+"""The groups that no Java client leads, and the signs of that."""
 
 
 @functools.cache
 def compared() -> list[tuple[str, Row]]:
-    """Group and generation of every comparison but those of `range` of the classic protocol."""
+    """Return group and generation of every comparison, except for `range` of the classic protocol."""
     found = logs()
     histories = zip(found, replay_all("rust", list(found.values()), topics()), strict=True)
     generations = [(group, each) for group, history in histories for each in history["generations"]]
@@ -65,7 +65,7 @@ def compared() -> list[tuple[str, Row]]:
 
 
 def parsed(group: str, length: int | None = None) -> list[tuple[Generation, list[ParsedMember]]]:
-    """The generations of a classic group whose members are parsed."""
+    """Return the generations of a classic group whose members are parsed."""
     records: list[LogRecord] = logs()[group][:length]
     return [(each, each.parsed_members) for each in replay(records).generations if each.parsed_members]
 
@@ -84,7 +84,7 @@ def test_every_other_assignment_is_one_of_a_client_with_rules_of_its_own() -> No
 
 
 class Cluster:
-    """The questions that kafka-python's assignor asks its cluster metadata."""
+    """Stand-in for the cluster metadata that kafka-python's assignor reads."""
 
     def __init__(self, topics: dict[str, list[PartitionInfo]]) -> None:
         self._topics = topics
@@ -99,7 +99,7 @@ class Cluster:
 def kafka_pythons_answer(
     members: list[ParsedMember], topics: dict[str, list[PartitionInfo]]
 ) -> dict[str, dict[str, list[int]]]:
-    """What kafka-python's sticky gives the members of a generation."""
+    """Return the assignment of kafka-python's sticky assignor for the members of a generation."""
     joined = []
     for member in members:
         assert not isinstance(member.subscription, WireError)

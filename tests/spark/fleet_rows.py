@@ -122,7 +122,7 @@ def subscriptions(
 
 
 def assignors(members: Iterable[Row]) -> dict[tuple[str, str], tuple[str, str | None]]:
-    """By cluster and group the protocol and the assignor that the rows name."""
+    """Return the protocol and the assignor that the rows name, by cluster and group."""
     return {
         (row["cluster"], row["group_id"]): (row.get("group_protocol") or "classic", row.get("assignor"))
         for row in members
@@ -130,7 +130,7 @@ def assignors(members: Iterable[Row]) -> dict[tuple[str, str], tuple[str, str | 
 
 
 def assigned(topics: Iterable[Row], members: Sequence[Row], current: Iterable[Row] = ()) -> Owned:
-    """What `assign` says, called group by group with the group's assignor; groups under `stream` are left out."""
+    """Return the answers of `assign`, called for each group with its assignor; groups under `stream` are left out."""
     topics = list(topics)
     of_clusters = partitions_per_topic(topics)
     ids = {row["topic"]: row["topic_id"] for row in topics if row.get("topic_id")}

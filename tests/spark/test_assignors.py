@@ -49,12 +49,12 @@ def in_order(frame: DataFrame) -> list[str]:
 
 
 def choice(group_id: str) -> tuple[str, str]:
-    """The protocol and the assignor of a drawn group."""
+    """Return the protocol and the assignor of a drawn group."""
     return CHOICES[int(group_id.removeprefix("group-")) % len(CHOICES)]
 
 
 class Drawn:
-    """A fleet of groups with all assignors, in which range has shared out the partitions, but for every fifth run."""
+    """A fleet of groups with all assignors. Members own an assignment by range without every fifth run."""
 
     def __init__(self, groups: int, seed: int) -> None:
         self.topics, members = fleet_rows.draw(groups, seed)
@@ -77,7 +77,7 @@ class Drawn:
         return Fleet(*frames, **options)
 
     def assigned(self) -> fleet_rows.Owned:
-        """What `assign` says, called group by group with the group's assignor."""
+        """Return the answers of `assign`, called for each group with its assignor."""
         return fleet_rows.assigned(self.topics, self.members, self.current)
 
 

@@ -61,7 +61,7 @@ def by_member(rows: list[Row], *names: str) -> dict[tuple[str, str], tuple[Any, 
 
 
 def assignors(rows: list[Row]) -> set[tuple[str, str, str, int]]:
-    """The assignor, the protocol and the generation of each group."""
+    """Return the assignor, the protocol and the generation of each group."""
     return {(row["group_id"], row["assignor"], row["group_protocol"], row["generation"]) for row in rows}
 
 
@@ -199,7 +199,7 @@ def test_members_subscribe_and_stand_as_their_last_records_say(fleet: Tables) ->
     assert {"r0", "r1", "r2", None} >= {row["rack"] for row in fleet.members} > {"r0", None}
 
 
-def test_groups_have_the_assignor_that_the_cluster_told(fleet: Tables) -> None:
+def test_groups_have_the_assignor_that_the_cluster_reports(fleet: Tables) -> None:
     expected = {(name, group["assignor"], group["type"].lower()) for name, group in told().items()}
 
     assert expected == {each[:3] for each in assignors(fleet.members)}

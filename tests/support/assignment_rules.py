@@ -1,6 +1,6 @@
 """Rules that every assignment of every assignor satisfies, each a function that fails with an `AssertionError`.
 
-They read the input themselves, in the simplest way, and ask nothing of the code under test.
+They read the input themselves, in the simplest way, and do not use the code under test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kafka's own assignors, in a process that answers one question after another; needs Java and Maven."""
+"""Kafka's own assignors, in a process that answers questions one after another; needs Java and Maven."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AssignorOracle(KafkaProgram):
 
 
 def version() -> str:
-    """Return the release of Kafka whose assignors are asked."""
+    """Return the release of Kafka whose assignors answer."""
     return next(JARS.glob("kafka-group-coordinator-[0-9]*.jar")).stem.removeprefix("kafka-group-coordinator-")
 
 

@@ -1,4 +1,4 @@
-"""Jars that Maven lays into a folder of `target`, once for each version of a pom."""
+"""Jars that Maven copies to a folder of `target`, once for each version of a pom."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ TARGET = Path(__file__).parents[2] / "target"
 
 
 class JarsMissingError(Exception):
-    """Why there are no jars: no Maven, or the last line that Maven printed."""
+    """Error for missing jars: Maven is not installed, or the last line that Maven printed."""
 
 
 def install(pom: Path, folder: Path) -> None:
-    """Let Maven copy the dependencies of a pom to a folder, unless they are there.
+    """Copy the dependencies of a pom to a folder with Maven, unless they are there.
 
     Only one process at a time runs Maven: its repository is shared.
 

@@ -108,7 +108,7 @@ def assignment(*entries: tuple[str, Sequence[int]], version: int = 3) -> bytes:
 
 
 def partitions(topic: str, ids: Sequence[int]) -> bytes:
-    """A topic and partition ids."""
+    """Return a topic with partition ids."""
     return text(topic) + struct.pack(f">i{len(ids)}i", len(ids), *ids)
 
 

@@ -1,4 +1,4 @@
-"""Target assignments of the model of the coordinator: the product's own uniform and range assignors compute them."""
+"""Target assignments of the model coordinator, computed by the package's uniform and range assignors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemberSpec:
-    """What an assignor is given for a member."""
+    """Input of an assignor for a member."""
 
     topics: frozenset[str]
     instance_id: str | None

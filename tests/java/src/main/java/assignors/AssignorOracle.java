@@ -18,13 +18,12 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Kafka's own assignors: a line of JSON with a question comes in, a line with the answer goes out.
+ * Kafka's own assignors: reads questions as lines of JSON, and writes a line with the answer to each.
  *
  * <p>A question is a case in the format of the vectors of the kind `assignors`, without an answer. The answer has the
  * field `expected`, or `error` with the class and the message of the exception, and the fields `member_order` and, for
- * sticky assignors, `path`. An assignor that does not come to an end is the error `endless`; its thread goes on, so the
- * process is of no use after that. A question with the field `remember` asks for the user data of a member that was given an
- * assignment.
+ * sticky assignors, `path`. If an assignor does not end, the error is `endless`; its thread continues, so start another
+ * process after that. A question with the field `remember` asks for the user data of a member after it got an assignment.
  */
 public final class AssignorOracle {
     static final ObjectMapper JSON = new ObjectMapper();

@@ -25,7 +25,7 @@ import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.PartitionInfo;
 
-/** The assignors of kafka-clients, each asked through `assign(Cluster, GroupSubscription)`. */
+/** The assignors of kafka-clients, each called through `assign(Cluster, GroupSubscription)`. */
 final class ClientAssignors {
     private ClientAssignors() { }
 

@@ -27,11 +27,11 @@ import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
 import org.apache.kafka.coordinator.group.modern.MemberSubscriptionAndAssignmentImpl;
 import org.apache.kafka.coordinator.group.modern.TopicIds;
 
-/** The assignors of kafka-group-coordinator, each asked with what TargetAssignmentBuilder gives them. */
+/** The assignors of kafka-group-coordinator, each called with the input that TargetAssignmentBuilder gives them. */
 final class ServerAssignors {
     private ServerAssignors() { }
 
-    /** The topics of a question: those that exist, and the ids of those that did. */
+    /** The topics of a question: existing topics, and the ids of deleted ones. */
     private static final class Topics implements SubscribedTopicDescriber, TopicIds.TopicResolver {
         private final Map<String, Uuid> ids = new HashMap<>();
         private final Map<Uuid, String> names = new HashMap<>();
