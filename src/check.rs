@@ -335,8 +335,8 @@ mod tests {
         ];
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
         for (id, names) in [("a", vec!["t", "u", "gone"]), ("b", vec!["t"])] {
-            let mut numbers = names.into_iter().map(|name| group.topic_number(name)).collect();
-            let subscription = group.intern_subscription(&mut numbers);
+            let numbers: Vec<u32> = names.into_iter().map(|name| group.topic_number(name)).collect();
+            let subscription = group.intern_subscription(&numbers);
             group.push(id, subscription, None, None);
         }
         group

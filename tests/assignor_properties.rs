@@ -107,8 +107,8 @@ fn group(drawn: &Drawn) -> Group {
         group.set_from_wire();
     }
     for (id, member) in &drawn.members {
-        let mut wanted = member.topics.iter().map(|name| group.topic_number(name)).collect();
-        let subscription = group.intern_subscription(&mut wanted);
+        let wanted: Vec<u32> = member.topics.iter().map(|name| group.topic_number(name)).collect();
+        let subscription = group.intern_subscription(&wanted);
         group.push(id, subscription, member.instance_id.as_deref(), member.rack);
         for (topic, ids) in &member.owned {
             let topic = group.owned_topic_number(topic);

@@ -98,8 +98,8 @@ fn group(case: &Value) -> Group {
         }
     }
     for member in list(&case["members"]) {
-        let mut wanted = list(&member["topics"]).iter().map(|name| group.topic_number(&text(name))).collect();
-        let subscription = group.intern_subscription(&mut wanted);
+        let wanted: Vec<u32> = list(&member["topics"]).iter().map(|name| group.topic_number(&text(name))).collect();
+        let subscription = group.intern_subscription(&wanted);
         group.push(&text(&member["member_id"]), subscription, member["instance_id"].as_str(), member["rack"].as_str());
         set_member_data(&mut group, member);
     }

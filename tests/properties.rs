@@ -82,8 +82,8 @@ fn assign(drawn: &Drawn) -> Answer {
         listed.into_iter().map(|(name, listed)| (name, Partitions::listed(name, listed, &racks).unwrap())).collect();
     let mut group = Group::new(Arc::new(Topics::new(topics, racks)), drawn.members.len());
     for (id, member) in &drawn.members {
-        let mut wanted = member.topics.iter().map(|name| group.topic_number(name)).collect();
-        let class = group.intern_subscription(&mut wanted);
+        let wanted: Vec<u32> = member.topics.iter().map(|name| group.topic_number(name)).collect();
+        let class = group.intern_subscription(&wanted);
         group.push(id, class, member.instance_id.as_deref(), member.rack.as_deref());
     }
     let plan =

@@ -81,8 +81,8 @@ fn group(case: &Value) -> Group {
     let mut group = Group::new(Arc::new(Topics::new(topics, racks)), 0);
     for member in case["members"].as_array().unwrap() {
         let names = member["topics"].as_array().unwrap().iter();
-        let mut wanted = names.map(|name| group.topic_number(&text(name))).collect();
-        let class = group.intern_subscription(&mut wanted);
+        let wanted: Vec<u32> = names.map(|name| group.topic_number(&text(name))).collect();
+        let class = group.intern_subscription(&wanted);
         let (instance_id, rack) = (member["group_instance_id"].as_str(), member["rack"].as_str());
         group.push(&text(&member["member_id"]), class, instance_id, rack);
     }

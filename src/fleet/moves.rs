@@ -108,7 +108,7 @@ mod tests {
     fn plan(members: &[&str], partitions: u32) -> Plan {
         let topics = Topics::new([("t", Partitions::counted(partitions))], Racks::default());
         let mut group = Group::new(Arc::new(topics), members.len());
-        let subscription = group.intern_subscription(&mut vec![0]);
+        let subscription = group.intern_subscription(&[0]);
         for member in members {
             group.push(member, subscription, None, None);
         }

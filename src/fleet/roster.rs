@@ -84,7 +84,7 @@ impl Roster<'_> {
                 numbers.sort_unstable();
                 numbers.dedup();
             }
-            numbers_of.push(group.intern_subscription(&mut numbers));
+            numbers_of.push(group.intern_subscription(&numbers));
         }
         let reader = self.computed.filter(|assignor| reads_owned(*assignor));
         let ids = self.members.iter().map(|member| member.id.as_ref());

@@ -36,8 +36,8 @@ impl GroupBuilder {
             *subscription
         } else {
             let names = skimmed_topics(topics)?;
-            let mut numbers = names.iter().map(|name| self.group.topic_number(name)).collect();
-            let subscription = self.group.intern_subscription(&mut numbers);
+            let numbers: Vec<u32> = names.iter().map(|name| self.group.topic_number(name)).collect();
+            let subscription = self.group.intern_subscription(&numbers);
             self.subscriptions.insert(topics.to_vec(), subscription);
             subscription
         };

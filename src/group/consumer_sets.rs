@@ -199,9 +199,9 @@ mod tests {
     fn topics_of_the_same_subscribers_share_a_consumer_set_in_which_members_rank_by_order() {
         let topics = ["t", "u", "v", "w", "x"].map(|name| (name, Partitions::counted(u32::from(name != "w"))));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
-        let all = group.intern_subscription(&mut vec![0, 1, 2, 3]);
-        let some = group.intern_subscription(&mut vec![1]);
-        group.intern_subscription(&mut vec![4]);
+        let all = group.intern_subscription(&[0, 1, 2, 3]);
+        let some = group.intern_subscription(&[1]);
+        group.intern_subscription(&[4]);
         for (id, subscription) in [("c", all), ("b", some), ("a", all)] {
             group.push(id, subscription, None, None);
         }

@@ -129,7 +129,7 @@ impl Group {
     /// Return a number for `push` that stands for these topics, given by number in any order, repetitions allowed.
     ///
     /// Lists of the same topics are one subscription; the order of each is kept.
-    pub fn intern_subscription(&mut self, topics: &mut Vec<u32>) -> u32 {
+    pub fn intern_subscription(&mut self, topics: &[u32]) -> u32 {
         if topics.is_sorted_by(|left, right| left < right) {
             return self.subscriptions.number_of(topics);
         }
@@ -410,22 +410,22 @@ mod tests {
     #[test]
     fn a_topic_that_does_not_exist_makes_another_subscription_but_is_not_among_its_topics() {
         let mut group = group();
-        let mut numbers: Vec<u32> = ["v", "u", "w", "v"].map(|name| group.topic_number(name)).to_vec();
+        let numbers: Vec<u32> = ["v", "u", "w", "v"].map(|name| group.topic_number(name)).to_vec();
 
-        let given = group.intern_subscription(&mut numbers);
+        let given = group.intern_subscription(&numbers);
         group.push("a", given, None, None);
         let subscription = group.subscription_of(0);
 
         assert_eq!([1], group.topics_of(subscription));
         assert_eq!(vec!["u", "v", "w"], group.names_of(subscription).collect::<Vec<_>>());
-        assert_ne!(subscription, group.intern_subscription(&mut vec![1]));
+        assert_ne!(subscription, group.intern_subscription(&[1]));
     }
 
     #[test]
     fn members_with_the_same_topics_in_another_order_share_a_subscription_and_keep_their_order() {
         let mut group = group();
         for (id, topics) in [("a", vec![0, 1]), ("b", vec![1, 0]), ("c", vec![1, 0, 1]), ("d", vec![1, 0])] {
-            let given = group.intern_subscription(&mut topics.clone());
+            let given = group.intern_subscription(&topics);
             group.push(id, given, None, None);
         }
 

@@ -128,8 +128,8 @@ impl<'a> RecordedAssignment<'a> {
             }
         }
         for member in &self.members {
-            let mut topics = member.topics.iter().map(|topic| group.topic_number(topic)).collect();
-            let number = group.intern_subscription(&mut topics);
+            let topics: Vec<u32> = member.topics.iter().map(|topic| group.topic_number(topic)).collect();
+            let number = group.intern_subscription(&topics);
             group.push(member.id, number, member.instance_id, member.rack);
             for (key, ids) in &member.owned {
                 let topic = group.owned_topic_number(self.topic_of_key(known, key));

@@ -207,8 +207,8 @@ mod tests {
     fn group() -> Group {
         let topics = ["t", "u"].map(|name| (name, Partitions::counted(0)));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
-        for (id, mut wanted) in [("a", vec![0]), ("b", vec![0, 1]), ("c", vec![0, 1])] {
-            let subscription = group.intern_subscription(&mut wanted);
+        for (id, wanted) in [("a", vec![0]), ("b", vec![0, 1]), ("c", vec![0, 1])] {
+            let subscription = group.intern_subscription(&wanted);
             group.push(id, subscription, None, None);
         }
         group

@@ -73,7 +73,7 @@ mod tests {
         let topics = Topics::new([("t", listed), ("u", Partitions::counted(3))], racks);
         let mut group = Group::new(Arc::new(topics), 2);
         for id in ["a", "b"] {
-            let subscription = group.intern_subscription(&mut vec![0, 1]);
+            let subscription = group.intern_subscription(&[0, 1]);
             group.push(id, subscription, None, None);
         }
         let group = Arc::new(group);

@@ -112,7 +112,7 @@ mod tests {
     fn an_assignment_is_written_as_its_own_reader_reads_it() {
         let topics = ["t", "é"].map(|name| (name, Partitions::counted(9)));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
-        let subscription = group.intern_subscription(&mut vec![0, 1]);
+        let subscription = group.intern_subscription(&[0, 1]);
         group.push("a", subscription, None, None);
         let span = |topic, start, count| Span { topic, start, count };
         let spans = [span(0, 0, 2), span(0, 5, 1), span(1, 3, 1)];

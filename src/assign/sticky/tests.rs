@@ -28,8 +28,8 @@ fn group_on_racks(topics: &[(&str, &[&[&str]])], members: &[Given<'_>]) -> Group
     let topics = Topics::new(listed.collect::<Vec<_>>(), racks);
     let mut group = Group::new(Arc::new(topics), members.len());
     for (id, topics, claims, generation, rack) in members {
-        let mut wanted = topics.iter().map(|name| group.topic_number(name)).collect();
-        let subscription = group.intern_subscription(&mut wanted);
+        let wanted: Vec<u32> = topics.iter().map(|name| group.topic_number(name)).collect();
+        let subscription = group.intern_subscription(&wanted);
         group.push(id, subscription, None, *rack);
         for (topic, ids) in *claims {
             let topic = group.owned_topic_number(topic);
@@ -130,7 +130,7 @@ fn sticky_reads_user_data_and_compares_it_with_the_generation_field() {
             group.set_from_wire();
         }
         for (id, (user_data, generation)) in ["a", "b"].into_iter().zip(members) {
-            let subscription = group.intern_subscription(&mut vec![0]);
+            let subscription = group.intern_subscription(&[0]);
             group.push(id, subscription, None, None);
             group.push_owned(0, [1]);
             group.set_member_data(user_data.as_deref(), generation);
@@ -157,7 +157,7 @@ fn the_cooperative_generation_is_the_field_or_else_in_the_user_data() {
     for (id, user_data, generation) in
         [("a", vec![0, 0, 0, 9], Some(4)), ("b", vec![0, 0, 0, 5], None), ("c", vec![0, 0, 0], None)]
     {
-        let subscription = group.intern_subscription(&mut vec![0]);
+        let subscription = group.intern_subscription(&[0]);
         group.push(id, subscription, None, None);
         group.push_owned(0, [0]);
         group.set_member_data(Some(&user_data), generation);

@@ -31,8 +31,8 @@ impl PatternSubscriptions {
         }
         let found = patterns::parse(pattern, dialect, false, Some(owner))?;
         let catalog = topics.catalog(py)?;
-        let mut found = interruptible(py, |proceed| found.select(catalog, proceed))?;
-        let subscription = group.intern_subscription(&mut found);
+        let found = interruptible(py, |proceed| found.select(catalog, proceed))?;
+        let subscription = group.intern_subscription(&found);
         self.subscriptions.insert(key, subscription);
         Ok(subscription)
     }

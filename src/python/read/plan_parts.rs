@@ -31,8 +31,8 @@ pub(crate) fn read(parts: &Bound<'_, PyAny>) -> PyResult<(GroupInput, [Vec<i32>;
     let mut group = Group::new(Arc::clone(&topics.topics), members.len());
     let mut classes = Vec::new();
     for subscription in &subscriptions {
-        let mut numbers = subscription.iter().map(|name| group.topic_number(name)).collect();
-        classes.push(group.intern_subscription(&mut numbers));
+        let numbers: Vec<u32> = subscription.iter().map(|name| group.topic_number(name)).collect();
+        classes.push(group.intern_subscription(&numbers));
     }
     for (id, subscription, instance_id, user_data, owned_partitions, rack) in &members {
         let Some(class) = classes.get(*subscription as usize) else {

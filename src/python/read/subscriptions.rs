@@ -158,7 +158,7 @@ impl SubscriptionInterner {
                 if is_set {
                     self.numbers.sort_unstable();
                 }
-                let subscription = group.intern_subscription(&mut self.numbers);
+                let subscription = group.intern_subscription(&self.numbers);
                 if all_known && held.len() >= FEW {
                     // Only objects that were known are likely to come again and worth a copy.
                     self.by_sample.insert(sample, (held.to_vec(), subscription));
@@ -191,7 +191,7 @@ impl SubscriptionInterner {
                 before = number as usize;
             }
         }
-        group.intern_subscription(&mut self.numbers)
+        group.intern_subscription(&self.numbers)
     }
 
     /// Write the numbers of a container's names to `numbers`; return true if all its objects were known.
