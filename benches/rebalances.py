@@ -1,8 +1,8 @@
 """Inputs of the rebalances that an event causes: each starts from the partitions that members own since the last one.
 
 The first assignment of a group is that of its workload. Before any other event the engine assigns the group once, and
-the members own what they were given. Java's program (`benches/java/src/main/java/TimedGroup.java`) does the same with
-Kafka's classes, from Kafka's answers; as checksums of all answers are compared, both see the same inputs.
+the members own their partitions of that answer. Java's program (`benches/java/src/main/java/TimedGroup.java`) does the
+same with Kafka's classes, from Kafka's answers. Checksums of all answers are compared, so both have the same inputs.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def in_turn(calls: Iterable[Callable[[], Any]]) -> Callable[[], Any]:
 def answers(workload: Workload) -> list[Plan]:
     """Return the engine's answer to each rebalance of an event, including the one that precedes the event.
 
-    They are kept as plans, which give the garbage collector nothing to walk through while implementations are timed.
+    They are kept as plans, which the garbage collector does not traverse while implementations are timed.
     """
     topics = workload.partitions_per_topic()
     arguments = {**options(workload), **topic_ids(workload)}

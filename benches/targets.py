@@ -50,10 +50,10 @@ class AssignorTarget:
 
     Attributes:
         assignors: The assignors.
-        ours: The implementation that is to be fast.
-        each: How many times as long Java should take at every point.
-        mean: And in the geometric mean over all points.
-        slow: And at every point where Java takes longer than `JAVA_SLOW`.
+        ours: The implementation that the target is for.
+        each: The smallest ratio of Java's time to ours at every point.
+        mean: The smallest geometric mean of the ratios over all points.
+        slow: The smallest ratio at every point at which Java takes longer than `JAVA_SLOW`.
     """
 
     assignors: tuple[AssignorName, ...]
