@@ -1,8 +1,8 @@
 """Groups whose members, subscriptions and topics change from round to round, drawn from a seed.
 
 Each round is a case in the format of the vectors, for Kafka's assignors to answer. In each round a member owns the
-partitions of Kafka's previous answer. Some rounds are spoiled: two members claim a partition, a member claims what is
-gone, or its user data is old or cannot be read.
+partitions of Kafka's previous answer. Some rounds are spoiled: two members claim a partition, a member claims a deleted
+partition, or its user data is old or cannot be read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Life:
 
     Args:
         kind: Name of the assignor in the vectors.
-        seed: Where everything is drawn from.
+        seed: The seed of all random choices.
     """
 
     def __init__(self, kind: str, seed: int) -> None:

@@ -1,6 +1,6 @@
 """Defects of Kafka's assignors that ours do not have. Each test shows both behaviours.
 
-What ours answers is tested on both engines; what Kafka's own classes answer needs Java and Maven.
+Our answers are tested on both engines; the tests of Kafka's own answers need Java and Maven.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Comparison of both engines with Kafka's own assignors in groups over several rounds; needs Java and Maven.
 
-Each run draws new groups and records from which seed; ASSIGNOR_SEED in the environment is the seed to begin with. A
+Each run draws new groups and records the seed; the environment variable ASSIGNOR_SEED sets the first seed. A
 failure names kind, seed and round, and prints the case in the format of the vectors.
 """
 

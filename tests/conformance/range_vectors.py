@@ -3,7 +3,7 @@
 The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; a file is told by its name:
 
     range_upstream.json          the cases of Kafka's own unit test, and corner cases beside them
-    range_upstream_bug*          cases in which Kafka's class walks into its own bug (docs/assignors/range.md)
+    range_upstream_bug*          cases in which Kafka's class shows its own bug (docs/assignors/range.md)
     range_*.jsonl.gz             everything else, a case per line
 
 Nothing is skipped: a file, a field or a way in that is not known here is an error.

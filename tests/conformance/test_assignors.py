@@ -102,7 +102,7 @@ def _says_the_same(subscription: Subscription, decoded: DecodedSubscription, *, 
 def claimed_in_subscription(case: Case) -> Case | None:
     """Return the case with the claims of the user data as owned partitions; None if that changes its meaning.
 
-    It would be where the generation of a subscription is not that of its user data: conflicts are settled by both.
+    The meaning changes if the generation of a subscription differs from that of its user data: both settle conflicts.
     """
     if case.previous is None:
         return None

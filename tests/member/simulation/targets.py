@@ -46,7 +46,7 @@ def compute_targets(
         assignor: Kafka's name.
         members: By id, in the order of the coordinator's hash table.
         topics: All topics that exist, by name.
-        homogeneous: Whether the coordinator tells the assignor that all members subscribe to the same topics. Kafka's
+        homogeneous: True if the coordinator reports to the assignor that all members have the same topics. Kafka's
             coordinator is sometimes wrong: it overlooks members without topics, and takes names and patterns for
             different topics. Kafka's assignor then gives all members the topics of the first one (range: the first in
             its own order). The product's assignors compare the subscriptions themselves, so here they are given what
