@@ -154,7 +154,7 @@ def test_a_null_row_and_a_missing_column_are_range(spark: SparkSession, drawn: D
     assert {"range"} == {row["computed_as"] for row in rows(Fleet(asked.topics, none).balance())}
 
 
-def test_what_there_is_now_needs_a_table_of_it(spark: SparkSession, drawn: Drawn) -> None:
+def test_the_balance_of_current_needs_the_table_current(spark: SparkSession, drawn: Drawn) -> None:
     from assignor.spark import Fleet
 
     asked = drawn.fleet(spark)
@@ -168,7 +168,7 @@ def test_what_there_is_now_needs_a_table_of_it(spark: SparkSession, drawn: Drawn
 # ---- the recorded fleet
 
 
-def test_recorded_groups_have_the_load_that_they_have(recorded: Fleet) -> None:
+def test_the_balance_of_current_is_the_recorded_load(recorded: Fleet) -> None:
     loads = by_group(recorded.balance(of="current"), "members", "partitions", "unowned", "least_loaded", "most_loaded")
 
     assert (3, 47, 0, 15, 16) == loads["payments-audit"]
