@@ -123,11 +123,14 @@ fn push(
         }
     }
     data.check_lengths(ids.len())?;
+    let is_bare = data.are_absent();
     for row in 0..ids.len() {
         let (instance_id, rack) =
             (instance_ids.and_then(|texts| texts.get(row)), racks.and_then(|texts| texts.get(row)));
         group.push(ids.required(row, "member_id")?, number(row)?, instance_id, rack);
-        data.set_in(group, row)?;
+        if !is_bare {
+            data.set_in(group, row)?;
+        }
     }
     Ok(())
 }

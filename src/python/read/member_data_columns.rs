@@ -63,6 +63,11 @@ impl<'py> MemberDataColumns<'py> {
         Ok(())
     }
 
+    /// Return true if there is no column at all.
+    pub(crate) fn are_absent(&self) -> bool {
+        self.generations.is_none() && self.owned.is_none() && self.user_data.is_none()
+    }
+
     /// Set the values of the member added last, whose row this is.
     pub(crate) fn set_in(&self, group: &mut Group, row: usize) -> PyResult<()> {
         let generation = self.generations.as_ref().and_then(|generations| generations[row]);
