@@ -54,7 +54,7 @@ impl UnknownTopics {
 }
 
 /// Topics and members with everything interned: what an assignor works on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Group {
     topics: Arc<Topics>,
     /// Names that members subscribe to and that are no topics.
@@ -95,7 +95,21 @@ impl Group {
             topics,
             members: Names::with_capacity(members),
             subscription_of: Vec::with_capacity(members),
-            ..Self::default()
+            absent: UnknownTopics::default(),
+            absent_owned: UnknownTopics::default(),
+            subscriptions: Sets::default(),
+            topic_lists: TopicLists::default(),
+            instance_ids: Vec::new(),
+            member_racks: Vec::new(),
+            next_rack: Vec::new(),
+            last_rack: 0,
+            other_racks: Vec::new(),
+            member_data: MemberDataTable::default(),
+            field_sizes: Vec::new(),
+            topic_ids: Vec::new(),
+            is_from_wire: false,
+            order: OnceLock::new(),
+            table_order: OnceLock::new(),
         }
     }
 
