@@ -22,15 +22,16 @@ pub(crate) struct GroupInput {
 pub(crate) fn read(
     topics: Arc<NamedTopics>,
     subscriptions: &Bound<'_, PyAny>,
-    topic_ids: &TopicIds,
+    topic_ids: Option<&TopicIds>,
 ) -> PyResult<GroupInput> {
     if !subscriptions.is_exact_instance_of::<PyDict>()
         && let Some(mut group) = member_columns::read(&topics, subscriptions)?
     {
-        topic_ids.set_in(&mut group, &topics);
+        if let Some(topic_ids) = topic_ids {
+            topic_ids.set_in(&mut group, &topics);
+        }
         return Ok(GroupInput { group: Arc::new(group), topics, members: Arc::default() });
     }
-    let (mut group, members) = members::read(&topics, subscriptions)?;
-    topic_ids.set_in(&mut group, &topics);
-    Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(members.into()) })
+    let (group, members) = members::read(&topics, subscriptions, topic_ids)?;
+    Ok(GroupInput { group, topics, members: Arc::new(members.into()) })
 }

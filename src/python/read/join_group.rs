@@ -18,7 +18,7 @@ pub(crate) fn read(
     topics: Arc<NamedTopics>,
     members: &Bound<'_, PyAny>,
     tolerant: bool,
-    topic_ids: &TopicIds,
+    topic_ids: Option<&TopicIds>,
 ) -> PyResult<GroupInput> {
     let refused = || wrong_type("members", "an iterable of (member id, group instance id, bytes)", members);
     if is_text(members) {
@@ -53,6 +53,8 @@ pub(crate) fn read(
     }
     let mut group = builder.finish();
     unique("the group", group.members())?;
-    topic_ids.set_in(&mut group, &topics);
+    if let Some(topic_ids) = topic_ids {
+        topic_ids.set_in(&mut group, &topics);
+    }
     Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(objects.into()) })
 }

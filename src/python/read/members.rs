@@ -12,6 +12,7 @@ use super::named_topics::NamedTopics;
 use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns;
 use super::subscriptions::SubscriptionInterner;
+use super::topic_ids::TopicIds;
 use super::values::{each_item, is_text, iterate, plain, with_name};
 use crate::group::{Group, java_order};
 use crate::python::error::wrong_type;
@@ -56,13 +57,19 @@ impl<'py> SubscriptionObject<'_, 'py> {
     }
 }
 
-/// Reads a mapping of member ids to subscriptions; gives the group and the ids as Python has them.
-pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> PyResult<(Group, Vec<Py<PyString>>)> {
+/// Read a mapping of member ids to subscriptions; return the group, and the ids as Python has them.
+pub(crate) fn read(
+    topics: &NamedTopics,
+    subscriptions: &Bound<'_, PyAny>,
+    topic_ids: Option<&TopicIds>,
+) -> PyResult<(Arc<Group>, Vec<Py<PyString>>)> {
     let py = subscriptions.py();
     let expected = subscriptions.len().unwrap_or(0);
+    // A group is large, so it is made here, lent to the reader, and moved once.
+    let mut group = Group::new(Arc::clone(&topics.topics), expected);
     let mut reader = MemberReader {
         topics,
-        group: Group::new(Arc::clone(&topics.topics), expected),
+        group: &mut group,
         patterns: PatternSubscriptions::default(),
         interner: SubscriptionInterner::new(topics.as_they_came()),
         subscription: SUBSCRIPTION.get(py)?,
@@ -76,12 +83,15 @@ pub(crate) fn read(topics: &NamedTopics, subscriptions: &Bound<'_, PyAny>) -> Py
         ids.push(id.unbind());
         Ok(())
     })?;
-    Ok((reader.group, ids))
+    if let Some(topic_ids) = topic_ids {
+        topic_ids.set_in(&mut group, topics);
+    }
+    Ok((Arc::new(group), ids))
 }
 
 struct MemberReader<'py> {
     topics: &'py NamedTopics,
-    group: Group,
+    group: &'py mut Group,
     patterns: PatternSubscriptions,
     interner: SubscriptionInterner,
     subscription: &'py Bound<'py, PyType>,
@@ -108,7 +118,7 @@ impl MemberReader<'_> {
     }
 
     fn names(&mut self, id: &str, names: &Bound<'_, PyAny>) -> PyResult<u32> {
-        intern_names(&mut self.group, &mut self.interner, &Owner::Member(id), names)
+        intern_names(self.group, &mut self.interner, &Owner::Member(id), names)
     }
 
     /// Return the subscription to the topics, or to the pattern, of a `Subscription`.
@@ -127,7 +137,7 @@ impl MemberReader<'_> {
         let number = with_name(
             &pattern,
             || format!("{owner}: pattern"),
-            |pattern| self.patterns.intern(py, &mut self.group, self.topics, (pattern, dialect), &owner),
+            |pattern| self.patterns.intern(py, self.group, self.topics, (pattern, dialect), &owner),
         )?;
         self.interner.forget_addresses(); // other threads may have run
         number
@@ -154,11 +164,10 @@ impl MemberReader<'_> {
         // A number beyond int32 and a negative number are not generations.
         let generation: Option<i32> = generation.extract().unwrap_or_default();
         let generation = generation.filter(|generation| *generation >= 0);
-        let read =
-            lend(&owned, |partitions| self.interner.read_owned(&mut self.group, self.partition_class, partitions));
+        let read = lend(&owned, |partitions| self.interner.read_owned(self.group, self.partition_class, partitions));
         let read = read.unwrap_or(0);
         if read < owned.len()? {
-            push_owned_partitions(&mut self.group, &owned, read)?;
+            push_owned_partitions(self.group, &owned, read)?;
             self.interner.forget_addresses(); // `__index__` may be user code
         }
         let user_data = user_data.extract::<Option<Cow<'_, [u8]>>>()?;

@@ -13,7 +13,6 @@ use crate::python::imports::{IllegalArgumentError, UUID};
 use crate::python::objects::slots::Slots;
 
 /// Distinct ids by topic name. Names of topics that do not exist are allowed.
-#[derive(Default)]
 pub(crate) struct TopicIds {
     names: Names,
     /// By name, in the same order.
@@ -24,9 +23,8 @@ pub(crate) struct TopicIds {
 static SLOTS: PyOnceLock<Slots<1>> = PyOnceLock::new();
 
 impl TopicIds {
-    /// Parse a mapping, or None for no ids.
-    pub(crate) fn read(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let Some(given) = given else { return Ok(Self::default()) };
+    /// Parse a mapping.
+    pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = given.py();
         let expected = given.len().unwrap_or(0);
         let (mut names, mut ids) = (Names::with_capacity(expected), Vec::with_capacity(expected));

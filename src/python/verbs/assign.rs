@@ -81,12 +81,13 @@ pub(crate) fn assign<'py>(
     prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (options, topic_ids) = (options(assignor, group_protocol, prefer_rack_aware)?, TopicIds::read(topic_ids)?);
+    let options = options(assignor, group_protocol, prefer_rack_aware)?;
+    let topic_ids = topic_ids.map(TopicIds::read).transpose()?;
     if let Some(verb) = engine.other(py, "assign", "assign")? {
-        return call(&verb, partitions_per_topic, subscriptions, options, &topic_ids);
+        return call(&verb, partitions_per_topic, subscriptions, options, topic_ids.as_ref());
     }
     let GroupInput { group, topics, members } =
-        read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?;
+        read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?;
     let plan = solve(py, &group, options)?;
     Ok(assignment(py, &plan, &topics, &members)?.into_any())
 }
@@ -120,13 +121,14 @@ pub(crate) fn plan<'py>(
     prefer_rack_aware: PreferRackAware,
     engine: Engine,
 ) -> PyResult<PyPlan> {
-    let (options, topic_ids) = (options(assignor, group_protocol, prefer_rack_aware)?, TopicIds::read(topic_ids)?);
+    let options = options(assignor, group_protocol, prefer_rack_aware)?;
+    let topic_ids = topic_ids.map(TopicIds::read).transpose()?;
     if let Some(verb) = engine.other(py, "plan", "plan")? {
-        let parts = call(&verb, partitions_per_topic, subscriptions, options, &topic_ids)?;
+        let parts = call(&verb, partitions_per_topic, subscriptions, options, topic_ids.as_ref())?;
         return PyPlan::restore(&parts, options.assignor);
     }
     let GroupInput { group, topics, members } =
-        read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?;
+        read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?;
     Ok(PyPlan::new(solve(py, &group, options)?, options.assignor, topics, members))
 }
 
@@ -136,9 +138,11 @@ fn call<'py>(
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
     options: Options,
-    topic_ids: &TopicIds,
+    topic_ids: Option<&TopicIds>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let keywords = keywords(verb.py(), options)?;
-    keywords.set_item("topic_ids", topic_ids.to_python(verb.py())?)?;
+    if let Some(topic_ids) = topic_ids {
+        keywords.set_item("topic_ids", topic_ids.to_python(verb.py())?)?;
+    }
     verb.call((partitions_per_topic, subscriptions), Some(&keywords))
 }

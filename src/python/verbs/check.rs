@@ -14,7 +14,6 @@ use crate::python::read;
 use crate::python::read::group::GroupInput;
 use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::owned_partitions::{self, OwnedObjects};
-use crate::python::read::topic_ids::TopicIds;
 
 type PyFindings<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
 
@@ -28,8 +27,7 @@ pub(crate) fn check<'py>(
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
 ) -> PyResult<PyFindings<'py>> {
-    let GroupInput { group, topics, .. } =
-        read::group::read(topics_of(partitions_per_topic)?, subscriptions, &TopicIds::default())?;
+    let GroupInput { group, topics, .. } = read::group::read(topics_of(partitions_per_topic)?, subscriptions, None)?;
     let mut found = CheckedAssignment::new(&group);
     let objects = match assignment.cast::<PyPlan>() {
         Ok(plan) => {

@@ -68,8 +68,8 @@ impl PyGroup {
         subscriptions: &Bound<'_, PyAny>,
         topic_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let topic_ids = TopicIds::read(topic_ids)?;
-        Ok(read::group::read(topics_of(partitions_per_topic)?, subscriptions, &topic_ids)?.into())
+        let topic_ids = topic_ids.map(TopicIds::read).transpose()?;
+        Ok(read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?.into())
     }
 
     /// Return the group of a JoinGroup response: members with their subscriptions as bytes.
@@ -100,8 +100,8 @@ impl PyGroup {
         tolerant: bool,
         topic_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let topic_ids = TopicIds::read(topic_ids)?;
-        Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant, &topic_ids)?.into())
+        let topic_ids = topic_ids.map(TopicIds::read).transpose()?;
+        Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant, topic_ids.as_ref())?.into())
     }
 
     /// Return what `plan` returns for the same input.
