@@ -24,8 +24,11 @@ pub(super) struct TopicLists {
     table: HashTable<u32>,
     /// Per list the number of its subscription.
     subscriptions: Vec<u32>,
-    /// Per member the number of its list; entries of the last members may be missing if they have no list.
-    of_member: Vec<u32>,
+    /// Runs of members with the same list: the first member, and the list or `NONE`. Members before the first run have none.
+    runs: Vec<(u32, u32)>,
+    /// What `push` was given last, and the subscription. Mostly the next member has the same.
+    last: u32,
+    last_subscription: u32,
     sorted: Vec<u32>,
 }
 
@@ -54,19 +57,26 @@ impl TopicLists {
 
     /// Record the list of a member if the number stands for a list; return the number of the subscription.
     #[inline]
-    pub(super) fn push(&mut self, member: usize, number: u32) -> u32 {
-        if number & LIST == 0 {
-            return number;
+    pub(super) fn push(&mut self, member: u32, number: u32) -> u32 {
+        if number != self.last {
+            self.start_run(member, number);
         }
-        let list = number & !LIST;
-        self.of_member.resize(member, NONE);
-        self.of_member.push(list);
-        self.subscriptions[list as usize]
+        self.last_subscription
+    }
+
+    fn start_run(&mut self, member: u32, number: u32) {
+        let list = if number & LIST == 0 { NONE } else { number & !LIST };
+        if list != NONE || self.last & LIST != 0 {
+            self.runs.push((member, list));
+        }
+        self.last = number;
+        self.last_subscription = if list == NONE { number } else { self.subscriptions[list as usize] };
     }
 
     /// Return the list of a member; None if it ascends.
-    pub(super) fn of_member(&self, member: usize) -> Option<&[u32]> {
-        let list = self.of_member.get(member).filter(|list| **list != NONE)?;
-        Some(self.lists.get(*list as usize))
+    pub(super) fn of_member(&self, member: u32) -> Option<&[u32]> {
+        let run = self.runs.partition_point(|(first, _)| *first <= member).checked_sub(1)?;
+        let (_, list) = self.runs[run];
+        (list != NONE).then(|| self.lists.get(list as usize))
     }
 }
