@@ -341,3 +341,7 @@ def test_a_cluster_is_read_by_the_client_s_own_admin_alone(client: Any) -> None:
         client.read_cluster(None)
     with pytest.raises(WrongTypeError, match=message + "module: "):
         client.read_cluster(kafka_python if client is confluent else confluent)
+
+
+def test_topic_ids_of_librdkafka_have_kafkas_form() -> None:
+    assert confluent._url_safe("M5MMipraSf+y9ebycBa/EQ") == "M5MMipraSf-y9ebycBa_EQ"

@@ -86,10 +86,10 @@ def test_columns_that_lack_are_null_where_they_are_not_known_yet(spark: SparkSes
     frame = spark.createDataFrame([(1, "t", "c")], "other int, topic string, cluster string")
     frame = frame.selectExpr("*", "3 partitions")
 
-    found = schemas.late_columns(frame, schemas.TOPICS, "topics", {"racks"})
+    found = schemas.late_columns(frame, schemas.TOPICS, "topics", {"racks", "topic_id"})
 
     assert schemas.TOPICS.simpleString() == found.schema.simpleString()
-    assert [("c", "t", 3, None)] == [tuple(row) for row in found.collect()]
+    assert [("c", "t", 3, None, None)] == [tuple(row) for row in found.collect()]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,7 @@ def test_a_table_of_another_shape_ends_the_job_where_it_is_not_known_yet(
 ) -> None:
     from pyspark.errors import PySparkException
 
+    optional = {"racks", "topic_id"}
     with pytest.raises(PySparkException) as raised:
-        schemas.late_columns(spark.sql(f"select {given}"), schemas.TOPICS, "topics", {"racks"}).collect()
+        schemas.late_columns(spark.sql(f"select {given}"), schemas.TOPICS, "topics", optional).collect()
     assert message in str(raised.value)

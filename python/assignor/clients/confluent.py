@@ -227,7 +227,12 @@ def _topic_ids(admin: Any, names: list[str], timeout: float) -> dict[str, str]:
     futures = admin.describe_topics(TopicCollection(names), request_timeout=timeout)
     wait(futures.values(), timeout + TIMEOUT_MARGIN)
     described = {name: future for name, future in futures.items() if future.done() and future.exception() is None}
-    return {name: str(future.result().topic_id) for name, future in described.items()}
+    return {name: _url_safe(str(future.result().topic_id)) for name, future in described.items()}
+
+
+def _url_safe(topic_id: str) -> str:
+    """Return a topic id as Kafka prints it: librdkafka writes `+` and `/` where Kafka writes `-` and `_`."""
+    return topic_id.replace("+", "-").replace("/", "_")
 
 
 def _list_members(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[dict[str, Any], str]:
