@@ -179,11 +179,11 @@ def test_the_balance_of_current_is_the_recorded_load(recorded: Fleet) -> None:
 
 def test_recorded_groups_are_computed_by_their_own_assignors(recorded: Fleet) -> None:
     found = by_group(recorded.balance(), "group_protocol", "computed_as")
-    told = by_group(recorded.members, "group_protocol", "assignor")
+    given = by_group(recorded.members, "group_protocol", "assignor")
 
     assert (None, None) == found.pop("orders-enricher")
-    assert ("classic", "stream") == told.pop("orders-enricher")
-    assert told == found
+    assert ("classic", "stream") == given.pop("orders-enricher")
+    assert given == found
     reason = "assignor 'stream' of group_protocol 'classic' is not supported; supported: "
     [problem] = rows(recorded.problems())
     assert ("group", "orders-enricher", 1) == tuple(problem[name] for name in ("table", "name", "rows"))

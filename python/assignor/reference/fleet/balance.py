@@ -32,7 +32,7 @@ def balance(plan: Plan | None, group: Group, computed: Assignor | None) -> dict[
         "computed_as": computed and plan and computed.name,
         "members": len(group.roster),
         "unnamed_members": group.unnamed_members,
-        "unsubscribed_members": sum(not member.tells for member in group.roster),
+        "unsubscribed_members": sum(not member.is_subscribed for member in group.roster),
         "topics": len(subscribed.topics),
         "unknown_topics": len(subscribed.unknown),
     }

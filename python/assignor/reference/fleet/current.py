@@ -21,7 +21,10 @@ def current_plan(group: Group, owned: Owned) -> Plan:
     """
     rows = {member.id for member in group.roster}
     owners_without_row = sorted({member for member, _ in owned} - rows, key=java_order)
-    roster = [*group.roster, *(RosterMember(id, None, None, frozenset(), tells=False) for id in owners_without_row)]
+    roster = [
+        *group.roster,
+        *(RosterMember(id, None, None, frozenset(), is_subscribed=False) for id in owners_without_row),
+    ]
     claimed = claims(owned, [member.id for member in roster], group.cluster.topics)
     roster = [member._replace(topics=member.topics | {topic for topic, _ in claimed[member.id]}) for member in roster]
     topics = Plan.standing(roster, group.cluster, [])

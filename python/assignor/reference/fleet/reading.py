@@ -170,7 +170,7 @@ def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluste
         names = shared[number]
     else:
         names = _names(topics or [], owner)
-    tells = any(told is not None for told in (number, topics, pattern))
+    is_subscribed = any(given is not None for given in (number, topics, pattern))
     generation = row.get("generation")
     return RosterMember(
         id,
@@ -178,7 +178,7 @@ def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluste
         row.get("rack"),
         names,
         found,
-        tells,
+        is_subscribed,
         None if generation is None or generation < 0 else generation,
         row.get("assignor"),
         row.get("group_protocol"),

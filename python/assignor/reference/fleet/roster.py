@@ -27,7 +27,7 @@ class RosterMember(NamedTuple):
         rack: The rack it is on; `""` is none.
         topics: Names that it subscribes to, be there such topics or not; those that its pattern matches if it has one.
         pattern: The pattern that says so.
-        tells: Whether it tells topics or a pattern.
+        is_subscribed: True if it gives topics or a pattern.
         generation: The generation in which it got the partitions that it owns, if that is known.
         assignor: The assignor that its row names.
         group_protocol: The group protocol that its row names.
@@ -38,7 +38,7 @@ class RosterMember(NamedTuple):
     rack: str | None
     topics: frozenset[str]
     pattern: Pattern | None = None
-    tells: bool = True
+    is_subscribed: bool = True
     generation: int | None = None
     assignor: str | None = None
     group_protocol: str | None = None

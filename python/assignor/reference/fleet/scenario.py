@@ -102,7 +102,7 @@ class SimulatedGroup:
 
         def subscribed(member: RosterMember) -> RosterMember:
             wanted = member.pattern is None or matches(member.pattern, topic)
-            return member._replace(topics=member.topics | {topic}, tells=True) if wanted else member
+            return member._replace(topics=member.topics | {topic}, is_subscribed=True) if wanted else member
 
         before = self.roster
         self._change_each(subscribed)
