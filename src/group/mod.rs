@@ -18,7 +18,7 @@ pub use builder::GroupBuilder;
 pub use consumer_sets::ConsumerSets;
 use member_data::MemberDataTable;
 pub use member_data::{FieldSizes, MemberData};
-pub use names::{NameTable, Names, java_order};
+pub use names::{NameTable, Names, java_order, string_hash};
 pub use sets::{Lists, Sets};
 use topic_lists::TopicLists;
 pub use topics::{Ids, Partitions, Racks, Topics};

@@ -12,6 +12,7 @@ use std::num::NonZeroU32;
 
 use crate::bytes::{Reader, wrong};
 use crate::error::WireError;
+use crate::group::string_hash;
 
 mod decode;
 mod encode;
@@ -133,8 +134,7 @@ fn decode_value(layout: &schema::RecordLayout, value: &[u8]) -> Result<(i16, Val
 /// As in Kafka's `Utils.abs`, the one hash code without an absolute value counts as 0.
 #[must_use]
 pub fn coordinator_partition(group: &str, partitions: NonZeroU32) -> u32 {
-    let hash = group.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-    hash.checked_abs().map_or(0, i32::unsigned_abs) % partitions
+    string_hash(group).checked_abs().map_or(0, i32::unsigned_abs) % partitions
 }
 
 #[cfg(test)]

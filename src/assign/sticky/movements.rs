@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::assign::table_order::{DEFAULT_CAPACITY, LONG_CHAIN, TREES, bucket, is_full, partition_hash, string_hash};
-use crate::group::Group;
+use crate::assign::table_order::{DEFAULT_CAPACITY, LONG_CHAIN, TREES, bucket, is_full, partition_hash};
+use crate::group::{Group, string_hash};
 use crate::plan::Owners;
 
 /// A partition that has moved.

@@ -16,7 +16,7 @@ mod trees;
 
 use std::cmp::Ordering;
 
-use crate::group::{Group, java_order};
+use crate::group::{Group, java_order, string_hash};
 use trees::TreeTable;
 
 /// Buckets of a table that is made without a capacity.
@@ -27,23 +27,6 @@ pub(super) const LONG_CHAIN: u32 = 8;
 
 /// The smallest number of buckets with trees; in a smaller table, a long chain makes the table double instead.
 pub(super) const TREES: usize = 64;
-
-/// Return `String.hashCode()`: over UTF-16 code units.
-#[must_use]
-pub(super) fn string_hash(text: &str) -> i32 {
-    let add = |hash: i32, unit: i32| hash.wrapping_mul(31).wrapping_add(unit);
-    if !text.is_ascii() {
-        return text.encode_utf16().fold(0, |hash, unit| add(hash, i32::from(unit)));
-    }
-    // Four units at a time make the chain of dependent multiplications four times shorter.
-    let units = text.as_bytes().chunks_exact(4);
-    let rest = units.remainder();
-    let hash = units.fold(0_i32, |hash, units| {
-        let units = units.iter().fold(0, |sum, unit| 31 * sum + i32::from(*unit));
-        hash.wrapping_mul(31 * 31 * 31 * 31).wrapping_add(units)
-    });
-    rest.iter().fold(hash, |hash, unit| add(hash, i32::from(*unit)))
-}
 
 /// Return `TopicPartition.hashCode()`, given the hash code of the topic's name.
 #[must_use]

@@ -5,9 +5,9 @@
 
 use super::target::Target;
 use crate::assign::table_order::{
-    DEFAULT_CAPACITY, presized_capacity, string_hash, table_order, table_order_by, uuid_hash, uuid_order,
+    DEFAULT_CAPACITY, presized_capacity, table_order, table_order_by, uuid_hash, uuid_order,
 };
-use crate::group::{Group, MemberData, topic_id_of_name};
+use crate::group::{Group, MemberData, string_hash, topic_id_of_name};
 use crate::plan::NO_OWNER;
 
 /// Change the target to a balanced one; all members have the same subscription.
