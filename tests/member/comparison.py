@@ -229,7 +229,7 @@ class Comparison:
         compared: In how many of them the members agree.
         deliberate: How many deliberate differences ended the agreement, by name.
         resynchronised: After how many of them the members were resynchronised.
-        restarted: After how many of them both members were replaced by new ones, as that was not possible.
+        restarted: The number of deliberate differences after which new members replaced both, as one of them was FATAL.
         reported: In how many heartbeats ours reports other partitions than Kafka's.
     """
 
@@ -241,6 +241,9 @@ class Comparison:
         self.deliberate: Counter[str] = Counter()
         self.differs = False
         """True after a deliberate difference, until the members are resynchronised."""
+        self.was_fatal = False
+        """True if a member has been FATAL, after which a program has only a few more events."""
+        self._is_fatal = False
 
     @property
     def is_complete(self) -> bool:
@@ -265,6 +268,8 @@ class Comparison:
         self.reported += other_reports(our, kafka)
         if found and name is None:
             name = next((name for name, applies in EXCUSES.items() if applies(context)), None)
+        self._is_fatal = "FATAL" in (our["state"], kafka["state"])
+        self.was_fatal = self.was_fatal or self._is_fatal
         if name is not None:
             self.deliberate[name] += 1
             self.differs = True
@@ -277,6 +282,8 @@ class Comparison:
         return name
 
     def _resynchronise(self, event: Json, our: Json, kafka: Json) -> None:
+        if (event["type"] == "restart") != self._is_fatal:
+            raise self._unexpected(event, ["members are restarted if one of them is FATAL, else resynchronised"])
         self._context = EventContext(after=kafka)
         found = differences(event, {**our, "effects": []}, {**kafka, "effects": []})
         if found or our["state"] != "UNSUBSCRIBED" or kafka["in_flight"]:

@@ -28,6 +28,9 @@ START = 1_000_000
 
 RARE_STATES = {"FENCED", "STALE", "PREPARE_LEAVING", "FATAL"}
 
+LENGTH = 40
+"""How many events a program has after its beginning, unless the member becomes FATAL."""
+
 NOT_FOUND_ANY_MORE = (15, 16)
 FENCING = (25, 110)
 AGAIN = (14, *NOT_FOUND_ANY_MORE)
@@ -110,7 +113,7 @@ class Drawing:
         self.at = self.events[-1]["at"]
 
 
-def draw(seed: int, start: Callable[[Json], Runner], length: int = 40) -> tuple[Json, list[Json]]:
+def draw(seed: int, start: Callable[[Json], Runner], length: int = LENGTH) -> tuple[Json, list[Json]]:
     """Draws a program while a member runs it.
 
     Args:

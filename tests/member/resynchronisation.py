@@ -2,8 +2,8 @@
 
 A resynchronisation is one event of a program. Each member gets the steps that it needs: it leaves the group, joins it,
 is answered well, and leaves again, until it is UNSUBSCRIBED, nothing is outstanding and no interval or backoff runs.
-Afterwards heartbeats, callbacks and commits are numbered from 0 again. A member that cannot be brought back, as it is
-FATAL or Kafka's has forgotten a leave for good, is replaced by a new one: a restart, also an event of the program.
+Afterwards heartbeats, callbacks and commits are numbered from 0 again. A FATAL member cannot be brought back. A new one
+replaces it: a restart, also an event of the program.
 """
 
 from __future__ import annotations
@@ -109,9 +109,10 @@ class Resynchronised:
             elif self._heartbeats:
                 number, epoch = next(iter(self._heartbeats.items()))
                 self._step(_answer(at, number, epoch))
-            elif self._state == "STALE":  # only a subscription and a poll lead out of it
+            elif self._state == "STALE":  # only a subscription and a poll lead out of it, into a new join
                 self._step({"at": at, "type": "subscribe", "topics": ["a"], "pattern": None})
                 self._step({"at": at, "type": "poll"})
+                self._step({"at": at, "type": "leave"})
             elif self._state != "UNSUBSCRIBED":
                 self._step({"at": at, "type": "leave"})
             else:

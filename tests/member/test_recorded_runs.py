@@ -37,6 +37,7 @@ def test_it_does_what_kafkas_own_classes_did(record_property: Callable[[str, obj
         totals["programs"] += 1
         totals["resynchronisations"] += comparison.resynchronised
         totals["restarts"] += comparison.restarted
+        totals["heartbeats with other partitions"] += comparison.reported
         deliberate += comparison.deliberate
     for name, count in (*totals.items(), *deliberate.items()):
         record_property(name, count)
@@ -48,6 +49,7 @@ def test_it_does_what_kafkas_own_classes_did(record_property: Callable[[str, obj
     assert totals["programs compared to the end"] == PROGRAMS, counts
     assert totals["resynchronisations"] + totals["restarts"] == deliberate.total(), counts
     assert totals["resynchronisations"] > 0.94 * deliberate.total(), counts
+    assert 0 < totals["heartbeats with other partitions"] < 0.05 * totals["events compared"], counts
 
 
 @pytest.mark.parametrize("difference", [*ENDS, *EXCUSES])
@@ -66,6 +68,14 @@ def test_a_wrong_report_after_a_resynchronisation_is_noticed(distance: int) -> N
     kafkas[kinds_of(program).index("resynchronise") + distance]["epoch"] += 1
 
     with pytest.raises(UnexpectedDifferenceError, match=f"the program of seed {program['seed']} "):
+        compare_recorded(program, kafkas)
+
+
+def test_a_restart_of_a_member_that_is_not_fatal_is_noticed() -> None:
+    program, kafkas = next(run for run in drawn() if "resynchronise" in kinds_of(run[0]))
+    program["events"][kinds_of(program).index("resynchronise")]["type"] = "restart"
+
+    with pytest.raises(UnexpectedDifferenceError, match="members are restarted if one of them is FATAL"):
         compare_recorded(program, kafkas)
 
 
