@@ -1,7 +1,7 @@
-"""Times `assignor` beside its peers and prints tables of milliseconds and ratios, each target beside what was measured.
+"""Benchmarks of `assignor` and its peers, which `make bench` runs. They print tables of times, ratios and targets.
 
-This is what `make bench` runs. Each answer is checked before it is timed, and a wrong one ends the run
-with exit code 1; a target that is missed is marked and no failure. `docs/performance.md` says how fair it all is.
+Each implementation is timed only after its answer is checked. A wrong answer ends the run with exit code 1; a missed
+target is marked but does not fail the run. `docs/performance.md` explains how fairness is ensured.
 """
 
 from __future__ import annotations
@@ -11,47 +11,45 @@ import importlib.metadata
 import os
 import platform
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import assignor._core
 from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, require_release
-from benches.report_output import add_options, finish
+from benches.report_output import Output, add_options
 from benches.report_sections import SECTIONS
 from benches.selections import SELECTIONS
-from benches.tables import Raw, ReportSection
+from benches.tables import Raw
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Time, print tables, and return 1 if an answer is wrong."""
+    """Run the benchmarks. Return 1 if an answer is wrong, else 0."""
     options = _parser().parse_args(arguments)
-    machine = dict(_machine())
-    print("\n".join(f"{name:9} {text}" for name, text in machine.items()))
+    flags = [] if options.selection == "default" else [f"--{options.selection}"]
+    output = Output(options, "benches.run", SECTIONS, dict(_machine()), flags)
     if options.selection == "quick":
-        print(
-            "\nA smoke test: everything is run, but on small groups and too briefly for the figures to mean anything."
-        )
-    raw: dict[str, Raw] = {}
-    sections: list[ReportSection] = []
-    start = time.monotonic()
+        print("\nA smoke test: groups are small and runs are short, so the figures mean nothing.")
     try:
         require_release()
         for name in options.only or SECTIONS:
-            sections.append(SECTIONS[name](SELECTIONS[options.selection], _report, raw.setdefault(name, {})))
+            raw: Raw = {}
+            section = SECTIONS[name](SELECTIONS[options.selection], _report, raw)
             _report("")
-            print("\n".join(sections[-1].text()), flush=True)
+            output.add(name, section, raw)
     except (RuntimeError, WrongAnswerError) as error:
         print(f"assignor: {error}", file=sys.stderr)
         return 1
-    finish(options, machine, sections, raw, time.monotonic() - start)
+    output.finish()
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Time assignor beside its peers.")
+    parser = argparse.ArgumentParser(description="Time assignor and its peers.")
     which = parser.add_mutually_exclusive_group()
-    for selection, text in {"quick": "a smoke test of seconds", "all": "JMH's whole grid; an hour or more"}.items():
+    for selection, text in {
+        "quick": "run a smoke test of a few seconds",
+        "all": "time JMH's whole grid; takes an hour or more",
+    }.items():
         which.add_argument(f"--{selection}", dest="selection", action="store_const", const=selection, help=text)
     parser.set_defaults(selection="default")
     add_options(parser, SECTIONS)
@@ -82,7 +80,7 @@ def _cpu() -> str:
 
 
 def _report(what: str) -> None:
-    """Shows on a terminal how far it is; elsewhere nothing."""
+    """Show the progress if standard error is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{what[:110]}", end="", file=sys.stderr, flush=True)
 

@@ -1,7 +1,7 @@
-"""Times `Fleet` on Spark beside what Spark itself takes and beside a call of Python for each group.
+"""Benchmarks of `Fleet` on Spark, which `make bench-spark` runs.
 
-This is what `make bench-spark` runs. Each answer is checked before it is timed, and a wrong one ends the
-run with exit code 1; a target that is missed is marked and no failure.
+Each implementation is timed only after its answer is checked. A wrong answer ends the run with exit code 1; a missed
+target is marked but does not fail the run.
 """
 
 from __future__ import annotations
@@ -12,47 +12,41 @@ import os
 import platform
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import assignor._core
 from assignor.errors import AssignorError
 from benches.implementations import WrongAnswerError, require_release
-from benches.report_output import add_options, finish
+from benches.report_output import Output, add_options
 from benches.spark_report_sections import SECTIONS, SELECTIONS
 from benches.spark_session import CORES, HEAP, session
-from benches.tables import Raw, ReportSection
+from benches.tables import Raw
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Time, print tables, and return 1 if an answer is wrong."""
+    """Run the benchmarks. Return 1 if an answer is wrong, else 0."""
     options = _parser().parse_args(arguments)
     selection = SELECTIONS["quick" if options.quick else "default"]
-    machine = dict(_machine())
-    print("\n".join(f"{name:9} {text}" for name, text in machine.items()))
+    output = Output(options, "benches.spark", SECTIONS, dict(_machine()), ["--quick"] if options.quick else [])
     if options.quick:
-        print("\nA smoke test: the fleets are too small for the figures to mean anything.")
-    raw: dict[str, Raw] = {}
-    sections: list[ReportSection] = []
-    start = time.monotonic()
+        print("\nA smoke test: fleets are small, so the figures mean nothing.")
     try:
         require_release()
         with tempfile.TemporaryDirectory(prefix="bench-spark-") as folder, session() as spark:
             for name in options.only or SECTIONS:
-                made = SECTIONS[name](spark, Path(folder), selection, _report, raw.setdefault(name, {}))
-                sections.append(made)
-                print("\n".join(made.text()), flush=True)
+                raw: Raw = {}
+                output.add(name, SECTIONS[name](spark, Path(folder), selection, _report, raw), raw)
     except (RuntimeError, WrongAnswerError, AssignorError) as error:
         print(f"assignor: {error}", file=sys.stderr)
         return 1
-    finish(options, machine, sections, raw, time.monotonic() - start)
+    output.finish()
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Time Fleet on Spark.")
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser.add_argument("--quick", action="store_true", help="run a smoke test")
     add_options(parser, SECTIONS)
     return parser
 
@@ -69,7 +63,7 @@ def _machine() -> Iterable[tuple[str, str]]:
 
 
 def _report(what: str) -> None:
-    """Says how far it is."""
+    """Print the progress on standard error."""
     print(f"assignor: {what}", file=sys.stderr, flush=True)
 
 

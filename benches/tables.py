@@ -1,4 +1,4 @@
-"""Tables of figures, as aligned text for a terminal and as Markdown for a page."""
+"""Sections of a report, and their tables as aligned text."""
 
 from __future__ import annotations
 
@@ -9,41 +9,36 @@ from typing import Any
 from benches.targets import TargetResult
 
 Report = Callable[[str], None]
-"""Is told what is about to be timed."""
+"""Function that is called with the name of each measurement before it starts."""
 
 Raw = dict[str, Any]
-"""Everything that was measured, by section, for a file."""
+"""All measurements of a section, as JSON values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under a head; the first column is words, the others are figures."""
+    """Table whose first column is text, aligned to the left; the other columns are figures, aligned to the right."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
     def text(self) -> Iterable[str]:
-        """The first column to the left, the others to the right."""
+        """Yield the lines of the table."""
         widths = [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
         for row in [self.head, ["-" * width for width in widths], *self.rows]:
             cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
             yield "  ".join([row[0].ljust(widths[0]), *cells]).rstrip()
 
-    def markdown(self) -> Iterable[str]:
-        """The same as a table of a Markdown page."""
-        for row in [self.head, ["---", *["---:"] * (len(self.head) - 1)], *self.rows]:
-            yield "| " + " | ".join(row) + " |"
-
 
 @dataclass(frozen=True, slots=True)
 class ReportSection:
-    """What is said about one question.
+    """Section of a report.
 
     Attributes:
-        title: The question, in a few words.
+        title: The subject, in a few words.
         note: How to read the figures.
-        figures: Everything that was timed.
-        target_results: The targets, and what they came to.
+        figures: The measured figures.
+        target_results: The targets with their measured values.
     """
 
     title: str
@@ -52,20 +47,14 @@ class ReportSection:
     target_results: Sequence[TargetResult] = ()
 
     def text(self) -> Iterable[str]:
-        """The section for a terminal."""
+        """Yield the lines of the section for a terminal."""
         yield from ("", self.title, "=" * len(self.title), self.note)
-        for table in self._tables():
+        for table in self.tables():
             yield ""
             yield from table.text()
 
-    def markdown(self) -> Iterable[str]:
-        """The section for a page."""
-        yield from ("", f"### {self.title}", "", self.note)
-        for table in self._tables():
-            yield ""
-            yield from table.markdown()
-
-    def _tables(self) -> Iterable[Table]:
+    def tables(self) -> Iterable[Table]:
+        """Yield the tables of figures and of targets."""
         if self.figures is not None:
             yield self.figures
         if self.target_results:
@@ -82,14 +71,14 @@ def _target_row(target_result: TargetResult) -> tuple[str, str, str, str]:
 
 
 def milliseconds(seconds: Sequence[float]) -> str:
-    """The least and the median, in milliseconds."""
+    """Return the minimum and the median in milliseconds, as text."""
     middle = sorted(seconds)
     median = (middle[len(middle) // 2] + middle[(len(middle) - 1) // 2]) / 2
     return f"{shown(middle[0] * 1000)} / {shown(median * 1000)}"
 
 
 def shown(value: float) -> str:
-    """Three digits that matter, or all before the point."""
+    """Return a number with three significant digits, or with all digits before the decimal point."""
     if value == 0:
         return "0"
     for limit, digits in ((0.01, 5), (0.1, 4), (1, 3), (10, 2), (100, 1)):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,36 +15,50 @@ from benches import matching, patterns, report_sections, subscription_states
 from benches.implementations import IMPLEMENTATIONS, WrongAnswerError
 from benches.java_process import JavaMissingError, checksum
 from benches.memory import Use
+from benches.report_output import Output, add_options
 from benches.selections import SELECTIONS
 from benches.tables import ReportSection, Table, shown
 from benches.targets import OVER_JAVA, OVER_PEERS, TargetResult
 from benches.timing import Pace, interleave, ratio
 from benches.workloads import jmh
 
-PAGE = """
-### Speed
 
-As made up.
+def test_a_section_shows_each_target_with_its_measured_value() -> None:
+    text = list(made_up_section().text())
 
-| group | plan |
-| --- | ---: |
-| 3x1x6 | 1.00 / 2.00 |
-
-| target | measured | wanted |  |
-| --- | ---: | ---: | ---: |
-| plan over it | 12.3x | >= 10x | met |
-| beyond it | 30.0% | <= 20% | MISSED |"""
-
-
-def test_a_section_shows_goals_beside_what_was_measured() -> None:
-    target_results = [TargetResult("plan over it", 12.34, 10), TargetResult("beyond it", 30, 20, "%", "<=")]
-    section = ReportSection(
-        "Speed", "As made up.", Table(["group", "plan"], [["3x1x6", "1.00 / 2.00"]]), target_results
-    )
-
-    assert PAGE == "\n".join(section.markdown())
-    text = list(section.text())
     assert text[-2:] == ["plan over it     12.3x  >= 10x     met", "beyond it        30.0%  <= 20%  MISSED"]
+
+
+def test_a_section_is_written_with_its_command_and_commit(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    add_options(parser, ["speed", "memory"])
+    options = parser.parse_args(["--figures", str(tmp_path / "figures"), "--json", str(tmp_path / "times.json")])
+
+    output = Output(options, "benches.spark", ["speed", "memory"], {"CPU": "fast"}, ["--quick"])
+    output.add("memory", made_up_section(), {"3x1x6": [0.001, 0.002]})
+    output.finish()
+
+    written = json.loads((tmp_path / "figures" / "spark-memory.json").read_text(encoding="utf-8"))
+    assert {key: written[key] for key in ("command", "machine", "position")} == {
+        "command": "python -m benches.spark --quick --only memory",
+        "machine": {"CPU": "fast"},
+        "position": 1,
+    }
+    assert written.keys() >= {"commit", "uncommitted_changes"}
+    assert written["tables"] == [
+        {"head": ["group", "plan"], "rows": [["3x1x6", "1.00 / 2.00"]]},
+        {
+            "head": ["target", "measured", "wanted", ""],
+            "rows": [["plan over it", "12.3x", ">= 10x", "met"], ["beyond it", "30.0%", "<= 20%", "MISSED"]],
+        },
+    ]
+    times = json.loads((tmp_path / "times.json").read_text(encoding="utf-8"))
+    assert times["measured"] == {"memory": {"3x1x6": [0.001, 0.002]}}
+
+
+def made_up_section() -> ReportSection:
+    target_results = [TargetResult("plan over it", 12.34, 10), TargetResult("beyond it", 30, 20, "%", "<=")]
+    return ReportSection("Speed", "Made up.", Table(["group", "plan"], [["3x1x6", "1.00 / 2.00"]]), target_results)
 
 
 @pytest.mark.parametrize(
