@@ -74,7 +74,7 @@ guard-fails: build ## Check that the guard fails when a budget is too small; nee
 	$(BIN)/python -m pytest benches/tests/test_instructions.py
 
 docs: build ## Write the generated parts of the pages in docs anew
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m docs.generate
 
 format: build ## Rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .

@@ -1,7 +1,7 @@
-"""Writes the generated parts of the pages in docs anew, or checks that they are: `python docs/generate.py [--check]`.
+"""Generator of the tables and diagrams in the README and in docs: `python -m docs.generate [--check]`.
 
-A generated part stands between `<!-- generated: name -->` and `<!-- end -->`. It comes from the tables in the code and
-from recorded data, so that a page cannot say something else than they do.
+A generated part is between `<!-- generated: name -->` and `<!-- end -->`. Its sources are tables in the code, recorded
+data and measured figures, so a page cannot contradict them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from assignor.coordinator import state as group_state
 from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.state_machine import TRANSITIONS, Trigger
+from docs import measured
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"
@@ -241,6 +242,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "group states": group_diagram,
     "group answers": answer_table,
     "group causes": cause_table,
+    "figures": measured.figures_page,
+    "ratios": measured.ratio_table,
 }
 
 
@@ -253,27 +256,32 @@ def renewed(page: str) -> str:
     return re.sub(r"<!-- generated: (.*?) -->\n.*?<!-- end -->", part, page, flags=re.DOTALL)
 
 
-def renew(folder: Path, *, write: bool) -> list[str]:
-    """The names of a folder's pages that are stale, which are written anew if that is wanted."""
+def pages() -> list[Path]:
+    """Return the README and the pages in docs."""
+    return [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def renew(paths: Iterable[Path], *, write: bool) -> list[str]:
+    """Return the names of the pages whose generated parts are out of date, and write these pages if wanted."""
     stale = []
-    for path in sorted(folder.rglob("*.md")):
+    for path in paths:
         page = path.read_text(encoding="utf-8")
         fresh = renewed(page)
         if fresh != page:
-            stale.append(path.relative_to(folder).as_posix())
+            stale.append(path.name)
             if write:
                 path.write_text(fresh, encoding="utf-8")
     return stale
 
 
 def main() -> int:
-    """Writes the stale pages, or fails where there are some."""
+    """Write the pages that are out of date. With --check, return 1 if there are any and write nothing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, fail where something is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing and fail if a page is out of date")
     check = parser.parse_args().check
-    stale = renew(DOCS, write=not check)
+    stale = renew(pages(), write=not check)
     for name in stale:
-        sys.stderr.write(f"docs/{name} is stale: run make docs\n" if check else f"docs/{name} written\n")
+        sys.stderr.write(f"{name} is out of date: run make docs\n" if check else f"{name} written\n")
     return int(check and bool(stale))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import operator
 import pkgutil
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import assignor
-from docs import generate
+from docs import generate, measured
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(
@@ -20,6 +21,12 @@ MODULES = sorted(
     for found in pkgutil.walk_packages(assignor.__path__, "assignor.")
     if not found.name.endswith(("._core", ".__main__"))
 )
+PAGES = [
+    "README.md",
+    "data/README.md",
+    "examples/pipeline/README.md",
+    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
+]
 
 
 def test_examples_of_all_modules_hold() -> None:
@@ -76,29 +83,42 @@ def test_every_assignor_has_a_page_with_a_picture() -> None:
     assert ["index.md"] == [name for name, page in pages.items() if "<!-- generated: ownership" not in page]
 
 
-def test_the_generated_parts_of_the_pages_are_fresh() -> None:
-    assert [] == generate.renew(ROOT / "docs", write=False)
+def test_generated_parts_of_pages_are_up_to_date() -> None:
+    assert [] == generate.renew(generate.pages(), write=False)
 
 
-def test_a_stale_page_is_noticed_and_written_anew(tmp_path: Path) -> None:
+def test_a_page_that_is_out_of_date_is_reported_and_written(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "member.md").read_text(encoding="utf-8")
     copy = tmp_path / "member.md"
     copy.write_text(page.replace("LEAVING --> STALE", "LEAVING --> STABLE"), encoding="utf-8")
 
-    assert ["member.md"] == generate.renew(tmp_path, write=False)
-    assert ["member.md"] == generate.renew(tmp_path, write=True)
+    assert ["member.md"] == generate.renew([copy], write=False)
+    assert ["member.md"] == generate.renew([copy], write=True)
     assert page == copy.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "data/README.md",
-        "examples/pipeline/README.md",
-        *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
-    ],
-)
+@pytest.mark.parametrize("page", PAGES)
+def test_figures_in_prose_are_the_measured_ones(page: str) -> None:
+    assert [] == list(measured.wrong_figures((ROOT / page).read_text(encoding="utf-8")))
+
+
+def test_a_figure_in_prose_that_was_not_measured_is_reported(tmp_path: Path) -> None:
+    section = {"tables": [{"head": ["group", "Java", "plan"], "rows": [["3x1", "1,250", "1.2 / 1.5 (30.1x)"]]}]}
+    (tmp_path / "java.json").write_text(json.dumps(section), encoding="utf-8")
+
+    right = (
+        "Java: 1,200 ms <!-- figure: java :: 3x1 :: Java -->, 30 <!-- figure: java :: 3x1 :: plan :: ratio --> times"
+    )
+    assert [] == list(measured.wrong_figures(right, tmp_path))
+    for page, message in {
+        "2 <!-- figure: java :: 3x1 :: plan :: min -->": "java :: 3x1 :: plan :: min: 2 on the page, 1.2 measured",
+        "1.5 s <!-- figure: java :: 4x1 :: plan :: min -->": "java :: 4x1 :: plan :: min: no such cell in docs/figures",
+        "fast <!-- figure: java :: 3x1 :: Java -->": "a comment `<!-- figure: ... -->` does not follow a number",
+    }.items():
+        assert [message] == list(measured.wrong_figures(page, tmp_path))
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     path = ROOT / page
     links = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
