@@ -1,4 +1,4 @@
-"""Members of one classic group that a test moves by hand: they keep their ids and generations, and decide nothing."""
+"""Driver for the members of one classic group: it keeps their ids and generations, and sends requests for them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 GROUP = "orders"
 
 RANGE = (("range", encode_subscription(Subscription(("t0",)))),)
-"""What members offer where a test does not care."""
+"""Default protocols of a member."""
 
 AT_ONCE = CoordinatorConfig(initial_rebalance_delay_ms=0)
-"""A first member is joined at once."""
+"""Settings with which the first member's join is answered without a delay."""
 
 
 def numbered() -> Any:
-    """A generator of member ids that tests can foretell: `a-1`, `a-2`, `b-3`."""
+    """Return a generator of predictable member ids: `a-1`, `a-2`, `b-3`."""
     given = 0
 
     def member_id(prefix: str) -> str:
@@ -50,17 +50,17 @@ def numbered() -> Any:
 
 @dataclass
 class GroupDriver:
-    """A coordinator, and what it answered.
+    """A coordinator and its answers.
 
     Attributes:
-        coordinator: Whose members these are.
-        now: The time of the next call.
-        answers: The latest answer by correlation, which is the member's name and what it asked.
+        coordinator: The coordinator.
+        now: Time of the next call.
+        answers: Latest answer by (member name, kind of request).
         ids: Member ids by name.
         generations: Generations by name.
-        rebalances: All that began.
+        rebalances: All rebalances, in order.
         log: All records that were written.
-        problems: All that was told.
+        problems: All reported problems.
     """
 
     coordinator: Coordinator
@@ -74,16 +74,16 @@ class GroupDriver:
 
     @classmethod
     def begin(cls, config: CoordinatorConfig = AT_ONCE, **options: Any) -> GroupDriver:
-        """A coordinator with these settings and no groups."""
+        """Return a driver for a coordinator with these settings and no groups."""
         return cls(Coordinator(config, member_ids=numbered(), **options))
 
     @property
     def causes(self) -> list[RebalanceCause]:
-        """Why rebalances began so far."""
+        """Causes of all rebalances so far."""
         return [rebalance.cause for rebalance in self.rebalances]
 
     def take(self, effects: Effects) -> Effects:
-        """Remember what a call led to."""
+        """Store the effects of a call."""
         self.log += effects.records
         self.rebalances += effects.rebalances
         self.problems += effects.problems
@@ -96,7 +96,7 @@ class GroupDriver:
         return effects
 
     def join(self, name: str, **fields: Any) -> JoinGroupResponse | None:
-        """Join as this member; its answer, if it has one."""
+        """Join as this member; return the answer if there is one."""
         request = JoinGroupRequest(
             GROUP,
             **{
@@ -116,7 +116,7 @@ class GroupDriver:
         return answer
 
     def sync(self, name: str, assignment: dict[str, bytes] | None = None, **fields: Any) -> SyncGroupResponse | None:
-        """Ask for the assignment, with one by name where this member leads; its answer, if it has one."""
+        """Send a sync, with assignments by name for a leader; return the answer if there is one."""
         request = SyncGroupRequest(
             GROUP,
             **{
@@ -134,23 +134,23 @@ class GroupDriver:
         return answer
 
     def beat(self, name: str, **fields: Any) -> ErrorCode:
-        """Send a heartbeat; what it is answered."""
+        """Send a heartbeat; return the error code of the answer."""
         request = HeartbeatRequest(
             GROUP,
             **{"generation_id": self.generations.get(name, -1), "member_id": self.ids.get(name, ""), **fields},
         )
         self.take(self.coordinator.heartbeat(request, self.now, (name, "beat")))
-        return self.answers[name, "beat"].error_code  # type: ignore[union-attr]  # that of a heartbeat has one
+        return self.answers[name, "beat"].error_code  # type: ignore[union-attr]  # a heartbeat response has one
 
     def leave(self, *names: str, **fields: Any) -> Response | None:
-        """Leave in one request; its answer, if it has one."""
+        """Leave in one request; return the answer if there is one."""
         leaving = tuple(LeavingMember(self.ids.get(name, "")) for name in names)
         request = LeaveGroupRequest(GROUP, **{"members": leaving, **fields})
         self.take(self.coordinator.leave_group(request, self.now, (names[0] if names else "", "leave")))
         return self.answers.get((names[0] if names else "", "leave"))
 
     def commit(self, name: str, offset: int, topic: str = "t0", partition: int = 0, **fields: Any) -> ErrorCode | None:
-        """Commit one offset; what it is answered, if it is."""
+        """Commit one offset; return its error code if there is an answer."""
         request = OffsetCommitRequest(
             GROUP,
             **{
@@ -163,19 +163,19 @@ class GroupDriver:
         self.answers.pop((name, "commit"), None)
         self.take(self.coordinator.offset_commit(request, self.now, (name, "commit")))
         answer = self.answers.get((name, "commit"))
-        return None if answer is None else answer.partitions[0].error_code  # type: ignore[union-attr]  # a commit's
+        return None if answer is None else answer.partitions[0].error_code  # type: ignore[union-attr]  # a commit response
 
     def wait(self, milliseconds: int) -> Effects:
-        """Let time pass."""
+        """Advance the time and fire the timers that are due."""
         self.now += milliseconds
         return self.take(self.coordinator.expire(self.now))
 
     def settle(self, *names: str, assignment: dict[str, bytes] | None = None) -> None:
-        """Have these members join one generation and get their assignments."""
+        """Bring these members into one generation, with their assignments."""
         for name in names:
             self.join(name)
         for name in names:
-            # Who was in the group before the others came has to join with them.
+            # Earlier members join again, because the new ones started a rebalance.
             if (name, "join") in self.answers and self.state() == "PreparingRebalance":
                 self.join(name)
         leader = self.coordinator.describe(GROUP).leader
@@ -183,5 +183,5 @@ class GroupDriver:
             self.sync(name, assignment if self.ids[name] == leader else None)
 
     def state(self) -> str:
-        """The group's state."""
+        """Return the name of the group's state."""
         return self.coordinator.describe(GROUP).state.value

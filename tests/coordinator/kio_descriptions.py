@@ -1,4 +1,4 @@
-"""What administrators ask of a coordinator, DescribeGroups and DeleteGroups, as kio's entities of any version."""
+"""DescribeGroups and DeleteGroups, the requests of administrators, as kio's entities of any version."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FIRST_WITHOUT_DEAD = 6
-"""The version of DescribeGroups that answers for a missing group with an error."""
+"""First version of DescribeGroups that answers with an error for a missing group."""
 
 
 def describe_request(group_ids: Iterable[str], version: int) -> Any:
-    """Ask for descriptions of groups."""
+    """Return a DescribeGroups request."""
     fields = {"groups": tuple(group_ids), "include_authorized_operations": False}
     return fitting(request_class("describe_groups", version), fields)
 
 
 def describe_response(descriptions: Iterable[GroupDescription], version: int) -> Any:
-    """Answer with descriptions of groups; a version that calls a missing group an error says so."""
+    """Return a DescribeGroups response; newer versions describe a missing group by an error."""
     nested = functools.partial(nested_entity, response_class, "describe_groups", version)
     groups = []
     for described in descriptions:
@@ -68,7 +68,7 @@ def describe_response(descriptions: Iterable[GroupDescription], version: int) ->
 
 
 def descriptions_from_kio(entity: Any) -> tuple[GroupDescription, ...]:
-    """Give the descriptions in a response of DescribeGroups."""
+    """Return the descriptions in a response of DescribeGroups."""
     return tuple(
         GroupDescription(
             group.group_id,
@@ -92,12 +92,12 @@ def descriptions_from_kio(entity: Any) -> tuple[GroupDescription, ...]:
 
 
 def delete_request(group_ids: Iterable[str], version: int) -> Any:
-    """Ask for groups to be deleted."""
+    """Return a DeleteGroups request."""
     return request_class("delete_groups", version)(groups_names=tuple(group_ids))
 
 
 def delete_response(results: Iterable[tuple[str, ErrorCode]], version: int) -> Any:
-    """Say what became of the groups that were to be deleted."""
+    """Return a DeleteGroups response with the result for each group."""
     nested = functools.partial(nested_entity, response_class, "delete_groups", version, "DeletableGroupResult")
     given = tuple(nested(group_id=group_id, error_code=kio_error(code)) for group_id, code in results)
     return fitting(response_class("delete_groups", version), {"throttle_time": NO_TIME, "results": given})

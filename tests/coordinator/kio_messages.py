@@ -1,7 +1,7 @@
-"""The classic group protocol's messages between kio's entities of every version and our requests and responses.
+"""Conversion of the classic group protocol's messages between kio's entities and the coordinator's dataclasses.
 
-kio's classes are made from Kafka's own definitions, one per version and message. What a version does not carry is left
-out on the way there, and has our default on the way back.
+kio generates its classes from Kafka's message definitions, one class per message and version. A field that a version
+does not carry is omitted in the entity, and gets its default in the dataclass.
 """
 
 from __future__ import annotations
@@ -51,33 +51,33 @@ MESSAGES: dict[type[Request], str] = {
     LeaveGroupRequest: "leave_group",
     OffsetCommitRequest: "offset_commit",
 }
-"""What kio calls each request."""
+"""Names of the requests in kio."""
 
 NO_TOPICS: Mapping[Any, Any] = {}
 FIRST_WITH_TOPIC_IDS = 10
-"""The version of OffsetCommit that names topics by their ids."""
+"""First version of OffsetCommit that identifies topics by their ids."""
 
 NO_TIME = datetime.timedelta(0)
 
 
 @functools.cache
 def request_class(message: str, version: int, name: str = "") -> Any:
-    """Give kio's class of a request such as "join_group", or one that is nested in it."""
+    """Return kio's class of a request such as "join_group", or of an entity nested in it."""
     return _find(message, version, EntityType.request, name or f"{_camel(message)}Request")
 
 
 @functools.cache
 def response_class(message: str, version: int, name: str = "") -> Any:
-    """Give kio's class of a response, or one that is nested in it."""
+    """Return kio's class of a response, or of an entity nested in it."""
     return _find(message, version, EntityType.response, name or f"{_camel(message)}Response")
 
 
 def request_to_kio(request: Request, topic_ids: Mapping[str, UUID] = NO_TOPICS) -> Any:
-    """Give a request of ours as kio's of its version.
+    """Return a request as kio's entity of its version.
 
     Args:
-        request: What to ask.
-        topic_ids: By name, for offsets that do not carry theirs.
+        request: The request.
+        topic_ids: Topic ids by name, for offsets without a topic id.
     """
     message, version = MESSAGES[type(request)], request.version
     nested = functools.partial(nested_entity, request_class, message, version)
@@ -136,13 +136,13 @@ def request_to_kio(request: Request, topic_ids: Mapping[str, UUID] = NO_TOPICS) 
 def request_from_kio(
     entity: Any, client_id: str = "", client_host: str = "", topic_names: Mapping[UUID, str] = NO_TOPICS
 ) -> Request:
-    """Give one of kio's requests as ours.
+    """Return kio's entity of a request as a dataclass.
 
     Args:
-        entity: Of any version.
-        client_id: Of the request's header.
-        client_host: Where it came from.
-        topic_names: For versions that name topics by their ids; a topic that is not in it is called "".
+        entity: Request of any version.
+        client_id: Client id in the request's header.
+        client_host: Host of the client.
+        topic_names: Topic names by id, for versions with topic ids; an unknown topic gets the name "".
     """
     it, version = with_defaults(entity), entity.__version__
     match type(entity).__name__:
@@ -187,16 +187,16 @@ def request_from_kio(
                 retention_time_ms=-1 if it.retention_time is None else _milliseconds(it.retention_time),
                 version=version,
             )
-    raise AssertionError(f"a {type(entity).__name__} is no request of the classic group protocol")
+    raise AssertionError(f"{type(entity).__name__} is not a request of the classic group protocol")
 
 
 def response_to_kio(response: Response, version: int, topic_ids: Mapping[str, UUID] = NO_TOPICS) -> Any:
-    """Give a response of ours as kio's of a version.
+    """Return a response as kio's entity of a version.
 
     Args:
-        response: The answer.
-        version: Of the request.
-        topic_ids: By name, for versions that name topics by their ids.
+        response: The response.
+        version: Version of the request.
+        topic_ids: Topic ids by name, for versions with topic ids.
     """
     message = MESSAGES[_REQUESTS[type(response)]]
     nested = functools.partial(nested_entity, response_class, message, version)
@@ -236,11 +236,11 @@ def response_to_kio(response: Response, version: int, topic_ids: Mapping[str, UU
 
 
 def response_from_kio(entity: Any, topic_names: Mapping[UUID, str] = NO_TOPICS) -> Response:
-    """Give one of kio's responses as ours; an error code that we never give fails.
+    """Return kio's entity of a response as a dataclass; fail for an error code that the coordinator never returns.
 
     Args:
-        entity: Of any version.
-        topic_names: For versions that name topics by their ids; a topic that is not in it is called "".
+        entity: Response of any version.
+        topic_names: Topic names by id, for versions with topic ids; an unknown topic gets the name "".
     """
     it = with_defaults(entity)
     match type(entity).__name__:
@@ -273,16 +273,16 @@ def response_from_kio(entity: Any, topic_names: Mapping[UUID, str] = NO_TOPICS) 
             return OffsetCommitResponse(
                 tuple(PartitionResponse(name, it.partition_index, ErrorCode(it.error_code)) for name, it in entries)
             )
-    raise AssertionError(f"a {type(entity).__name__} is no response of the classic group protocol")
+    raise AssertionError(f"{type(entity).__name__} is not a response of the classic group protocol")
 
 
 def uuid_text(topic_id: UUID) -> str:
-    """Write a uuid as Kafka does, in URL-safe base64."""
+    """Return a uuid in Kafka's URL-safe base64."""
     return base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
 
 
 def uuid_of(text: str) -> UUID:
-    """Read a uuid as Kafka writes it."""
+    """Parse a uuid in Kafka's URL-safe base64."""
     return UUID(bytes=base64.urlsafe_b64decode(text + "=="))
 
 
@@ -308,7 +308,7 @@ _ABSENT = dict.fromkeys(
         "topic_id",
     )
 )
-"""What some versions lack."""
+"""Fields that some versions do not have."""
 
 
 def _camel(message: str) -> str:
@@ -320,7 +320,7 @@ def _find(message: str, version: int, kind: Any, name: str) -> Any:
 
 
 def nested_entity(find: Any, message: str, version: int, entity: str, /, **fields: Any) -> Any:
-    """Make an entity that is nested in a request or response."""
+    """Return an entity that is nested in a request or response."""
     return fitting(find(message, version, entity), fields)
 
 
@@ -330,12 +330,12 @@ def _field_names(entity: Any) -> frozenset[str]:
 
 
 def fitting(entity: Any, fields: dict[str, Any]) -> Any:
-    """Make an entity of those fields that its version has."""
+    """Return an entity with the fields that its version has."""
     return entity(**{name: value for name, value in fields.items() if name in _field_names(entity)})
 
 
 def with_defaults(entity: Any) -> Any:
-    """Give an entity's fields, and None for those that only other versions have."""
+    """Return an entity's fields, with None for fields of other versions only."""
     return SimpleNamespace(**(_ABSENT | {name: getattr(entity, name) for name in _field_names(entity.__class__)}))
 
 
@@ -378,7 +378,7 @@ def _topic_name(topic: Any, topic_names: Mapping[UUID, str]) -> str:
 
 
 def kio_error(code: ErrorCode) -> KioErrorCode:
-    """Give an error code as kio's."""
+    """Return an error code as kio's."""
     return KioErrorCode(int(code))
 
 

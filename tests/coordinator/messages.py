@@ -1,7 +1,7 @@
-"""The messages of the vectors of the kind `coordinator`: from their JSON to our requests, and from our responses to it.
+"""Messages of the `coordinator` vectors: from their JSON to requests, and from responses to JSON.
 
-JSON has exactly the fields that a version of a message carries. A response of ours that has something in a field that
-its version does not carry is shown with that field, so that the comparison sees it.
+The JSON has exactly the fields that a version of a message carries. If a response has a value in a field that its
+version does not carry, the JSON includes the field, so that the comparison fails.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ KIND = "coordinator"
 CLIENT_HOST = "/127.0.0.1"
 NO_GENERATION = -1
 _ALL = range(100)
-_THROTTLED_BY_NOBODY = 0
+_NOT_THROTTLED = 0
 
 
 class Message(NamedTuple):
     """One kind of request and its answer.
 
     Attributes:
-        versions: Those that the vectors may have.
-        fields: The fields of a request, and the versions that carry each.
-        ask: Hands a request over: (coordinator, fields, version, client id, now, correlation).
-        show: The JSON of a response: (response, fields of the request, version).
+        versions: Versions that the vectors may have.
+        fields: Fields of a request, and the versions that carry each.
+        ask: Sends a request: (coordinator, fields, version, client id, now, correlation).
+        show: Returns the JSON of a response: (response, fields of the request, version).
     """
 
     versions: range
@@ -55,12 +55,12 @@ class Message(NamedTuple):
     show: Callable[[Any, Json, int], Json]
 
     def carried(self, version: int) -> set[str]:
-        """The fields of a request of a version."""
+        """Return the fields of a request of a version."""
         return {name for name, versions in self.fields.items() if version in versions}
 
 
 def _show(version: int, fields: Json, **since: tuple[int, Any]) -> Json:
-    """Those fields that the version carries; `since`: a field's first version, and its value before."""
+    """Return the fields that the version carries; `since` has a field's first version, and its value before that."""
     shown = {}
     for name, value in fields.items():
         first, default = since.get(name, (0, None))
@@ -70,7 +70,7 @@ def _show(version: int, fields: Json, **since: tuple[int, Any]) -> Json:
 
 
 def _throttle(version: int, first: int) -> Json:
-    return {"throttle_time_ms": _THROTTLED_BY_NOBODY} if version >= first else {}
+    return {"throttle_time_ms": _NOT_THROTTLED} if version >= first else {}
 
 
 # ---- JoinGroup
@@ -122,7 +122,7 @@ def _joined(response: JoinGroupResponse, _: Json, version: int) -> Json:
 
 
 def _check_metadata(given: Json) -> None:
-    """Raise an error unless the bytes are what the vector says of them, if it says more than the bytes."""
+    """Raise an error unless the bytes match the version and topics that the vector gives for them, if any."""
     check_fields(KIND, "the metadata of a protocol", given, {"hex"}, {"version", "topics"})
     if len(given.keys() & {"version", "topics"}) == 1:
         raise ValueError(f"the metadata of a protocol needs both version and topics, or neither: {given}")
@@ -130,7 +130,7 @@ def _check_metadata(given: Json) -> None:
         found = decode_subscription(bytes.fromhex(given["hex"]))
         if (found.version, list(found.topics)) != (given["version"], given["topics"]):
             raise ValueError(
-                f"the metadata of a protocol is of version {found.version}, topics {found.topics}: {given}"
+                f"the metadata of a protocol has version {found.version} and topics {found.topics}: {given}"
             )
 
 
@@ -244,7 +244,7 @@ def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: in
 
 
 def _committed(response: OffsetCommitResponse, given: Json, version: int) -> Json:
-    """The flat answer of ours, in the topics of the request; what it does not have room for stands under its topic."""
+    """Return the flat response as JSON by topic of the request, followed by entries that fit no topic."""
     left = list(response.partitions)
     topics = []
     for topic in given["topics"]:
@@ -307,11 +307,11 @@ MESSAGES = {
     "Heartbeat": Message(range(5), {**_OF_MEMBERS, "group_instance_id": range(3, 5)}, _heartbeat, _beaten),
     "LeaveGroup": Message(range(6), {"group_id": _ALL, "member_id": range(3), "members": range(3, 6)}, _leave, _left),
     "OffsetCommit": Message(
-        range(2, 10),  # 10 has topic ids, which no trace tells
+        range(2, 10),  # version 10 has topic ids, which the traces do not record
         {**_OF_MEMBERS, "group_instance_id": range(7, 10), "retention_time_ms": range(2, 5), "topics": _ALL},
         _commit,
         _committed,
     ),
     "DeleteGroups": Message(range(3), {"groups": _ALL}, _delete, _deleted),
 }
-"""By the name that the vectors have for it."""
+"""Messages by their names in the vectors."""

@@ -1,4 +1,4 @@
-"""Programs for one classic group, drawn by hypothesis: whatever members can ask, in any order and at any time."""
+"""Random programs for one classic group, by hypothesis: any request of a member, in any order and at any time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ USUAL = st.sampled_from([RANGE, RANGE, (*RANGE, ("sticky", METADATA[1])), (("sti
 
 
 def steps() -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
-    """Steps of a program: a verb of `take`, and what it needs."""
+    """Return a strategy for the steps of a program: a verb of `take` and its arguments."""
     usual = st.one_of(
         _step("wait", milliseconds=st.sampled_from([1, 50, 500, 3_000, 9_999, 10_000, 61_000])),
         _step("join", name=NAMES, protocols=USUAL, version=st.integers(0, 9)),
@@ -51,7 +51,7 @@ def steps() -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
 
 
 def take(driver: GroupDriver, step: tuple[str, dict[str, Any]]) -> None:
-    """Carry one step out. What a member has to know it knows from the answers so far."""
+    """Run one step. Members use the ids and generations of the answers so far."""
     verb, fields = step[0], dict(step[1])
     if verb == "wait":
         driver.wait(fields["milliseconds"])

@@ -1,8 +1,8 @@
-"""Members, one coordinator and its log, with crashes: what anybody was told has to be there when it starts anew.
+"""Members, a coordinator and its log, with crashes: acknowledged results must survive a restart.
 
-`World` is a program's world. Its members do what clients do with each answer, the log gets the records of each call
-before the answers go out, and `crash` puts a coordinator in the place of the old one that has read the log and nothing
-else. What was acknowledged is noted: whom a SyncGroup gave what in which generation, and which offsets were committed.
+`World` is the environment of a program. Its members react to answers as clients do. The log gets the records of each
+call before the answers are sent. `crash` replaces the coordinator by one that has only read the log. `World` stores
+what was acknowledged: the assignments in SyncGroup answers, with their generations, and the committed offsets.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ ASK = {
     LeaveGroupRequest: "leave_group",
     OffsetCommitRequest: "offset_commit",
 }
-"""The method that takes a request."""
+"""Method of the coordinator for each request."""
 
 
 class ReceivedAssignment(NamedTuple):
-    """What a member was given by a SyncGroup that was answered without an error."""
+    """Assignment in a SyncGroup answer without an error."""
 
     generation: int
     member_id: str
@@ -64,19 +64,19 @@ class ReceivedAssignment(NamedTuple):
 
 @dataclass
 class Actor:
-    """A client, as far as it matters here.
+    """State of a client.
 
     Attributes:
-        name: Its client id.
-        group_id: Its group.
-        instance_id: Of a static member.
-        version: Of its joins.
-        member_id: As it was told.
-        generation: The same.
+        name: Client id.
+        group_id: Id of the group.
+        instance_id: Instance id of a static member.
+        version: Version of its joins.
+        member_id: Member id of the last answer.
+        generation: Generation of the last answer.
         phase: "out", "joining", "joined", "syncing" or "in".
-        answer: To its last join.
-        metadata: What it wants, as bytes.
-        waits_for: The number of the request that it waits for.
+        answer: Answer to the last join.
+        metadata: Encoded subscription.
+        waits_for: Number of the request whose answer it waits for.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Actor:
     waits_for: int = 0
 
     def forget(self) -> None:
-        """Starts anew, without a member id."""
+        """Start again without a member id."""
         self.member_id, self.generation, self.phase = "", -1, "out"
 
 
@@ -100,8 +100,8 @@ class World:
 
     Args:
         actors: The members.
-        confirm_writes: Whether the log says one by one what it has.
-        forgets: Which records the log loses though it said that it has them.
+        confirm_writes: True if the log confirms each write.
+        forgets: Returns True for a record that the log loses although it was confirmed.
     """
 
     def __init__(
@@ -132,10 +132,10 @@ class World:
         self._made_up += 1
         return f"{prefix}-{self._made_up}"
 
-    # ---- what members do
+    # ---- actions of members
 
     def go(self, actor: Actor) -> None:
-        """The next thing that a client does."""
+        """Take the next step of a client."""
         if actor.phase == "out":
             self.join(actor)
         elif actor.phase == "joined":
@@ -144,7 +144,7 @@ class World:
             self.heartbeat(actor)
 
     def join(self, actor: Actor) -> None:
-        """Joins, whatever the actor was doing."""
+        """Send a join, in any phase."""
         actor.phase = "joining"
         self._ask(
             actor,
@@ -162,7 +162,7 @@ class World:
         )
 
     def sync(self, actor: Actor) -> None:
-        """Asks for the assignment; the leader brings one that no other is equal to."""
+        """Send a sync; the leader's assignments are all different."""
         assert actor.answer is not None
         assignments = []
         if actor.answer.leader == actor.member_id and not actor.answer.skip_assignment:
@@ -191,7 +191,7 @@ class World:
         self._ask(actor, LeaveGroupRequest(actor.group_id, (leaving,)))
 
     def commit(self, actor: Actor, partition: int) -> None:
-        """Commits an offset that no other is equal to; without being a member where the actor is not in."""
+        """Commit an offset that no other commit has, as a member if the actor is in the group."""
         member = (actor.generation, actor.member_id, actor.instance_id) if actor.phase == "in" else ()
         offsets = (OffsetToCommit("orders", partition, self.requests),)
         waits_for = actor.waits_for
@@ -199,7 +199,7 @@ class World:
         actor.waits_for = waits_for
 
     def delete(self, group_id: str) -> None:
-        """Asks for a group to be deleted; what was acknowledged in it counts no more once the log has its end."""
+        """Delete a group; its acknowledged results no longer count once the log has its tombstone."""
         self._to_delete.add(group_id)
         self.requests += 1
         self._waiting[self.requests] = None, group_id, None
@@ -209,17 +209,17 @@ class World:
         self.now += milliseconds
         self._take(self.coordinator.expire(self.now))
 
-    # ---- what the log does
+    # ---- actions of the log
 
     def confirm(self) -> None:
-        """The log has the oldest write that waits."""
+        """Confirm the oldest pending write."""
         if self.pending:
             write = self.pending.pop(0)
             self._append(write.records)
             self._take(self.coordinator.written(write.number, self.now))
 
     def fail(self, error: int) -> tuple[Answer, ...]:
-        """The log does not get the oldest write that waits; the answers that come of it."""
+        """Fail the oldest pending write; return the answers."""
         if not self.pending:
             return ()
         write = self.pending.pop(0)
@@ -233,11 +233,11 @@ class World:
             self.confirm()
 
     def crash(self, *, kept: int = 0, compacted: bool = False) -> None:
-        """The coordinator is gone, and with it what waits; another one reads the log.
+        """Drop the coordinator and all pending requests; a new coordinator reads the log.
 
         Args:
-            kept: How many writes that were not confirmed got into the log nevertheless.
-            compacted: Whether it reads of each key only the last record.
+            kept: Number of unconfirmed writes that reached the log.
+            compacted: True if the log has only the last record of each key.
         """
         for write in self.pending[:kept]:
             self._append(write.records)
@@ -249,7 +249,7 @@ class World:
         self.coordinator = self.started(compacted=compacted)
 
     def started(self, *, compacted: bool = False) -> Coordinator:
-        """A new coordinator that has read the log."""
+        """Return a new coordinator that has read the log."""
         log = list(self.log)
         if compacted:
             last = {record.key: place for place, record in enumerate(log)}
@@ -259,7 +259,7 @@ class World:
         assert ((), ()) == (effects.answers, effects.writes)
         return coordinator
 
-    # ---- what comes of it
+    # ---- effects
 
     def _ask(self, actor: Actor, request: Any) -> None:
         self.requests += 1
@@ -310,7 +310,7 @@ class World:
             self.received.setdefault(request.group_id, []).append(given)
 
     def _answered(self, actor: Actor, response: Any) -> None:
-        """What a client makes of an answer."""
+        """Update a client by an answer."""
         error = getattr(response, "error_code", ErrorCode.NONE)
         if isinstance(response, JoinGroupResponse) and error is ErrorCode.NONE:
             actor.phase, actor.answer = "joined", response
@@ -325,15 +325,15 @@ class World:
             actor.phase = "out"
 
 
-# ---- what a log says
+# ---- contents of the log
 
 
 class Stored(NamedTuple):
-    """What a log has of a group, read without a coordinator.
+    """Records of a group in the log, read without a coordinator.
 
     Attributes:
-        generations: The values of its group records since it was deleted last, if it was.
-        offsets: What was committed last.
+        generations: Values of its group records, since its last tombstone.
+        offsets: Latest committed offsets.
     """
 
     generations: list[dict[str, Any]]
@@ -341,7 +341,7 @@ class Stored(NamedTuple):
 
 
 def stored(log: Iterable[LogRecord], group_id: str) -> Stored:
-    """What a log has of a group."""
+    """Return the records of a group in the log."""
     found = Stored([], {})
     for key, value in log:
         record = decode_record(key, value)
@@ -362,7 +362,7 @@ def stored(log: Iterable[LogRecord], group_id: str) -> Stored:
 
 
 def has(generation: dict[str, Any], given: ReceivedAssignment) -> bool:
-    """Whether a generation in the log is the one that a member was given something in."""
+    """Return True if a generation in the log contains the received assignment."""
     return (given.generation, given.protocol, given.leader) == (
         generation["generation"],
         generation["protocol"],
@@ -375,13 +375,13 @@ def has(generation: dict[str, Any], given: ReceivedAssignment) -> bool:
 
 
 def described(description: GroupDescription) -> tuple[Any, ...]:
-    """A description without the order of its members."""
+    """Return a description without the order of its members."""
     members = {member.member_id: member for member in description.members}
     return description.state, description.protocol_type, description.protocol, members
 
 
 def description_of(generation: dict[str, Any]) -> tuple[Any, ...]:
-    """A generation in the log as its group should be described."""
+    """Return the expected description of a group, for a generation in the log."""
     members = {
         member["memberId"]: DescribedMember(
             member["memberId"],

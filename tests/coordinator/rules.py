@@ -1,7 +1,7 @@
-"""Wrong rules: one small thing changed in the coordinator at a time, which the recorded traces have to notice.
+"""Wrong rules: changes to the coordinator, one small rule each, that the recorded traces must detect.
 
-They are what one could believe of Kafka's coordinator, from its documentation, its older versions or common sense.
-`RULES` has them by name; `timer_rules` has those about time.
+Each rule is a plausible belief about Kafka's coordinator: from its documentation, an older version, or intuition.
+`RULES` has them by name; `timer_rules` adds the rules about time.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Rule(NamedTuple):
     """A wrong rule.
 
     Attributes:
-        change: Makes the coordinator follow it.
-        profile: Of traces that notice it, which are tried first.
+        change: Function that makes the coordinator follow the rule.
+        profile: Profile of traces that detect the rule; these traces are tried first.
     """
 
     change: Change
@@ -39,13 +39,13 @@ class Rule(NamedTuple):
 
 
 RULES: dict[str, Rule] = {}
-"""By what they say."""
+"""Rules by their statements."""
 
 
 def wrong(
     says: str, profile: str, owner: type | ModuleType, name: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Notes a rule: a method or function that does something else; it is given the right one first."""
+    """Register a rule that replaces a method or function; the replacement gets the original as its first argument."""
 
     def note(instead: Callable[..., Any]) -> Callable[..., Any]:
         right = getattr(owner, name)
@@ -69,7 +69,7 @@ def wrong(
 def wrong_property(
     says: str, profile: str, owner: type, name: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Notes a rule: a property that is another."""
+    """Register a rule that replaces a property."""
 
     def note(instead: Callable[..., Any]) -> Callable[..., Any]:
         RULES[says] = Rule(lambda patch: patch.setattr(owner, name, property(instead)), profile)
@@ -79,18 +79,18 @@ def wrong_property(
 
 
 def wrong_answer(says: str, profile: str, state: GroupState, kind: RequestKind, answer: Action | ErrorCode) -> None:
-    """Notes a rule: a state that answers otherwise."""
+    """Register a rule that changes the answer of a state."""
     row: Any = ANSWERS[state]
     RULES[says] = Rule(lambda patch: patch.setitem(row, kind, answer), profile)
 
 
 def wrong_name(says: str, profile: str, module: object, name: str, value: object) -> None:
-    """Notes a rule: a number or a function that is another."""
+    """Register a rule that replaces a number or function of a module."""
     RULES[says] = Rule(lambda patch: patch.setattr(module, name, value), profile)
 
 
 def without(owner: Any, name: str, action: Callable[[], Any]) -> Any:
-    """Does something while a function of a module does nothing."""
+    """Run an action while a function of a module does nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, lambda *_: None)
         return action()
@@ -99,7 +99,7 @@ def without(owner: Any, name: str, action: Callable[[], Any]) -> Any:
 # ---- tables
 
 wrong_answer(
-    "a heartbeat in CompletingRebalance says REBALANCE_IN_PROGRESS",
+    "a heartbeat in CompletingRebalance is answered REBALANCE_IN_PROGRESS",
     "rebalance",
     COMPLETING,
     RequestKind.HEARTBEAT,
@@ -135,18 +135,18 @@ wrong_name(
     "WITH_GROUP_ID_NOT_FOUND",
     99,
 )
-wrong_name("SkipAssignment is there before version 9", "static", joining, "JOIN_WITH_SKIP_ASSIGNMENT", 5)
-wrong_name("vote ties go to whom the first member votes for", "crowd", group, "text_order", list)
-wrong_name("vote ties go by the alphabet", "crowd", group, "text_order", sorted)
+wrong_name("SkipAssignment exists before version 9", "static", joining, "JOIN_WITH_SKIP_ASSIGNMENT", 5)
+wrong_name("the first member's vote breaks ties", "crowd", group, "text_order", list)
+wrong_name("alphabetical order breaks ties of votes", "crowd", group, "text_order", sorted)
 wrong_name(
     "static replacement before version 9 shows the new leader",
     "static",
     joining,
     "join_response",
-    lambda *arguments, leader=None, right=join_response, **named: right(*arguments, **named),  # noqa: ARG005 - the right one's signature
+    lambda *arguments, leader=None, right=join_response, **named: right(*arguments, **named),  # noqa: ARG005 - the original signature
 )
 wrong_name(
-    "there is no SkipAssignment",
+    "SkipAssignment does not exist",
     "static",
     joining,
     "join_response",
@@ -162,7 +162,7 @@ def _(_right: Any, context: Any, group: Any, *_: Any) -> None:
     rebalancing.prepare_rebalance(context, group, StaticMemberReturned("", "", False, None))
 
 
-@wrong("a replaced join that waits is not answered", "static", joining, "_replace")
+@wrong("a waiting join that is replaced gets no answer", "static", joining, "_replace")
 def _(right: Any, context: Any, group: Any, old: Any, *others: Any) -> None:
     group.await_join(old, None)
     right(context, group, old, *others)
@@ -175,7 +175,7 @@ def _(right: Any, context: Any, group: Any, old: Any, member_id: str) -> Any:
     return new
 
 
-@wrong("a second join that waits answers the first", "special-parked_twice", joining, "_rejoin")
+@wrong("a second waiting join answers the first", "special-parked_twice", joining, "_rejoin")
 def _(right: Any, context: Any, group: Any, request: Any, pending: Any, *answer: Any) -> Any:
     member = group.members.get(request.member_id)
     if member is not None and member.join is not None:
@@ -190,7 +190,7 @@ def _(right: Any, context: Any, group: Any, pending: Any) -> None:
         context.discard_group(group)
 
 
-@wrong("a pending id that is used with an instance id is forgotten", "pending", joining, "_join_group")
+@wrong("a pending id that joins with an instance id is removed", "pending", joining, "_join_group")
 def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     try:
         return right(context, group, request, pending)
@@ -200,7 +200,7 @@ def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
         raise
 
 
-@wrong("in a full group members are accepted while it prepares", "special-full", joining, "_has_room")
+@wrong("a full group accepts members while it prepares a rebalance", "special-full", joining, "_has_room")
 def _(right: Any, context: Any, group: Any, member_id: str) -> bool:
     return member_id in group.members or bool(right(context, group, member_id))
 
@@ -230,42 +230,42 @@ def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
         return right(context, request, pending)
 
 
-# ---- what members ask
+# ---- requests of members
 
 
-@wrong("the first of two assignments for a member counts", "special-twice_assigned", membership, "sync")
+@wrong("the first of two assignments for a member wins", "special-twice_assigned", membership, "sync")
 def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
     return right(context, dataclasses.replace(request, assignments=request.assignments[::-1]), pending)
 
 
-@wrong("a batch that leaves rebalances per member", "special-batch_mixed", membership, "leave")
+@wrong("a batch of leaving members causes one rebalance per member", "special-batch_mixed", membership, "leave")
 def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
-    remove, go_on_without = membership._remove, membership._go_on_without
+    remove, rebalance_without = membership._remove, membership._rebalance_without
 
     def leave_alone(context: Any, group: Any, leaving: Any) -> Any:
         error = remove(context, group, leaving)
         if error is ErrorCode.NONE:
-            go_on_without(context, group, [leaving])
+            rebalance_without(context, group, [leaving])
         return error
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "_remove", leave_alone)
-        patch.setattr(membership, "_go_on_without", lambda *_: None)
+        patch.setattr(membership, "_rebalance_without", lambda *_: None)
         return right(context, request, pending)
 
 
-@wrong("who leaves by an instance id needs the member id", "batch", membership, "_remove")
+@wrong("leaving by instance id requires the member id", "batch", membership, "_remove")
 def _(right: Any, context: Any, group: Any, leaving: Any) -> Any:
     return right(context, group, leaving) if leaving.member_id else ErrorCode.UNKNOWN_MEMBER_ID
 
 
-@wrong("a pending id that leaves with an instance id is checked", "hostile", membership, "_remove")
+@wrong("the instance id of a pending id that leaves is checked", "hostile", membership, "_remove")
 def _(right: Any, context: Any, group: Any, leaving: Any) -> Any:
     checked = leaving.member_id in group.pending_joins and leaving.group_instance_id is not None
     return ErrorCode.UNKNOWN_MEMBER_ID if checked else right(context, group, leaving)
 
 
-@wrong("a sync that waits is answered when its member leaves", "special-sync_parked", rebalancing, "remove_member")
+@wrong("a waiting sync is answered when its member leaves", "special-sync_parked", rebalancing, "remove_member")
 def _(right: Any, context: Any, group: Any, member: Any) -> None:
     if member.sync is not None:
         context.answer(member.sync, sync_error(ErrorCode.UNKNOWN_MEMBER_ID))
@@ -286,7 +286,7 @@ def _(right: Any, context: Any, request: Any) -> Any:
 # ---- groups
 
 
-@wrong("the members are in the order in which they joined", "basic", MemberTable, "in_order")
+@wrong("members are in the order of their joins", "basic", MemberTable, "in_order")
 def _(_right: Any, self: Any) -> Any:
     return list(self.values())
 
@@ -302,42 +302,42 @@ def _(right: Any, self: Any, member: Any) -> None:
     self._capacity, self._firsts = 16, None
 
 
-@wrong("the protocol type of an emptied group binds newcomers", "special-retype", ClassicGroup, "supports")
+@wrong("an Empty group keeps its protocol type for new members", "special-retype", ClassicGroup, "supports")
 def _(right: Any, self: Any, protocol_type: str, protocols: Any) -> bool:
     return bool(right(self, protocol_type, protocols)) and self.protocol_type in (None, protocol_type)
 
 
-@wrong("the protocol is the one that the leader likes best", "protocols", ClassicGroup, "select_protocol")
+@wrong("the leader's preferred protocol is selected", "protocols", ClassicGroup, "select_protocol")
 def _(_right: Any, self: Any) -> Any:
-    everybodys = {name for name, count in self._supported.items() if count == len(self.members)}
-    return self.members.get(self.leader).vote(everybodys)
+    supported = {name for name, count in self._supported.items() if count == len(self.members)}
+    return self.members.get(self.leader).vote(supported)
 
 
-@wrong("the generation does not grow when the group becomes empty", "basic", ClassicGroup, "next_generation")
+@wrong("the generation stays the same when the group becomes Empty", "basic", ClassicGroup, "next_generation")
 def _(right: Any, self: Any, now: int) -> None:
     right(self, now)
     self.generation -= self.state is EMPTY
 
 
-@wrong("the join phase ends though nobody joined again", "special-nobody_rejoins", ClassicGroup, "elect_joined_leader")
+@wrong("the join phase ends although no member rejoined", "special-nobody_rejoins", ClassicGroup, "elect_joined_leader")
 def _(right: Any, self: Any) -> bool:
     return bool(right(self)) or True
 
 
-@wrong("a replaced member's id is no longer awaited for its sync", "special-replaced", ClassicGroup, "replace")
+@wrong("the sync of a replaced member's old id is not awaited", "special-replaced", ClassicGroup, "replace")
 def _(right: Any, self: Any, old: Any, new: Any) -> None:
     right(self, old, new)
     self.pending_syncs.discard(old.member_id)
 
 
-@wrong("a replaced member's successor is awaited for its sync", "special-replaced", ClassicGroup, "replace")
+@wrong("the sync of a replaced member's successor is awaited", "special-replaced", ClassicGroup, "replace")
 def _(right: Any, self: Any, old: Any, new: Any) -> None:
     right(self, old, new)
     if old.member_id in self.pending_syncs:
         self.pending_syncs.add(new.member_id)
 
 
-@wrong("assignments are cleared when a group is Stable no more", "basic", rebalancing, "prepare_rebalance")
+@wrong("assignments are cleared when a group leaves Stable", "basic", rebalancing, "prepare_rebalance")
 def _(right: Any, context: Any, group: Any, fact: Any) -> None:
     if group.state is STABLE:
         for member in group.members.values():
@@ -345,7 +345,7 @@ def _(right: Any, context: Any, group: Any, fact: Any) -> None:
     right(context, group, fact)
 
 
-@wrong("absent static members go when the join phase ends", "static", rebalancing, "complete_join")
+@wrong("absent static members are removed when the join phase ends", "static", rebalancing, "complete_join")
 def _(right: Any, context: Any, group: Any) -> None:
     for member in group.members.in_order():
         if member.join is None:
@@ -353,11 +353,11 @@ def _(right: Any, context: Any, group: Any) -> None:
     right(context, group)
 
 
-@wrong_property("pending ids do not hold up the join phase", "pending", ClassicGroup, "all_joined")
+@wrong_property("pending ids do not delay the end of the join phase", "pending", ClassicGroup, "all_joined")
 def _(group: Any) -> bool:
     return bool(len(group.members) == group.waiting_joins)
 
 
-@wrong_property("a newcomer to an initial rebalance ends it at once", "special-delayed", ClassicGroup, "is_initial")
+@wrong_property("a new member ends an initial rebalance immediately", "special-delayed", ClassicGroup, "is_initial")
 def _(_group: Any) -> bool:
     return False

@@ -1,4 +1,4 @@
-"""Every rebalance says why it began: each cause in a story of its own, and no cause without a story."""
+"""Every rebalance has a cause and a reason: one scenario per cause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T0_AND_T1 = (("range", encode_subscription(Subscription(("t0", "t1")))),)
-T0_OWNED = (("range", encode_subscription(Subscription(("t0",), owned_partitions=(("t0", 0),)))),)  # type: ignore[arg-type]  # any tuple is taken
+T0_OWNED = (("range", encode_subscription(Subscription(("t0",), owned_partitions=(("t0", 0),)))),)  # type: ignore[arg-type]  # any tuple is accepted
 
 
 def member_joins() -> GroupDriver:
@@ -51,7 +51,7 @@ def application_crashes() -> GroupDriver:
 
 
 def leader_sees(topics: dict[str, int]) -> GroupDriver:
-    """The leader of a group joins again once the topics are these."""
+    """Let the leader of a group join again after the topics change."""
     driver = GroupDriver.begin(partitions_per_topic={"t0": 4})
     driver.join("a", protocols=T0_AND_T1)
     driver.sync("a")
@@ -130,7 +130,7 @@ def group_is_too_large() -> GroupDriver:
     return after
 
 
-STORIES: dict[RebalanceCause, tuple[Callable[[], GroupDriver], str]] = {
+SCENARIOS: dict[RebalanceCause, tuple[Callable[[], GroupDriver], str]] = {
     RebalanceCause.CONSUMER_SUBSCRIBED: (member_joins, "Member a-1 joined."),
     RebalanceCause.CONSUMER_CLOSED: (member_leaves, "Member b-2 left."),
     RebalanceCause.CONSUMER_DEAD: (member_is_silent, "Member b-2: no heartbeat for 10000 ms."),
@@ -152,33 +152,33 @@ STORIES: dict[RebalanceCause, tuple[Callable[[], GroupDriver], str]] = {
     RebalanceCause.LEADER_REJOINED: (leader_rejoins, "Leader a-1 joined again: metadata is stale."),
     RebalanceCause.STATIC_MEMBER_RETURNED: (
         static_member_returns_while_completing,
-        "Static member 'i' came back as i-2.",
+        "Static member 'i' returned as i-2.",
     ),
-    RebalanceCause.PROTOCOL_CHANGED: (static_member_changes_protocol, "Static member 'i' came back as i-2."),
+    RebalanceCause.PROTOCOL_CHANGED: (static_member_changes_protocol, "Static member 'i' returned as i-2."),
     RebalanceCause.MEMBER_REMOVED: (administrator_removes, "Static member 'i' was removed."),
-    RebalanceCause.SYNC_TIMED_OUT: (member_does_not_sync, "No SyncGroup came in time from a-1."),
+    RebalanceCause.SYNC_TIMED_OUT: (member_does_not_sync, "No SyncGroup arrived in time from a-1."),
     RebalanceCause.ASSIGNMENT_NOT_STORED: (
         assignment_is_not_written,
         "The assignment of generation 1 could not be written (COORDINATOR_NOT_AVAILABLE).",
     ),
-    RebalanceCause.OVER_CAPACITY: (group_is_too_large, "The group has 3 members, and 2 are allowed."),
+    RebalanceCause.OVER_CAPACITY: (group_is_too_large, "The group has 3 members; the limit is 2."),
 }
 
 
-def test_there_is_a_story_for_each_cause() -> None:
-    assert set(RebalanceCause) == set(STORIES)
+def test_every_cause_has_a_scenario() -> None:
+    assert set(RebalanceCause) == set(SCENARIOS)
 
 
 @pytest.mark.parametrize("cause", RebalanceCause, ids=lambda cause: cause.name.lower())
-def test_a_rebalance_says_why_it_began(cause: RebalanceCause) -> None:
-    tell, reason = STORIES[cause]
+def test_a_rebalance_has_its_cause_and_reason(cause: RebalanceCause) -> None:
+    run, reason = SCENARIOS[cause]
 
-    rebalance = tell().rebalances[-1]
+    rebalance = run().rebalances[-1]
 
     assert (cause, reason) == (rebalance.cause, rebalance.reason)
 
 
-def test_each_cause_has_a_sentence_of_its_own() -> None:
+def test_every_cause_has_its_own_sentence() -> None:
     sentences = {cause.value for cause in RebalanceCause}
 
     assert len(RebalanceCause) == len(sentences)
@@ -193,7 +193,7 @@ def test_each_cause_has_a_sentence_of_its_own() -> None:
         ({}, RebalanceCause.TOPIC_DELETED),
     ],
 )
-def test_a_group_that_is_led_here_rebalances_when_its_topics_change(
+def test_a_group_with_server_side_assignment_rebalances_when_its_topics_change(
     topics: dict[str, int], cause: RebalanceCause
 ) -> None:
     driver = GroupDriver.begin(assignor=RangeAssignor(), partitions_per_topic={"t0": 4})
@@ -205,7 +205,7 @@ def test_a_group_that_is_led_here_rebalances_when_its_topics_change(
     assert "PreparingRebalance" == driver.state()
 
 
-def test_a_member_that_is_heard_of_again_did_not_crash() -> None:
+def test_a_member_that_sends_a_request_after_a_disconnect_did_not_crash() -> None:
     driver = GroupDriver.begin()
     driver.settle("a")
     driver.take(driver.coordinator.disconnected(GROUP, driver.ids["a"], driver.now))
@@ -215,7 +215,7 @@ def test_a_member_that_is_heard_of_again_did_not_crash() -> None:
     assert RebalanceCause.CONSUMER_DEAD is driver.causes[-1]
 
 
-def test_nothing_rebalances_that_does_not_in_kafka() -> None:
+def test_requests_without_a_rebalance_in_kafka_cause_none() -> None:
     driver = GroupDriver.begin(partitions_per_topic={"t0": 4})
     driver.settle("a", "b")
     before = list(driver.rebalances)

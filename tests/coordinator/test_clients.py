@@ -1,7 +1,7 @@
-"""Consumers of kafka-python, aiokafka and librdkafka in groups of the coordinator: they judge whether it is a broker's.
+"""Consumers of kafka-python, aiokafka and librdkafka form groups with the coordinator as with a broker.
 
-What is compared is what the consumers say that they own, what the coordinator describes, and what `assign` gives. Each
-library has a group of its own, and they share one: `range` is what all of them can do.
+The tests compare the partitions that consumers report, those that the coordinator describes, and the answer of
+`assign`. There is one group per library and one group of all three, which have `range` in common.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SHORT_SESSION = 1_500
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[GroupServer]:
-    """A server whose groups are led by a member, as a broker's."""
+    """Start a server whose groups are led by a member, as a broker's."""
     with GroupServer(TOPICS) as started:
         yield started
     assert [] == started.failures
@@ -54,14 +54,14 @@ def server() -> Iterator[GroupServer]:
 
 @pytest.fixture(scope="module", params=KINDS_OF_GROUPS)
 def group(request: pytest.FixtureRequest, server: GroupServer) -> Iterator[ConsumerGroup]:
-    """Three members of one library, or one of each."""
+    """Return a group for three members of one library, or one of each."""
     with ConsumerGroup(server, request.param, TOPICS) as formed:
         yield formed
 
 
 @pytest.fixture
 def kinds(group: ConsumerGroup) -> tuple[str, ...]:
-    """The libraries of the group's members; three of them are there and have settled, whoever left before."""
+    """Return the libraries of the group's members, after starting members that are missing."""
     wanted = list(KINDS_OF_GROUPS[group.group_id])
     for member in group.members:
         wanted.remove(member.kind)
@@ -73,17 +73,17 @@ def kinds(group: ConsumerGroup) -> tuple[str, ...]:
 
 
 def owned(view: GroupSnapshot) -> list[tuple[str, int]]:
-    """All that the members say that they own."""
+    """Return all partitions that the members report."""
     return sorted(partition for partitions in view.owned.values() for partition in partitions)
 
 
 def without_end(offset: int, metadata: str) -> tuple[int, str]:
-    """An offset and its metadata, with which confluent-kafka commits the zero that ends a string in C."""
+    """Return an offset and its metadata without the trailing NUL that confluent-kafka commits."""
     return offset, metadata.removesuffix("\0")
 
 
 def error_of(exchange: Exchange) -> ErrorCode:
-    """The error code of an answer; that of a commit has none of its own."""
+    """Return the error code of an answer; NONE for commits, whose error codes are per partition."""
     return getattr(exchange.response, "error_code", ErrorCode.NONE)
 
 
@@ -94,9 +94,7 @@ def test_a_group_forms_and_owns_every_partition_once(group: ConsumerGroup, kinds
     assert view.expected == view.owned == view.described
 
 
-def test_a_member_more_and_a_member_less_are_rebalances_that_say_why(
-    group: ConsumerGroup, kinds: tuple[str, ...]
-) -> None:
+def test_joining_and_closing_members_cause_explained_rebalances(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
     before = group.settle()
     fourth = group.join(kinds[-1])
     more = group.settle(generation=before.generation)
@@ -110,7 +108,7 @@ def test_a_member_more_and_a_member_less_are_rebalances_that_say_why(
     assert [RebalanceCause.CONSUMER_CLOSED] == group.causes()
 
 
-def test_the_rest_takes_over_from_a_member_that_was_killed(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
+def test_other_members_take_over_from_a_killed_member(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
     before = group.settle()
     victim = group.join(kinds[0], session_ms=SHORT_SESSION)
     more = group.settle(generation=before.generation)
@@ -126,7 +124,7 @@ def test_the_rest_takes_over_from_a_member_that_was_killed(group: ConsumerGroup,
     assert [] == [each for each in group.exchanges(exchanges) if isinstance(each.request, LeaveGroupRequest)]
 
 
-def test_what_a_member_committed_is_found_by_its_successors(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
+def test_new_owners_find_the_offsets_that_a_member_committed(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
     before = group.settle()
     committed: Offsets = {}
     for number, member in enumerate(group.members):
@@ -147,7 +145,7 @@ def test_what_a_member_committed_is_found_by_its_successors(group: ConsumerGroup
     assert len(kinds) - 1 == len(group.members)
 
 
-def test_members_go_on_in_their_generation_when_the_coordinator_crashed(
+def test_members_keep_their_generation_after_a_crash_of_the_coordinator(
     group: ConsumerGroup, kinds: tuple[str, ...]
 ) -> None:
     before = group.settle()
@@ -166,7 +164,7 @@ def test_members_go_on_in_their_generation_when_the_coordinator_crashed(
 
 
 @pytest.mark.parametrize("name", KINDS_OF_GROUPS)
-def test_static_members_that_come_back_get_what_they_had_without_a_rebalance(server: GroupServer, name: str) -> None:
+def test_returning_static_members_keep_their_partitions_without_a_rebalance(server: GroupServer, name: str) -> None:
     with ConsumerGroup(server, f"static-{name}", TOPICS) as group:
         for number, kind in enumerate(KINDS_OF_GROUPS[name]):
             group.join(kind, instance_id=f"instance-{number}")
@@ -186,7 +184,7 @@ def test_static_members_that_come_back_get_what_they_had_without_a_rebalance(ser
         assert after.expected == after.owned
 
 
-def test_members_that_fall_silent_count_as_dead_and_come_back_as_others(server: GroupServer) -> None:
+def test_silent_members_expire_and_return_as_new_members(server: GroupServer) -> None:
     with ConsumerGroup(server, "silent", TOPICS) as group:
         for kind in KINDS[:2]:
             group.join(kind)
@@ -209,7 +207,7 @@ def test_members_that_fall_silent_count_as_dead_and_come_back_as_others(server: 
         assert {RebalanceCause.CONSUMER_SUBSCRIBED} == {*group.causes()}
 
 
-def test_a_member_that_dies_with_the_coordinator_is_missed_by_the_next_one(server: GroupServer) -> None:
+def test_a_new_coordinator_expires_a_member_that_died_with_the_old_one(server: GroupServer) -> None:
     with ConsumerGroup(server, "missed", TOPICS) as group:
         for kind in KINDS:
             group.join(kind)
@@ -222,11 +220,11 @@ def test_a_member_that_dies_with_the_coordinator_is_missed_by_the_next_one(serve
         less = group.settle(generation=more.generation)
         assert before.owned == less.owned
         (rebalance,) = group.rebalances()
-        assert RebalanceCause.CONSUMER_DEAD is rebalance.cause, "the next one knows of no connection"
+        assert RebalanceCause.CONSUMER_DEAD is rebalance.cause, "the new coordinator has seen no connection"
         assert victim.report.member_id in rebalance.reason
 
 
-def test_a_coordinator_that_hands_its_groups_over_in_a_rebalance_loses_no_member(server: GroupServer) -> None:
+def test_moving_groups_during_a_rebalance_loses_no_member(server: GroupServer) -> None:
     with ConsumerGroup(server, "moved", TOPICS) as group:
         sleeper, *_ = [group.join(kind) for kind in KINDS]
         before = group.settle()
@@ -234,10 +232,10 @@ def test_a_coordinator_that_hands_its_groups_over_in_a_rebalance_loses_no_member
         with sleeper.frozen():
             group.join("aiokafka")
             server.notifier.until(
-                lambda: 3 == group.waiting(), lambda: f"three should wait for the one that is frozen:\n{group}"
+                lambda: 3 == group.waiting(), lambda: f"three should wait for the frozen member:\n{group}"
             )
             answered = len(server.exchanges)
-            server.hand_over()
+            server.move_groups()
         after = group.settle(generation=before.generation)
         moved = [each for each in group.exchanges(answered) if ErrorCode.NOT_COORDINATOR == error_of(each)]
         assert 3 == len(moved)
@@ -248,9 +246,7 @@ def test_a_coordinator_that_hands_its_groups_over_in_a_rebalance_loses_no_member
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_leader_that_sees_a_topic_grow_joins_again_and_the_coordinator_says_why(
-    server: GroupServer, kind: str
-) -> None:
+def test_a_leader_rejoins_when_a_topic_grows_and_the_coordinator_explains_it(server: GroupServer, kind: str) -> None:
     with ConsumerGroup(server, f"growing-{kind}", ("orders", f"grows-{kind}")) as group:
         server.update_topics({**server.topics, f"grows-{kind}": 1})
         for _ in range(2):
@@ -264,7 +260,7 @@ def test_a_leader_that_sees_a_topic_grow_joins_again_and_the_coordinator_says_wh
         assert RebalanceCause.PARTITIONS_INCREASED == group.causes()[0]
 
 
-def test_consumers_that_find_an_old_broker_form_a_group_too() -> None:
+def test_consumers_form_a_group_with_an_old_broker() -> None:
     with GroupServer(TOPICS, versions=OLD_VERSIONS) as server, ConsumerGroup(server, "old", TOPICS) as group:
         for kind in KINDS:
             group.join(kind)
@@ -285,7 +281,7 @@ def test_consumers_that_find_an_old_broker_form_a_group_too() -> None:
 
 @pytest.fixture(scope="module")
 def leading_server() -> Iterator[GroupServer]:
-    """A server whose coordinator assigns by itself."""
+    """Start a server with server-side assignment."""
     with GroupServer(TOPICS, leads=True) as started:
         yield started
     assert [] == started.failures
@@ -293,9 +289,7 @@ def leading_server() -> Iterator[GroupServer]:
 
 
 @pytest.mark.parametrize("name", KINDS_OF_GROUPS)
-def test_a_coordinator_that_leads_assigns_as_a_leader_does_and_follows_the_topics(
-    leading_server: GroupServer, name: str
-) -> None:
+def test_server_side_assignment_equals_a_leaders_and_follows_the_topics(leading_server: GroupServer, name: str) -> None:
     leading_server.update_topics(TOPICS)
     with ConsumerGroup(leading_server, f"led-{name}", TOPICS) as group:
         for kind in KINDS_OF_GROUPS[name]:
@@ -330,7 +324,7 @@ def test_a_coordinator_that_leads_assigns_as_a_leader_does_and_follows_the_topic
         assert not any(request.assignments for request in syncs)
 
 
-def test_a_coordinator_that_leads_goes_on_leading_after_a_crash(leading_server: GroupServer) -> None:
+def test_server_side_assignment_continues_after_a_crash(leading_server: GroupServer) -> None:
     leading_server.update_topics(TOPICS)
     with ConsumerGroup(leading_server, "led-on", TOPICS) as group:
         for kind in KINDS:
@@ -354,11 +348,11 @@ def test_a_coordinator_that_leads_goes_on_leading_after_a_crash(leading_server: 
 
 
 @pytest.mark.parametrize("seed", [5])
-def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) -> None:
+def test_remaining_members_own_all_partitions_after_random_events(seed: int) -> None:
     rng = random.Random(seed)
     with GroupServer(TOPICS, leads=True) as server, ConsumerGroup(server, "churn", TOPICS) as group:
         for step in range(12):
-            happens = rng.choice(["join", "join", "join", "close", "kill", "crash", "hand over", "grow", "garbage"])
+            happens = rng.choice(["join", "join", "join", "close", "kill", "crash", "move", "grow", "garbage"])
             match happens:
                 case "close" if len(group.members) > 1:
                     group.close(rng.choice(group.members))
@@ -366,8 +360,8 @@ def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) ->
                     group.kill(rng.choice(group.members))
                 case "crash":
                     server.crash()
-                case "hand over":
-                    server.hand_over()
+                case "move":
+                    server.move_groups()
                 case "grow":
                     server.update_topics({**TOPICS, "orders": TOPICS["orders"] + step})
                 case "garbage":
@@ -377,7 +371,7 @@ def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) ->
             wanted = len(server.exchanges) + rng.choice([0, 0, 1, 5, 20])
             server.notifier.until(
                 lambda: not group.members or wanted <= len(server.exchanges),  # noqa: B023 - called within the round
-                lambda: f"silence after {happens}:\n{group}",  # noqa: B023
+                lambda: f"no exchanges after {happens}:\n{group}",  # noqa: B023
             )
         settled = group.settle()
         assert sum(server.topics.values()) == len(owned(settled))
@@ -385,7 +379,7 @@ def test_whatever_happens_the_members_that_are_left_own_everything(seed: int) ->
         assert [] == server.failures + server.problems
 
 
-def test_garbage_ends_its_own_connection_and_disturbs_nobody(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
+def test_garbage_closes_only_its_own_connection(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
     before = group.settle()
     answered, refused = len(group.server.exchanges), len(group.server.refused)
     for seed in range(300):
@@ -396,13 +390,13 @@ def test_garbage_ends_its_own_connection_and_disturbs_nobody(group: ConsumerGrou
     assert [] == group.server.failures
     assert 150 < len(group.server.refused) - refused
     others = [each for each in group.server.exchanges[answered:] if each.request.group_id != group.group_id]
-    assert others, "some of it was understood, and answered"
+    assert others, "some of the garbage was valid and got an answer"
     assert not [each for each in others if each.request.group_id == group.group_id]
     assert len(kinds) == len(before.owned)
 
 
 @given(st.sampled_from([(api, version) for api in VERSIONS for version in VERSIONS[api]]), st.binary(max_size=80))
-def test_a_message_is_a_whole_request_or_none(asked: tuple[int, int], body: bytes) -> None:
+def test_any_bytes_are_one_request_or_rejected(asked: tuple[int, int], body: bytes) -> None:
     message = struct.pack(">hhi", *asked, 1) + body
     try:
         read: Frame | None = read_request(message, VERSIONS)

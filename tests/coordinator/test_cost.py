@@ -1,8 +1,7 @@
-"""What a request to a coordinator costs does not depend on how many members its group has, but where it has to.
+"""The cost of a request does not depend on the number of members, unless its answer or record lists all members.
 
-Steps are lines of Python that are run; no time is taken. Each kind of request is made by a tenth of the members, since
-some of them now and then do what many others left to be done. Requests whose answer or record carries all members have
-to look at all of them, and show that the count notices such a thing.
+The cost is a number of executed lines of Python, not a time. A tenth of the members send each kind of request, because
+some requests pay for work that many others deferred. Requests that list all members check that the count can grow.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ if TYPE_CHECKING:
 SMALL, LARGE = 100, 3_000
 
 SLACK = 1.5
-"""How many times as many steps a request may take in the large group: what is logarithmic grows, and little."""
+"""Allowed ratio of steps between the large and the small group: logarithmic costs grow a little."""
 
 SESSION_MS, REBALANCE_MS = 30_000, 60_000
 
 
 class Steps:
-    """Counts the lines of Python that are run within `with`."""
+    """Context manager that counts executed lines of Python."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -61,7 +60,7 @@ class Steps:
 
 
 class Crowd:
-    """A group of many members that is Stable; the first one leads, and every tenth is static."""
+    """A Stable group of many members; the first one leads, and every tenth is static."""
 
     def __init__(self, size: int) -> None:
         self.now = 0
@@ -80,7 +79,7 @@ class Crowd:
         assert self.coordinator.describe("g").state is GroupState.STABLE
 
     def ask(self, request: Any) -> Effects:
-        """Hand a request over."""
+        """Send a request."""
         handlers: dict[type, Callable[[Any, int], Effects]] = {
             JoinGroupRequest: self.coordinator.join_group,
             SyncGroupRequest: self.coordinator.sync_group,
@@ -91,7 +90,7 @@ class Crowd:
         return handlers[type(request)](request, self.now)
 
     def mean(self, requests: Iterable[Any]) -> float:
-        """The steps of a request."""
+        """Return the mean number of steps per request."""
         steps, asked = Steps(), list(requests)
         for request in asked:
             self.now += 1
@@ -100,7 +99,7 @@ class Crowd:
         return steps.count / len(asked)
 
     def join(self, number: int, member_id: str | None = None, subscription: bytes = b"") -> JoinGroupRequest:
-        """A join of a member, or of one that lost its id."""
+        """Return a join of a member, or of one that lost its id."""
         return JoinGroupRequest(
             "g",
             self.ids[number] if member_id is None else member_id,
@@ -114,29 +113,29 @@ class Crowd:
         )
 
     def instance(self, number: int) -> str | None:
-        """The instance id of every tenth member."""
+        """Return the instance id of every tenth member."""
         return f"m{number}" if number % 10 == 5 else None
 
     def sync(self, number: int) -> SyncGroupRequest:
-        """A sync of a member that does not lead."""
+        """Return a sync of a member that does not lead."""
         return SyncGroupRequest("g", self.generation, self.ids[number], self.instance(number), version=3)
 
     def leaders_sync(self) -> SyncGroupRequest:
-        """The leader's, with everybody's assignment."""
+        """Return the leader's sync, with all assignments."""
         given = tuple((member_id, b"x") for member_id in self.ids)
         return SyncGroupRequest("g", self.generation, self.ids[0], assignments=given, version=3)
 
     def leave(self, number: int) -> LeaveGroupRequest:
-        """The goodbye of a member."""
+        """Return a LeaveGroup request of a member."""
         return LeaveGroupRequest("g", (LeavingMember(self.ids[number], self.instance(number)),))
 
     def tenth(self) -> list[int]:
-        """A tenth of the members, without the leader and without the last."""
+        """Return a tenth of the members, without the leader and the last member."""
         return list(range(1, len(self.ids) - 1, 10))
 
     @staticmethod
     def generation_of(effects: Effects) -> int:
-        """The generation that has begun."""
+        """Return the generation in the answers to joins."""
         (generation,) = {
             answer.response.generation_id
             for answer in effects.answers
@@ -184,17 +183,17 @@ def returns_of_static_members_to_a_preparing_group(crowd: Crowd) -> float:
     return crowd.mean(crowd.join(number, member_id="") for number in range(5, len(crowd.ids), 10))
 
 
-def goodbyes(crowd: Crowd) -> float:
+def leaves(crowd: Crowd) -> float:
     return crowd.mean(map(crowd.leave, crowd.tenth()))
 
 
-def goodbyes_of_leaders(crowd: Crowd) -> float:
+def leaves_of_leaders(crowd: Crowd) -> float:
     order = [member.member_id for member in crowd.coordinator.describe("g").members]
     leaders = [0, *(number for number in map(crowd.ids.index, order) if number)]
     return crowd.mean(map(crowd.leave, leaders[: len(crowd.tenth())]))
 
 
-def syncs_that_wait(crowd: Crowd) -> float:
+def waiting_syncs(crowd: Crowd) -> float:
     begin(crowd)
     return crowd.mean(map(crowd.sync, crowd.tenth()))
 
@@ -204,7 +203,7 @@ def heartbeats_while_syncs_wait(crowd: Crowd) -> float:
     return heartbeats(crowd)
 
 
-def sessions_that_end(crowd: Crowd) -> float:
+def expired_sessions(crowd: Crowd) -> float:
     silent = crowd.tenth()
     for number, member_id in enumerate(crowd.ids):
         crowd.now += number in silent
@@ -222,7 +221,7 @@ def sessions_that_end(crowd: Crowd) -> float:
 
 
 def begin(crowd: Crowd) -> None:
-    """Bring the group to its next generation, in which nobody has its assignment yet."""
+    """Bring the group to its next generation, before any member has its assignment."""
     *others, last = range(len(crowd.ids))
     for number in others:
         crowd.ask(crowd.join(number))
@@ -240,14 +239,14 @@ def begin(crowd: Crowd) -> None:
         joins_into_a_preparing_group,
         joins_of_new_members,
         returns_of_static_members_to_a_preparing_group,
-        goodbyes,
-        goodbyes_of_leaders,
-        syncs_that_wait,
+        leaves,
+        leaves_of_leaders,
+        waiting_syncs,
         heartbeats_while_syncs_wait,
-        sessions_that_end,
+        expired_sessions,
     ],
 )
-def test_a_request_takes_as_many_steps_in_a_large_group_as_in_a_small_one(steps: Callable[[Crowd], float]) -> None:
+def test_the_cost_of_a_request_does_not_grow_with_the_group(steps: Callable[[Crowd], float]) -> None:
     small, large = (steps(Crowd(size)) for size in (SMALL, LARGE))
 
     assert 5 < large <= SLACK * small, (small, large)
@@ -283,15 +282,15 @@ def description(crowd: Crowd) -> float:
 @pytest.mark.parametrize(
     "steps", [last_join, leaders_sync, return_of_a_static_member, rebalance_before_the_assignment, description]
 )
-def test_what_concerns_all_members_looks_at_all_of_them(steps: Callable[[Crowd], float]) -> None:
+def test_the_cost_of_requests_about_all_members_grows(steps: Callable[[Crowd], float]) -> None:
     small, large = (steps(Crowd(size)) for size in (SMALL, LARGE))
 
     assert large > 10 * small, (small, large)
 
 
-def test_members_that_come_and_go_leave_nothing_behind() -> None:
+def test_members_that_join_and_leave_use_no_memory() -> None:
     crowd = Crowd(20)
-    crowd.ask(crowd.leave(0))  # from now on the one that would lead next is known
+    crowd.ask(crowd.leave(0))  # from now on the table caches the first member
     size = held(crowd.coordinator)
 
     for number in range(1_000, 4_000, 10):
@@ -304,7 +303,7 @@ def test_members_that_come_and_go_leave_nothing_behind() -> None:
 
 
 def held(coordinator: Coordinator) -> int:
-    """How many objects a coordinator holds."""
+    """Return the number of objects that a coordinator references."""
     found: set[int] = set()
     waiting: list[object] = [coordinator]
     while waiting:

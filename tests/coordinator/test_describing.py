@@ -1,4 +1,4 @@
-"""A group that Kafka cannot describe is described as an error, and goes on."""
+"""A group that Kafka cannot describe is described by an error, and continues to work."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ BOTH = (("sticky", b""), ("range", b""))
 TWICE = (("range", b""), ("range", b""))
 
 
-def test_a_member_that_came_back_without_the_selected_protocol_cannot_be_shown() -> None:
-    """It is let in by a protocol that it names twice, and by which the group then cannot agree on any."""
+def test_a_returned_member_without_the_selected_protocol_cannot_be_described() -> None:
+    """The member offers one protocol twice. It is admitted, but then the group cannot select a protocol."""
     group = GroupDriver.begin()
     for name, instance_id in (("a", "one"), ("b", "two"), ("a", "one")):
         group.join(name, group_instance_id=instance_id, protocols=BOTH, version=9)

@@ -1,4 +1,4 @@
-"""Requests and responses keep what their version carries on the way to kio's entities, to bytes and back."""
+"""Requests and responses keep the fields that their version carries through kio's entities and bytes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ RESPONSES: list[tuple[type[Request], Response]] = [
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda each: type(each).__name__)
-def test_a_request_comes_back_with_what_its_version_carries(request_: Request) -> None:
+def test_a_request_keeps_the_fields_of_its_version(request_: Request) -> None:
     for version in VERSIONS[type(request_)]:
         sent = dataclasses.replace(request_, version=version)
         back = kio_messages.request_from_kio(
@@ -85,7 +85,7 @@ def test_a_request_comes_back_with_what_its_version_carries(request_: Request) -
 
 
 @pytest.mark.parametrize(("kind", "response"), RESPONSES)
-def test_a_response_comes_back_with_what_its_version_carries(kind: type[Request], response: Response) -> None:
+def test_a_response_keeps_the_fields_of_its_version(kind: type[Request], response: Response) -> None:
     for version in VERSIONS[kind]:
         entity = kio_messages.response_to_kio(response, version, IDS)
         back = kio_messages.response_from_kio(over_the_wire(entity), NAMES)
@@ -95,7 +95,7 @@ def test_a_response_comes_back_with_what_its_version_carries(kind: type[Request]
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_a_description_comes_back_with_what_its_version_carries(version: int) -> None:
+def test_a_description_keeps_the_fields_of_its_version(version: int) -> None:
     member = DescribedMember("m", "i" if version >= 4 else None, "client", "host", b"\1", b"\2")
     described = GroupDescription("g", GroupState.STABLE, "consumer", "range", (member,))
     missing = GroupDescription("h", GroupState.DEAD)

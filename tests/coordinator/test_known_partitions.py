@@ -1,4 +1,4 @@
-"""A coordinator that knows the topics refuses offsets of partitions that do not exist, and keeps the others."""
+"""A coordinator that knows the topics rejects offsets of missing partitions, and stores the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("topics", TOPICS)
-def test_offsets_of_partitions_that_do_not_exist_are_refused(topics: dict[str, int | list[int]]) -> None:
+def test_offsets_of_missing_partitions_are_rejected(topics: dict[str, int | list[int]]) -> None:
     coordinator = Coordinator(partitions_per_topic=topics)
     asked = [("orders", 2), ("orders", 1), ("orders", -1), ("clicks", 0)]
     offsets = tuple(OffsetToCommit(topic, partition, 17) for topic, partition in asked)
@@ -27,7 +27,7 @@ def test_offsets_of_partitions_that_do_not_exist_are_refused(topics: dict[str, i
     assert [TopicPartition("orders", 1)] == list(coordinator.committed("g"))
 
 
-def test_a_commit_without_any_partition_that_exists_does_not_get_as_far_as_the_group() -> None:
+def test_a_commit_of_missing_partitions_only_does_not_reach_the_group() -> None:
     coordinator = Coordinator(partitions_per_topic={"orders": 2})
     request = OffsetCommitRequest("g", (OffsetToCommit("orders", 2, 17),), generation_id=5)
     (answer,) = coordinator.offset_commit(request, 0).answers
@@ -36,7 +36,7 @@ def test_a_commit_without_any_partition_that_exists_does_not_get_as_far_as_the_g
     assert () == coordinator.groups()
 
 
-def test_a_commit_that_cannot_be_written_says_so_of_the_partitions_that_exist() -> None:
+def test_a_failed_write_fails_only_the_existing_partitions() -> None:
     coordinator = Coordinator(partitions_per_topic={"orders": 2}, confirm_writes=True)
     asked = (OffsetToCommit("orders", 1, 17), OffsetToCommit("orders", 2, 17))
     (write,) = coordinator.offset_commit(OffsetCommitRequest("g", asked), 0).writes
@@ -48,7 +48,7 @@ def test_a_commit_that_cannot_be_written_says_so_of_the_partitions_that_exist() 
     ] == list(answer.response.partitions)
 
 
-def test_without_topics_any_partition_may_exist() -> None:
+def test_without_topics_any_partition_is_accepted() -> None:
     coordinator = Coordinator()
     coordinator.offset_commit(OffsetCommitRequest("g", (OffsetToCommit("orders", 99, 17),)), 0)
     assert [TopicPartition("orders", 99)] == list(coordinator.committed("g"))

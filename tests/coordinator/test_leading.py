@@ -1,4 +1,4 @@
-"""The coordinator as the leader of its groups: one argument, and no member assigns."""
+"""Server-side assignment: the coordinator has an assignor, and no member leads."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ TOPICS = {"t0": 5, "t1": 3}
 
 
 def led(engine: Engine = "rust", **options: Any) -> GroupDriver:
-    """A coordinator that leads."""
+    """Return a driver for a coordinator with server-side assignment."""
     return GroupDriver.begin(assignor=RangeAssignor(engine=engine), **{"partitions_per_topic": TOPICS, **options})
 
 
 def assigned(driver: GroupDriver) -> dict[str, list[TopicPartition]]:
-    """What each member has, by member id."""
+    """Return each member's partitions, by member id."""
     members = driver.coordinator.describe(GROUP).members
     return {member.member_id: list(decode_assignment(member.assignment).partitions) for member in members}
 
 
-def test_members_get_what_assign_says(engine: Engine) -> None:
+def test_members_get_the_answer_of_assign(engine: Engine) -> None:
     driver = led(engine)
     driver.settle("a", "b", "c")
 
@@ -37,7 +37,7 @@ def test_members_get_what_assign_says(engine: Engine) -> None:
     assert "Stable" == driver.state()
 
 
-def test_racks_and_instance_ids_count(engine: Engine) -> None:
+def test_assignment_uses_racks_and_instance_ids(engine: Engine) -> None:
     topics = {"t": [PartitionInfo(0, ("r1",)), PartitionInfo(1, ("r0",)), PartitionInfo(2, ("r1",))]}
     driver = led(engine, partitions_per_topic=topics)
     for name, rack in (("a", "r0"), ("b", "r1")):
@@ -52,7 +52,7 @@ def test_racks_and_instance_ids_count(engine: Engine) -> None:
     assert assign(topics, subscriptions) == assigned(driver)
 
 
-def test_nobody_is_told_to_lead() -> None:
+def test_no_member_is_named_leader() -> None:
     driver = led()
     driver.settle("a", "b")
 
@@ -60,7 +60,7 @@ def test_nobody_is_told_to_lead() -> None:
     assert [("", ()), ("", ())] == [(answer.leader, answer.members) for answer in joined]
 
 
-def test_a_member_that_joins_again_unchanged_is_told_its_generation_whoever_came_first() -> None:
+def test_an_unchanged_rejoin_returns_the_generation_for_every_member() -> None:
     driver = led()
     driver.settle("a", "b")
     before = list(driver.rebalances)
@@ -71,7 +71,7 @@ def test_a_member_that_joins_again_unchanged_is_told_its_generation_whoever_came
     assert before == driver.rebalances
 
 
-def test_an_assignment_that_a_member_brings_is_not_looked_at() -> None:
+def test_assignments_in_a_sync_are_ignored() -> None:
     driver = led()
     driver.join("a")
 
@@ -82,7 +82,7 @@ def test_an_assignment_that_a_member_brings_is_not_looked_at() -> None:
     assert ErrorCode.NONE is answer.error_code
 
 
-def test_a_group_of_another_protocol_has_a_leader_of_its_own() -> None:
+def test_a_group_with_another_protocol_has_a_leader() -> None:
     driver = led()
     driver.join("a", protocols=(("roundrobin", RANGE[0][1]),))
 
@@ -92,7 +92,7 @@ def test_a_group_of_another_protocol_has_a_leader_of_its_own() -> None:
     assert b"mine" == answer.assignment
 
 
-def test_a_subscription_that_cannot_be_read_gets_nothing_and_is_told(engine: Engine) -> None:
+def test_a_member_with_an_invalid_subscription_gets_no_partitions(engine: Engine) -> None:
     driver = led(engine)
     driver.join("a", protocols=(("range", b"\0"),))
     driver.join("b")
@@ -101,34 +101,34 @@ def test_a_subscription_that_cannot_be_read_gets_nothing_and_is_told(engine: Eng
 
     assert () == decode_assignment(by_id[driver.ids["a"]]).partitions
     assert 5 == len(decode_assignment(by_id[driver.ids["b"]]).partitions)
-    assert "member 'a-1' gets no partitions, as its subscription cannot be read" in driver.problems[-1]
+    assert "member 'a-1' gets no partitions, because its subscription cannot be decoded" in driver.problems[-1]
 
 
-def test_an_assignor_that_fails_leaves_everybody_what_they_had() -> None:
-    class Moody(RangeAssignor):
+def test_all_members_keep_their_partitions_if_the_assignor_fails() -> None:
+    class Failing(RangeAssignor):
         works = True
 
         def assign(self, *arguments: Any) -> dict[str, list[TopicPartition]]:
             if not self.works:
-                raise ZeroDivisionError("moody")
+                raise ZeroDivisionError("failed")
             return super().assign(*arguments)
 
-    moody = Moody()
-    driver = GroupDriver.begin(assignor=moody, partitions_per_topic=TOPICS)
+    failing = Failing()
+    driver = GroupDriver.begin(assignor=failing, partitions_per_topic=TOPICS)
     driver.settle("a", "b")
     before = assigned(driver)
-    moody.works = False
+    failing.works = False
     driver.join("a", protocols=(("range", encode_subscription(Subscription(("t0", "t1")))),))
     driver.join("b")
 
     assert before == assigned(driver)
     assert (
-        "the assignor 'range' failed, and everybody keeps what they had: ZeroDivisionError: moody"
+        "the assignor 'range' failed, and all members keep their assignments: ZeroDivisionError: failed"
         in (driver.problems[-1])
     )
 
 
-def test_an_assignor_with_an_encoded_path_is_not_asked_for_objects() -> None:
+def test_an_assignor_with_assign_encoded_is_not_called_with_objects() -> None:
     class Encoded(RangeAssignor):
         def assign_encoded(self, topics: Any, members: Any, *, version: int) -> dict[str, bytes]:
             assert TOPICS == dict(topics)
@@ -144,21 +144,21 @@ def test_an_assignor_with_an_encoded_path_is_not_asked_for_objects() -> None:
     assert [] == driver.problems
 
 
-@pytest.mark.parametrize("rubbish", [None, 7, {"a-1": None}, {"a-1": [7]}, {"a-1": [("\ud800", 0)]}])
-def test_whoever_had_nothing_when_an_assignor_returns_rubbish_can_read_that(rubbish: Any) -> None:
-    class Rubbish(RangeAssignor):
+@pytest.mark.parametrize("invalid", [None, 7, {"a-1": None}, {"a-1": [7]}, {"a-1": [("\ud800", 0)]}])
+def test_an_invalid_answer_of_the_assignor_gives_a_new_member_an_empty_assignment(invalid: Any) -> None:
+    class Invalid(RangeAssignor):
         def assign(self, *_: Any) -> Any:
-            return rubbish
+            return invalid
 
-    driver = GroupDriver.begin(assignor=Rubbish(), partitions_per_topic=TOPICS)
+    driver = GroupDriver.begin(assignor=Invalid(), partitions_per_topic=TOPICS)
     driver.join("a")
 
     assert {"a-1": []} == assigned(driver)
-    assert "the assignor 'range' failed, and everybody keeps what they had" in driver.problems[-1]
+    assert "the assignor 'range' failed, and all members keep their assignments" in driver.problems[-1]
     assert "Stable" == driver.state()
 
 
-def test_the_answer_is_in_the_version_of_the_oldest_member() -> None:
+def test_assignments_have_the_version_of_the_oldest_subscription() -> None:
     driver = led()
     driver.join("a", protocols=(("range", encode_subscription(Subscription(("t0",)), version=1)),))
 
@@ -168,7 +168,7 @@ def test_the_answer_is_in_the_version_of_the_oldest_member() -> None:
     assert 1 == decode_assignment(answer.assignment).version
 
 
-def test_the_assignment_is_handed_out_once_it_is_written() -> None:
+def test_members_get_the_assignment_after_it_is_written() -> None:
     driver = led(confirm_writes=True)
     driver.join("a")
     assert driver.sync("a") is None
@@ -177,12 +177,12 @@ def test_the_assignment_is_handed_out_once_it_is_written() -> None:
     driver.take(driver.coordinator.written(2, driver.now))
 
     answer = driver.answers["a", "sync"]
-    assert ErrorCode.NONE is answer.error_code  # type: ignore[union-attr]  # that of a sync has one
+    assert ErrorCode.NONE is answer.error_code  # type: ignore[union-attr]  # a sync response has one
     assert "Stable" == driver.state()
 
 
 @pytest.mark.parametrize("topic", ["t0", "unknown"])
-def test_commits_are_taken_for_topics_that_exist(topic: str) -> None:
+def test_commits_are_accepted_for_existing_topics(topic: str) -> None:
     driver = led()
     driver.settle("a")
 
@@ -192,7 +192,7 @@ def test_commits_are_taken_for_topics_that_exist(topic: str) -> None:
     assert (["t0"] if topic == "t0" else []) == [each for each, _ in driver.coordinator.committed(GROUP)]
 
 
-def test_a_group_that_is_loaded_is_led_on() -> None:
+def test_server_side_assignment_continues_for_a_loaded_group() -> None:
     before = led()
     before.settle("a", "b")
     after = led()
@@ -215,7 +215,7 @@ def test_a_group_that_is_loaded_is_led_on() -> None:
         ({"t1": 3}, RebalanceCause.TOPIC_DELETED),
     ],
 )
-def test_a_group_whose_topics_changed_while_nobody_watched_rebalances_when_it_is_loaded(
+def test_a_loaded_group_rebalances_if_its_topics_changed_in_the_meantime(
     topics: dict[str, int], cause: RebalanceCause | None
 ) -> None:
     before = led()
@@ -231,7 +231,7 @@ def test_a_group_whose_topics_changed_while_nobody_watched_rebalances_when_it_is
     assert assign(topics, {after.ids[name]: ["t0"] for name in "ab"}) == assigned(after)
 
 
-def test_a_group_that_was_loaded_before_its_topic_was_there_gets_it_then() -> None:
+def test_a_loaded_group_gets_a_topic_that_is_created_later() -> None:
     before = led(partitions_per_topic={})
     before.settle("a")
     after = led(partitions_per_topic={})

@@ -1,4 +1,4 @@
-"""The coordinator as the leader of groups whose members keep their partitions: sticky and cooperative-sticky."""
+"""Server-side assignment with assignors whose members keep partitions: sticky and cooperative-sticky."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Consumer:
 
     @property
     def is_cooperative(self) -> bool:
-        """Return whether the member keeps its partitions while it joins."""
+        """True if the member keeps its partitions while it joins."""
         return self.assignor.name == "cooperative-sticky"
 
     def subscription(self) -> bytes:
-        """Return the subscription with which it joins."""
+        """Return the subscription for the next join."""
         subscription = Subscription(
             tuple(TOPICS),
             owned_partitions=tuple(self.owned) if self.is_cooperative else (),
@@ -51,7 +51,7 @@ class Consumer:
         return encode_subscription(subscription)
 
     def receive(self, assignment: bytes, generation: int) -> list[TopicPartition]:
-        """Take an assignment; return the partitions that the member gives up."""
+        """Store an assignment; return the partitions that the member gives up."""
         received = list(decode_assignment(assignment).partitions)
         self.assignor.on_assignment(received, generation)
         revoked = [partition for partition in self.owned if partition not in received]
@@ -60,9 +60,9 @@ class Consumer:
 
 
 class Consumers:
-    """The members of a group that the coordinator leads.
+    """The members of a group with server-side assignment.
 
-    A new member makes the group rebalance. A cooperative member that gave up partitions joins again.
+    Adding a member starts a rebalance. A cooperative member that gave up partitions joins again.
     """
 
     def __init__(self, assignor: type[StickyAssignor | CooperativeStickyAssignor], engine: Engine) -> None:
@@ -72,18 +72,18 @@ class Consumers:
         self.rounds: list[dict[str, list[TopicPartition]]] = []
 
     def add(self, name: str) -> None:
-        """Let a new member join."""
+        """Add a member."""
         self.members[name] = Consumer(name, self.assignor())
         self.rebalance(name)
 
     def remove(self, name: str) -> None:
-        """Let a member leave."""
+        """Remove a member."""
         del self.members[name]
         self.driver.leave(name)
         self.rebalance(next(iter(self.members)))
 
     def rebalance(self, first: str) -> None:
-        """Rebalance until no member has to join again; `first` joins first."""
+        """Rebalance until no member must join again; `first` joins first."""
         order = [first, *(name for name in self.members if name != first)]
         for name in order:
             member = self.members[name]
@@ -103,7 +103,7 @@ class Consumers:
         return [len(member.owned) for member in self.members.values()]
 
     def check(self) -> None:
-        """Check that every partition has one owner and that sizes differ by one at most."""
+        """Check that every partition has one owner and that sizes differ by at most one."""
         owned = [partition for member in self.members.values() for partition in member.owned]
         assert sorted(ALL) == sorted(owned)
         assert max(self.sizes()) - min(self.sizes()) <= 1
@@ -112,7 +112,7 @@ class Consumers:
 
 
 @pytest.mark.parametrize("assignor", [StickyAssignor, CooperativeStickyAssignor])
-def test_members_keep_what_they_had_and_the_group_ends_balanced(
+def test_members_keep_partitions_and_the_group_ends_balanced(
     assignor: type[StickyAssignor | CooperativeStickyAssignor], engine: Engine
 ) -> None:
     group = Consumers(assignor, engine)
@@ -120,7 +120,7 @@ def test_members_keep_what_they_had_and_the_group_ends_balanced(
         before = {member: set(consumer.owned) for member, consumer in group.members.items()}
         group.add(name)
         group.check()
-        assert all(set(group.members[member].owned) < before[member] for member in before), "old members only lose"
+        assert all(set(group.members[member].owned) < before[member] for member in before), "old members gained none"
     before = {member: set(consumer.owned) for member, consumer in group.members.items()}
     group.remove("b")
 
@@ -154,7 +154,7 @@ def test_a_cooperative_group_withholds_partitions_and_rebalances_again(engine: E
     group.check()
 
 
-def test_a_coordinator_that_takes_over_a_cooperative_group_sees_no_changed_topics(engine: Engine) -> None:
+def test_loading_a_cooperative_group_detects_no_changed_topics(engine: Engine) -> None:
     group = Consumers(CooperativeStickyAssignor, engine)
     group.add("a")
     group.members["b"] = Consumer("b", CooperativeStickyAssignor())

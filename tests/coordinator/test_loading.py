@@ -1,4 +1,4 @@
-"""Logs with records that no coordinator would write, or that an old one wrote: groups go on from them nevertheless."""
+"""Groups continue from logs with records of old coordinators, and with records that no coordinator would write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SESSION_MS = 10_000
 
 
 def member(**fields: Any) -> dict[str, Any]:
-    """One member of a group's record."""
+    """Return one member of a group's record."""
     return {
         "memberId": "a-1",
         "groupInstanceId": None,
@@ -31,7 +31,7 @@ def member(**fields: Any) -> dict[str, Any]:
 
 
 def record(*members: dict[str, Any], version: int = 3, **fields: Any) -> LogRecord:
-    """A group's record."""
+    """Return a group's record."""
     value = {
         "protocolType": "consumer",
         "generation": 7,
@@ -45,7 +45,7 @@ def record(*members: dict[str, Any], version: int = 3, **fields: Any) -> LogReco
 
 
 def loaded(*records: LogRecord) -> GroupDriver:
-    """A coordinator with a group from a log, of a member named a."""
+    """Return a driver for a coordinator that loaded a group with a member named a."""
     driver = GroupDriver.begin()
     driver.take(driver.coordinator.load(records, 0))
     driver.ids["a"], driver.generations["a"] = "a-1", 7
@@ -53,7 +53,7 @@ def loaded(*records: LogRecord) -> GroupDriver:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_a_record_of_any_version_is_a_group_whose_members_live_on(version: int) -> None:
+def test_members_of_a_record_of_any_version_continue(version: int) -> None:
     driver = loaded(record(version=version))
 
     assert ErrorCode.NONE is driver.beat("a")
@@ -66,7 +66,7 @@ def test_a_record_of_any_version_is_a_group_whose_members_live_on(version: int) 
     [
         pytest.param(record(protocol=None), id="no protocol"),
         pytest.param(record(member(subscription=b"\0\1\0\0\0\5")), id="a subscription that is too short"),
-        pytest.param(record(leader="somebody"), id="a leader that is no member"),
+        pytest.param(record(leader="unknown"), id="a leader that is not a member"),
         pytest.param(record(leader=None), id="no leader"),
         pytest.param(record(member(rebalanceTimeout=-(2**31))), id="a negative timeout"),
         pytest.param(record(member(), member()), id="one member twice"),
@@ -75,7 +75,7 @@ def test_a_record_of_any_version_is_a_group_whose_members_live_on(version: int) 
         ),
     ],
 )
-def test_members_of_a_strange_group_expire_as_any(strange: LogRecord) -> None:
+def test_members_of_a_strange_group_expire(strange: LogRecord) -> None:
     driver = loaded(strange)
 
     driver.wait(SESSION_MS)
@@ -85,7 +85,7 @@ def test_members_of_a_strange_group_expire_as_any(strange: LogRecord) -> None:
     assert "Empty" == driver.state()
 
 
-def test_after_the_largest_generation_comes_the_least() -> None:
+def test_the_generation_overflows_to_the_smallest_number() -> None:
     driver = loaded(record(generation=2**31 - 1))
 
     answer = driver.join("a")
@@ -96,7 +96,7 @@ def test_after_the_largest_generation_comes_the_least() -> None:
     assert "Stable" == driver.state()
 
 
-def test_sessions_begin_with_the_first_time_that_is_told() -> None:
+def test_sessions_begin_with_the_first_call_that_passes_a_time() -> None:
     driver = GroupDriver.begin()
     driver.ids["a"], driver.generations["a"] = "a-1", 7
     driver.take(driver.coordinator.load([record()]))
@@ -109,7 +109,7 @@ def test_sessions_begin_with_the_first_time_that_is_told() -> None:
     assert driver.now + SESSION_MS == driver.coordinator.next_deadline()
 
 
-def test_a_group_too_large_rebalances_with_the_first_time_that_is_told() -> None:
+def test_a_group_that_is_too_large_rebalances_with_the_first_call_that_passes_a_time() -> None:
     driver = GroupDriver.begin(CoordinatorConfig(group_max_size=1))
     driver.take(driver.coordinator.load([record(member(), member(memberId="b-2"))]))
 

@@ -1,4 +1,4 @@
-"""Committed offsets: who may commit, how long offsets are kept, and when a group comes to its end."""
+"""Committed offsets: who may commit, how long offsets are kept, and when groups are deleted."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ T0 = TopicPartition("t0", 0)
 
 
 def kept(driver: GroupDriver) -> list[TopicPartition]:
-    """The partitions with an offset."""
+    """Return the partitions that have an offset."""
     return list(driver.coordinator.committed(GROUP))
 
 
 def exists(driver: GroupDriver) -> bool:
-    """Whether the group is there."""
+    """Return True if the group exists."""
     return GROUP in driver.coordinator.groups()
 
 
-def test_offsets_go_seven_days_after_the_group_became_empty_and_the_group_with_them() -> None:
+def test_offsets_and_their_group_expire_seven_days_after_the_group_became_empty() -> None:
     driver = GroupDriver.begin()
     driver.settle("a")
     driver.commit("a", 5)
@@ -39,7 +39,7 @@ def test_offsets_go_seven_days_after_the_group_became_empty_and_the_group_with_t
     assert [None, None] == [value for _, value in driver.log[-2:]]
 
 
-def test_offsets_of_a_consumer_that_is_no_member_go_seven_days_after_their_commit() -> None:
+def test_offsets_of_a_consumer_outside_the_group_expire_seven_days_after_the_commit() -> None:
     driver = GroupDriver.begin()
     driver.commit("", 5)
     driver.now = 4 * DAY
@@ -52,7 +52,7 @@ def test_offsets_of_a_consumer_that_is_no_member_go_seven_days_after_their_commi
     assert not exists(driver)
 
 
-def test_offsets_of_topics_that_a_stable_group_subscribes_to_stay() -> None:
+def test_offsets_of_subscribed_topics_of_a_stable_group_do_not_expire() -> None:
     driver = GroupDriver.begin(CoordinatorConfig(initial_rebalance_delay_ms=0, max_session_timeout_ms=20 * DAY))
     driver.join("a", session_timeout_ms=20 * DAY)
     driver.sync("a")
@@ -65,7 +65,7 @@ def test_offsets_of_topics_that_a_stable_group_subscribes_to_stay() -> None:
     assert "Stable" == driver.state()
 
 
-def test_offsets_of_a_group_whose_subscriptions_cannot_be_read_stay() -> None:
+def test_offsets_do_not_expire_while_subscriptions_are_unreadable() -> None:
     driver = GroupDriver.begin(CoordinatorConfig(initial_rebalance_delay_ms=0, max_session_timeout_ms=20 * DAY))
     driver.join("a", session_timeout_ms=20 * DAY, protocols=(("range", b""),))
     driver.sync("a")
@@ -76,7 +76,7 @@ def test_offsets_of_a_group_whose_subscriptions_cannot_be_read_stay() -> None:
     assert [TopicPartition("other", 0)] == kept(driver)
 
 
-def test_offsets_of_a_group_that_is_no_group_of_consumers_stay_while_it_has_members() -> None:
+def test_offsets_of_other_protocol_types_do_not_expire_while_there_are_members() -> None:
     driver = GroupDriver.begin(CoordinatorConfig(initial_rebalance_delay_ms=0, max_session_timeout_ms=20 * DAY))
     driver.join("a", session_timeout_ms=20 * DAY, protocol_type="connect")
     driver.sync("a")
@@ -87,7 +87,7 @@ def test_offsets_of_a_group_that_is_no_group_of_consumers_stay_while_it_has_memb
     assert [TopicPartition("other", 0)] == kept(driver)
 
 
-def test_an_empty_group_without_offsets_goes_at_the_next_check() -> None:
+def test_an_empty_group_without_offsets_is_deleted_at_the_next_check() -> None:
     driver = GroupDriver.begin()
     driver.settle("a")
     driver.leave("a")
@@ -99,7 +99,7 @@ def test_an_empty_group_without_offsets_goes_at_the_next_check() -> None:
     assert driver.coordinator.next_deadline() is None
 
 
-def test_an_offset_with_a_time_of_its_own_goes_then() -> None:
+def test_an_offset_with_an_expiry_time_expires_then() -> None:
     driver = GroupDriver.begin()
     driver.commit("", 5, retention_time_ms=1_000, version=2)
     driver.commit("", 5, partition=1)
@@ -110,14 +110,14 @@ def test_an_offset_with_a_time_of_its_own_goes_then() -> None:
 
 
 @pytest.mark.parametrize(("version", "code"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)])
-def test_a_commit_of_a_generation_needs_the_group(version: int, code: ErrorCode) -> None:
+def test_a_commit_with_a_generation_requires_the_group(version: int, code: ErrorCode) -> None:
     driver = GroupDriver.begin()
 
     assert code is driver.commit("a", 5, generation_id=1, member_id="a-1", version=version)
     assert not exists(driver)
 
 
-def test_metadata_that_is_too_long_is_refused_for_its_partition_alone() -> None:
+def test_too_long_metadata_fails_only_its_partition() -> None:
     driver = GroupDriver.begin()
     long = AT_ONCE.offset_metadata_max_size
     offsets = [
@@ -133,32 +133,32 @@ def test_metadata_that_is_too_long_is_refused_for_its_partition_alone() -> None:
     assert [TopicPartition("t0", 1)] == kept(driver)
 
 
-def test_a_commit_of_nothing_asks_nobody() -> None:
+def test_an_empty_commit_creates_no_group() -> None:
     driver = GroupDriver.begin()
 
     driver.take(driver.coordinator.offset_commit(OffsetCommitRequest(GROUP), 0, ("a", "commit")))
 
-    assert () == driver.answers["a", "commit"].partitions  # type: ignore[union-attr]  # that of a commit has them
+    assert () == driver.answers["a", "commit"].partitions  # type: ignore[union-attr]  # a commit response has them
     assert not exists(driver)
 
 
-def test_the_group_without_a_name_keeps_offsets() -> None:
+def test_a_group_with_an_empty_id_stores_offsets() -> None:
     driver = GroupDriver.begin()
-    effects = driver.coordinator.offset_commit(OffsetCommitRequest("", [OffsetToCommit("t0", 0, 5)]), 0)  # type: ignore[arg-type]  # any iterable is taken
+    effects = driver.coordinator.offset_commit(OffsetCommitRequest("", [OffsetToCommit("t0", 0, 5)]), 0)  # type: ignore[arg-type]  # any iterable is accepted
 
     assert ErrorCode.NONE is effects.answers[0].response.partitions[0].error_code  # type: ignore[union-attr]  # a commit's
     assert [T0] == list(driver.coordinator.committed(""))
 
 
 def delete(driver: GroupDriver) -> ErrorCode:
-    """Delete the group; what that is answered."""
+    """Delete the group; return the error code of the answer."""
     effects = driver.take(driver.coordinator.delete_group(GROUP, driver.now, ("admin", "delete")))
     response = effects.answers[0].response
     assert isinstance(response, DeleteGroupResponse)
     return response.error_code
 
 
-def test_a_group_is_deleted_when_it_is_empty() -> None:
+def test_only_an_empty_group_can_be_deleted() -> None:
     driver = GroupDriver.begin()
     assert ErrorCode.GROUP_ID_NOT_FOUND is delete(driver)
     driver.settle("a")
@@ -171,7 +171,7 @@ def test_a_group_is_deleted_when_it_is_empty() -> None:
     assert [None, None] == [value for _, value in driver.log[-2:]]
 
 
-def test_a_member_id_that_was_given_out_goes_with_its_group() -> None:
+def test_pending_member_ids_are_removed_with_their_group() -> None:
     driver = GroupDriver.begin()
     driver.coordinator.join_group(JoinGroupRequest(GROUP, protocols=RANGE), 0)
     assert ErrorCode.NONE is delete(driver)

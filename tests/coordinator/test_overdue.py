@@ -1,4 +1,4 @@
-"""A rebalance timeout of zero, which leaves absent static members no time to join, does not turn in circles."""
+"""A rebalance timeout of 0, which gives absent static members no time to join, causes no endless loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.coordinator.driver import GroupDriver
 
 @pytest.fixture
 def overdue() -> GroupDriver:
-    """A rebalance in which only an absent static member is left, whose rebalance timeout is zero."""
+    """Return a rebalance in which only an absent static member with a rebalance timeout of 0 is left."""
     group = GroupDriver.begin()
     group.join("a", group_instance_id="one", version=9)
     group.join("b", group_instance_id="two", version=9)
@@ -26,7 +26,7 @@ def overdue() -> GroupDriver:
     return group
 
 
-def test_nothing_is_due_until_something_happens(overdue: GroupDriver) -> None:
+def test_the_next_deadline_is_the_session(overdue: GroupDriver) -> None:
     deadline = overdue.coordinator.next_deadline()
     assert deadline is not None
     assert overdue.now + 10_000 == deadline, "only a session is left"
@@ -34,13 +34,13 @@ def test_nothing_is_due_until_something_happens(overdue: GroupDriver) -> None:
     assert ErrorCode.REBALANCE_IN_PROGRESS is overdue.beat("a", group_instance_id="one")
 
 
-def test_the_next_join_ends_the_join_phase_at_once(overdue: GroupDriver) -> None:
+def test_the_next_join_ends_the_join_phase(overdue: GroupDriver) -> None:
     newcomer = overdue.join("c")
     assert newcomer is not None
     assert 3 == newcomer.generation_id
     assert {overdue.ids["a"], overdue.ids["c"]} == {member.member_id for member in newcomer.members}
 
 
-def test_the_group_is_empty_once_the_session_is_over(overdue: GroupDriver) -> None:
+def test_the_group_is_empty_when_the_session_expires(overdue: GroupDriver) -> None:
     overdue.wait(10_000)
     assert "Empty" == overdue.state()

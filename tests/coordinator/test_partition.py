@@ -1,4 +1,4 @@
-"""Which partition of `__consumer_offsets` holds a group."""
+"""The partition of `__consumer_offsets` that holds a group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RECORDED = Path(__file__).parents[1] / "data" / "fleet_webshop" / "decoded.jsonl.gz"
 
 
-def test_a_group_lies_in_its_coordinator_partition(engine: Engine) -> None:
+def test_recorded_groups_are_in_their_coordinator_partition(engine: Engine) -> None:
     with gzip.open(RECORDED, "rt", encoding="utf-8") as lines:
         answers = [json.loads(line) for line in lines]
     located = {(answer["key"].get("group", answer["key"].get("groupId")), answer["partition"]) for answer in answers}
@@ -39,7 +39,7 @@ def test_coordinator_partition(engine: Engine, group: str, partitions: int, part
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 2**31])
-def test_a_topic_has_at_least_one_partition(engine: Engine, partitions: int) -> None:
+def test_a_topic_must_have_at_least_one_partition(engine: Engine, partitions: int) -> None:
     with pytest.raises(errors.IllegalArgumentError, match=str(partitions)):
         coordinator_partition("g", partitions, engine=engine)
 
@@ -47,20 +47,20 @@ def test_a_topic_has_at_least_one_partition(engine: Engine, partitions: int) -> 
 @pytest.mark.parametrize(
     ("group", "partitions"), [(b"g", 50), ("g", "50"), ("g", 1.0), ("g", True), ("g", np.array(5))]
 )
-def test_a_group_is_text_and_a_count_a_number(engine: Engine, group: Any, partitions: Any) -> None:
+def test_arguments_of_wrong_types_are_rejected(engine: Engine, group: Any, partitions: Any) -> None:
     with pytest.raises(errors.WrongTypeError) as caught:
         coordinator_partition(group, partitions, engine=engine)
     assert type(caught.value) is errors.WrongTypeError
 
 
 @pytest.mark.parametrize(("group", "partitions", "what"), [(None, 50, "group"), ("g", None, "partitions")])
-def test_none_has_an_error_of_its_own(engine: Engine, group: Any, partitions: Any, what: str) -> None:
+def test_none_is_rejected_as_null(engine: Engine, group: Any, partitions: Any, what: str) -> None:
     with pytest.raises(errors.NullArgumentError, match=f"{what} must be an? (str|int), not None"):
         coordinator_partition(group, partitions, engine=engine)
 
 
-def test_a_count_of_numpy_is_a_number(engine: Engine) -> None:
-    assert coordinator_partition("a", np.int32(50), engine=engine) == 47  # type: ignore[arg-type]  # as columns have it
+def test_a_count_may_be_a_numpy_integer(engine: Engine) -> None:
+    assert coordinator_partition("a", np.int32(50), engine=engine) == 47  # type: ignore[arg-type]  # as in columns
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,4 +1,4 @@
-"""Whatever members ask, and whenever: a group's bookkeeping holds together, and nothing waits forever."""
+"""Properties of groups under random requests: consistent fields, and no request waits forever."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ CONFIGS = st.sampled_from(
 
 
 def wrong(driver: GroupDriver) -> list[str]:
-    """What does not hold together in the group, if it is there."""
+    """Return the invariants that the group violates, if it exists."""
     group = driver.coordinator._context.groups.get(GROUP)
     if group is None:
         return []
     members = group.members
     facts = {
-        "joins that wait are counted": group.waiting_joins == sum(m.join is not None for m in members.values()),
+        "waiting joins are counted": group.waiting_joins == sum(m.join is not None for m in members.values()),
         "the leader is a member": group.leader is None if not members else group.leader in members,
-        "instance ids lead to members": all(
+        "instance ids map to members": all(
             members[member_id].group_instance_id == instance_id
             for instance_id, member_id in group.static_members.items()
         ),
         "static members have instance ids": {m.member_id for m in members.values() if m.group_instance_id is not None}
         == set(group.static_members.values()),
-        "the longest rebalance timeout is known": group.rebalance_timeout_ms
+        "the longest rebalance timeout is correct": group.rebalance_timeout_ms
         == max((m.rebalance_timeout_ms for m in members.values()), default=0),
-        "a member id is given out or used": not set(group.pending_joins) & set(members),
+        "a member id is either pending or used": not set(group.pending_joins) & set(members),
         "an empty group has no members": group.state is not GroupState.EMPTY or not members,
         "a group with a generation has members": group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
         or bool(members),
-        "syncs wait for the leader alone": group.state is GroupState.COMPLETING_REBALANCE
+        "syncs wait only in CompletingRebalance": group.state is GroupState.COMPLETING_REBALANCE
         or all(m.sync is None for m in members.values()),
-        "joins wait for a rebalance alone": group.state is GroupState.PREPARING_REBALANCE or group.waiting_joins == 0,
-        "who waits for nothing has a session": all(
+        "joins wait only in PreparingRebalance": group.state is GroupState.PREPARING_REBALANCE
+        or group.waiting_joins == 0,
+        "a member without a waiting request has a session": all(
             m.timer.deadline is not None for m in members.values() if m.join is None and m.sync is None
         ),
     }
@@ -55,7 +56,7 @@ def wrong(driver: GroupDriver) -> list[str]:
 
 
 @given(CONFIGS, steps())
-def test_the_bookkeeping_holds_together_whatever_is_asked(
+def test_invariants_hold_after_every_request(
     config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]
 ) -> None:
     driver = GroupDriver.begin(config)
@@ -65,7 +66,7 @@ def test_the_bookkeeping_holds_together_whatever_is_asked(
 
 
 @given(CONFIGS, steps())
-def test_nothing_waits_forever(config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]) -> None:
+def test_every_group_ends(config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]) -> None:
     driver = GroupDriver.begin(config)
     for step in program:
         take(driver, step)
@@ -77,7 +78,7 @@ def test_nothing_waits_forever(config: CoordinatorConfig, program: list[tuple[st
 
 
 @given(CONFIGS, steps(), st.lists(st.integers(1, 20_000), max_size=60))
-def test_it_makes_no_difference_how_often_time_is_told(
+def test_the_number_of_calls_to_expire_makes_no_difference(
     config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]], looks: list[int]
 ) -> None:
     seldom, often = GroupDriver.begin(config), GroupDriver.begin(config)
@@ -96,7 +97,7 @@ def test_it_makes_no_difference_how_often_time_is_told(
 
 
 @given(CONFIGS, steps())
-def test_the_next_deadline_is_when_something_happens(
+def test_nothing_happens_before_the_next_deadline(
     config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]
 ) -> None:
     driver = GroupDriver.begin(config)

@@ -1,4 +1,4 @@
-"""The classic groups of the recorded fleet, loaded from their own records, are what the cluster said they were."""
+"""The classic groups of the recorded fleet, loaded from their records, equal the cluster's own descriptions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 OFFSET_COMMIT, GROUP_METADATA = 1, 2
 GROUP_TYPES = {GROUP_METADATA, 3, 11, 17}
-"""Records that say of which kind a group is: classic, consumer, share, streams."""
+"""Types of records that determine the kind of a group: classic, consumer, share, streams."""
 
 STORM = "inventory-sync"
-"""A group that rebalanced without end; in one snapshot it did so just then."""
+"""A group in a rebalance storm; one snapshot was taken during a rebalance."""
 
 CLASSIC, OTHERS = 14, 6
-"""How many groups of each kind stand at the end."""
+"""Number of classic and of other groups at the end of the log."""
 
 
 @functools.cache
@@ -42,7 +42,7 @@ def records(group: str) -> list[Record]:
 
 
 def last_values(found: list[Record]) -> dict[tuple[int, str, int], Record]:
-    """The last record of each offset and of the group, without tombstones."""
+    """Return the last record of each offset and of the group, without tombstones."""
     last = {
         (record.type, record.key.get("topic", ""), record.key.get("partition", 0)): record
         for record in found
@@ -52,7 +52,7 @@ def last_values(found: list[Record]) -> dict[tuple[int, str, int], Record]:
 
 
 def kind(found: list[Record]) -> int | None:
-    """The type of the group record that stands; None where none does."""
+    """Return the type of the current group record; None if there is none."""
     standing = None
     for record in found:
         if record.type in GROUP_TYPES and (record.value is not None or record.type == standing):
@@ -61,7 +61,7 @@ def kind(found: list[Record]) -> int | None:
 
 
 def loaded(ends: dict[str, int] | None = None) -> Coordinator:
-    """A coordinator that has read the whole log of the recording, or its beginning."""
+    """Return a coordinator that has loaded the recording up to the given offsets, or all of it."""
     coordinator = Coordinator()
     effects = coordinator.load(
         [(record.key, record.value) for log in logs(ends).values() for record in log if record.key is not None], 0
@@ -75,7 +75,7 @@ def coordinator() -> Coordinator:
     return loaded()
 
 
-def test_the_groups_that_are_loaded_are_the_classic_ones_and_those_that_only_have_offsets(
+def test_classic_groups_and_groups_with_only_offsets_are_loaded(
     coordinator: Coordinator,
 ) -> None:
     classic, others = set(), set()
@@ -91,7 +91,7 @@ def test_the_groups_that_are_loaded_are_the_classic_ones_and_those_that_only_hav
     assert (CLASSIC, OTHERS) == (len(classic), len(others))
 
 
-def test_a_group_is_what_its_last_record_says(coordinator: Coordinator) -> None:
+def test_a_loaded_group_equals_its_last_record(coordinator: Coordinator) -> None:
     checked = 0
     for group in coordinator.groups():
         values = last_values(records(group))
@@ -117,7 +117,7 @@ def test_a_group_is_what_its_last_record_says(coordinator: Coordinator) -> None:
     assert checked > 8
 
 
-def test_members_of_the_fleet_go_on(coordinator: Coordinator) -> None:
+def test_members_of_loaded_groups_continue(coordinator: Coordinator) -> None:
     followers = leaders = 0
     for group in coordinator.groups():
         metadata = last_values(records(group)).get((GROUP_METADATA, "", 0))
@@ -126,10 +126,10 @@ def test_members_of_the_fleet_go_on(coordinator: Coordinator) -> None:
             who = member["memberId"], member["groupInstanceId"]
             protocol = value["protocolType"], value["protocol"]
             (answer,) = coordinator.heartbeat(HeartbeatRequest(group, value["generation"], *who), 0).answers
-            assert ErrorCode.NONE is answer.response.error_code  # type: ignore[union-attr]  # what was asked has it
+            assert ErrorCode.NONE is answer.response.error_code  # type: ignore[union-attr]  # this response has it
             sync = SyncGroupRequest(group, value["generation"], *who, *protocol)
             (answer,) = coordinator.sync_group(sync, 0).answers
-            assert member["assignment"] == answer.response.assignment  # type: ignore[union-attr]  # what was asked has it
+            assert member["assignment"] == answer.response.assignment  # type: ignore[union-attr]  # this one has it
             if member["memberId"] == value["leader"]:
                 leaders += 1
                 continue
@@ -141,19 +141,19 @@ def test_members_of_the_fleet_go_on(coordinator: Coordinator) -> None:
                 group_instance_id=who[1],
             )
             (answer,) = coordinator.join_group(join, 0).answers
-            assert (value["leader"], value["generation"]) == (answer.response.leader, answer.response.generation_id)  # type: ignore[union-attr]  # what was asked has it
+            assert (value["leader"], value["generation"]) == (answer.response.leader, answer.response.generation_id)  # type: ignore[union-attr]  # this response has it
             followers += 1
     assert leaders > 5
     assert followers > 10
 
 
-# ---- what the cluster said
+# ---- the cluster's descriptions
 
 
 def differences(snapshot: dict[str, Any], coordinator: Coordinator) -> list[str]:
-    """The names of what differs from what the Java Admin client said."""
+    """Return the names of fields that differ from the description of the Java Admin client."""
     description = coordinator.describe(snapshot["group"])
-    said = {
+    expected = {
         "state": snapshot["state"],
         "protocol_type": snapshot["protocol_type"],
         "assignor": snapshot["assignor"],
@@ -178,11 +178,11 @@ def differences(snapshot: dict[str, Any], coordinator: Coordinator) -> list[str]
             for partition, stored in coordinator.committed(snapshot["group"]).items()
         ),
     }
-    return [name for name in said if said[name] != ours[name]]
+    return [name for name in expected if expected[name] != ours[name]]
 
 
 def partitions_of(member: DescribedMember, protocol_type: str) -> dict[str, list[int]] | None:
-    """A member's partitions, in order; None in a group whose assignments say something else."""
+    """Return a member's partitions in order; None for groups of other protocol types."""
     if protocol_type != "consumer":
         return None
     found: dict[str, list[int]] = {}
@@ -192,18 +192,18 @@ def partitions_of(member: DescribedMember, protocol_type: str) -> dict[str, list
 
 
 @pytest.mark.parametrize("label", ["s1", "s2", "s3", "s4", "final"])
-def test_the_log_up_to_a_snapshot_loads_as_the_snapshot(label: str) -> None:
+def test_the_log_up_to_a_snapshot_equals_the_snapshot(label: str) -> None:
     classic = [snapshot for snapshot in snapshots()[label] if snapshot["type"] == "Classic"]
     coordinator = loaded(classic[0]["log_end_before"])
 
     found = {(snapshot["group"], name) for snapshot in classic for name in differences(snapshot, coordinator)}
 
     assert len(classic) > 8
-    # A rebalance under way never reaches the log; while it lasts the Admin client tells no assignor.
+    # A rebalance in progress is not in the log, and the Admin client shows no assignor during it.
     assert found == ({(STORM, "state"), (STORM, "assignor")} if label == "s3" else set())
 
 
-def test_the_comparison_with_a_snapshot_sees_every_part() -> None:
+def test_the_comparison_with_a_snapshot_detects_every_difference() -> None:
     snapshot = next(each for each in snapshots()["s1"] if each["group"] == "warehouse-static")
     coordinator = loaded(snapshot["log_end_before"])
     member, *others = snapshot["members"]

@@ -1,4 +1,4 @@
-"""A coordinator that reads the log of another one knows all that anybody was told, and its members go on."""
+"""A coordinator that reads another's log has all acknowledged results, and its members continue."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tests.coordinator.recovery import ReceivedAssignment, Stored
 
 Step = tuple[str, int, int, bool]
-"""What happens, to which member, how much, and whether the log confirms then what waits."""
+"""Action, index of the member, argument of the action, and True if the log then confirms all pending writes."""
 
 GROUPS = ("orders", "mail")
 
@@ -61,14 +61,14 @@ WRITE_ERRORS = {
     18: ErrorCode.UNKNOWN_SERVER_ERROR,
     4: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""What the log says, by Kafka's number, and what whoever waits for it is answered."""
+"""Errors of the log by Kafka's number, with the error code of the waiting requests."""
 
 EVERYTHING = ["again", "leave", "restart", "wait", "delete", "crash", "fail"]
 OFTEN = ["go", "round", "settle", "commit"]
 
 
 def actors() -> list[Actor]:
-    """Of two groups, some of them static."""
+    """Return members of two groups, some of them static."""
     return [
         Actor("a", "orders"),
         Actor("b", "orders", version=3),
@@ -89,7 +89,7 @@ programs = st.lists(steps, max_size=40) | st.lists(steps, min_size=20, max_size=
 
 
 def do(world: World, step: Step) -> None:
-    """One step of a program."""
+    """Run one step of a program."""
     name, place, number, flag = step
     actor = world.actors[place]
     if name == "go":
@@ -129,7 +129,7 @@ def error_of(answer: Answer) -> ErrorCode:
 
 
 def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
-    """Fails unless the next coordinator knows what it has to know."""
+    """Crash the coordinator, and check the state of the next one."""
     before = {group_id: world.coordinator.describe(group_id) for group_id in GROUPS}
     lagging = {write.group_id for write in world.pending} | world.behind
     world.crash(kept=kept, compacted=compacted)
@@ -139,14 +139,14 @@ def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
         check_description(world, group_id, found)
         check_going_on(world, group_id, found)
         world.crashes.append((before[group_id].state, bool(found.generations)))
-        # A rebalance under way never reaches the log, and neither does a group that nothing was stored for.
+        # Neither a rebalance in progress nor a group without any stored data is in the log.
         settled = before[group_id].state in (GroupState.STABLE, GroupState.EMPTY)
         if settled and group_id not in lagging and (found.generations or found.offsets):
             assert described(before[group_id]) == described(world.coordinator.describe(group_id))
 
 
 def check_log(world: World, group_id: str, found: Stored) -> None:
-    """Fails unless the log has all that was acknowledged."""
+    """Check that the log has all acknowledged results."""
     for each in world.received.get(group_id, ()):
         assert any(has(generation, each) for generation in found.generations), f"{each} is lost"
         assert each.generation <= found.generations[-1]["generation"]
@@ -158,7 +158,7 @@ def check_log(world: World, group_id: str, found: Stored) -> None:
 
 
 def check_description(world: World, group_id: str, found: Stored) -> None:
-    """Fails unless the coordinator has what the log has."""
+    """Check that the coordinator has the contents of the log."""
     offsets = {partition: each.offset for partition, each in world.coordinator.committed(group_id).items()}
     assert found.offsets == offsets
     description = described(world.coordinator.describe(group_id))
@@ -169,7 +169,7 @@ def check_description(world: World, group_id: str, found: Stored) -> None:
 
 
 def check_going_on(world: World, group_id: str, found: Stored) -> None:
-    """Fails unless the members of the last generation can go on, until their sessions end."""
+    """Check that the members of the last generation can continue until their sessions expire."""
     members = found.generations[-1]["members"] if found.generations else []
     if not members:
         return
@@ -201,7 +201,7 @@ def check_going_on(world: World, group_id: str, found: Stored) -> None:
 
 
 def joins_again(group_id: str, member: dict[str, Any]) -> JoinGroupRequest:
-    """The join of a member that wants what it wanted."""
+    """Return an unchanged join of a member."""
     return JoinGroupRequest(
         group_id,
         member["memberId"],
@@ -214,16 +214,16 @@ def joins_again(group_id: str, member: dict[str, Any]) -> JoinGroupRequest:
 
 
 FIRST_RECORD_LOST = [("go", 1, 0, False), ("go", 1, 0, False), ("fail", 0, 0, False), ("go", 0, 0, True)]
-"""A new group's first record is not written, but that of its first generation is."""
+"""The first record of a new group is not written, but the record of its first generation is."""
 
 DELETED_WHILE_COMMITTING = [("go", 1, 0, False), ("wait", 0, 5, False), ("commit", 0, 0, False), ("delete", 0, 0, True)]
-"""A group is deleted while an offset of it is being written."""
+"""A group is deleted while one of its offsets is being written."""
 
 
 @example(FIRST_RECORD_LOST, True)
 @example(DELETED_WHILE_COMMITTING, True)
 @given(programs, st.booleans())
-def test_what_was_acknowledged_survives_any_crash(program: list[Step], confirm_writes: bool) -> None:
+def test_acknowledged_results_survive_any_crash(program: list[Step], confirm_writes: bool) -> None:
     world = World(actors(), confirm_writes=confirm_writes)
     for step in program:
         do(world, step)
@@ -234,7 +234,7 @@ def test_what_was_acknowledged_survives_any_crash(program: list[Step], confirm_w
 
 
 def settle(world: World, rounds: int = 30) -> None:
-    """Has members go on until all of them are in, or for so many rounds."""
+    """Run the members until all of them are in the group, at most for this number of rounds."""
     for _ in range(rounds):
         for actor in world.actors:
             world.go(actor)
@@ -246,7 +246,7 @@ def settle(world: World, rounds: int = 30) -> None:
 
 
 def lived(world: World) -> World:
-    """The world after its members have come, committed, and one static member came back."""
+    """Run a world until its members have joined and committed and one static member has returned."""
     settle(world)
     for number, actor in enumerate(world.actors):
         world.commit(actor, number % 2)
@@ -257,7 +257,7 @@ def lived(world: World) -> World:
 
 
 @pytest.mark.parametrize("confirm_writes", [False, True])
-def test_members_go_on_after_a_crash_as_if_nothing_had_happened(confirm_writes: bool) -> None:
+def test_members_continue_unchanged_after_a_crash(confirm_writes: bool) -> None:
     world = lived(World(actors(), confirm_writes=confirm_writes))
     before = [(actor.member_id, actor.generation) for actor in world.actors]
 
@@ -275,7 +275,7 @@ def test_members_go_on_after_a_crash_as_if_nothing_had_happened(confirm_writes: 
 
 
 @pytest.mark.parametrize("error", WRITE_ERRORS)
-def test_whoever_waits_for_an_assignment_that_is_not_written_is_told_why(error: int) -> None:
+def test_waiting_syncs_get_the_error_of_a_failed_write(error: int) -> None:
     world = lived(World(actors(), confirm_writes=True))
     leader, followers, given = parked_syncs(world)
 
@@ -292,7 +292,7 @@ def test_whoever_waits_for_an_assignment_that_is_not_written_is_told_why(error: 
 
 
 def parked_syncs(world: World) -> tuple[Actor, list[Actor], list[ReceivedAssignment]]:
-    """Has the group orders rebalance up to the write of its assignment; gives the leader, the others, what they had."""
+    """Rebalance the group up to the write of its assignment; return leader, followers and earlier assignments."""
     members = [actor for actor in world.actors if actor.group_id == "orders"]
     given = list(world.received["orders"])
     members[0].metadata = subscription("orders", rack="elsewhere")
@@ -307,7 +307,7 @@ def parked_syncs(world: World) -> tuple[Actor, list[Actor], list[ReceivedAssignm
     return leader, [actor for actor in members if actor is not leader], given
 
 
-# ---- that it can fail
+# ---- the checks can fail
 
 
 def kind(record: LogRecord) -> int:
@@ -316,7 +316,7 @@ def kind(record: LogRecord) -> int:
 
 @pytest.mark.parametrize("number", [GROUP_METADATA, OFFSET_COMMIT])
 @pytest.mark.parametrize("nth", [-1, -2])
-def test_a_log_that_lost_a_record_is_noticed(number: int, nth: int) -> None:
+def test_a_lost_record_is_detected(number: int, nth: int) -> None:
     kept = lived(World(actors())).log
     lost = [place for place, record in enumerate(kept) if kind(record) == number][nth]
     seen = 0
@@ -333,7 +333,7 @@ def test_a_log_that_lost_a_record_is_noticed(number: int, nth: int) -> None:
 
 
 def forget(**fields: Any) -> Callable[[ClassicGroup], None]:
-    """Changes a group that was loaded."""
+    """Return a function that changes a loaded group."""
 
     def change(group: ClassicGroup) -> None:
         for name, value in fields.items():
@@ -343,7 +343,7 @@ def forget(**fields: Any) -> Callable[[ClassicGroup], None]:
 
 
 def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
-    """Changes the first member of a group that was loaded."""
+    """Return a function that changes the first member of a loaded group."""
 
     def change(group: ClassicGroup) -> None:
         for name, value in fields.items():
@@ -355,7 +355,7 @@ def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(forget(leader="somebody"), id="the leader"),
+        pytest.param(forget(leader="unknown"), id="the leader"),
         pytest.param(forget(generation=0), id="the generation"),
         pytest.param(forget(protocol_type="other"), id="the type of protocol"),
         pytest.param(forget(state=GroupState.COMPLETING_REBALANCE), id="the state"),
@@ -368,7 +368,7 @@ def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
         pytest.param(forget_of_member(session_timeout_ms=SESSION_MS - 2), id="a timeout"),
     ],
 )
-def test_a_coordinator_that_forgets_something_is_noticed(
+def test_a_coordinator_that_loses_state_is_detected(
     change: Callable[[ClassicGroup], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = lived(World(actors()))

@@ -1,4 +1,4 @@
-"""Bad input: requests that cannot be meant are refused as they are made, and others get a defined answer."""
+"""Invalid input: constructors reject values that cannot be encoded, and other requests get a defined answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assignor.coordinator.requests import VERSIONS
 from assignor.errors import AssignorError, IllegalArgumentError, IllegalStateError, NullArgumentError, WrongTypeError
 from tests.coordinator.driver import AT_ONCE, GROUP, RANGE, GroupDriver
 
-# As a type checker does not see them: what is tested is what it would refuse.
+# Untyped, because the tests pass arguments that a type checker rejects.
 Join: Any = JoinGroupRequest
 Sync: Any = SyncGroupRequest
 Beat: Any = HeartbeatRequest
@@ -33,12 +33,12 @@ Offset: Any = OffsetToCommit
 Config: Any = CoordinatorConfig
 Driven: Any = Coordinator
 
-MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
+INVALID: list[tuple[Any, type[AssignorError], str]] = [
     (lambda: Join(None), NullArgumentError, r"JoinGroupRequest: group_id must be a str"),
     (lambda: Join(b"g"), WrongTypeError, r"group_id must be a str, not bytes"),
     (lambda: Join("g\ud800"), IllegalArgumentError, r"group_id has a lone surrogate"),
-    (lambda: Join("g", "m" * 40_000), IllegalArgumentError, r"member_id has 40000 bytes .* than 32767"),
-    (lambda: Join("g", client_id="é" * 20_000), IllegalArgumentError, r"client_id has 40000 bytes"),
+    (lambda: Join("g", "m" * 40_000), IllegalArgumentError, r"member_id = .* has 40000 bytes .*; the limit is 32767"),
+    (lambda: Join("g", client_id="é" * 20_000), IllegalArgumentError, r"client_id = .* has 40000 bytes"),
     (lambda: Join("g", group_instance_id=7), WrongTypeError, r"group_instance_id must be a str"),
     (lambda: Join("g", session_timeout_ms=2**31), IllegalArgumentError, r"session_timeout_ms cannot be"),
     (lambda: Join("g", rebalance_timeout_ms="9"), WrongTypeError, r"rebalance_timeout_ms must be an int"),
@@ -52,16 +52,16 @@ MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
     (lambda: Beat("g", 2**31, "m"), IllegalArgumentError, r"generation_id cannot be over"),
     (lambda: Beat("g", True, "m"), WrongTypeError, r"generation_id must be an int, not bool"),
     (lambda: Leave("g", ["m"]), WrongTypeError, r"a member must be a LeavingMember, not str"),
-    (lambda: Leave("g", [], version=2), IllegalArgumentError, r"version 2 carries one member, not 0"),
+    (lambda: Leave("g", [], version=2), IllegalArgumentError, r"version 2 must have one member, not 0"),
     (lambda: Commit("g", [("t", 0, 1)]), WrongTypeError, r"an offset must be an OffsetToCommit"),
     (lambda: Commit("g", [Offset("t", 2**31, 1)]), IllegalArgumentError, r"partition id cannot"),
     (lambda: Commit("g", [Offset("t", 0, 1, 5)]), WrongTypeError, r"metadata must be a str"),
-    (lambda: Commit("g", [Offset("t", 0, 1, "x" * 32_768)]), IllegalArgumentError, r"metadata has 32768 bytes"),
-    (lambda: Commit("g", [Offset("t", 0, 1, topic_id="t")]), IllegalArgumentError, r"topic_id is no uuid of 22 .*'t'"),
+    (lambda: Commit("g", [Offset("t", 0, 1, "x" * 32_768)]), IllegalArgumentError, r"metadata = .* has 32768 bytes"),
+    (lambda: Commit("g", [Offset("t", 0, 1, topic_id="t")]), IllegalArgumentError, r"topic_id = 't': a uuid has 22"),
     (lambda: Commit("g", [Offset("t", 0, 1, topic_id=7)]), WrongTypeError, r"topic_id must be a str"),
-    (lambda: Config(group_max_size=0), IllegalArgumentError, r"group_max_size must be at least 1, not 0"),
+    (lambda: Config(group_max_size=0), IllegalArgumentError, r"group_max_size must be >= 1, not 0"),
     (lambda: Config(offsets_retention_ms="7d"), WrongTypeError, r"offsets_retention_ms must be an int"),
-    (lambda: Config(9, 8), IllegalArgumentError, r"min_session_timeout_ms \(9\) is above max_"),
+    (lambda: Config(9, 8), IllegalArgumentError, r"min_session_timeout_ms \(9\) must be <= max_"),
     (lambda: Driven({}), WrongTypeError, r"config must be a CoordinatorConfig, not dict"),
     (lambda: Driven(confirm_writes=1), WrongTypeError, r"confirm_writes must be a bool"),
     (lambda: Driven(member_ids="a-1"), WrongTypeError, r"member_ids must be a callable"),
@@ -70,22 +70,22 @@ MADE_WRONG: list[tuple[Any, type[AssignorError], str]] = [
         WrongTypeError,
         r"assignor must be a PartitionAssignor",
     ),
-    (lambda: Driven(assignor=RangeAssignor()), IllegalStateError, r"an assignor needs partitions_per_topic"),
+    (lambda: Driven(assignor=RangeAssignor()), IllegalStateError, r"assignor requires partitions_per_topic"),
     (lambda: Driven().heartbeat(None, 0), NullArgumentError, r"request must be a HeartbeatRequest"),
     (lambda: Driven().expire(0.5), WrongTypeError, r"now must be an int, not float"),
     (lambda: Driven().expire(2**63), IllegalArgumentError, r"now cannot be over"),
-    (lambda: Driven().written(3, 0), IllegalStateError, r"no write of number 3 waits"),
+    (lambda: Driven().written(3, 0), IllegalStateError, r"write 3 is not waiting for confirmation"),
     (lambda: Driven().delete_group(3, 0), WrongTypeError, r"group_id must be a str"),
 ]
 
 
-@pytest.mark.parametrize(("make", "error", "match"), MADE_WRONG)
-def test_what_cannot_be_meant_is_refused_by_name(make: Any, error: type[AssignorError], match: str) -> None:
+@pytest.mark.parametrize(("make", "error", "match"), INVALID)
+def test_invalid_values_are_rejected_with_their_names(make: Any, error: type[AssignorError], match: str) -> None:
     with pytest.raises(error, match=match):
         make()
 
 
-def test_any_iterable_and_any_bytes_are_taken() -> None:
+def test_any_iterable_and_any_bytes_are_accepted() -> None:
     request = JoinGroupRequest("g", protocols=iter([("range", bytearray(b"x"))]))  # type: ignore[arg-type]  # the test
 
     assert (("range", b"x"),) == request.protocols
@@ -93,7 +93,7 @@ def test_any_iterable_and_any_bytes_are_taken() -> None:
 
 @pytest.mark.parametrize("kind", VERSIONS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("version", [-1, -(2**15), 11, 2**15 - 1])
-def test_a_version_that_is_not_known_is_told_so_and_changes_nothing(kind: Any, version: int) -> None:
+def test_an_unsupported_version_gets_an_error_and_changes_nothing(kind: Any, version: int) -> None:
     driver = GroupDriver.begin()
     driver.settle("a")
     before = driver.coordinator.describe(GROUP)
@@ -121,7 +121,7 @@ def test_a_version_that_is_not_known_is_told_so_and_changes_nothing(kind: Any, v
     assert {} == driver.coordinator.committed(GROUP)
 
 
-def test_a_client_whose_requests_have_no_protocols_is_refused() -> None:
+def test_a_join_without_protocols_is_rejected() -> None:
     driver = GroupDriver.begin()
 
     answer = driver.join("a", protocols=())
@@ -134,40 +134,41 @@ def test_a_client_whose_requests_have_no_protocols_is_refused() -> None:
 def test_a_huge_batch_of_members_leaves_in_one_rebalance() -> None:
     driver = GroupDriver.begin()
     driver.settle("a", "b")
-    nobody = [LeavingMember(f"nobody-{number}") for number in range(10_000)]
+    unknown = [LeavingMember(f"unknown-{number}") for number in range(10_000)]
 
-    answer = driver.leave("b", members=[*nobody, LeavingMember(driver.ids["b"])])
+    answer = driver.leave("b", members=[*unknown, LeavingMember(driver.ids["b"])])
 
     assert answer is not None
-    codes = [member.error_code for member in answer.members]  # type: ignore[union-attr]  # that of a goodbye has them
+    codes = [member.error_code for member in answer.members]  # type: ignore[union-attr]  # a leave response has them
     assert [ErrorCode.UNKNOWN_MEMBER_ID] * 10_000 + [ErrorCode.NONE] == codes
     assert "PreparingRebalance" == driver.state()
     assert 3 == len(driver.rebalances)
 
 
-def test_garbage_as_subscription_is_handed_to_the_leader_as_it_came() -> None:
+def test_the_leader_gets_an_invalid_subscription_unchanged() -> None:
     driver = GroupDriver.begin()
     driver.join("a", protocols=(("range", b"\x00"),))
 
     answer = driver.answers["a", "join"]
 
-    assert b"\x00" == answer.members[0].metadata  # type: ignore[union-attr]  # the leader's has members
+    assert b"\x00" == answer.members[0].metadata  # type: ignore[union-attr]  # the leader's answer has members
 
 
-def test_a_length_that_is_none_breaks_the_generation_as_in_kafka() -> None:
+def test_an_invalid_length_in_a_subscription_breaks_the_generation_as_in_kafka() -> None:
     driver = GroupDriver.begin()
 
     answer = driver.join("a", protocols=(("range", b"\0\0\xff\xff\xff\xff"),))
 
     assert answer is None
     assert "PreparingRebalance" == driver.state()
-    assert ["group 'orders': the subscription of member a-1 names -1 topics"] == driver.problems
+    problem = "group 'orders': the subscription of member a-1 has an invalid count of -1 topics"
+    assert [problem] == driver.problems
     driver.wait(AT_ONCE.new_member_join_timeout_ms)
     assert ErrorCode.UNKNOWN_MEMBER_ID is driver.answers["a", "join"].error_code  # type: ignore[union-attr]  # a join's
     assert "Empty" == driver.state()
 
 
-def test_a_protocol_that_is_offered_twice_breaks_the_generation_as_in_kafka() -> None:
+def test_a_protocol_offered_twice_breaks_the_generation_as_in_kafka() -> None:
     driver = GroupDriver.begin()
 
     answer = driver.join("a", protocols=(*RANGE, *RANGE))
@@ -176,7 +177,7 @@ def test_a_protocol_that_is_offered_twice_breaks_the_generation_as_in_kafka() ->
     assert ["group 'orders': member a-1 does not support any of the candidate protocols"] == driver.problems
 
 
-def test_time_that_goes_backwards_stands_still() -> None:
+def test_an_earlier_time_counts_as_the_previous_one() -> None:
     driver = GroupDriver.begin()
     driver.settle("a")
     driver.now = 5_000
@@ -192,34 +193,32 @@ def test_time_that_goes_backwards_stands_still() -> None:
     assert "Empty" == driver.state()
 
 
-def test_an_id_that_is_in_use_is_not_given_out_again() -> None:
+def test_a_member_id_in_use_is_rejected() -> None:
     alike = Coordinator(AT_ONCE, member_ids=lambda _: "same")
     alike.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
 
-    with pytest.raises(IllegalStateError, match=r"gave 'same'; it must give an id that group 'g' never had"):
+    with pytest.raises(IllegalStateError, match=r"returned 'same'; it must return a new member id for group 'g'"):
         alike.join_group(JoinGroupRequest("g", protocols=RANGE, version=3), 0)
 
 
 class Number:
-    """What is no int, but can stand for one."""
+    """An object with `__index__` that is not an int."""
 
     def __index__(self) -> int:
         return 3
 
 
-def test_numbers_of_a_commit_are_ints_whatever_was_given() -> None:
+def test_numbers_of_a_commit_are_converted_to_ints() -> None:
     number: Any = Number()
 
-    request = OffsetCommitRequest("g", [OffsetToCommit("t0", number, number, "", number)])  # type: ignore[arg-type]  # the test
+    request = OffsetCommitRequest("g", [OffsetToCommit("t0", number, number, "", number)])  # type: ignore[arg-type]  # an iterable
 
     assert (OffsetToCommit("t0", 3, 3, "", 3),) == request.offsets
     assert [int] * 3 == [type(value) for value in request.offsets[0] if value == 3]
 
 
 @pytest.mark.parametrize(("now", "retention_ms", "expires_at"), [(5, 2**63 - 1, 4 - 2**63), (-5, -(2**63), 2**63 - 5)])
-def test_a_time_that_is_too_large_to_be_kept_becomes_what_kafka_makes_of_it(
-    now: int, retention_ms: int, expires_at: int
-) -> None:
+def test_a_time_that_is_too_large_overflows_as_in_kafka(now: int, retention_ms: int, expires_at: int) -> None:
     driver = GroupDriver.begin()
     driver.now = now
 
@@ -228,7 +227,7 @@ def test_a_time_that_is_too_large_to_be_kept_becomes_what_kafka_makes_of_it(
 
 
 def fails(prefix: str) -> str:
-    """What cannot give ids."""
+    """Raise an error instead of returning an id."""
     raise ZeroDivisionError(prefix)
 
 
@@ -243,7 +242,7 @@ def fails(prefix: str) -> str:
         (fails, ZeroDivisionError),
     ],
 )
-def test_a_group_that_no_member_id_could_be_made_for_is_not_there(
+def test_a_group_without_a_valid_member_id_is_not_created(
     member_ids: Any, error: type[Exception], version: int
 ) -> None:
     coordinator = Coordinator(AT_ONCE, member_ids=member_ids)
@@ -255,12 +254,12 @@ def test_a_group_that_no_member_id_could_be_made_for_is_not_there(
     assert () == coordinator.expire(0).writes
 
 
-def test_a_member_id_that_was_given_out_and_is_not_used_yet_is_not_given_again() -> None:
+def test_a_pending_member_id_is_rejected() -> None:
     coordinator = Coordinator(AT_ONCE, member_ids="{}-1".format)
     join = JoinGroupRequest(GROUP, protocols=RANGE, client_id="a")
     coordinator.join_group(join, 0)
 
-    with pytest.raises(IllegalStateError, match=r"gave 'a-1'; it must give an id that group 'orders' never had"):
+    with pytest.raises(IllegalStateError, match=r"returned 'a-1'; it must return a new member id for group 'orders'"):
         coordinator.join_group(join, 0)
 
     assert (GROUP,) == coordinator.groups()

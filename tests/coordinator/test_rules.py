@@ -1,4 +1,4 @@
-"""Whatever one could believe of Kafka's coordinator that is not so: the recorded traces notice each such rule."""
+"""The recorded traces detect each wrong rule: plausible beliefs about Kafka's coordinator that are not true."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def traces() -> list[Json]:
 
 
 def first_difference(profile: str) -> str | None:
-    """Where a trace differs first; traces of that profile are tried first."""
+    """Return the first difference of any trace; traces of the given profile are tried first."""
     for trace in sorted(traces(), key=lambda trace: not trace["profile"].startswith(profile)):
         difference = next(vectors.differences(trace, vectors.play(trace)), None)
         if difference is not None:
@@ -31,14 +31,14 @@ def first_difference(profile: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("says", RULES)
-def test_a_trace_notices_the_wrong_rule_that(says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    RULES[says].change(monkeypatch)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_trace_detects_the_wrong_rule(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    RULES[rule].change(monkeypatch)
 
-    assert first_difference(RULES[says].profile) is not None
+    assert first_difference(RULES[rule].profile) is not None
 
 
-def test_no_trace_differs_by_the_right_rules() -> None:
+def test_no_trace_differs_without_a_wrong_rule() -> None:
     assert timer_rules
     assert len(RULES) == 59
     assert first_difference("") is None

@@ -1,4 +1,4 @@
-"""The two tables of a classic group: which states follow which, and what each answers."""
+"""The two tables of a classic group: transitions between states, and answers to requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KAFKAS_PREDECESSORS = {
 """`ClassicGroupState.validPreviousStates` of Kafka 4.3.1."""
 
 
-def test_the_states_are_kafkas_five_under_the_names_of_its_tools() -> None:
+def test_the_states_are_kafkas_five_with_the_names_of_its_tools() -> None:
     assert ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"] == [
         state.value for state in GroupState
     ]
@@ -35,18 +35,19 @@ def test_awaiting_sync_is_the_old_name_of_completing_rebalance() -> None:
     assert GroupState.COMPLETING_REBALANCE is GroupState["AWAITING_SYNC"]
 
 
-def test_a_state_follows_those_that_kafka_lets_it_follow() -> None:
+def test_predecessors_of_each_state_equal_kafkas() -> None:
     found = {state.name: {before.name for before in state.previous_valid_states} for state in GroupState}
 
     assert KAFKAS_PREDECESSORS == found
 
 
 @pytest.mark.parametrize(("state", "event"), list(itertools.product(GroupState, GroupEvent)))
-def test_an_event_that_a_state_does_not_list_is_refused(state: GroupState, event: GroupEvent) -> None:
+def test_an_event_that_a_state_does_not_list_is_rejected(state: GroupState, event: GroupEvent) -> None:
     if event in TRANSITIONS[state]:
         assert TRANSITIONS[state][event] is next_state(state, event)
     else:
-        with pytest.raises(IllegalStateError, match=rf"{state.value} this cannot happen: {event.value}"):
+        match = rf"event {event.name} .* cannot occur in a group in state {state.value}"
+        with pytest.raises(IllegalStateError, match=match):
             next_state(state, event)
 
 
@@ -62,7 +63,7 @@ def test_a_dead_group_has_no_coordinator() -> None:
     assert {ErrorCode.COORDINATOR_NOT_AVAILABLE} == set(gone.values())
 
 
-def test_what_is_done_with_a_request_is_done_in_some_state() -> None:
+def test_every_action_is_the_answer_of_some_state() -> None:
     assert set(Action) == {answer for row in ANSWERS.values() for answer in row.values() if isinstance(answer, Action)}
 
 

@@ -1,4 +1,4 @@
-"""What the coordinator counts with: timers, largest numbers, and members in the order of a hash map."""
+"""Data structures of the coordinator: timers, `Largest`, and members in the order of a hash map."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_timers_fire_by_time_and_then_as_they_were_set(steps: list[tuple[str, int, int]]) -> None:
+def test_timers_fire_by_deadline_then_in_order_of_setting(steps: list[tuple[str, int, int]]) -> None:
     timers, all_timers = Timers(), [Timer(TimerKind.SESSION, "g", str(number)) for number in range(8)]
     expected: dict[int, tuple[int, int]] = {}
     for order, (verb, number, time) in enumerate(steps):
@@ -42,7 +42,7 @@ def test_timers_fire_by_time_and_then_as_they_were_set(steps: list[tuple[str, in
         assert min((when for when, _ in expected.values()), default=None) == timers.next_deadline()
 
 
-def test_a_timer_that_is_moved_again_and_again_takes_one_place() -> None:
+def test_a_timer_that_is_moved_later_has_one_entry() -> None:
     timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "g")
     for time in range(10_000):
         timers.set(timer, time)
@@ -51,7 +51,7 @@ def test_a_timer_that_is_moved_again_and_again_takes_one_place() -> None:
     assert 9_999 == timers.next_deadline()
 
 
-def test_cancelled_timers_make_up_half_of_what_is_kept_at_most() -> None:
+def test_at_most_half_of_the_entries_are_cancelled() -> None:
     timers = Timers()
     for number in range(10_000):
         timer = Timer(TimerKind.JOIN_PHASE, "g")
@@ -62,7 +62,7 @@ def test_cancelled_timers_make_up_half_of_what_is_kept_at_most() -> None:
     assert len(timers._heap) <= 2 * 100 + 1
 
 
-def test_timers_that_are_moved_earlier_leave_no_more_behind() -> None:
+def test_a_timer_that_is_moved_earlier_leaves_few_entries() -> None:
     timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "g")
     for time in range(10_000, 0, -1):
         timers.set(timer, time)
@@ -72,7 +72,7 @@ def test_timers_that_are_moved_earlier_leave_no_more_behind() -> None:
 
 
 @given(st.lists(st.integers(0, 30), max_size=300))
-def test_the_largest_is_the_largest(numbers: list[int]) -> None:
+def test_largest_returns_the_largest_number(numbers: list[int]) -> None:
     largest, kept = Largest(), list[int]()
     for number in numbers:
         if number in kept:
@@ -84,7 +84,7 @@ def test_the_largest_is_the_largest(numbers: list[int]) -> None:
         assert max(kept, default=0) == largest.get()
 
 
-def test_numbers_that_are_gone_do_not_pile_up() -> None:
+def test_removed_numbers_do_not_accumulate() -> None:
     largest = Largest()
     largest.add(10**9)
     for number in range(10_000):
@@ -96,7 +96,7 @@ def test_numbers_that_are_gone_do_not_pile_up() -> None:
 
 
 def member(member_id: str) -> GroupMember:
-    """A member of which only the id matters."""
+    """Return a member with this id and arbitrary other fields."""
     fields: dict[str, Any] = {
         "group_instance_id": None,
         "client_id": "c",
@@ -110,13 +110,13 @@ def member(member_id: str) -> GroupMember:
 
 
 @given(st.lists(st.sampled_from([f"c-{number}" for number in range(40)] + ["Aa", "BB", "AaBB", "BBAa"]), max_size=120))
-def test_the_table_lists_members_as_a_hash_map_and_knows_the_first(names: list[str]) -> None:
+def test_the_table_lists_members_as_a_hash_map_does(names: list[str]) -> None:
     table, model = MemberTable(), HashTable(string_hash)
     for name in names:
         if name in table:
             model.remove(name)
-            assert (taken := table.pop(name)) is not None
-            assert name == taken.member_id
+            assert (removed := table.pop(name)) is not None
+            assert name == removed.member_id
         else:
             model.add(name)
             table.put(member(name))
@@ -125,7 +125,7 @@ def test_the_table_lists_members_as_a_hash_map_and_knows_the_first(names: list[s
         assert (expected[0] if expected else None) == (None if first is None else first.member_id)
 
 
-def test_a_table_with_many_members_lists_them_as_a_hash_map() -> None:
+def test_a_large_table_lists_members_as_a_hash_map_does() -> None:
     names = [f"consumer-{number}-{number * 7919}" for number in range(3_000)]
     table = MemberTable()
     for name in names:

@@ -1,4 +1,4 @@
-"""A protocol whose name is empty is one like any other, but newer joins are told null instead of it."""
+"""A protocol with an empty name is valid; answers to newer joins have null instead of the name."""
 
 from __future__ import annotations
 

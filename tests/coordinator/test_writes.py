@@ -1,4 +1,4 @@
-"""What depends on a write waits for it: with confirmed writes, and with writes that fail."""
+"""Answers that depend on a write wait for it, and a failed write fails them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ LOG_ERRORS = [
     (19, ErrorCode.COORDINATOR_NOT_AVAILABLE),
     (56, ErrorCode.NOT_COORDINATOR),
 ]
-"""Errors of a log, and what members are told (`appendGroupMetadataErrorToResponseError`)."""
+"""Errors of a log, and the errors that members get (`appendGroupMetadataErrorToResponseError`)."""
 
 
 def stable(**fields: object) -> GroupDriver:
-    """A group of one member whose writes are confirmed; two are written."""
+    """Return a Stable group of one member, with confirmed writes; two writes are done."""
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a", **fields)
     driver.take(driver.coordinator.written(1, 0))
@@ -38,7 +38,7 @@ def stable(**fields: object) -> GroupDriver:
     return driver
 
 
-def test_a_sync_waits_until_the_assignment_is_written() -> None:
+def test_a_sync_waits_for_the_write_of_the_assignment() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a")
 
@@ -50,9 +50,7 @@ def test_a_sync_waits_until_the_assignment_is_written() -> None:
 
 
 @pytest.mark.parametrize(("error", "code"), LOG_ERRORS)
-def test_a_sync_is_told_that_the_assignment_was_not_written_and_the_group_rebalances(
-    error: int, code: ErrorCode
-) -> None:
+def test_a_failed_write_of_the_assignment_fails_the_sync_and_starts_a_rebalance(error: int, code: ErrorCode) -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a")
     driver.sync("a", {"a": b"x"})
@@ -63,7 +61,7 @@ def test_a_sync_is_told_that_the_assignment_was_not_written_and_the_group_rebala
     assert "PreparingRebalance" == driver.state()
 
 
-def test_an_assignment_that_is_written_too_late_is_not_handed_out() -> None:
+def test_an_assignment_that_is_written_too_late_is_dropped() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a")
     driver.sync("a", {"a": b"x"})
@@ -76,7 +74,7 @@ def test_an_assignment_that_is_written_too_late_is_not_handed_out() -> None:
     assert {b""} == {member.assignment for member in driver.coordinator.describe(GROUP).members}
 
 
-def test_a_commit_counts_once_it_is_written() -> None:
+def test_an_offset_is_committed_when_it_is_written() -> None:
     driver = stable()
 
     assert driver.commit("a", 5) is None
@@ -86,7 +84,7 @@ def test_a_commit_counts_once_it_is_written() -> None:
 
 
 @pytest.mark.parametrize(("error", "code"), LOG_ERRORS)
-def test_a_commit_that_was_not_written_is_told_so_and_keeps_what_was(error: int, code: ErrorCode) -> None:
+def test_a_failed_write_fails_the_commit_and_keeps_the_previous_offset(error: int, code: ErrorCode) -> None:
     driver = stable()
     driver.commit("a", 5)
     driver.take(driver.coordinator.written(3, 0))
@@ -95,11 +93,11 @@ def test_a_commit_that_was_not_written_is_told_so_and_keeps_what_was(error: int,
     driver.take(driver.coordinator.write_failed(4, error, 0))
 
     answer = driver.answers["a", "commit"]
-    assert [code] == [each.error_code for each in answer.partitions]  # type: ignore[union-attr]  # that of a commit
+    assert [code] == [each.error_code for each in answer.partitions]  # type: ignore[union-attr]  # a commit response
     assert [5] == [stored.offset for stored in driver.coordinator.committed(GROUP).values()]
 
 
-def test_a_static_member_gets_its_old_id_back_when_the_new_one_was_not_written() -> None:
+def test_a_static_member_keeps_its_old_id_if_the_write_of_the_new_id_fails() -> None:
     driver = stable(group_instance_id="i", version=5)
     old = driver.ids["a"]
     assert driver.join("a", member_id="", group_instance_id="i", version=5) is None
@@ -113,7 +111,7 @@ def test_a_static_member_gets_its_old_id_back_when_the_new_one_was_not_written()
     assert old == driver.coordinator.describe(GROUP).leader
 
 
-def test_the_last_goodbye_waits_until_it_is_written_that_the_group_is_empty() -> None:
+def test_the_last_leave_waits_for_the_write_of_the_empty_generation() -> None:
     driver = stable()
 
     assert driver.leave("a") is None
@@ -123,7 +121,7 @@ def test_the_last_goodbye_waits_until_it_is_written_that_the_group_is_empty() ->
     assert [ErrorCode.NONE] == [member.error_code for member in answer.members]
 
 
-def test_a_goodbye_is_told_that_the_empty_group_was_not_written() -> None:
+def test_a_failed_write_of_the_empty_generation_fails_the_leave() -> None:
     driver = stable()
     driver.leave("a")
 
@@ -133,7 +131,7 @@ def test_a_goodbye_is_told_that_the_empty_group_was_not_written() -> None:
     assert ["group 'orders': the empty generation 2 could not be written (NOT_COORDINATOR)"] == driver.problems
 
 
-def test_a_new_group_that_was_not_written_is_gone_and_its_joins_are_told() -> None:
+def test_a_new_group_is_discarded_if_its_write_fails() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a", version=4)
     joined = driver.coordinator.describe(GROUP).state
@@ -143,21 +141,21 @@ def test_a_new_group_that_was_not_written_is_gone_and_its_joins_are_told() -> No
     assert "Dead" == driver.state()
 
 
-def test_a_write_is_confirmed_once() -> None:
+def test_a_write_can_be_confirmed_only_once() -> None:
     driver = stable()
 
-    with pytest.raises(IllegalStateError, match=r"no write of number 2 waits to be confirmed"):
+    with pytest.raises(IllegalStateError, match=r"write 2 is not waiting for confirmation"):
         driver.coordinator.written(2, 0)
 
 
-def test_a_coordinator_that_gives_its_groups_up_tells_those_who_wait() -> None:
+def test_unload_answers_waiting_requests() -> None:
     driver = GroupDriver.begin()
     driver.settle("a", "b")
     driver.join("a")
     driver.take(driver.coordinator.unload(driver.now))
 
     answer = driver.answers["a", "join"]
-    assert ErrorCode.NOT_COORDINATOR is answer.error_code  # type: ignore[union-attr]  # that of a join has one
+    assert ErrorCode.NOT_COORDINATOR is answer.error_code  # type: ignore[union-attr]  # a join response has one
     assert "Dead" == driver.state()
     assert ErrorCode.COORDINATOR_NOT_AVAILABLE is driver.beat("b")
     assert ErrorCode.COORDINATOR_NOT_AVAILABLE is driver.commit("b", 5)
@@ -165,10 +163,10 @@ def test_a_coordinator_that_gives_its_groups_up_tells_those_who_wait() -> None:
 
 
 WAIT_FOR_A_WRITE = (("a", "leave"), ("b", "delete"))
-"""Two who are answered once a write is done."""
+"""Two requests whose answers wait for a write."""
 
 
-def test_a_coordinator_that_gives_its_groups_up_tells_those_who_wait_for_a_write() -> None:
+def test_unload_answers_requests_that_wait_for_a_write() -> None:
     driver = stable()
     driver.commit("a", 5)
     driver.leave("a")
@@ -178,32 +176,32 @@ def test_a_coordinator_that_gives_its_groups_up_tells_those_who_wait_for_a_write
 
     driver.take(driver.coordinator.unload(driver.now))
 
-    errors = [driver.answers[who].error_code for who in WAIT_FOR_A_WRITE]  # type: ignore[union-attr]  # not a commit's
+    errors = [driver.answers[who].error_code for who in WAIT_FOR_A_WRITE]  # type: ignore[union-attr]  # no commits
     assert [ErrorCode.NOT_COORDINATOR] * 2 == errors
-    (committed,) = driver.answers["a", "commit"].partitions  # type: ignore[union-attr]  # that of a commit
+    (committed,) = driver.answers["a", "commit"].partitions  # type: ignore[union-attr]  # a commit response
     assert ErrorCode.NOT_COORDINATOR is committed.error_code
     assert ["Dead", "Dead"] == [driver.coordinator.describe(each).state.value for each in (GROUP, "another")]
     assert [] == driver.problems
     assert driver.coordinator.next_deadline() is None
 
 
-def test_a_static_member_whose_new_id_is_being_written_is_told_once_that_the_groups_are_given_up() -> None:
+def test_unload_answers_a_static_member_with_an_unwritten_id_once() -> None:
     driver = stable(group_instance_id="i", version=5)
     driver.join("a", member_id="", group_instance_id="i", version=5)
 
     effects = driver.take(driver.coordinator.unload(driver.now))
 
-    assert [ErrorCode.NOT_COORDINATOR] == [answer.response.error_code for answer in effects.answers]  # type: ignore[union-attr]  # that of a join has one
+    assert [ErrorCode.NOT_COORDINATOR] == [answer.response.error_code for answer in effects.answers]  # type: ignore[union-attr]  # join responses have one
     assert driver.coordinator.next_deadline() is None
 
 
 def committed(driver: GroupDriver) -> list[int]:
-    """The offsets of the group."""
+    """Return the committed offsets of the group."""
     return [stored.offset for stored in driver.coordinator.committed(GROUP).values()]
 
 
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1), (2, 1, 3)])
-def test_the_commit_that_stands_last_in_the_log_counts_whichever_is_confirmed_first(order: tuple[int, ...]) -> None:
+def test_the_last_commit_in_the_log_wins_in_any_order_of_confirmations(order: tuple[int, ...]) -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     for offset in (1, 2, 3):
         driver.commit("", offset)
@@ -216,7 +214,7 @@ def test_the_commit_that_stands_last_in_the_log_counts_whichever_is_confirmed_fi
     assert [3] == committed(driver) == committed(after)
 
 
-def test_a_commit_that_was_being_written_when_its_group_was_deleted_goes_if_its_partition_went_after_it() -> None:
+def test_deleting_a_group_removes_an_offset_that_was_written_before_the_tombstone() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.commit("", 5)
     driver.take(driver.coordinator.written(1, 0))
@@ -229,7 +227,7 @@ def test_a_commit_that_was_being_written_when_its_group_was_deleted_goes_if_its_
     assert [] == committed(driver)
 
 
-def test_a_group_that_came_back_stays_when_it_is_confirmed_that_the_former_was_deleted_twice() -> None:
+def test_a_recreated_group_survives_a_late_confirmation_of_a_second_deletion() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.commit("", 5)
     driver.take(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
@@ -245,7 +243,7 @@ def test_a_group_that_came_back_stays_when_it_is_confirmed_that_the_former_was_d
     assert [5] == committed(driver)
 
 
-def test_an_offset_does_not_expire_while_a_newer_one_is_being_written() -> None:
+def test_an_offset_does_not_expire_while_a_newer_one_is_written() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.commit("", 5)
     driver.take(driver.coordinator.written(1, 0))
@@ -260,21 +258,21 @@ def test_an_offset_does_not_expire_while_a_newer_one_is_being_written() -> None:
     assert [9] == committed(driver)
 
 
-def test_a_static_member_whose_new_id_takes_long_to_be_written_can_expire_afterwards() -> None:
+def test_a_static_member_can_expire_after_a_slow_write_of_its_new_id() -> None:
     driver = stable(group_instance_id="i", version=5)
     driver.join("a", member_id="", group_instance_id="i", version=5)
     driver.wait(30_000)
 
     driver.take(driver.coordinator.written(3, driver.now))
 
-    assert ErrorCode.NONE is driver.answers["a", "join"].error_code  # type: ignore[union-attr]  # that of a join has one
+    assert ErrorCode.NONE is driver.answers["a", "join"].error_code  # type: ignore[union-attr]  # a join response
     assert "Stable" == driver.state()
     driver.wait(10_000)
     assert "Empty" == driver.state()
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_a_static_member_that_is_gone_or_came_back_again_does_not_get_its_old_id_back(leaves: bool) -> None:
+def test_a_static_member_that_left_or_returned_again_does_not_get_its_old_id_back(leaves: bool) -> None:
     driver = stable(group_instance_id="i", version=5)
     driver.join("a", member_id="", group_instance_id="i", version=5)
     if leaves:

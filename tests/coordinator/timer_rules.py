@@ -1,6 +1,6 @@
-"""Wrong rules about time: which sessions start anew when, and what the timers of a group do.
+"""Wrong rules about time: when sessions restart, and how the timers of a group work.
 
-Importing this adds them to `rules.RULES`.
+Importing this module adds them to `rules.RULES`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _(right: Any, *arguments: Any) -> None:
 
 
 @wrong(
-    "a heartbeat that says REBALANCE_IN_PROGRESS does not restart the session", "expiry", membership, "_check_heartbeat"
+    "a heartbeat answered REBALANCE_IN_PROGRESS does not restart the session", "expiry", membership, "_check_heartbeat"
 )
 def _(right: Any, context: Any, request: Any) -> Any:
     group = context.groups.get(request.group_id)
@@ -60,7 +60,7 @@ def _(right: Any, *arguments: Any) -> Any:
     return without(rebalancing, "restart_session", lambda: right(*arguments))
 
 
-@wrong("a replaced member's session runs by the new timeout", "special-static_replaced_other", joining, "_replace")
+@wrong("a replaced member's session has the new timeout", "special-static_replaced_other", joining, "_replace")
 def _(right: Any, context: Any, group: Any, old: Any, member_id: str, *others: Any) -> None:
     right(context, group, old, member_id, *others)
     member = group.members.get(member_id)
@@ -69,7 +69,7 @@ def _(right: Any, context: Any, group: Any, old: Any, member_id: str, *others: A
 
 
 def unchanged(group: Any, request: Any) -> Any:
-    """The member whose join is answered at once, as it brings nothing new."""
+    """Return the member if its join is answered immediately because its protocols are unchanged, else None."""
     member = group.members.get(request.member_id)
     if member is None or member.protocols != request.protocols:
         return None
@@ -77,33 +77,33 @@ def unchanged(group: Any, request: Any) -> Any:
     return member if follows or group.state is COMPLETING else None
 
 
-@wrong("a rejoin that is answered at once takes over the timeouts", "special-retimed", joining, "_join_group")
+@wrong("a rejoin that is answered immediately changes the timeouts", "special-retimed", joining, "_join_group")
 def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
-        joining._update(group, unchanged(group, request), request, None)  # type: ignore[arg-type]  # nothing waits
+        joining._update(group, unchanged(group, request), request, None)  # type: ignore[arg-type]  # no waiting join
     return right(context, group, request, pending)
 
 
-@wrong("a rejoin that is answered at once restarts the session", "expiry", joining, "_join_group")
+@wrong("a rejoin that is answered immediately restarts the session", "expiry", joining, "_join_group")
 def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
         rebalancing.restart_session(context, unchanged(group, request))
     return right(context, group, request, pending)
 
 
-@wrong_property("members whose join waits expire", "expiry", GroupMember, "has_satisfied_heartbeat")
+@wrong_property("members with a waiting join expire", "expiry", GroupMember, "has_satisfied_heartbeat")
 def _(_member: Any) -> bool:
     return False
 
 
 @wrong_property(
-    "new members whose join waits never expire", "special-new_member", GroupMember, "has_satisfied_heartbeat"
+    "new members with a waiting join never expire", "special-new_member", GroupMember, "has_satisfied_heartbeat"
 )
 def _(member: Any) -> bool:
     return member.join is not None or member.sync is not None
 
 
-@wrong("a pending id that is given up does not end the join phase", "pending", rebalancing, "expire_session")
+@wrong("the expiry of a pending id does not end the join phase", "pending", rebalancing, "expire_session")
 def _(right: Any, context: Any, timer: Any) -> None:
     group = context.groups[timer.group_id]
     if timer.member_id in group.pending_joins:
@@ -132,7 +132,7 @@ def _(right: Any, context: Any, timer: Any) -> None:
     right(context, timer)
 
 
-@wrong("the initial delay is extended without end", "special-capped", rebalancing, "expire_join_phase")
+@wrong("the initial delay is extended without limit", "special-capped", rebalancing, "expire_join_phase")
 def _(right: Any, context: Any, timer: Any) -> None:
     group = context.groups[timer.group_id]
     if group.initial_delay is not None:
@@ -140,12 +140,12 @@ def _(right: Any, context: Any, timer: Any) -> None:
     right(context, timer)
 
 
-@wrong("nobody waits for syncs", "bothtimers", rebalancing, "expire_sync_phase")
+@wrong("the sync phase has no timeout", "bothtimers", rebalancing, "expire_sync_phase")
 def _(_right: Any, _context: Any, _timer: Any) -> None:
     pass
 
 
-@wrong("static members need not sync in time", "staticbig", rebalancing, "expire_sync_phase")
+@wrong("static members may sync late", "staticbig", rebalancing, "expire_sync_phase")
 def _(right: Any, context: Any, timer: Any) -> None:
     group = context.groups[timer.group_id]
     group.pending_syncs -= set(group.static_members.values())

@@ -1,9 +1,9 @@
-"""The broker side of the classic group protocol: its states, and a sans-io coordinator of many groups.
+"""The broker's side of the classic group protocol: group states and a sans-io coordinator of many groups.
 
-A request goes from `coordinator.py` (calls and time) to its handler in `joining.py`, `membership.py` or
-`committing.py`, which asks the tables of `state.py`, changes the group (`group.py`, `members.py`), and may start or end
-a phase of a rebalance in `rebalancing.py`. `causes.py` says why groups rebalance; `context.py` holds what all handlers
-share, and collects the effects.
+`coordinator.py` receives each call and its time, and passes a request to its handler in `joining.py`, `membership.py`
+or `committing.py`. The handler looks the answer up in the tables of `state.py`, changes the group (`group.py`,
+`members.py`), and may start or end a phase of a rebalance in `rebalancing.py`. `causes.py` explains rebalances.
+`context.py` holds the state that all handlers share, and collects the effects.
 """
 
 from assignor.coordinator.causes import Rebalance, RebalanceCause

@@ -1,11 +1,11 @@
 """Causes of rebalances: their names, and the table that derives a cause and a sentence from a fact.
 
-Code that starts a rebalance passes a fact: a named tuple with what is known of the event. `explain` turns a fact into a
+Code that starts a rebalance passes a fact: a named tuple with the details of the event. `explain` turns a fact into a
 `RebalanceCause` and a sentence for people.
 
-The first seven causes are those that the documentation of brokers lists for users. A coordinator sees some of them
-indirectly: a topic that changed makes the leader join again, and a process that died sends no heartbeats.
-The others are the remaining reasons for which Kafka's coordinator starts a rebalance.
+The first seven causes are those that broker documentation lists for users. A coordinator sees some of them indirectly:
+after a topic changes, the leader joins again; after a process dies, its heartbeats stop. The other causes are the
+remaining reasons for which Kafka's coordinator starts a rebalance.
 
 Source: the calls of `prepareRebalance` and `maybePrepareRebalanceOrCompleteJoin` in GroupMetadataManager,
 kafka-group-coordinator 4.3.1.
@@ -49,26 +49,26 @@ class RebalanceCause(enum.Enum):
 
     CONSUMER_SUBSCRIBED = "A consumer subscribed: a new member joined the group."
     CONSUMER_CLOSED = "A consumer was closed: a member left the group."
-    CONSUMER_DEAD = "A consumer counts as dead: a member sent no heartbeat within its session timeout."
-    PARTITIONS_INCREASED = "The number of partitions of a subscribed topic has increased."
-    TOPIC_CREATED = "A topic that was subscribed to before it existed was created."
-    TOPIC_DELETED = "A topic that is subscribed to was deleted."
-    APPLICATION_CRASHED = "An application crashed: the connection of a member ended, and then its session."
+    CONSUMER_DEAD = "A consumer is considered dead: a member sent no heartbeat within its session timeout."
+    PARTITIONS_INCREASED = "The number of partitions of a subscribed topic increased."
+    TOPIC_CREATED = "A topic was created that members had already subscribed to."
+    TOPIC_DELETED = "A subscribed topic was deleted."
+    APPLICATION_CRASHED = "An application crashed: the connection of a member ended, and then its session expired."
 
-    SUBSCRIPTION_CHANGED = "A member joined again with other protocols or another subscription."
-    OWNED_PARTITIONS_CHANGED = "A member joined again with the same topics, as after it gave partitions up."
-    LEADER_REJOINED = "The leader joined again, which asks for a new assignment whatever its reason."
-    STATIC_MEMBER_RETURNED = "A static member came back under a new member id while the assignment was being made."
-    PROTOCOL_CHANGED = "A static member came back with protocols that change the one that the group agrees on."
+    SUBSCRIPTION_CHANGED = "A member joined again with different protocols or a different subscription."
+    OWNED_PARTITIONS_CHANGED = "A member joined again with the same topics, for example after it revoked partitions."
+    LEADER_REJOINED = "The leader joined again, which always requests a new assignment."
+    STATIC_MEMBER_RETURNED = "A static member returned with a new member id before the assignment was complete."
+    PROTOCOL_CHANGED = "A static member returned with protocols that change the group's selected protocol."
     MEMBER_REMOVED = "An administrator removed a static member by its instance id."
-    SYNC_TIMED_OUT = "A member that had joined did not ask for its assignment within the rebalance timeout."
+    SYNC_TIMED_OUT = "A member joined but did not send SyncGroup within the rebalance timeout."
     ASSIGNMENT_NOT_STORED = "The leader's assignment could not be written to the log."
-    OVER_CAPACITY = "The group that was loaded has more members than are allowed."
+    OVER_CAPACITY = "The loaded group has more members than the coordinator allows."
 
 
 @dataclass(frozen=True, slots=True)
 class Rebalance:
-    """One rebalance, at its beginning.
+    """One rebalance, as it begins.
 
     Attributes:
         group_id: The group.
@@ -118,12 +118,12 @@ class MemberRejoined(NamedTuple):
 
 
 class StaticMemberReturned(NamedTuple):
-    """A static member joined without its member id, and got a new one.
+    """A static member joined without its member id and got a new one.
 
     Attributes:
-        group_instance_id: Its instance id.
-        member_id: Its new member id.
-        changes_protocol: True if the group selects another protocol with it.
+        group_instance_id: Instance id of the member.
+        member_id: New member id.
+        changes_protocol: True if the group selects a different protocol with this member.
         reason: Reason that the member gives.
     """
 
@@ -161,7 +161,7 @@ class AssignmentNotStored(NamedTuple):
 
 
 class TopicChanged(NamedTuple):
-    """The number of partitions of a subscribed topic changed; None where the topic does not exist."""
+    """The number of partitions of a subscribed topic changed; a count of None means that the topic does not exist."""
 
     topic: str
     before: int | None
@@ -169,7 +169,7 @@ class TopicChanged(NamedTuple):
 
 
 class TooManyMembers(NamedTuple):
-    """A loaded group has more members than are allowed."""
+    """A loaded group has more members than the coordinator allows."""
 
     members: int
     limit: int
@@ -218,16 +218,16 @@ def _member_rejoined(fact: MemberRejoined) -> Explanation:
 
 def _static_member_returned(fact: StaticMemberReturned) -> Explanation:
     cause = RebalanceCause.PROTOCOL_CHANGED if fact.changes_protocol else RebalanceCause.STATIC_MEMBER_RETURNED
-    return cause, _sentence(f"Static member {fact.group_instance_id!r} came back as {fact.member_id}", fact.reason)
+    return cause, _sentence(f"Static member {fact.group_instance_id!r} returned as {fact.member_id}", fact.reason)
 
 
 def _members_left(fact: MembersLeft) -> Explanation:
-    by_themselves = [member for member in fact.members if member.member_id]
-    first = (by_themselves or fact.members)[0]
+    leaving = [member for member in fact.members if member.member_id]
+    first = (leaving or fact.members)[0]
     subject = f"Member {first.member_id}" if first.member_id else f"Static member {first.group_instance_id!r}"
     if len(fact.members) > 1:
         subject += f" and {len(fact.members) - 1} more"
-    if by_themselves:
+    if leaving:
         return RebalanceCause.CONSUMER_CLOSED, _sentence(f"{subject} left", first.reason)
     return RebalanceCause.MEMBER_REMOVED, _sentence(f"{subject} was removed", first.reason)
 
@@ -244,7 +244,7 @@ def _sync_timed_out(fact: SyncTimedOut) -> Explanation:
     members, more = ", ".join(fact.member_ids[:3]), len(fact.member_ids) - 3
     if more > 0:
         members += f" and {more} more"
-    return RebalanceCause.SYNC_TIMED_OUT, f"No SyncGroup came in time from {members}."
+    return RebalanceCause.SYNC_TIMED_OUT, f"No SyncGroup arrived in time from {members}."
 
 
 def _assignment_not_stored(fact: AssignmentNotStored) -> Explanation:
@@ -262,13 +262,13 @@ def _topic_changed(fact: TopicChanged) -> Explanation:
         return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created with {after} partitions."
     if after > before:
         return RebalanceCause.PARTITIONS_INCREASED, f"Topic {topic!r} has {after} partitions instead of {before}."
-    return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created anew with {after} partitions."
+    return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was deleted and created again with {after} partitions."
 
 
 def _too_many_members(fact: TooManyMembers) -> Explanation:
     return (
         RebalanceCause.OVER_CAPACITY,
-        f"The group has {fact.members} members, and {fact.limit} are allowed.",
+        f"The group has {fact.members} members; the limit is {fact.limit}.",
     )
 
 
@@ -290,9 +290,9 @@ def _sentence(subject: str, reason: str | None) -> str:
 
 
 def _subscription_differs(protocol_type: str | None, before: Protocols, after: Protocols) -> bool:
-    """Return whether a member offers other protocols than before, or subscribes to other topics.
+    """Return True if a member offers different protocols than before, or subscribes to different topics.
 
-    The rest of a consumer's subscription changes with each join: its generation, and the partitions that it owns.
+    For consumers only the topics are compared: the generation and the owned partitions change with each join.
     """
     if [name for name, _ in before] != [name for name, _ in after]:
         return True

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["commit", "delete", "delete_expired", "schedule_retention_check"]
 
 WITH_GROUP_ID_NOT_FOUND = 9
-"""First version in which a commit to a missing group is answered with GROUP_ID_NOT_FOUND."""
+"""First version in which a commit to a missing group is answered GROUP_ID_NOT_FOUND."""
 
 # OffsetCommit
 
 
 def commit(context: Context, request: OffsetCommitRequest, pending: PendingRequest) -> OffsetCommitResponse | None:
-    """Handle an OffsetCommit request; return its answer, or None if it waits for a write."""
+    """Handle an OffsetCommit request; return its answer, or None if the answer waits for a write."""
     results = {
         index: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         for index, entry in enumerate(request.offsets)
@@ -61,7 +61,7 @@ def commit(context: Context, request: OffsetCommitRequest, pending: PendingReque
 def _check_commit(context: Context, request: OffsetCommitRequest) -> ClassicGroup | ErrorCode:
     """Return the group, or the error of the commit.
 
-    A consumer that is not a member may commit to a group that is Empty, or that is created by it.
+    A consumer that is not a member may commit to an Empty group. If the group does not exist, its commit creates it.
     """
     group = context.groups.get(request.group_id)
     if group is None:
@@ -102,7 +102,7 @@ def _write_offsets(
     results: dict[int, ErrorCode],
     pending: PendingRequest,
 ) -> None:
-    """Write offsets, and store them in the group when they are written."""
+    """Write offsets, and store them in the group when the write completes."""
     group_id, commits = group.group_id, context.commits_in_flight
     number = _next_write(context)
     commits[group_id] += 1
@@ -112,7 +112,7 @@ def _write_offsets(
         if not commits[group_id]:
             del commits[group_id]
         if error is None:
-            # The commit creates the group again if it was deleted meanwhile.
+            # The commit creates the group again if it was deleted in the meantime.
             current = context.groups.get(group_id) or context.create_group(group_id)
             for partition, offset in stored:
                 if _is_latest(context, group_id, partition, number):
@@ -127,7 +127,7 @@ def _write_offsets(
 
 
 def _commit_response(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
-    """Return the answer in the order of the results; with unknown partitions by topic, as a broker merges it."""
+    """Return the answer in the order of the results; with unknown partitions sorted by topic, as a broker merges it."""
     order = list(results)
     if ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in results.values():
         places = {name: place for place, name in enumerate(dict.fromkeys(request.offsets[i].topic for i in order))}
@@ -136,7 +136,7 @@ def _commit_response(request: OffsetCommitRequest, results: dict[int, ErrorCode]
     return OffsetCommitResponse(tuple(PartitionResponse(each.topic, each.partition, code) for each, code in entries))
 
 
-# Writes of one partition may be confirmed in any order; the one that is last in the log counts.
+# Writes of one partition may be confirmed in any order. The last one in the log is the current offset.
 
 
 def _next_write(context: Context) -> int:
@@ -147,7 +147,7 @@ def _next_write(context: Context) -> int:
 
 
 def _is_latest(context: Context, group_id: str, partition: TopicPartition, number: int) -> bool:
-    """Return whether no later write of a partition's offset has completed."""
+    """Return True if no later write of the partition's offset has completed."""
     latest = max(context.latest_offset_writes.get((group_id, partition), 0), number)
     if not context.is_settled:
         context.latest_offset_writes[group_id, partition] = latest
@@ -158,7 +158,7 @@ def _is_latest(context: Context, group_id: str, partition: TopicPartition, numbe
 
 
 def delete(context: Context, group_id: str, pending: PendingRequest) -> DeleteGroupResponse | None:
-    """Handle the deletion of a group; return its answer, or None if it waits for a write."""
+    """Handle the deletion of a group; return its answer, or None if the answer waits for a write."""
     group = context.groups.get(group_id)
     state = GroupState.DEAD if group is None else group.state
     answer = ANSWERS[state][RequestKind.DELETE]
@@ -169,7 +169,7 @@ def delete(context: Context, group_id: str, pending: PendingRequest) -> DeleteGr
 
 
 def schedule_retention_check(context: Context, *, is_needed: bool) -> None:
-    """Set the timer of the next search for expired offsets unless it is set, or cancel it if there are no groups."""
+    """Set the timer of the next search for expired offsets if it is not set, or cancel it if there are no groups."""
     timer = context.retention_timer
     if not is_needed:
         context.timers.cancel(timer)
@@ -178,10 +178,10 @@ def schedule_retention_check(context: Context, *, is_needed: bool) -> None:
 
 
 def delete_expired(context: Context, _: Timer) -> None:
-    """Delete expired offsets, and groups that are Empty and have no other offsets."""
+    """Delete expired offsets, and delete Empty groups without other offsets."""
     for group in list(context.groups.values()):
         if group.state is GroupState.DEAD or context.commits_in_flight[group.group_id]:
-            continue  # a commit that is being written may replace an expired offset
+            continue  # a commit in flight may replace an expired offset
         expired = list(expired_offsets(group, context.now, context.config.offsets_retention_ms))
         if group.state is GroupState.EMPTY and len(expired) == len(group.offsets):
             _delete_group(context, group, expired, None)
@@ -193,9 +193,9 @@ def delete_expired(context: Context, _: Timer) -> None:
 def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterator[TopicPartition]:
     """Return the partitions whose offsets have expired.
 
-    An offset without an expiry time of its own expires after the retention: since the group became Empty if it had
-    members, and since the commit if it never had. In a Stable group of consumers, offsets of topics without subscribers
-    expire too, by the time of the commit. In other states no offset expires.
+    An offset that has an expiry time expires then. Other offsets expire after the retention, counted from the time when
+    the group became Empty if it had members, and from the commit otherwise. In a Stable group of consumers, offsets of
+    topics without subscribers expire too, counted from the commit. In other states no offset expires.
     """
     if group.protocol_type is None:
         base = None
@@ -217,7 +217,7 @@ def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterato
 
 
 def _is_subscribed(group: ClassicGroup, topic: str) -> bool:
-    """Return whether the group needs the topic; consumers with unreadable subscriptions may need any."""
+    """Return True if the group needs the topic; consumers with unreadable subscriptions may need any topic."""
     if group.subscribed_topics is None:
         return group.protocol_type == CONSUMER
     return topic in group.subscribed_topics
@@ -226,7 +226,7 @@ def _is_subscribed(group: ClassicGroup, topic: str) -> bool:
 def _delete_group(
     context: Context, group: ClassicGroup, partitions: list[TopicPartition], pending: PendingRequest | None
 ) -> None:
-    """Write the tombstones of a group and of these offsets, and discard them when they are written."""
+    """Write the tombstones of a group and of these offsets, and discard both when the write completes."""
     generation = group.generation
     number = _next_write(context)
 
@@ -237,7 +237,7 @@ def _delete_group(
             if is_current and group.state is GroupState.EMPTY and group.generation == generation:
                 context.discard_group(group)
                 if group.offsets:
-                    # They were committed after the tombstones were written, so the log has them without the group.
+                    # These offsets were committed after the tombstones, so the log has them without the group.
                     context.create_group(group.group_id).offsets = group.offsets
         if pending is not None:
             context.answer(pending, DeleteGroupResponse(ErrorCode.NONE if error is None else error))
@@ -247,7 +247,7 @@ def _delete_group(
 
 
 def _delete_offsets(context: Context, group: ClassicGroup, expired: list[TopicPartition]) -> None:
-    """Write the tombstones of offsets, and discard the offsets when they are written."""
+    """Write the tombstones of offsets, and discard the offsets when the write completes."""
     number = _next_write(context)
 
     def written(error: ErrorCode | None) -> None:
@@ -259,7 +259,7 @@ def _delete_offsets(context: Context, group: ClassicGroup, expired: list[TopicPa
 
 
 def _discard_offsets(context: Context, group_id: str, partitions: list[TopicPartition], number: int) -> None:
-    """Discard offsets, except those that were committed later."""
+    """Discard offsets, except those with a later commit."""
     group = context.groups.get(group_id)
     for partition in partitions:
         if _is_latest(context, group_id, partition, number) and group is not None:

@@ -1,11 +1,11 @@
-"""What all handlers of a coordinator share: settings, groups, timers and time, and the effects of the current call.
+"""State that all handlers of a coordinator share, and the effects of the current call.
 
-A coordinator performs no I/O. `Effects` are what a call returns: records for the log, answers to send after they are
-written, rebalances that began, and the time of the next call. Write the records in order before sending the answers: a
-coordinator that loads the log then has the state on which every sent answer was based. `Context` collects the effects:
-an answer that depends on a write waits for it, and no request is answered twice.
+A coordinator performs no I/O. Each call returns `Effects`: records for the log, answers, rebalances that began, and the
+time of the next call. Write the records in order before sending the answers. A coordinator that loads the log then has
+the state on which every sent answer was based. `Context` collects the effects: it holds back an answer that depends on
+a write until the write completes, and answers each request at most once.
 
-Source of the settings: GroupCoordinatorConfig, kafka-group-coordinator 4.3.1; the defaults are its defaults.
+Source of the settings and their defaults: GroupCoordinatorConfig, kafka-group-coordinator 4.3.1.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ _DAY_MS = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorConfig:
-    """Settings of a coordinator: the broker's settings for classic groups. Times are in milliseconds.
+    """Settings of a coordinator, named after the broker's settings for classic groups. Times are in milliseconds.
 
     Attributes:
-        min_session_timeout_ms: The least session timeout that a member may ask for (`group.min.session.timeout.ms`).
-        max_session_timeout_ms: The greatest (`group.max.session.timeout.ms`).
-        initial_rebalance_delay_ms: How long a group that was empty waits for more members
-            (`group.initial.rebalance.delay.ms`); it waits as long again whenever one came, up to the first member's
-            rebalance timeout.
-        group_max_size: How many members a group may have (`group.max.size`).
-        new_member_join_timeout_ms: How long the join of a new member waits before the member counts as gone.
-        offsets_retention_ms: How long unused offsets are kept (`offsets.retention.minutes`): seven days.
-        offsets_retention_check_interval_ms: How often they are looked for (`offsets.retention.check.interval.ms`).
-        offset_metadata_max_size: The longest metadata, in UTF-16 units, that may be committed with an offset
+        min_session_timeout_ms: Smallest session timeout that a member may request (`group.min.session.timeout.ms`).
+        max_session_timeout_ms: Largest session timeout that a member may request (`group.max.session.timeout.ms`).
+        initial_rebalance_delay_ms: Time that an empty group waits for more members after the first join
+            (`group.initial.rebalance.delay.ms`). The wait is extended by the same time if a member joins during it, up
+            to the first member's rebalance timeout.
+        group_max_size: Largest number of members of a group (`group.max.size`).
+        new_member_join_timeout_ms: Time after which a new member whose join still waits is removed.
+        offsets_retention_ms: Time for which unused offsets are kept (`offsets.retention.minutes`); 7 days by default.
+        offsets_retention_check_interval_ms: Time between searches for expired offsets
+            (`offsets.retention.check.interval.ms`).
+        offset_metadata_max_size: Greatest length of the metadata committed with an offset, in UTF-16 units
             (`offset.metadata.max.bytes`).
 
     Raises:
         WrongTypeError: A setting is not an int.
-        IllegalArgumentError: A setting is negative or too large, or the least session timeout is above the greatest.
+        IllegalArgumentError: A setting is negative or too large, or the smallest session timeout exceeds the largest.
 
     Example:
         >>> CoordinatorConfig(initial_rebalance_delay_ms=0).offsets_retention_ms // (24 * 60 * 60 * 1000)
@@ -78,11 +79,11 @@ class CoordinatorConfig:
             value = read_int(getattr(self, field.name), f"CoordinatorConfig: {field.name}", bits=64)
             if value < least.get(field.name, 0):
                 raise IllegalArgumentError(
-                    f"CoordinatorConfig: {field.name} must be at least {least.get(field.name, 0)}, not {value}"
+                    f"CoordinatorConfig: {field.name} must be >= {least.get(field.name, 0)}, not {value}"
                 )
         if self.min_session_timeout_ms > self.max_session_timeout_ms:
             raise IllegalArgumentError(
-                f"CoordinatorConfig: min_session_timeout_ms ({self.min_session_timeout_ms}) is above "
+                f"CoordinatorConfig: min_session_timeout_ms ({self.min_session_timeout_ms}) must be <= "
                 f"max_session_timeout_ms ({self.max_session_timeout_ms})"
             )
 
@@ -95,10 +96,10 @@ class LogRecord(NamedTuple):
 
 
 class Write(NamedTuple):
-    """Records that are written together.
+    """Records to write together.
 
     Attributes:
-        number: Number to call `Coordinator.written` or `Coordinator.write_failed` with; ascending from 1.
+        number: Argument for `Coordinator.written` or `Coordinator.write_failed`; ascending from 1.
         group_id: Group of the records, which selects the partition of the log (`offsets.coordinator_partition`).
         records: The records, in the order of the log.
     """
@@ -126,10 +127,10 @@ class Effects:
 
     Attributes:
         writes: Records to write before the answers are sent.
-        answers: Answers to this request, and to others that waited.
+        answers: Answers to this request and to requests that waited.
         rebalances: Rebalances that began.
-        problems: Problems to look at, as sentences, such as a subscription that cannot be read.
-        next_deadline: Time at which to call `expire` if there is no other call before; None if no timer is set.
+        problems: Sentences about problems, such as a subscription that cannot be read.
+        next_deadline: Time at which to call `expire` unless another call comes first; None if no timer is set.
     """
 
     writes: tuple[Write, ...] = ()
@@ -140,7 +141,7 @@ class Effects:
 
     @property
     def records(self) -> tuple[LogRecord, ...]:
-        """The records of all writes, in their order."""
+        """Records of all writes, in order."""
         return tuple(record for write in self.writes for record in write.records)
 
 
@@ -153,12 +154,12 @@ class Context:
         timers: Timers of all groups.
         topics: Topics of the cluster.
         assignor: The coordinator's own assignor.
-        make_member_id: Makes a member id of a client id or instance id.
-        now: Time of the current event; within one call timers fire at their own times.
+        make_member_id: Function that returns a new member id for a client id or instance id.
+        now: Time of the current event. Within one call, each timer fires at its own deadline.
         last_write: Number of the latest write.
         commits_in_flight: Number of unconfirmed offset commits by group id.
         latest_offset_writes: Latest completed write of each partition's offset, while other writes are unconfirmed.
-        retention_timer: Starts the next search for expired offsets.
+        retention_timer: Timer of the next search for expired offsets.
     """
 
     def __init__(
@@ -191,12 +192,12 @@ class Context:
     # Groups
 
     def create_group(self, group_id: str) -> ClassicGroup:
-        """Create a group, which is Empty."""
+        """Create an Empty group."""
         group = self.groups[group_id] = ClassicGroup(group_id, self.now)
         return group
 
     def discard_group(self, group: ClassicGroup) -> None:
-        """Remove a group and its timers, unless another group has its id by now."""
+        """Remove a group and its timers, unless another group has taken its id."""
         if self.groups.get(group.group_id) is group:
             del self.groups[group.group_id]
             self.cancel_timers(group)
@@ -213,13 +214,13 @@ class Context:
     # Effects
 
     def answer(self, pending: PendingRequest, response: Response) -> None:
-        """Answer a request, unless it is answered already."""
+        """Answer a request, unless it already has an answer."""
         if not pending.is_answered:
             pending.is_answered = True
             self._answers.append(Answer(pending.correlation, response))
 
     def report_rebalance(self, group: ClassicGroup, fact: Fact) -> None:
-        """Report a rebalance that begins, with its cause."""
+        """Report the start of a rebalance, with its cause."""
         self._rebalances.append(Rebalance(group.group_id, group.generation, *explain(fact), self.now))
 
     def report_problem(self, sentence: str) -> None:
@@ -227,7 +228,7 @@ class Context:
         self._problems.append(sentence)
 
     def write(self, group_id: str, records: Iterable[LogRecord], callback: WriteCallback) -> None:
-        """Write records, and call `callback` when the write completes: with None, or with the error if it fails."""
+        """Write records, and call `callback` when the write completes: with None, or with the error if it failed."""
         self.last_write += 1
         self._writes.append(Write(self.last_write, group_id, tuple(records)))
         if self._confirm_writes:
@@ -252,11 +253,11 @@ class Context:
         """Call the callback of a write.
 
         Raises:
-            IllegalStateError: There is no unconfirmed write of that number.
+            IllegalStateError: No unconfirmed write has this number.
         """
         callback = self._unconfirmed.pop(number, None)
         if callback is None:
-            raise IllegalStateError(f"no write of number {number} waits to be confirmed")
+            raise IllegalStateError(f"write {number} is not waiting for confirmation")
         callback(error)
 
     def fail_writes(self, error: ErrorCode) -> None:

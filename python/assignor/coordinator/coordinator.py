@@ -1,7 +1,7 @@
-"""The coordinator of many classic groups, sans-io: requests and the time in, effects out.
+"""Sans-io coordinator of many classic groups: requests and the time in, effects out.
 
-Source: GroupCoordinatorService, GroupCoordinatorShard and GroupMetadataManager, kafka-group-coordinator 4.3.1. Where
-this coordinator does something else than they do, `docs/coordinator.md` says what and why.
+Source: GroupCoordinatorService, GroupCoordinatorShard and GroupMetadataManager, kafka-group-coordinator 4.3.1.
+`docs/coordinator.md` lists the differences and their reasons.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ REQUEST_HANDLERS: Mapping[type[Request], Callable[..., Response | None]] = {
     LeaveGroupRequest: membership.leave,
     OffsetCommitRequest: committing.commit,
 }
-"""Handler of each request: a function of the context, the request and its pending answer, which returns the answer.
+"""Handler of each request: a function of the context, the request and its `PendingRequest` that returns the answer.
 
-It returns None if the request waits, for other requests, a timer or a write."""
+It returns None if the answer waits for another request, a timer or a write."""
 
 TIMER_HANDLERS: Mapping[TimerKind, Callable[[Context, Timer], None]] = {
     TimerKind.JOIN_PHASE: rebalancing.expire_join_phase,
@@ -63,29 +63,30 @@ TIMER_HANDLERS: Mapping[TimerKind, Callable[[Context, Timer], None]] = {
 
 
 class Coordinator:
-    """The broker side of the classic group protocol, for any number of groups.
+    """The broker's side of the classic group protocol, for any number of groups.
 
-    It has no clock, socket, thread or callback. Each call takes the time and returns effects: what is to be written to
-    the log, which answers are to be sent then, and when to call again. Before anything else a call does what has come
-    due by its time, each thing at its own time, so it makes no difference how often `expire` is called. A time below an
-    earlier one counts as the earlier one. Use it from one thread.
+    A coordinator has no clock, socket, thread or callback. Each call passes the time and returns effects: the records
+    to write to the log, the answers to send after that, and the time of the next call. Each call first fires the timers
+    that are due, each at its own deadline, so the result does not depend on how often `expire` is called. A time
+    earlier than that of a previous call counts as the previous one. Not thread-safe.
 
-    A request that has to wait (a join for the others, a sync for the leader) is answered by a later call, with the
-    correlation that was given with it. Answers, orders of members and leaders are those of Kafka 4.3.1.
+    A request may have to wait: a join for other joins, a sync for the leader. A later call then returns its answer,
+    with the correlation of the request. Answers, leaders and the order of members equal those of Kafka 4.3.1.
 
     Args:
-        config: The settings; None is Kafka's defaults.
-        assignor: Makes the coordinator lead: groups of consumers that agree on this assignor's protocol get their
-            assignments from it, and no member acts as leader. It needs `partitions_per_topic`.
-        partitions_per_topic: The topics of the cluster, as `assign` takes them. With them the coordinator refuses
-            commits for other topics, and can tell why a leader joins again; None is not to look at topics.
-        member_ids: Makes a new member id of the client id or instance id; None appends a random UUID, as Kafka does.
-        confirm_writes: False takes every write as done: the caller writes the records, and then sends the answers.
-            True waits for `written` or `write_failed` with what depends on a write.
+        config: The settings; None for Kafka's defaults.
+        assignor: Assignor for server-side assignment. Groups of consumers that agree on this assignor's protocol get
+            their assignments from the coordinator, and no member acts as leader. Requires `partitions_per_topic`.
+        partitions_per_topic: The topics of the cluster, as for `assign`. With topics, the coordinator rejects commits
+            to other topics, and recognises topic changes as the cause of a rebalance. None disables both.
+        member_ids: Function that returns a new member id for a client id or instance id; None appends a random UUID, as
+            Kafka does.
+        confirm_writes: False if every write counts as complete at once: the caller writes the records, then sends the
+            answers. True if answers that depend on a write wait for `written` or `write_failed`.
 
     Raises:
-        WrongTypeError: An argument is of another type.
-        IllegalStateError: There is an assignor, but no topics.
+        WrongTypeError: An argument has a wrong type.
+        IllegalStateError: There is an assignor but no `partitions_per_topic`.
 
     Example:
         >>> coordinator = Coordinator(member_ids=lambda name: name + "-1")
@@ -115,13 +116,13 @@ class Coordinator:
         if assignor is not None and not isinstance(getattr(assignor, "name", None), str):
             raise wrong_type("Coordinator: assignor", "a PartitionAssignor with a name", assignor)
         if assignor is not None and partitions_per_topic is None:
-            raise IllegalStateError("Coordinator: an assignor needs partitions_per_topic, the topics to assign from")
+            raise IllegalStateError("Coordinator: assignor requires partitions_per_topic, the topics to assign")
         self.config = config
         self._context = Context(
             config, assignor, partitions_per_topic, member_ids or _with_random_uuid, confirm_writes=confirm_writes
         )
         self._started = False
-        self._loaded: list[ClassicGroup] = []  # groups whose sessions begin with the first call that passes the time
+        self._loaded: list[ClassicGroup] = []  # groups whose sessions begin with the first call that passes a time
         self._dead_groups = 0
 
     # Requests
@@ -130,36 +131,37 @@ class Coordinator:
         """Handle a JoinGroup request.
 
         Returns:
-            Its answer, if it has one already, and what else comes of it.
+            The answer, unless the request waits, and other effects of the call.
 
         Raises:
-            WrongTypeError: The request or the time is of another type.
-            IllegalStateError: `member_ids` gave no id, or one that the group has. What it raises passes. In both cases
-                the group is as it was, and what had come due is in the effects of the next call.
+            WrongTypeError: The request or the time has a wrong type.
+            IllegalStateError: `member_ids` returned an invalid id or one that the group already has. Exceptions of
+                `member_ids` propagate. In both cases the group is unchanged, and the next call returns the effects of
+                the timers that were due.
         """
         return self._handle(request, JoinGroupRequest, now, correlation)
 
     def sync_group(self, request: SyncGroupRequest, now: int, correlation: object = None) -> Effects:
-        """Handle a SyncGroup request; as `join_group`."""
+        """Handle a SyncGroup request; see `join_group`."""
         return self._handle(request, SyncGroupRequest, now, correlation)
 
     def heartbeat(self, request: HeartbeatRequest, now: int, correlation: object = None) -> Effects:
-        """Handle a Heartbeat request; as `join_group`."""
+        """Handle a Heartbeat request; see `join_group`."""
         return self._handle(request, HeartbeatRequest, now, correlation)
 
     def leave_group(self, request: LeaveGroupRequest, now: int, correlation: object = None) -> Effects:
-        """Handle a LeaveGroup request; as `join_group`."""
+        """Handle a LeaveGroup request; see `join_group`."""
         return self._handle(request, LeaveGroupRequest, now, correlation)
 
     def offset_commit(self, request: OffsetCommitRequest, now: int, correlation: object = None) -> Effects:
-        """Handle an OffsetCommit request; as `join_group`."""
+        """Handle an OffsetCommit request; see `join_group`."""
         return self._handle(request, OffsetCommitRequest, now, correlation)
 
     def delete_group(self, group_id: str, now: int, correlation: object = None) -> Effects:
-        """Handle the deletion of a group that is empty; the answer is a `DeleteGroupResponse`.
+        """Delete an Empty group; the answer is a `DeleteGroupResponse`, with an error for other groups.
 
         Raises:
-            WrongTypeError: The group or the time is of another type.
+            WrongTypeError: The group id or the time has a wrong type.
         """
         check_name(group_id, "delete_group: group_id")
         self._begin(now)
@@ -188,13 +190,13 @@ class Coordinator:
             context.answer(pending, response)
         return self._end()
 
-    # What else happens
+    # Other events
 
     def disconnected(self, group_id: str, member_id: str, now: int) -> Effects:
-        """Tell that a member's connection has ended.
+        """Record that a member's connection has ended.
 
-        It changes nothing at once, as in Kafka: the member may come back before its session is over. If it does not,
-        its application counts as crashed, and not only as too slow.
+        As in Kafka, this has no effect of its own: the member may reconnect before its session expires. If the session
+        expires first, the cause of the rebalance is APPLICATION_CRASHED instead of CONSUMER_DEAD.
         """
         self._begin(now)
         group = self._context.groups.get(group_id)
@@ -204,13 +206,13 @@ class Coordinator:
         return self._end()
 
     def update_metadata(self, partitions_per_topic: PartitionsPerTopic, now: int) -> Effects:
-        """Tell which topics there are now, and how many partitions each has.
+        """Replace the topics of the cluster and their partition counts.
 
-        Groups that the coordinator leads rebalance if one of their topics changed. In others the leader finds out by
-        itself, and joins again.
+        A group with server-side assignment rebalances if one of its topics changed. In other groups the leader notices
+        the change and joins again.
 
         Raises:
-            WrongTypeError, IllegalArgumentError: As `assign`; then nothing has changed.
+            WrongTypeError, IllegalArgumentError: As `assign`; the topics are then unchanged.
         """
         self._begin(now)
         topics = self._context.topics
@@ -223,7 +225,7 @@ class Coordinator:
         return self._end()
 
     def expire(self, now: int) -> Effects:
-        """Do what has come due by that time.
+        """Fire the timers that are due.
 
         Raises:
             WrongTypeError: The time is not an int.
@@ -232,27 +234,27 @@ class Coordinator:
         return self._end()
 
     def next_deadline(self) -> int | None:
-        """When something comes due next, in milliseconds; None if nothing will."""
+        """Return the deadline of the next timer in milliseconds; None if no timer is set."""
         return self._context.timers.next_deadline()
 
     def written(self, number: int, now: int) -> Effects:
-        """Tell that a write is done, with `confirm_writes`.
+        """Confirm a write, with `confirm_writes`.
 
         Raises:
-            IllegalStateError: No write of that number waits.
+            IllegalStateError: No unconfirmed write has this number.
         """
         return self._complete_write(number, None, now)
 
     def write_failed(self, number: int, error: int, now: int) -> Effects:
-        """Tell that a write is not done, and will not be, with `confirm_writes`.
+        """Report that a write failed for good, with `confirm_writes`.
 
         Args:
-            number: Of the write.
-            error: The log's error code, such as 19 (NOT_ENOUGH_REPLICAS).
-            now: The time.
+            number: Number of the write.
+            error: Error code of the log, such as 19 (NOT_ENOUGH_REPLICAS).
+            now: Time in milliseconds.
 
         Raises:
-            IllegalStateError: No write of that number waits.
+            IllegalStateError: No unconfirmed write has this number.
         """
         return self._complete_write(number, response_error(int(error)), now)
 
@@ -264,26 +266,25 @@ class Coordinator:
             self._context.report_problem(str(broken))
         return self._end()
 
-    # From log to log
+    # Loading and unloading
 
     def load(self, records: Iterable[tuple[bytes, bytes | None]], now: int | None = None) -> Effects:
-        """Take over groups from a log.
+        """Load groups from a log.
 
         Args:
-            records: Key and value of each record of a partition of `__consumer_offsets`, in the order of the log and
+            records: Key and value of each record of one partition of `__consumer_offsets`, in the order of the log and
                 without those of aborted transactions.
-            now: The time; sessions begin anew then. None is the latest time that this coordinator knows; where it knows
-                none, sessions begin with the next call that tells it.
+            now: Time at which the loaded sessions begin. None for the latest time that was passed to this coordinator;
+                if there was none, sessions begin with the first call that passes a time.
 
         Returns:
-            What comes of it: groups that are larger than allowed rebalance, and so do those that the coordinator leads
-            and that do not own what their topics have now. Records of groups of other kinds are passed over, and
-            `problems` says how many.
+            The effects. Groups above `group_max_size` rebalance. So do groups with server-side assignment whose members
+            do not own all partitions of their topics. Records of other group types are skipped; `problems` counts them.
 
         Raises:
-            WireError: A record cannot be read. Nothing is loaded then, but what had come due is in the effects of the
-                next call.
-            IllegalStateError: One of the groups is there already. Nothing is loaded then.
+            WireError: A record cannot be decoded. Nothing is loaded, and the next call returns the effects of timers
+                that were due.
+            IllegalStateError: One of the groups already exists. Nothing is loaded.
         """
         if now is not None or self._started:
             self._begin(self._context.now if now is None else now)
@@ -304,10 +305,10 @@ class Coordinator:
         self._loaded.clear()
 
     def unload(self, now: int) -> Effects:
-        """Give all groups up, as their log has another coordinator now.
+        """Unload all groups, because another coordinator now owns their log.
 
-        Requests that wait, for others or for a write, are answered NOT_COORDINATOR, and later ones about these groups
-        COORDINATOR_NOT_AVAILABLE. Writes that were not confirmed cannot be from then on.
+        Waiting requests are answered NOT_COORDINATOR, later requests about these groups COORDINATOR_NOT_AVAILABLE.
+        Unconfirmed writes can no longer be confirmed.
         """
         self._begin(now)
         for group in self._context.groups.values():
@@ -316,26 +317,26 @@ class Coordinator:
         self._context.fail_writes(ErrorCode.NOT_COORDINATOR)
         return self._end()
 
-    # Looking
+    # Queries
 
     def groups(self) -> tuple[str, ...]:
-        """The ids of all groups, in the order in which they came."""
+        """Return the ids of all groups, in the order of their creation."""
         return tuple(self._context.groups)
 
     def describe(self, group_id: str) -> GroupDescription:
-        """A group as DescribeGroups shows it. A group that is not there is Dead."""
+        """Return a group as DescribeGroups shows it; a group that does not exist is Dead."""
         group = self._context.groups.get(group_id)
         return GroupDescription(group_id, GroupState.DEAD) if group is None else describe_group(group)
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
-        """The offsets that a group has committed; none for a group that is not there."""
+        """Return the committed offsets of a group; empty if the group does not exist."""
         group = self._context.groups.get(group_id)
         return {} if group is None else dict(group.offsets)
 
     # Calls
 
     def _begin(self, now: int) -> None:
-        """Do what has come due, and take the time on."""
+        """Fire the timers that are due, then advance the time."""
         if type(now) is not int or now.bit_length() > _TIME_BITS:
             now = read_int(now, "now", bits=64)
         if not self._started:
@@ -346,7 +347,7 @@ class Coordinator:
         self._context.now = max(self._context.now, now)
 
     def _end(self) -> Effects:
-        """Do what is due at once, and give all effects."""
+        """Fire the timers that the call made due, and return all effects."""
         context = self._context
         if not self._started:
             return context.take_effects(None)
@@ -360,7 +361,7 @@ class Coordinator:
         return context.take_effects(deadline)
 
     def _fire(self, now: int) -> None:
-        """Let timers fire, each at its own time."""
+        """Fire all timers that are due, each at its own deadline."""
         context = self._context
         while (timer := context.timers.pop(now)) is not None:
             assert timer.deadline is not None
@@ -369,7 +370,7 @@ class Coordinator:
             self._guarded(timer.group_id, TIMER_HANDLERS[timer.kind], context, timer)
 
     def _guarded(self, group_id: str, handler: Callable[..., None], *arguments: object) -> None:
-        """Call a handler for one group; if the group is broken, the others go on."""
+        """Call a handler for one group; report a broken group as a problem, so that other groups continue."""
         try:
             handler(*arguments)
         except BrokenGroupError as error:

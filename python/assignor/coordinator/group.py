@@ -1,8 +1,8 @@
-"""Bookkeeping of one classic group: its members, its requests that wait, and the protocol that its members agree on.
+"""One classic group: its members, its waiting requests, and its selected protocol.
 
-These are the fields beside the tables of `state.py`, with the rules that keep them consistent. Nothing here reads the
-time or answers a request. A request looks at all members only if its answer or record carries all of them: sums over
-members are kept up to date as members come and go.
+The fields supplement the tables of `state.py`; the methods keep them consistent. Nothing here reads the time or answers
+a request. Sums over members are updated as members join and leave, so that a request visits all members only if its
+answer or record lists all of them.
 
 Source: ClassicGroup, ClassicGroupMember and OffsetAndMetadata, kafka-group-coordinator 4.3.1.
 """
@@ -34,7 +34,7 @@ class StoredOffset(NamedTuple):
         metadata: Metadata that the consumer stored with it.
         leader_epoch: Leader epoch of the last consumed record; -1 if unknown.
         committed_at: Time of the commit in milliseconds.
-        expires_at: Time at which it expires; None if the coordinator's retention applies.
+        expires_at: Expiry time in milliseconds; None if the coordinator's retention applies.
         topic_id: The topic's uuid, as Kafka's URL-safe base64; None if unknown.
     """
 
@@ -47,36 +47,36 @@ class StoredOffset(NamedTuple):
 
 
 StoredOffsets = dict["TopicPartition", StoredOffset]
-"""The committed offsets of one group."""
+"""Committed offsets of one group."""
 
 
 @dataclass(slots=True, eq=False)
 class ClassicGroup:
-    """One group.
+    """One classic group.
 
     Attributes:
         group_id: Id of the group.
         state_since: Time in milliseconds of the last change of state; None if a loaded record has no time.
-        state: State of the group, in the tables of `state.py`.
-        previous_state: State before it.
+        state: State of the group; `state.py` has the tables of states.
+        previous_state: Previous state.
         protocol_type: Type of the members' protocols; None if the group never had members.
-        protocol_name: Protocol that the members agree on; None while there is none.
+        protocol_name: Selected protocol, which all members offer; None if none is selected.
         generation: Number of the generation.
         leader: Member id of the leader; None if there is none.
         members: Members, in the order of Kafka's hash map.
         static_members: Member ids by instance id.
-        pending_joins: Member ids that the coordinator gave out and that have not joined yet, each with its timer.
+        pending_joins: Member ids that the coordinator issued and that have not joined yet, each with its timer.
         pending_syncs: Ids of members that have not sent SyncGroup in this generation.
-        waiting_joins: Number of members whose join waits.
+        waiting_joins: Number of members with a waiting join.
         has_new_member: True if a member joined since the initial delay was last extended.
         subscribed_topics: Topics that the members subscribe to; None if unknown.
-        initial_delay: (current step, time left after it) while the initial delay runs, else None.
-        is_overdue: True if the join phase ends with the next join, as no time is left to wait for others.
-        topic_sizes: Partitions of each subscribed topic when the generation began; None if unknown.
+        initial_delay: (current step, time left after it) during the initial delay, else None.
+        is_overdue: True if the join phase ends with the next join, because its timeout is 0.
+        topic_sizes: Partition count of each subscribed topic when the generation began; None if unknown.
         is_server_assigned: True if the coordinator's assignor makes the assignment of this generation.
         offsets: Committed offsets.
-        join_timer: Ends the join phase.
-        sync_timer: Ends the wait for syncs.
+        join_timer: Timer of the join phase.
+        sync_timer: Timer of the sync phase.
     """
 
     group_id: str
@@ -111,12 +111,12 @@ class ClassicGroup:
     # States
 
     def move(self, event: GroupEvent, now: int) -> None:
-        """Change the state as the table says for an event."""
+        """Change the state by `TRANSITIONS`."""
         self.previous_state, self.state = self.state, next_state(self.state, event)
         self.state_since = now
 
     def next_generation(self, now: int) -> None:
-        """Begin the next generation, or become Empty if no member is left."""
+        """Begin the next generation, or become Empty if the group has no members."""
         self.generation = to_signed(self.generation + 1, bits=32)
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.find_topics()
@@ -125,23 +125,23 @@ class ClassicGroup:
 
     @property
     def is_initial(self) -> bool:
-        """True while the group prepares its first rebalance since it was Empty."""
+        """True while the group prepares its first rebalance since it was last Empty."""
         return self.state is GroupState.PREPARING_REBALANCE and self.previous_state is GroupState.EMPTY
 
     @property
     def all_joined(self) -> bool:
-        """True if all members have a join that waits, and no member id is pending."""
+        """True if all members have a waiting join and no member id is pending."""
         return len(self.members) == self.waiting_joins and not self.pending_joins
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest rebalance timeout of the members."""
+        """Longest rebalance timeout of the members."""
         return max(self._rebalance_timeouts.get(), 0)
 
     # Members
 
     def is_led_by(self, member_id: str) -> bool:
-        """Return whether a member makes the assignment; no member does if the coordinator does."""
+        """Return True if a member makes the assignment; False for all members with server-side assignment."""
         return self.leader == member_id and not self.is_server_assigned
 
     def add(self, member: GroupMember) -> None:
@@ -161,7 +161,7 @@ class ClassicGroup:
         self.pending_joins.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> None:
-        """Remove a member or a pending member id; if the leader goes, the first member of the hash map leads."""
+        """Remove a member or a pending member id; the first member of the hash map replaces a removed leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count(member, -1)
@@ -176,7 +176,7 @@ class ClassicGroup:
         self.pending_syncs.discard(member_id)
 
     def replace(self, old: GroupMember, new: GroupMember) -> None:
-        """Replace a static member by its successor. The sync of the old id stays pending, as in Kafka."""
+        """Replace a static member with its successor. As in Kafka, the sync of the old id stays pending."""
         del self.members[old.member_id]
         self._count(old, -1)
         self.members.put(new)
@@ -194,7 +194,7 @@ class ClassicGroup:
         session_timeout_ms: int,
         join: PendingRequest | None,
     ) -> None:
-        """Store what a member's join carries, and let that join wait."""
+        """Store the data of a member's join, and replace its waiting join."""
         self._count(member, -1)
         member.protocols = protocols
         member.rebalance_timeout_ms = rebalance_timeout_ms
@@ -203,12 +203,12 @@ class ClassicGroup:
         self.await_join(member, join)
 
     def await_join(self, member: GroupMember, join: PendingRequest | None) -> None:
-        """Replace the join of a member that waits; None if no join of the member waits any more."""
+        """Replace the waiting join of a member; None removes it."""
         self.waiting_joins += (join is not None) - (member.join is not None)
         member.join = join
 
     def await_syncs(self) -> None:
-        """Let all members that joined wait for a sync instead."""
+        """Remove all waiting joins, and expect a sync from each member."""
         for member in self.members.values():
             member.join = None
             member.is_new = False
@@ -216,7 +216,7 @@ class ClassicGroup:
         self.pending_syncs.update(self.members)
 
     def find(self, member_id: str, group_instance_id: str | None) -> GroupMember | ErrorCode:
-        """Return the member that a request names, or an error code if the ids do not match a member."""
+        """Return the member of a request, or an error code if the ids do not match a member."""
         if group_instance_id is not None:
             known = self.static_members.get(group_instance_id)
             if known is None:
@@ -228,7 +228,7 @@ class ClassicGroup:
     # Protocols
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Return whether a member with these protocols can join."""
+        """Return True if a member with these protocols can join."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type and protocols)
         size = len(self.members)
@@ -237,7 +237,7 @@ class ClassicGroup:
         )
 
     def select_protocol(self) -> str:
-        """Return the protocol with most votes; of several the first in the order of a hash map."""
+        """Return the protocol with the most votes; of several, the first in the order of a hash map."""
         size = len(self.members)
         candidates = {name for name, count in self._supported.items() if count == size}
         votes: dict[str, int] = {}
@@ -247,7 +247,7 @@ class ClassicGroup:
         return max(text_order(votes), key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:
-        """Make a member whose join waits the leader; return False if there is none."""
+        """Elect a member with a waiting join as leader; return False if there is none."""
         if self.leader is None:
             return False
         leader = self.members.get(self.leader)
@@ -260,7 +260,7 @@ class ClassicGroup:
         return False
 
     def find_topics(self) -> frozenset[str] | None:
-        """Return the topics that the members subscribe to; None if they are not consumers or cannot be read."""
+        """Return the topics that the members subscribe to; None if unreadable or if the members are not consumers."""
         if self.protocol_type != CONSUMER or (self.protocol_name is None and self.members):
             return None
         topics: set[str] = set()
@@ -272,14 +272,15 @@ class ClassicGroup:
                 try:
                     found = read_topics(subscription)
                 except BrokenGroupError as error:
-                    raise BrokenGroupError(f"the subscription of member {member.member_id} names {error}") from error
+                    what = f"the subscription of member {member.member_id} has {error}"
+                    raise BrokenGroupError(what) from error
                 if found is None:
                     return None
                 topics.update(found)
         return frozenset(topics)
 
     def _count(self, member: GroupMember, by: int) -> None:
-        """Count the protocols and the rebalance timeout of a member (1), or stop counting them (-1)."""
+        """Add the protocols and the rebalance timeout of a member to the sums (1), or subtract them (-1)."""
         for name, _ in member.protocols:
             count = self._supported.get(name, 0) + by
             if count:
@@ -293,9 +294,9 @@ class ClassicGroup:
 
 
 def to_signed(number: int, *, bits: int) -> int:
-    """Return a number as a signed integer of a width, with Java's overflow: one more than the largest is the smallest.
+    """Wrap a number to a signed integer of the given width, with Java's overflow: the largest + 1 is the smallest.
 
-    Loaded generations and timestamps may be any number of their width; Kafka's coordinator goes on in the same way.
+    Generations and timestamps in a log can have any value of their width, and Kafka's coordinator overflows likewise.
 
     Example:
         >>> to_signed(2**31 - 1, bits=32), to_signed(2**31, bits=32), to_signed(-5, bits=64)

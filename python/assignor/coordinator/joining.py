@@ -1,4 +1,4 @@
-"""JoinGroup: which members may join, which must come back with a member id, and how static members are replaced.
+"""JoinGroup: admits members, assigns member ids, and replaces static members.
 
 Source: GroupCoordinatorService.joinGroup and the classicGroupJoin methods of GroupMetadataManager,
 kafka-group-coordinator 4.3.1.
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["join"]
 
 WITH_MEMBER_ID_REQUIRED = 4
-"""First version in which a new dynamic member has to join again with the id that it was given."""
+"""First version in which a new dynamic member must join again with the member id of the first answer."""
 
 
 def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> JoinGroupResponse | None:
-    """Handle a JoinGroup request; return its answer, or None if it waits."""
+    """Handle a JoinGroup request; return its answer, or None if the join waits."""
     config, group = context.config, context.groups.get(request.group_id)
     if not request.group_id:
         error = ErrorCode.INVALID_GROUP_ID
@@ -56,7 +56,7 @@ def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -
 
 
 def _join_new_group(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> JoinGroupResponse | None:
-    """Create the group, handle the join, and write the group."""
+    """Create the group, handle the join, and write the record of the group."""
     group = context.create_group(request.group_id)
     try:
         response = _join_group(context, group, request, pending)
@@ -75,7 +75,7 @@ def _write_new_group(context: Context, group: ClassicGroup, pending: PendingRequ
             return
         context.answer(pending, join_error(error, "", pending))
         if group.generation or group.offsets or group.state is GroupState.DEAD:
-            # The members were answered with a generation; its records make this one unnecessary.
+            # The members were answered with a generation, whose record replaces this one.
             return
         for member in group.members.values():
             if member.join is not None:
@@ -102,14 +102,14 @@ def _join_group(
         return _join_new_member(context, group, request, pending)
     if member_id in group.pending_joins:
         if request.group_instance_id is not None:
-            raise BrokenGroupError(f"the member id {member_id} was not given to a static member")
+            raise BrokenGroupError(f"member id {member_id} was not issued to a static member")
         _add(context, group, member_id, request, pending)
         return None
     return _rejoin(context, group, request, pending, answer)
 
 
 def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
-    """Return whether a member may join. In PreparingRebalance only joins that wait count: the last ones are refused."""
+    """Return True if a member may join. PreparingRebalance counts only waiting joins, and refuses the last to join."""
     limit = context.config.group_max_size
     member = group.members.get(member_id)
     if group.state is GroupState.PREPARING_REBALANCE:
@@ -145,8 +145,8 @@ def _new_member_id(context: Context, group: ClassicGroup, prefix: str) -> str:
     member_id = context.make_member_id(prefix)
     if not is_text(member_id) or not member_id or member_id in group.members or member_id in group.pending_joins:
         raise IllegalStateError(
-            f"member_ids({shown(prefix)}) gave {shown(member_id)}; it must give an id that group "
-            f"{group.group_id!r} never had, of at most {LONGEST_TEXT} bytes of UTF-8"
+            f"member_ids({shown(prefix)}) returned {shown(member_id)}; it must return a new member id for group "
+            f"{group.group_id!r}, of at most {LONGEST_TEXT} bytes of UTF-8"
         )
     return member_id
 
@@ -154,7 +154,7 @@ def _new_member_id(context: Context, group: ClassicGroup, prefix: str) -> str:
 def _add(
     context: Context, group: ClassicGroup, member_id: str, request: JoinGroupRequest, pending: PendingRequest
 ) -> None:
-    """Add a new member. Its join can expire: a client that lost the answer joins again without this id."""
+    """Add a new member. Its waiting join can expire, because a client that lost the answer joins without this id."""
     assert request.rebalance_timeout_ms is not None
     member = GroupMember(
         member_id,
@@ -184,7 +184,7 @@ def _rejoin(
     pending: PendingRequest,
     answer: Action | ErrorCode,
 ) -> JoinGroupResponse | None:
-    """Handle a join of a member, by the answer of the group's state."""
+    """Handle the join of an existing member, by the answer of the group's state."""
     member = group.find(request.member_id, request.group_instance_id)
     if isinstance(member, ErrorCode):
         return join_error(member, request.member_id, pending)
@@ -214,12 +214,12 @@ def _rejoin(
 
 
 def _update(group: ClassicGroup, member: GroupMember, request: JoinGroupRequest, pending: PendingRequest) -> None:
-    """Store what a join carries, and let it wait."""
+    """Store the data of a join, and let it wait."""
     assert request.rebalance_timeout_ms is not None
     group.update(member, request.protocols, request.rebalance_timeout_ms, request.session_timeout_ms, pending)
 
 
-# Static members that return
+# Static members that return with a new member id
 
 
 def _replace(
@@ -230,7 +230,7 @@ def _replace(
     request: JoinGroupRequest,
     pending: PendingRequest,
 ) -> None:
-    """Replace a static member that returns without its member id; requests with the old id are fenced."""
+    """Replace a static member that joins without its member id, and fence waiting requests with the old id."""
     leader = group.leader
     if old.join is not None:
         context.answer(old.join, join_error(ErrorCode.FENCED_INSTANCE_ID, old.member_id, old.join))
@@ -239,14 +239,14 @@ def _replace(
         context.answer(old.sync, sync_error(ErrorCode.FENCED_INSTANCE_ID))
         old.sync = None
     new = _put_successor(context, group, old, member_id)
-    # The session has the old timeout until the next request of the member.
+    # As in Kafka, the new session starts with the old timeout.
     rebalancing.restart_session(context, new)
     _update(group, new, request, pending)
     is_stable = group.state is GroupState.STABLE
     if is_stable and group.protocol_name == group.select_protocol():
         _write_successor(context, group, old, new, leader, pending)
     elif is_stable or group.state is GroupState.COMPLETING_REBALANCE:
-        # In CompletingRebalance the leader may already know the old id.
+        # In CompletingRebalance the leader may already have the old id in its answer.
         fact = StaticMemberReturned(
             request.group_instance_id, member_id, changes_protocol=is_stable, reason=request.reason
         )
@@ -256,7 +256,7 @@ def _replace(
 
 
 def _put_successor(context: Context, group: ClassicGroup, old: GroupMember, member_id: str) -> GroupMember:
-    """Replace a member by a copy with another member id."""
+    """Replace a member with a copy that has another member id."""
     context.timers.cancel(old.timer)
     timer = Timer(TimerKind.SESSION, group.group_id, member_id)
     new = replace(old, member_id=member_id, timer=timer, is_new=False, join=None, sync=None, is_connected=True)
@@ -287,11 +287,11 @@ def _write_successor(
             context.answer(new.join, response)
             group.await_join(new, None)
             if new.timer.deadline is None:
-                # The session expired while the write was pending, which is not the member's fault.
+                # The session expired while the write was pending. The member is not at fault.
                 rebalancing.restart_session(context, new)
 
     def restore(error: ErrorCode) -> None:
-        if group.members.get(new.member_id) is new:  # it has neither left nor been replaced
+        if group.members.get(new.member_id) is new:  # the member has neither left nor been replaced
             group.update(new, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
             restored = _put_successor(context, group, new, old.member_id)
             rebalancing.restart_session(context, restored)

@@ -1,10 +1,10 @@
-"""Members of a group: what each one said, the table that orders them as Kafka does, and the topics they subscribe to.
+"""Members of a group, the table that orders them as Kafka does, and the topics that they subscribe to.
 
-Kafka keeps the members of a group in a `java.util.HashMap`, whose order is visible: members are listed in it, and its
-first member becomes the leader when the leader goes. Such a map has a power of two of buckets, 16 at first; it doubles
-when the number of members exceeds three quarters of the number of buckets, and never shrinks. A member's bucket follows
-from the hash code of its id; within a bucket members stand in order of insertion. `ordering` describes this order and
-what it does not model: buckets of more than eight members in a map of 64 or more buckets.
+Kafka keeps the members of a group in a `java.util.HashMap`, and its order is visible: DescribeGroups lists members in
+this order, and the first member replaces a leader that left. The map has a power of two of buckets, 16 at first. It
+doubles when the number of members exceeds three quarters of the number of buckets, and never shrinks. The hash code of
+a member's id selects its bucket; within a bucket, members are in order of insertion. `ordering` describes this order
+and what it does not model: buckets of more than eight members in a map of 64 or more buckets.
 
 Source: ClassicGroupMember and ClassicGroup.computeSubscribedTopics, kafka-group-coordinator 4.3.1;
 ConsumerProtocol.deserializeConsumerProtocolSubscription and ByteBufferAccessor, kafka-clients 4.3.1.
@@ -29,14 +29,14 @@ CONSUMER = "consumer"
 """Protocol type of groups of consumers, whose subscriptions the coordinator can read."""
 
 _SMALL = 64
-"""A heap up to this size is not worth tidying."""
+"""Largest size at which a heap is not rebuilt."""
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 
 
 class BrokenGroupError(Exception):
-    """A condition that Kafka's coordinator does not expect either: it answers UNKNOWN_SERVER_ERROR and goes on."""
+    """A condition that Kafka's coordinator does not expect either: it answers UNKNOWN_SERVER_ERROR and continues."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,20 +44,20 @@ class GroupMember:
     """One member of a group.
 
     Attributes:
-        member_id: Id that the coordinator gave to the member.
+        member_id: Id that the coordinator issued to the member.
         timer: Timer of the member's session.
         group_instance_id: Instance id of a static member.
         client_id: Id of the client.
         client_host: Host of the client.
         protocol_type: Type of the member's protocols.
         protocols: Protocols that the member offers, in order of preference.
-        session_timeout_ms: Time without a heartbeat after which the member is removed.
+        session_timeout_ms: Time without a request after which the member is removed.
         rebalance_timeout_ms: Time that the coordinator waits for the member to join again.
         assignment: Last assignment of the member.
-        is_new: True until the first join is answered; such a member can expire while it waits.
-        join: Join that waits for an answer.
-        sync: Sync that waits for an answer.
-        is_connected: False once the connection has ended and until the next request.
+        is_new: True until the first join is answered; the waiting join of a new member can expire.
+        join: Waiting join, or None.
+        sync: Waiting sync, or None.
+        is_connected: False from the end of the connection to the next request.
         folded_hash: Hash code of the id, which selects the bucket in the table of members.
         insertion: Number of the insertion into the table, which orders members of one bucket.
     """
@@ -85,14 +85,14 @@ class GroupMember:
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """True if the session cannot expire, as a request waits; the first join of a new member can expire."""
+        """True if a waiting request keeps the session alive; the first join of a new member does not."""
         return not self.is_new and (self.join is not None or self.sync is not None)
 
     def metadata(self, protocol: str | None) -> bytes:
         """Return the member's subscription for a protocol.
 
         Raises:
-            BrokenGroupError: The member does not offer it.
+            BrokenGroupError: The member does not offer the protocol.
         """
         for name, metadata in self.protocols:
             if name == protocol:
@@ -123,11 +123,11 @@ class MemberTable(dict[str, GroupMember]):
         super().__init__()
         self._capacity = DEFAULT_CAPACITY
         self._insertions = 0
-        # Candidates for the first member; None until it is asked for.
+        # Candidates for the first member; None until `first` is called.
         self._firsts: list[tuple[int, int, str]] | None = None
 
     def in_order(self) -> list[GroupMember]:
-        """Return the members in the order of the hash map; `values()` does not sort them."""
+        """Return the members in the order of the hash map, which `values()` does not have."""
         mask = self._capacity - 1
         return sorted(self.values(), key=lambda member: member.folded_hash & mask)
 
@@ -172,7 +172,7 @@ class MemberTable(dict[str, GroupMember]):
 
 
 class Largest:
-    """Multiset of numbers that knows its maximum. Each call costs O(log n) on average.
+    """Multiset of numbers with fast access to the largest. Each call costs O(log n) on average.
 
     Example:
         >>> numbers = Largest()
@@ -186,7 +186,7 @@ class Largest:
     __slots__ = ("_counts", "_heap", "_removed")
 
     def __init__(self) -> None:
-        # Count of each number in the heap; a number with a count of 0 stays in both until it comes first.
+        # Count of each number in the heap. A number with a count of 0 stays in both until it is at the top of the heap.
         self._counts: dict[int, int] = {}
         self._heap: list[int] = []
         self._removed = 0
@@ -206,10 +206,10 @@ class Largest:
         if not count:
             self._removed += 1
             if 2 * self._removed > len(self._heap) > _SMALL:
-                self._tidy()
+                self._rebuild()
 
     def get(self) -> int:
-        """Return the largest number; 0 if there are none."""
+        """Return the largest number; 0 if there is none."""
         while self._heap:
             number = -self._heap[0]
             if self._counts[number]:
@@ -219,7 +219,7 @@ class Largest:
             self._removed -= 1
         return 0
 
-    def _tidy(self) -> None:
+    def _rebuild(self) -> None:
         self._counts = {number: count for number, count in self._counts.items() if count}
         self._heap = [-number for number in self._counts]
         heapq.heapify(self._heap)
@@ -227,13 +227,13 @@ class Largest:
 
 
 def read_topics(subscription: bytes) -> list[str] | None:
-    r"""Return the topics of a consumer's subscription, read as version 0, with which all versions begin.
+    r"""Return the topics of a consumer's subscription, read as version 0, which every later version extends.
 
-    Kafka's coordinator does the same to know which committed offsets are in use. It goes without topics if the bytes
-    end within a number, but fails at an invalid length, so that the join phase is not completed.
+    Kafka's coordinator reads them in the same way, to know which committed offsets are in use. It ignores the
+    subscription if the bytes end within a number, but fails at an invalid length: the join phase then never completes.
 
     Returns:
-        The topics in their order, or None if the bytes end within a number.
+        The topics in order, or None if the bytes end within a number.
 
     Raises:
         BrokenGroupError: A length is negative, or exceeds the remaining bytes.
@@ -247,18 +247,18 @@ def read_topics(subscription: bytes) -> list[str] | None:
         (count,) = _INT32.unpack_from(subscription, position)
         position += _INT32.size
         if not 0 <= count <= len(subscription) - position:
-            raise BrokenGroupError(f"{count} topics")
+            raise BrokenGroupError(f"an invalid count of {count} topics")
         topics = []
         for _ in range(count):
             (size,) = _INT16.unpack_from(subscription, position)
             position += _INT16.size
             if not 0 <= size <= len(subscription) - position:
-                raise BrokenGroupError(f"a topic of {size} bytes")
+                raise BrokenGroupError(f"a topic name with an invalid length of {size} bytes")
             topics.append(subscription[position : position + size].decode("utf-8", "replace"))
             position += size
         (size,) = _INT32.unpack_from(subscription, position)
         if size > len(subscription) - position - _INT32.size:
-            raise BrokenGroupError(f"user data of {size} bytes")
+            raise BrokenGroupError(f"user data with an invalid length of {size} bytes")
     except struct.error:
         return None
     return topics

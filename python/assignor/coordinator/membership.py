@@ -1,4 +1,4 @@
-"""SyncGroup, Heartbeat and LeaveGroup: the requests of members.
+"""SyncGroup, Heartbeat and LeaveGroup.
 
 Source: GroupCoordinatorService, KafkaApis, and classicGroupSync, classicGroupHeartbeat and classicGroupLeave of
 GroupMetadataManager, Kafka 4.3.1.
@@ -44,7 +44,7 @@ _HEARTBEAT_RESPONSES = {error: HeartbeatResponse(error) for error in ErrorCode}
 
 
 def sync(context: Context, request: SyncGroupRequest, pending: PendingRequest) -> SyncGroupResponse | None:
-    """Handle a SyncGroup request; return its answer, or None if it waits."""
+    """Handle a SyncGroup request; return its answer, or None if the sync waits."""
     found = _check_sync(context, request)
     if isinstance(found, ErrorCode):
         return sync_error(found)
@@ -65,7 +65,7 @@ def sync(context: Context, request: SyncGroupRequest, pending: PendingRequest) -
 
 
 def _check_sync(context: Context, request: SyncGroupRequest) -> tuple[ClassicGroup, GroupMember] | ErrorCode:
-    """Return the group and the member, or the error of a sync that does not fit them."""
+    """Return the group and the member, or an error if the sync does not match them."""
     if request.version >= SYNC_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if not request.group_id:
@@ -87,7 +87,7 @@ def _check_sync(context: Context, request: SyncGroupRequest) -> tuple[ClassicGro
 
 
 def _differs(requested: str | None, selected: str | None) -> bool:
-    """Return whether a sync names another protocol than the group's; an absent name agrees with any."""
+    """Return True if a sync names a different protocol than the group's; an absent name matches any."""
     return requested is not None and selected is not None and requested != selected
 
 
@@ -114,7 +114,7 @@ def _check_heartbeat(context: Context, request: HeartbeatRequest) -> ErrorCode:
         return member
     if request.generation_id != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
-    # A member that has to join again is alive as well.
+    # A member that must join again is alive too.
     member.is_connected = True
     rebalancing.restart_session(context, member)
     return answer if isinstance(answer, ErrorCode) else ErrorCode.NONE
@@ -126,7 +126,7 @@ def _check_heartbeat(context: Context, request: HeartbeatRequest) -> ErrorCode:
 def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest) -> LeaveGroupResponse | None:
     """Handle a LeaveGroup request, with one rebalance for all its members.
 
-    Return its answer, or None if it waits for a write.
+    Return the answer, or None if the answer waits for a write.
     """
     if not request.group_id:
         return LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
@@ -145,7 +145,7 @@ def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest)
     left = [member for member, result in zip(request.members, results, strict=True) if not result.error_code]
     previous_write = context.last_write
     if group is not None and left:
-        _go_on_without(context, group, left)
+        _rebalance_without(context, group, left)
     response = _leave_response(results, pending)
     if context.last_write == previous_write:
         return response
@@ -158,7 +158,7 @@ def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest)
 
 
 def _remove(context: Context, group: ClassicGroup, leaving: LeavingMember) -> ErrorCode:
-    """Remove one member, without a rebalance yet."""
+    """Remove one member, without starting a rebalance."""
     member_id = leaving.member_id
     if not member_id:
         if leaving.group_instance_id is None or leaving.group_instance_id not in group.static_members:
@@ -176,8 +176,8 @@ def _remove(context: Context, group: ClassicGroup, leaving: LeavingMember) -> Er
     return ErrorCode.NONE
 
 
-def _go_on_without(context: Context, group: ClassicGroup, left: list[LeavingMember]) -> None:
-    """Begin a rebalance after members left, or go on with the one that has begun."""
+def _rebalance_without(context: Context, group: ClassicGroup, left: list[LeavingMember]) -> None:
+    """Start a rebalance after members left, or continue the one that has started."""
     if group.state is GroupState.PREPARING_REBALANCE:
         rebalancing.complete_join_if_all_joined(context, group)
     elif group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
@@ -185,7 +185,7 @@ def _go_on_without(context: Context, group: ClassicGroup, left: list[LeavingMemb
 
 
 def _leave_response(results: list[LeavingMemberResponse], pending: PendingRequest) -> LeaveGroupResponse:
-    """Return the answer in the form of the request's version."""
+    """Return the answer in the format of the request's version."""
     if pending.version >= LEAVE_WITH_MEMBERS:
         return LeaveGroupResponse(ErrorCode.NONE, tuple(results))
     return LeaveGroupResponse(results[0].error_code if results else ErrorCode.NONE)

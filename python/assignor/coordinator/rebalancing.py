@@ -1,8 +1,8 @@
-"""From one generation to the next: how a rebalance begins, how its two phases end, and how sessions expire.
+"""Rebalances: their start, the end of their two phases, and the expiry of sessions.
 
-In PreparingRebalance the coordinator waits until all members have joined; a group that was Empty waits for its initial
-delay instead. In CompletingRebalance it waits for the leader's assignment. Each phase has a timer, and each member has
-a timer for its session.
+In PreparingRebalance the coordinator waits for all members to join; a group that was Empty waits for its initial delay
+instead. In CompletingRebalance the coordinator waits for the leader's assignment. Each phase has a timer, and each
+member has a session timer.
 
 Source: the methods of GroupMetadataManager from `maybeCompleteJoinPhase` to `expirePendingSync`,
 kafka-group-coordinator 4.3.1.
@@ -41,11 +41,11 @@ __all__ = [
 
 _CAN_REBALANCE = GroupState.PREPARING_REBALANCE.previous_valid_states
 
-# Beginning
+# The start of a rebalance
 
 
 def rebalance_or_complete_join(context: Context, group: ClassicGroup, fact: Fact) -> None:
-    """Begin a rebalance; if one has begun, end its join phase if all members have joined."""
+    """Start a rebalance; if one has started, end its join phase once all members have joined."""
     if group.state in _CAN_REBALANCE:
         prepare_rebalance(context, group, fact)
     else:
@@ -53,7 +53,7 @@ def rebalance_or_complete_join(context: Context, group: ClassicGroup, fact: Fact
 
 
 def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None:
-    """Begin a rebalance, for the cause that follows from the fact."""
+    """Start a rebalance, and report its cause by the fact."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignment(context, group, ErrorCode.REBALANCE_IN_PROGRESS)
     context.report_rebalance(group, fact)
@@ -73,7 +73,7 @@ def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None
 
 
 def reset_assignment(context: Context, group: ClassicGroup, error: ErrorCode) -> None:
-    """Clear the assignments of a generation that is not completed, and answer the syncs that wait."""
+    """Clear the assignments of an incomplete generation, and answer the waiting syncs with an error."""
     for member in group.members.values():
         member.assignment = b""
         if member.sync is not None:
@@ -86,7 +86,7 @@ def reset_assignment(context: Context, group: ClassicGroup, error: ErrorCode) ->
 
 
 def complete_join_if_all_joined(context: Context, group: ClassicGroup) -> None:
-    """End the join phase if all members have joined, but not before the end of the initial delay."""
+    """End the join phase if all members have joined and no initial delay is running."""
     if group.state is not GroupState.PREPARING_REBALANCE:
         return
     if not group.is_initial and group.all_joined:
@@ -96,7 +96,7 @@ def complete_join_if_all_joined(context: Context, group: ClassicGroup) -> None:
 
 
 def complete_join(context: Context, group: ClassicGroup) -> None:
-    """End the join phase: begin the next generation with the members that joined and with absent static members."""
+    """End the join phase: start the next generation with the members that joined and with absent static members."""
     context.timers.cancel(group.join_timer)
     group.initial_delay = None
     group.is_overdue = False
@@ -104,8 +104,8 @@ def complete_join(context: Context, group: ClassicGroup) -> None:
     for member in absent:
         remove_id(context, group, member.member_id)
     if not group.elect_joined_leader() and group.members:
-        # Only absent static members are left: wait until their sessions expire or a member joins. If the timeout is 0,
-        # Kafka's timer fires again and again without an effect until one of these happens.
+        # Only absent static members are left: wait until their sessions expire or a member joins. With a timeout of
+        # 0, Kafka's timer fires repeatedly without effect until then.
         group.is_overdue = group.rebalance_timeout_ms <= 0
         if not group.is_overdue:
             context.timers.set(group.join_timer, context.now + group.rebalance_timeout_ms)
@@ -160,7 +160,7 @@ def expire_join_phase(context: Context, timer: Timer) -> None:
 
 
 def store_assignment(context: Context, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
-    """Write an assignment, and give it to the members when it is written."""
+    """Write an assignment, and pass it to the members when the write completes."""
     generation = group.generation
 
     def written(error: ErrorCode | None) -> None:
@@ -176,7 +176,7 @@ def store_assignment(context: Context, group: ClassicGroup, assignment: dict[str
 
 
 def _distribute(context: Context, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
-    """Give the members their assignments, and answer the syncs that wait."""
+    """Pass each member its assignment, and answer the waiting syncs."""
     for member in group.members.in_order():
         member.assignment = assignment.get(member.member_id, b"")
         if member.sync is not None:
@@ -200,7 +200,7 @@ def expire_sync_phase(context: Context, timer: Timer) -> None:
 
 
 def restart_session(context: Context, member: GroupMember) -> None:
-    """Restart a member's session, as a request of the member arrived or was answered."""
+    """Restart a member's session, after a request from the member or an answer to it."""
     context.timers.set(member.timer, context.now + member.session_timeout_ms)
 
 
@@ -224,7 +224,7 @@ def expire_session(context: Context, timer: Timer) -> None:
 
 
 def remove_member(context: Context, group: ClassicGroup, member: GroupMember) -> None:
-    """Remove a member and answer its join that waits; as in Kafka, its sync that waits is not answered."""
+    """Remove a member and answer its waiting join; as in Kafka, its waiting sync gets no answer."""
     if member.join is not None:
         context.answer(member.join, join_error(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
         group.await_join(member, None)
@@ -240,12 +240,12 @@ def remove_id(context: Context, group: ClassicGroup, member_id: str) -> None:
     group.remove(member_id)
 
 
-# From log to log
+# Loading and unloading
 
 
 def start_loaded_group(context: Context, group: ClassicGroup) -> None:
     """Start the sessions of a loaded group, and a rebalance if its members or topics require one."""
-    # First the sessions: even if the rest fails, absent members expire.
+    # Start the sessions first, so that absent members expire even if the rest fails.
     for member in group.members.values():
         restart_session(context, member)
     group.subscribed_topics = group.find_topics()
@@ -260,7 +260,7 @@ def start_loaded_group(context: Context, group: ClassicGroup) -> None:
 
 
 def unload_group(context: Context, group: ClassicGroup) -> None:
-    """Answer the requests that wait with NOT_COORDINATOR, and make the group Dead."""
+    """Answer waiting requests with NOT_COORDINATOR, and mark the group Dead."""
     for member in group.members.in_order():
         if member.join is not None:
             context.answer(member.join, join_error(ErrorCode.NOT_COORDINATOR, member.member_id, member.join))

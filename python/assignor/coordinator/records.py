@@ -1,7 +1,7 @@
 """Records of groups in `__consumer_offsets`: written as Kafka writes them, and read back into groups.
 
-Groups of other kinds (KIP-848, share, streams) have records in the same log. They are skipped with their offsets; a
-group that moved between kinds has the kind of its last record.
+The log also has records of other group types (KIP-848, share, streams). These groups are skipped with their offsets. A
+group that changed its type has the type of its last record.
 
 Source: GroupCoordinatorRecordHelpers, GroupMetadataManager.onLoaded, and the replay methods of GroupMetadataManager and
 OffsetMetadataManager, kafka-group-coordinator 4.3.1.
@@ -39,10 +39,10 @@ OFFSET_COMMIT = 1
 GROUP_METADATA = 2
 
 _OFFSET_COMMITS = (0, OFFSET_COMMIT)
-"""Types of committed offsets; 0 is that of very old records."""
+"""Types of committed offsets; 0 is the type of very old records."""
 
 _OTHER_GROUPS = {3: "consumer", 11: "share", 17: "streams"}
-"""Types whose values mark a group as one of another kind."""
+"""Record types whose values mark a group of another type."""
 
 _GROUP_METADATA_VERSION = 3
 _OFFSET_COMMIT_VERSION = 4
@@ -54,7 +54,7 @@ _NO_TIME = -1
 
 
 def new_group_record(group: ClassicGroup) -> LogRecord:
-    """Return the record of a group without a generation yet."""
+    """Return the record of a group that has no generation yet."""
     value = {
         "protocolType": "",
         "generation": 0,
@@ -67,7 +67,7 @@ def new_group_record(group: ClassicGroup) -> LogRecord:
 
 
 def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> LogRecord:
-    """Return the record of a group's generation, with its members and these assignments by member id."""
+    """Return the record of a group's generation: its members, with the given assignments by member id."""
     members = [
         {
             "memberId": member.member_id,
@@ -135,15 +135,15 @@ def read_groups(
 
     Args:
         records: Key and value of each record, in the order of the log, without those of aborted transactions.
-        groups: Groups that the coordinator has already; unchanged.
+        groups: Groups that the coordinator already has; unchanged.
         now: Time of the state of groups without a group record.
 
     Returns:
-        The groups of the classic protocol, and sentences that say what was skipped.
+        The groups of the classic protocol, and sentences about skipped records.
 
     Raises:
-        WireError: A record cannot be read; `reason` names it.
-        IllegalStateError: A group exists already.
+        WireError: A record cannot be decoded; `reason` names it.
+        IllegalStateError: A group already exists.
     """
     log = _Log()
     for index, (key, value) in enumerate(records):
@@ -156,7 +156,9 @@ def read_groups(
         if group_id in log.others:
             continue
         if group_id in groups and groups[group_id].state is not GroupState.DEAD:
-            raise IllegalStateError(f"group {group_id!r} is there already; load records into a coordinator without it")
+            raise IllegalStateError(
+                f"group {group_id!r} already exists; load its records into a coordinator without it"
+            )
         group = ClassicGroup(group_id, now)
         # A group that only commits offsets has no group record.
         if group_id in log.classic:
@@ -166,14 +168,14 @@ def read_groups(
     problems = []
     if log.others:
         kinds = sorted(set(log.others.values()))
-        problems.append(f"{len(log.others)} groups were passed over, as they are not classic ({', '.join(kinds)})")
+        problems.append(f"skipped {len(log.others)} groups of other types: {', '.join(kinds)}")
     if log.unknown:
-        problems.append(f"{log.unknown} records were passed over, as their type is not known")
+        problems.append(f"skipped {log.unknown} records of unknown types")
     return found, problems
 
 
 class _Log:
-    """Groups and offsets of a log after the records so far."""
+    """Groups and offsets of a log, up to the last record that was replayed."""
 
     def __init__(self) -> None:
         self.classic: dict[str, dict[str, Any]] = {}
@@ -212,7 +214,7 @@ class _Log:
         partition = TopicPartition(record.key["topic"], record.key["partition"])
         value = record.value
         if value is None:
-            # As in Kafka, the group stays: only its own tombstone removes it.
+            # As in Kafka, the group remains: only its own tombstone removes it.
             self.offsets.get(group_id, {}).pop(partition, None)
             return
         expires_at = value.get("expireTimestamp", _NO_TIME)
@@ -227,7 +229,7 @@ class _Log:
 
 
 def _restore(group: ClassicGroup, value: dict[str, Any]) -> None:
-    """Give a new group the state of its record."""
+    """Set the state of a new group from its record."""
     members = value["members"]
     group.state = GroupState.STABLE if members else GroupState.EMPTY
     group.generation = value["generation"]

@@ -1,9 +1,9 @@
-"""The five requests of the classic group protocol, as plain immutable data, and a request that waits for its answer.
+"""Requests of the classic group protocol as immutable dataclasses, and a request that waits for its answer.
 
-Fields are those of Kafka's messages, with what the connection tells beside them: `version` is that of the request,
-which decides some answers, `client_id` and `client_host` are who sent it. A request checks itself when it is made, so
-that a coordinator never meets a value that it could not write down: text is UTF-8 of at most 32,767 bytes, numbers fit
-their width. Whatever a broker would answer with an error can be asked. Any iterable is taken where a tuple stands.
+The fields are those of Kafka's messages, plus three from the connection: the `version` of the request, which affects
+some answers, and the `client_id` and `client_host` of the sender. Constructors check that every value can be written to
+the log: text is UTF-8 of at most 32,767 bytes, and numbers fit their width. They accept values that a broker answers
+with an error. Any iterable is accepted for a tuple.
 
 Source: JoinGroupRequest.json and those of the other four requests, kafka-clients 4.3.1.
 """
@@ -33,23 +33,23 @@ __all__ = [
 ]
 
 LONGEST_TEXT = 2**15 - 1
-"""The most bytes of text that Kafka's messages and records carry, whose lengths are int16."""
+"""Largest number of bytes of a string in Kafka's messages and records, whose lengths are int16."""
 
 LONGEST_CLIENT_ID = LONGEST_TEXT - 64
-"""The most bytes of a client id or instance id, of which a member id is made by adding to it."""
+"""Largest number of bytes of a client id or instance id, which leaves room for the suffix of a member id."""
 
 _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
-"""128 bits in URL-safe base64; its last character carries two of them."""
+"""128 bits in URL-safe base64; the last character carries two of them."""
 
 Entry = TypeVar("Entry")
 
 
 class Protocol(NamedTuple):
-    """One assignment strategy that a member offers.
+    """One protocol, such as an assignor, that a member offers.
 
     Attributes:
-        name: Of the assignor, such as "range".
-        metadata: The member's subscription, as bytes of the ConsumerProtocol where the type is "consumer".
+        name: Name of the protocol; for consumers that of an assignor, such as "range".
+        metadata: The member's subscription; for consumers encoded as ConsumerProtocol.
     """
 
     name: str
@@ -57,16 +57,16 @@ class Protocol(NamedTuple):
 
 
 Protocols = tuple[tuple[str, bytes], ...]
-"""What a member offers, as pairs of name and metadata."""
+"""Protocols that a member offers, as pairs of name and metadata."""
 
 
 class LeavingMember(NamedTuple):
-    """One member that leaves.
+    """One member of a LeaveGroup request.
 
     Attributes:
-        member_id: Its id; "" with an instance id is an administrator who removes a static member.
-        group_instance_id: Of a static member.
-        reason: Why, for people; versions below 5 have none.
+        member_id: Id of the member; "" to remove a static member by its instance id.
+        group_instance_id: Instance id of a static member.
+        reason: Reason for people; absent below version 5.
     """
 
     member_id: str
@@ -75,15 +75,15 @@ class LeavingMember(NamedTuple):
 
 
 class OffsetToCommit(NamedTuple):
-    """One partition's offset.
+    """Offset to commit for one partition.
 
     Attributes:
-        topic: Its topic.
-        partition: Its id.
-        offset: The next offset to be consumed.
-        metadata: Whatever the consumer wants to be kept with it; None is kept as "".
-        leader_epoch: Of the last record that was consumed; -1 where it is not known.
-        topic_id: The topic's uuid, as Kafka's URL-safe base64; None where it is not known.
+        topic: Name of the topic.
+        partition: Partition id.
+        offset: Offset of the next record to consume.
+        metadata: Metadata to store with the offset; None is stored as "".
+        leader_epoch: Leader epoch of the last consumed record; -1 if unknown.
+        topic_id: The topic's uuid, as Kafka's URL-safe base64; None if unknown.
     """
 
     topic: str
@@ -96,25 +96,25 @@ class OffsetToCommit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinGroupRequest:
-    """A member asks to be let in, or joins the next generation (API 11).
+    """Request of a member to join the group, or its next generation (API 11).
 
     Attributes:
-        group_id: The group.
-        member_id: As the coordinator gave it; "" for a member that has none yet.
-        protocol_type: What kind of group it is: "consumer", or "connect" and others.
-        protocols: What the member offers, the one it likes best first.
-        session_timeout_ms: After which time without a sign of life the member counts as dead.
-        rebalance_timeout_ms: How long the coordinator waits for it to join; None is the session timeout, as in
-            version 0.
-        group_instance_id: Makes it a static member (KIP-345).
-        reason: Why, for people; versions below 8 have none.
-        client_id: Who sent it.
-        client_host: From where.
-        version: 0 to 9.
+        group_id: Id of the group.
+        member_id: Id that the coordinator issued; "" for a new member.
+        protocol_type: Type of the group: "consumer", "connect" or another.
+        protocols: Protocols that the member offers, in order of preference.
+        session_timeout_ms: Time without a request after which the coordinator removes the member.
+        rebalance_timeout_ms: Time that the coordinator waits for the member to join again; None for the session
+            timeout, as in version 0.
+        group_instance_id: Instance id of a static member (KIP-345).
+        reason: Reason for people; absent below version 8.
+        client_id: Id of the sender.
+        client_host: Host of the sender.
+        version: Version of the request, 0 to 9.
 
     Raises:
-        WrongTypeError: A field is of another type.
-        IllegalArgumentError: A number does not fit, or a text is too long or no UTF-8.
+        WrongTypeError: A field has a wrong type.
+        IllegalArgumentError: A number does not fit its width, or a text is too long or not valid UTF-8.
 
     Example:
         >>> JoinGroupRequest("orders", protocols=[("range", b"")]).protocols
@@ -156,21 +156,21 @@ class JoinGroupRequest:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroupRequest:
-    """A member asks for its assignment; the leader brings everybody's (API 14).
+    """Request of a member for its assignment; the leader's request carries all assignments (API 14).
 
     Attributes:
-        group_id: The group.
-        generation_id: That of the answer to its join.
-        member_id: The member.
-        group_instance_id: Of a static member.
-        protocol_type: As in the answer to its join; version 5 must name it.
-        protocol_name: The same.
-        assignments: (member id, assignment) pairs of the leader.
-        version: 0 to 5.
+        group_id: Id of the group.
+        generation_id: Generation of the answer to the member's join.
+        member_id: Id of the member.
+        group_instance_id: Instance id of a static member.
+        protocol_type: Protocol type of the answer to the join; required from version 5.
+        protocol_name: Protocol of the answer to the join; required from version 5.
+        assignments: (member id, assignment) pairs from the leader.
+        version: Version of the request, 0 to 5.
 
     Raises:
-        WrongTypeError: A field is of another type.
-        IllegalArgumentError: A number does not fit, or a text is too long or no UTF-8.
+        WrongTypeError: A field has a wrong type.
+        IllegalArgumentError: A number does not fit its width, or a text is too long or not valid UTF-8.
     """
 
     group_id: str
@@ -197,18 +197,18 @@ class SyncGroupRequest:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatRequest:
-    """A member says that it is alive (API 12).
+    """Heartbeat of a member (API 12).
 
     Attributes:
-        group_id: The group.
-        generation_id: The member's.
-        member_id: The member.
-        group_instance_id: Of a static member.
-        version: 0 to 4.
+        group_id: Id of the group.
+        generation_id: Generation of the member.
+        member_id: Id of the member.
+        group_instance_id: Instance id of a static member.
+        version: Version of the request, 0 to 4.
 
     Raises:
-        WrongTypeError: A field is of another type.
-        IllegalArgumentError: A number does not fit, or a text is too long or no UTF-8.
+        WrongTypeError: A field has a wrong type.
+        IllegalArgumentError: A number does not fit its width, or a text is too long or not valid UTF-8.
     """
 
     group_id: str
@@ -227,17 +227,17 @@ class HeartbeatRequest:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroupRequest:
-    """Members leave, or are removed (API 13).
+    """Request to remove members, from the members or from an administrator (API 13).
 
     Attributes:
-        group_id: The group.
-        members: Who; versions below 3 carry exactly one.
-        version: 0 to 5.
+        group_id: Id of the group.
+        members: Members to remove; exactly one below version 3.
+        version: Version of the request, 0 to 5.
 
     Raises:
-        WrongTypeError: A field is of another type.
-        IllegalArgumentError: A number does not fit, a text is too long or no UTF-8, or a version below 3 has not one
-            member.
+        WrongTypeError: A field has a wrong type.
+        IllegalArgumentError: A number does not fit its width, a text is too long or not valid UTF-8, or the request has
+            a version below 3 and not exactly one member.
 
     Example:
         >>> LeaveGroupRequest("orders", [LeavingMember("m-1")]).members[0].member_id
@@ -259,26 +259,27 @@ class LeaveGroupRequest:
             _check_texts(member, what, "member_id")
             _check_optional(member, what, "group_instance_id", "reason")
         if 0 <= self.version < 3 and len(leaving) != 1:
-            raise IllegalArgumentError(f"{what}: version {self.version} carries one member, not {len(leaving)}")
+            raise IllegalArgumentError(f"{what}: version {self.version} must have one member, not {len(leaving)}")
         _set(self, "members", leaving)
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitRequest:
-    """A consumer commits offsets, as a member or on its own (API 8).
+    """Request to commit offsets, from a member or from a consumer outside the group (API 8).
 
     Attributes:
-        group_id: The group; "" is one like any other here.
-        offsets: What to commit, in the order of the request.
-        generation_id: The member's; -1 for a consumer that is no member.
-        member_id: The member; "" for a consumer that is none.
-        group_instance_id: Of a static member.
-        retention_time_ms: How long to keep the offsets, in versions 2 to 4; -1 is the coordinator's own retention.
-        version: 2 to 10.
+        group_id: Id of the group; "" is a valid id here.
+        offsets: Offsets to commit, in the order of the request.
+        generation_id: Generation of the member; -1 for a consumer that is not a member.
+        member_id: Id of the member; "" for a consumer that is not a member.
+        group_instance_id: Instance id of a static member.
+        retention_time_ms: Time to keep the offsets, in versions 2 to 4; -1 for the coordinator's retention.
+        version: Version of the request, 2 to 10.
 
     Raises:
-        WrongTypeError: A field is of another type.
-        IllegalArgumentError: A number does not fit, a text is too long or no UTF-8, or a topic id is no uuid.
+        WrongTypeError: A field has a wrong type.
+        IllegalArgumentError: A number does not fit its width, a text is too long or not valid UTF-8, or a topic id is
+            not a uuid.
 
     Example:
         >>> OffsetCommitRequest("orders", [OffsetToCommit("t0", 3, 17)]).offsets[0].offset
@@ -308,7 +309,7 @@ class OffsetCommitRequest:
             _check_optional(entry, what, "metadata")
             topic_id = entry.topic_id
             if topic_id is not None and not _TOPIC_ID.fullmatch(check_name(topic_id, f"{what}: topic_id")):
-                raise IllegalArgumentError(f"{what}: topic_id is no uuid of 22 characters of base64: {shown(topic_id)}")
+                raise IllegalArgumentError(f"{what}: topic_id = {shown(topic_id)}: a uuid has 22 characters of base64")
         _set(self, "offsets", tuple(_with_numbers(entry, what) for entry in offsets))
 
 
@@ -320,7 +321,7 @@ VERSIONS: dict[type[Request], range] = {
     LeaveGroupRequest: range(6),
     OffsetCommitRequest: range(2, 11),
 }
-"""The versions of each request that are understood, which are those of a broker 4.3.1."""
+"""Supported versions of each request, those of a broker 4.3.1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -330,7 +331,7 @@ class PendingRequest:
     Attributes:
         correlation: Object that the caller passed with the request.
         version: Version of the request.
-        is_answered: True once it is answered; further answers are dropped.
+        is_answered: True once the request is answered; later answers are dropped.
     """
 
     correlation: object
@@ -339,7 +340,7 @@ class PendingRequest:
 
 
 def _set(request: object, field: str, value: object) -> None:
-    """Give a frozen request the value that was read."""
+    """Set a field of a frozen request."""
     object.__setattr__(request, field, value)
 
 
@@ -350,11 +351,11 @@ def _check_text(value: object, what: str, longest: int = LONGEST_TEXT) -> None:
         return
     size = len(check_name(value, what).encode())
     if size > longest:
-        raise IllegalArgumentError(f"{what} has {size} bytes of UTF-8, more than {longest}: {shown(value)}")
+        raise IllegalArgumentError(f"{what} = {shown(value)} has {size} bytes of UTF-8; the limit is {longest}")
 
 
 def is_text(value: object) -> bool:
-    """Whether a value is text that Kafka's messages and records can carry."""
+    """Return True if a value is text that Kafka's messages and records can carry."""
     try:
         _check_text(value, "")
     except (IllegalArgumentError, WrongTypeError):

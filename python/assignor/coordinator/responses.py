@@ -1,7 +1,7 @@
-"""The answers of a coordinator as plain immutable data, and how each follows from a group and the request's version.
+"""Answers of a coordinator as immutable dataclasses, and the functions that build them for a group and a version.
 
-Fields are those of Kafka's messages; a field that the version of the request does not carry has its default. There is
-no throttling here.
+The fields are those of Kafka's messages, without the throttle time. A field that the version of the request does not
+carry has its default.
 
 Source: JoinGroupResponse, SyncGroupResponse, HeartbeatResponse, LeaveGroupResponse, OffsetCommitResponse,
 OffsetFetchResponse, DescribeGroupsResponse and DeleteGroupsResponse (json), kafka-clients 4.3.1;
@@ -51,19 +51,19 @@ JOIN_WITH_INSTANCE_ID = 5
 JOIN_WITH_PROTOCOL_TYPE = 7
 JOIN_WITH_SKIP_ASSIGNMENT = 9
 SYNC_WITH_PROTOCOL = 5
-"""The first versions of requests whose answers carry a field, or that carry one themselves."""
+"""First version in which a request or its answer carries a field."""
 
 NO_GENERATION = -1
-"""The generation of an answer that has none."""
+"""Generation of an answer without a generation."""
 
 
 class JoinGroupMember(NamedTuple):
-    """One member, as the leader hears of it.
+    """One member in the answer to the leader's join.
 
     Attributes:
-        member_id: Its id.
-        group_instance_id: Of a static member.
-        metadata: Its subscription for the protocol that was selected.
+        member_id: Id of the member.
+        group_instance_id: Instance id of a static member.
+        metadata: The member's subscription for the selected protocol.
     """
 
     member_id: str
@@ -73,17 +73,17 @@ class JoinGroupMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinGroupResponse:
-    """The answer to a join.
+    """Answer to a join.
 
     Attributes:
-        error_code: What went wrong.
-        member_id: The member's id; with MEMBER_ID_REQUIRED the one to join with.
+        error_code: Error, or NONE.
+        member_id: Id of the member; with MEMBER_ID_REQUIRED the id to join with.
         generation_id: The generation; -1 with an error.
-        protocol_type: Of the group; None with an error, and below version 7.
-        protocol_name: The protocol that was selected; with an error None, or "" below version 7.
-        leader: The leader's member id; "" with an error.
-        members: All members in the order of Kafka's hash map, for the leader; empty for everybody else.
-        skip_assignment: Whether the leader shall keep the assignment that is in force (from version 9).
+        protocol_type: Protocol type of the group; None with an error, and below version 7.
+        protocol_name: Selected protocol; with an error None, or "" below version 7.
+        leader: Member id of the leader; "" with an error.
+        members: For the leader all members, in the order of Kafka's hash map; empty for other members.
+        skip_assignment: True if the leader must keep the current assignment (from version 9).
     """
 
     error_code: ErrorCode
@@ -98,13 +98,13 @@ class JoinGroupResponse:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroupResponse:
-    """The answer to a sync.
+    """Answer to a sync.
 
     Attributes:
-        error_code: What went wrong.
-        protocol_type: Of the group; None with an error, and below version 5.
-        protocol_name: The protocol that was selected; the same.
-        assignment: What the leader gave the member.
+        error_code: Error, or NONE.
+        protocol_type: Protocol type of the group; None with an error, and below version 5.
+        protocol_name: Selected protocol; None with an error, and below version 5.
+        assignment: Assignment of the member.
     """
 
     error_code: ErrorCode
@@ -115,17 +115,17 @@ class SyncGroupResponse:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatResponse:
-    """The answer to a heartbeat.
+    """Answer to a heartbeat.
 
     Attributes:
-        error_code: NONE, or what the member is to do instead of going on.
+        error_code: Error, or NONE.
     """
 
     error_code: ErrorCode
 
 
 class LeavingMemberResponse(NamedTuple):
-    """What became of one member that was to leave."""
+    """Result for one member of a LeaveGroup request."""
 
     member_id: str
     group_instance_id: str | None
@@ -134,11 +134,11 @@ class LeavingMemberResponse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroupResponse:
-    """The answer to members that leave.
+    """Answer to a LeaveGroup request.
 
     Attributes:
-        error_code: What went wrong with all of them; below version 3 with the one member.
-        members: One entry per member of the request, in its order; empty below version 3.
+        error_code: Error of the whole request; below version 3 the error of its one member.
+        members: One entry per member, in the order of the request; empty below version 3.
     """
 
     error_code: ErrorCode
@@ -146,7 +146,7 @@ class LeaveGroupResponse:
 
 
 class PartitionResponse(NamedTuple):
-    """What became of one partition's offset."""
+    """Result for one partition of an OffsetCommit request."""
 
     topic: str
     partition: int
@@ -155,11 +155,11 @@ class PartitionResponse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitResponse:
-    """The answer to a commit.
+    """Answer to an OffsetCommit request.
 
     Attributes:
-        partitions: One entry per offset of the request, in its order; where partitions do not exist, these first and
-            the others of their topic next to them, as a broker has it.
+        partitions: One entry per offset, in the order of the request. If some partitions do not exist, they come first,
+            followed by the others of their topics, as in a broker's answer.
     """
 
     partitions: tuple[PartitionResponse, ...]
@@ -167,7 +167,7 @@ class OffsetCommitResponse:
 
 @dataclass(frozen=True, slots=True)
 class DeleteGroupResponse:
-    """What became of a group that was to be deleted."""
+    """Answer to the deletion of a group."""
 
     error_code: ErrorCode
 
@@ -186,12 +186,12 @@ class DescribedMember(NamedTuple):
     """One member, as DescribeGroups shows it.
 
     Attributes:
-        member_id: Its id.
-        group_instance_id: Of a static member.
-        client_id: Who it is.
-        client_host: Where it is.
-        metadata: Its subscription for the selected protocol; only where the group is Stable.
-        assignment: What it was given last.
+        member_id: Id of the member.
+        group_instance_id: Instance id of a static member.
+        client_id: Id of the client.
+        client_host: Host of the client.
+        metadata: The member's subscription for the selected protocol; empty unless the group is Stable.
+        assignment: Last assignment of the member.
     """
 
     member_id: str
@@ -204,20 +204,20 @@ class DescribedMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group, as DescribeGroups shows it, and what its log record says beside that.
+    """A group as DescribeGroups shows it, with the generation and leader of its log record.
 
-    A group that is not there is Dead and has nothing.
+    A group that does not exist is Dead, and its other fields have their defaults.
 
     Attributes:
-        group_id: The group.
-        state: Its state.
-        protocol_type: Of its members; "" where it never had any.
-        protocol: The selected protocol; only where the group is Stable.
-        members: In the order of Kafka's hash map.
-        generation: Its generation.
-        leader: The leader's member id; None where there is none.
-        error_code: UNKNOWN_SERVER_ERROR where Kafka cannot show a Stable group, because a member that came back does
-            not offer the selected protocol; then there are no members.
+        group_id: Id of the group.
+        state: State of the group.
+        protocol_type: Protocol type of the group; "" if it never had members.
+        protocol: Selected protocol; "" unless the group is Stable.
+        members: Members in the order of Kafka's hash map.
+        generation: Number of the generation.
+        leader: Member id of the leader; None if there is none.
+        error_code: UNKNOWN_SERVER_ERROR if a returned member of a Stable group does not offer the selected protocol:
+            Kafka cannot describe such a group, and `members` is empty.
     """
 
     group_id: str
@@ -248,13 +248,13 @@ def join_response(
     leader: str | None = None,
     skip_assignment: bool = False,
 ) -> JoinGroupResponse:
-    """Return the answer to a join: the group's generation, with all members for the leader.
+    """Return the answer to a join: the group's generation and, for the leader, all members.
 
     Args:
         group: The group.
         member: The member that joined.
-        pending: Its join.
-        leader: Leader to name instead of the real one; then the answer carries no members.
+        pending: The waiting join of the member.
+        leader: Leader to name instead of the group's; the answer then carries no members.
         skip_assignment: True if the leader keeps the current assignment.
     """
     leads = leader is None and group.is_led_by(member.member_id)
@@ -265,7 +265,7 @@ def join_response(
         group.generation,
         group.protocol_type if pending.version >= JOIN_WITH_PROTOCOL_TYPE else None,
         visible_protocol(group.protocol_name, pending),
-        # If the coordinator makes the assignment, no member may find its own id here.
+        # With server-side assignment no member may find its own id here.
         "" if group.is_server_assigned else named_leader or "",
         _members(group, pending) if leads else (),
         skip_assignment and leads,
@@ -275,7 +275,7 @@ def join_response(
 def join_responses(
     group: ClassicGroup, members: Iterable[GroupMember]
 ) -> list[tuple[PendingRequest, JoinGroupResponse]]:
-    """Return the answers to the joins of these members that wait."""
+    """Return the answers to the waiting joins of these members."""
     return [(member.join, join_response(group, member, member.join)) for member in members if member.join is not None]
 
 
@@ -337,7 +337,7 @@ def describe_group(group: ClassicGroup) -> GroupDescription:
 
 
 def error_response(request: Request, error: ErrorCode, pending: PendingRequest) -> Response:
-    """Return the answer to a request that failed as a whole; its version may be unknown."""
+    """Return an answer for a request that failed as a whole; the request's version may be unsupported."""
     if isinstance(request, JoinGroupRequest):
         return join_error(error, "", pending)
     if isinstance(request, SyncGroupRequest):

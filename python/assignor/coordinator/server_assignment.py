@@ -1,8 +1,8 @@
-"""Server-side assignment: the topics of the cluster, and the assignment that the coordinator makes from them.
+"""Server-side assignment: the topics of the cluster, and the assignments that the coordinator computes.
 
-The coordinator makes the assignment of a group if its members are consumers that agree on the protocol of the
-coordinator's own assignor. In other groups a member leads, as in Kafka. The coordinator also compares its topics with
-those at the start of the generation, to explain why a leader joins again.
+The coordinator computes the assignment of a group of consumers that agree on the protocol of the coordinator's
+assignor. In other groups a member leads, as in Kafka. The coordinator also compares the topics with those at the start
+of the generation, to explain why a leader joins again.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NEWEST_VERSION = 3
 
 
 class ClusterTopics:
-    """Topics of the cluster and their partitions; unknown until they are given.
+    """Topics of the cluster and their partitions; unknown unless given.
 
     Attributes:
-        topics: The topics, as the engine takes them; None if the coordinator was not given any.
+        topics: The topics in the engine's form; None if unknown.
     """
 
     def __init__(self, partitions_per_topic: PartitionsPerTopic | None) -> None:
@@ -46,7 +46,7 @@ class ClusterTopics:
 
     def replace(self, partitions_per_topic: PartitionsPerTopic) -> None:
         """Replace all topics."""
-        from assignor import Topics  # the core loads when it is first needed
+        from assignor import Topics  # import the core when it is first needed
 
         self.topics = Topics(partitions_per_topic)
         self._ids = {
@@ -56,7 +56,7 @@ class ClusterTopics:
         self._sizes = {topic: len(ids) for topic, ids in self._ids.items()}
 
     def may_exist(self, topic: str, partition: int) -> bool:
-        """Return whether a partition exists; any partition may if the topics are unknown."""
+        """Return True if the partition exists, or if the topics are unknown."""
         return self.topics is None or partition in self._ids.get(topic, ())
 
     def sizes(self, names: frozenset[str] | None) -> dict[str, int | None] | None:
@@ -66,7 +66,7 @@ class ClusterTopics:
         return {topic: self._sizes.get(topic) for topic in names}
 
     def changed_since(self, sizes: Mapping[str, int | None] | None) -> TopicChanged | None:
-        """Return the first topic whose partition count differs from these, or None."""
+        """Return the first topic whose partition count differs from the given one, or None."""
         if self.topics is not None and sizes is not None:
             for topic, before in sorted(sizes.items()):
                 after = self._sizes.get(topic)
@@ -88,7 +88,7 @@ class ServerAssignor:
         self._topics = topics
 
     def assigns(self, group: ClassicGroup) -> bool:
-        """Return whether the coordinator makes the group's assignment."""
+        """Return True if the coordinator computes the group's assignment."""
         return (
             self._assignor is not None
             and group.protocol_type == CONSUMER
@@ -96,11 +96,12 @@ class ServerAssignor:
         )
 
     def sizes_when_loaded(self, group: ClassicGroup) -> dict[str, int | None] | None:
-        """Return the sizes of a loaded group's topics when its generation began, as far as the log shows them.
+        """Return the partition counts of a loaded group's topics at the start of its generation, if known.
 
-        The log does not store partition counts. If the coordinator made the assignment, the members own all partitions
-        that existed when the generation began, so these are counted. Partitions that a cooperative assignor withheld
-        are owned partitions in the subscriptions. For other groups return the current counts.
+        The log does not store partition counts. If the coordinator computed the assignment, the members own all
+        partitions that existed at the start of the generation, so the owned partitions are counted. A partition that a
+        cooperative assignor withheld appears among the owned partitions of a subscription. For other groups return the
+        current counts.
         """
         sizes = self._topics.sizes(group.subscribed_topics)
         if sizes is None or self._assignor is None or not group.is_server_assigned:
@@ -114,29 +115,30 @@ class ServerAssignor:
                 if withholds:
                     subscription = wire.decode_subscription(member.metadata(group.protocol_name), tolerant=True)
                     owned.update(subscription.owned_partitions)
-        except WireError:  # an earlier leader wrote another format
+        except WireError:  # an earlier leader wrote a different format
             return sizes
         counts = Counter(topic for topic, _ in owned)
         return {topic: counts.get(topic) for topic in sizes}
 
     def assign(self, group: ClassicGroup) -> tuple[dict[str, bytes], list[str]]:
-        """Make the assignment of a group.
+        """Compute the assignment of a group.
 
         Returns:
-            Each member's assignment, as bytes of the ConsumerProtocol, and problems as sentences. A member whose
-            subscription cannot be read gets no partitions. If the assignor fails, all members keep their assignments.
+            Assignment of each member, encoded as ConsumerProtocol, and sentences about problems. A member whose
+            subscription cannot be decoded gets no partitions. If the assignor fails, all members keep their
+            assignments.
         """
         assert self._assignor is not None
         problems: list[str] = []
         try:
             assigned = self._assign(group, problems)
-        except Exception as error:  # the assignor may be code of the caller
+        except Exception as error:  # the assignor may be the caller's code
             problems.append(
-                f"group {group.group_id!r}: the assignor {self._assignor.name!r} failed, and everybody keeps what they "
-                f"had: {type(error).__name__}: {error}"
+                f"group {group.group_id!r}: the assignor {self._assignor.name!r} failed, and all members keep their "
+                f"assignments: {type(error).__name__}: {error}"
             )
             assigned = {member.member_id: member.assignment for member in group.members.values()}
-        # A Java consumer stops if it gets no bytes, so an empty assignment is encoded too.
+        # A Java consumer fails if its assignment has no bytes, so an empty assignment is encoded too.
         empty = wire.encode_assignment((), version=0)
         return {member_id: assigned.get(member_id) or empty for member_id in group.members}, problems
 
@@ -149,7 +151,7 @@ class ServerAssignor:
         if assign_encoded is not None:
             try:
                 assigned = assign_encoded(self._topics.topics, members, version=_oldest_version(members))
-            except WireError:  # only then is each subscription decoded, to find those that cannot be read
+            except WireError:  # decode each subscription to find those that cannot be decoded
                 members = _readable(group.group_id, members, problems)
                 assigned = assign_encoded(self._topics.topics, members, version=_oldest_version(members))
             if assigned is not None:
@@ -186,8 +188,8 @@ def _readable(group_id: str, members: list[EncodedMember], problems: list[str]) 
             wire.decode_subscription(member[2], tolerant=True)
         except WireError as error:
             problems.append(
-                f"group {group_id!r}: member {member[0]!r} gets no partitions, as its subscription cannot be read: "
-                f"{error}"
+                f"group {group_id!r}: member {member[0]!r} gets no partitions, because its subscription cannot be "
+                f"decoded: {error}"
             )
         else:
             readable.append(member)
@@ -199,6 +201,6 @@ def _partition_id(partition: int | PartitionInfo) -> int:
 
 
 def _oldest_version(members: Iterable[EncodedMember]) -> int:
-    """Return the version of the oldest subscription, in which all members can read the assignment."""
+    """Return the version of the oldest subscription: all members can decode an assignment of this version."""
     versions = [int.from_bytes(metadata[:2], "big", signed=True) for _, _, metadata in members]
     return max(0, min([NEWEST_VERSION, *versions]))

@@ -1,16 +1,16 @@
-"""States of a classic group in two tables: the transitions between them, and the answer of each state to each request.
+"""States of a classic group, in two tables: the transitions between states, and each state's answer to each request.
 
-Every change of a group's state is in `TRANSITIONS`. `ANSWERS` gives, for each state, the answer to a request of a known
-member with the current generation: an error code, or an action. The checks before the tables (does the group exist, is
-the member known, is the generation current) are the same in all states. `group.py` holds the members and the requests
-that wait.
+`TRANSITIONS` has every change of a group's state. `ANSWERS` has, for each state, the answer to a request of a known
+member with the current generation: an error code or an action. The checks that come before (does the group exist, is
+the member known, is the generation current) are the same in all states. `group.py` holds the members and the waiting
+requests.
 
-A group is created Empty by a join without a member id, or by an offset commit without a generation. A group that does
-not exist is described as Dead.
+A join without a member id, or an offset commit without a generation, creates an Empty group. A group that does not
+exist is described as Dead.
 
 Source: ClassicGroupState, ClassicGroup and GroupMetadataManager, kafka-group-coordinator 4.3.1, and
-org.apache.kafka.common.protocol.Errors, kafka-clients 4.3.1. As Kafka's code does, and other than the comments of
-ClassicGroupState say, CompletingRebalance answers heartbeats without an error, and Dead answers
+org.apache.kafka.common.protocol.Errors, kafka-clients 4.3.1. The comments of ClassicGroupState differ from Kafka's code
+in two places. As the code does, CompletingRebalance answers heartbeats without an error, and Dead answers
 COORDINATOR_NOT_AVAILABLE.
 """
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class ErrorCode(enum.IntEnum):
-    """Errors that an answer can carry, with Kafka's names and numbers."""
+    """Error codes of answers, with Kafka's names and numbers."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -61,31 +61,31 @@ class ErrorCode(enum.IntEnum):
 
 
 class GroupState(enum.Enum):
-    """Kafka's five states; the value is the name that Kafka's tools show."""
+    """State of a classic group, one of Kafka's five; the value is the name that Kafka's tools show."""
 
-    __hash__ = object.__hash__  # each request looks its answer up, and an enum's own hash is a call of Python's
+    __hash__ = object.__hash__  # in C; the hash of Enum is a Python function, and every request looks up its answer
 
     EMPTY = "Empty"
-    """No members; there may be offsets, and member ids that were given out and are not used yet."""
+    """The group has no members; it may have offsets, and member ids that were issued but not used yet."""
 
     PREPARING_REBALANCE = "PreparingRebalance"
-    """The members are asked to join the next generation; their joins wait for each other."""
+    """A rebalance has started: the coordinator waits for the joins of the members."""
 
     COMPLETING_REBALANCE = "CompletingRebalance"
-    """The generation has begun; the members' syncs wait for the leader's, which brings the assignment."""
+    """The generation has begun: the coordinator waits for the assignment in the leader's SyncGroup."""
 
     AWAITING_SYNC = COMPLETING_REBALANCE
-    """Its name up to Kafka 1.0."""
+    """Name of this state up to Kafka 1.0."""
 
     STABLE = "Stable"
-    """Every member can have its assignment."""
+    """The assignment is complete; each member gets its part with SyncGroup."""
 
     DEAD = "Dead"
-    """The group was deleted, or moved to another coordinator."""
+    """The group was deleted or moved to another coordinator."""
 
     @property
     def previous_valid_states(self) -> frozenset[GroupState]:
-        """The states from which Kafka's own `transitionTo` lets a group come (`validPreviousStates`).
+        """States from which Kafka's `transitionTo` allows a transition to this state (`validPreviousStates`).
 
         Example:
             >>> [state.value for state in GroupState.STABLE.previous_valid_states]
@@ -95,13 +95,13 @@ class GroupState(enum.Enum):
 
 
 class GroupEvent(enum.Enum):
-    """What happens to a group, in words that a diagram can carry."""
+    """Event that changes the state of a group; the value is its label in a diagram."""
 
-    REBALANCE = "a rebalance begins"
-    JOINED = "everybody joined, or the time is over"
-    EMPTIED = "the time is over and nobody is left"
+    REBALANCE = "a rebalance starts"
+    JOINED = "all members joined, or the join phase timed out"
+    EMPTIED = "the join phase timed out and no members are left"
     ASSIGNED = "the leader's assignment is written"
-    REMOVED = "deleted, or moved away"
+    REMOVED = "deleted or moved to another coordinator"
 
 
 _EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = GroupState
@@ -113,11 +113,11 @@ TRANSITIONS: Mapping[GroupState, Mapping[GroupEvent, GroupState]] = {
     _STABLE: {GroupEvent.REBALANCE: _PREPARING, GroupEvent.REMOVED: _DEAD},
     _DEAD: {GroupEvent.REMOVED: _DEAD},
 }
-"""The next state, by state and event; an event that a state does not list cannot happen in it."""
+"""Next state by state and event; an event that a state does not list cannot occur in it."""
 
 
 class RequestKind(enum.Enum):
-    """Kinds of requests, as `ANSWERS` distinguishes them."""
+    """Kind of request that `ANSWERS` distinguishes."""
 
     __hash__ = object.__hash__
 
@@ -133,15 +133,15 @@ class RequestKind(enum.Enum):
 class Action(enum.Enum):
     """Action for a request that is not answered with an error."""
 
-    ADMIT = "let in as a new member, or told to come back with a member id"
-    WAIT = "waits"
-    ANSWER_IF_UNCHANGED = "the generation; a rebalance if its protocols changed"
-    ANSWER_IF_UNCHANGED_FOLLOWER = "the generation; a rebalance if its protocols changed, or it leads"
-    ASSIGN = "the assignment"
+    ADMIT = "admit the member, or return a member id to join with"
+    WAIT = "wait"
+    ANSWER_IF_UNCHANGED = "return the generation; rebalance if the member's protocols changed"
+    ANSWER_IF_UNCHANGED_FOLLOWER = "return the generation; rebalance if the member leads or its protocols changed"
+    ASSIGN = "return the assignment"
     KEEP_ALIVE = "no error"
-    REMOVE = "members leave one by one"
-    STORE = "the offsets are kept"
-    DELETE = "the group goes with its offsets"
+    REMOVE = "remove the members"
+    STORE = "store the offsets"
+    DELETE = "delete the group and its offsets"
 
 
 _GONE = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -193,14 +193,14 @@ ANSWERS: Mapping[GroupState, Mapping[RequestKind, Action | ErrorCode]] = {
         RequestKind.DELETE: ErrorCode.GROUP_ID_NOT_FOUND,
     },
 }
-"""Action or error for a request, by the state of its group."""
+"""Action or error for a request, by the group's state."""
 
 
 def next_state(state: GroupState, event: GroupEvent) -> GroupState:
-    """Return the state that follows an event.
+    """Return the state after an event.
 
     Raises:
-        IllegalStateError: The event cannot happen in that state.
+        IllegalStateError: The event cannot occur in that state.
 
     Example:
         >>> next_state(GroupState.AWAITING_SYNC, GroupEvent.ASSIGNED).value
@@ -208,7 +208,7 @@ def next_state(state: GroupState, event: GroupEvent) -> GroupState:
     """
     found = TRANSITIONS[state].get(event)
     if found is None:
-        raise IllegalStateError(f"in a group that is {state.value} this cannot happen: {event.value}")
+        raise IllegalStateError(f"event {event.name} ({event.value}) cannot occur in a group in state {state.value}")
     return found
 
 
@@ -224,7 +224,7 @@ _UNTRANSLATED = frozenset(ErrorCode) - {ErrorCode.NONE}
 
 
 def response_error(log_error: int) -> ErrorCode:
-    """Return the error code that a member receives when a write to the log fails.
+    """Return the error code for a member when a write to the log fails.
 
     Source: GroupMetadataManager.appendGroupMetadataErrorToResponseError, kafka-group-coordinator 4.3.1.
 

@@ -1,11 +1,11 @@
-"""The timers of all groups in one heap: what is due, in the order in which it comes due.
+"""Timers of all groups in one heap, ordered by deadline.
 
-A heartbeat moves a timer to a later time, and most timers never fire. So a timer that is moved later stays where it is
-in the heap, and is put where it belongs only when its old place comes up; one that is cancelled is thrown away then.
-Setting a timer costs O(1) when it moves later, else O(log n); each place that comes up costs O(log n). Cancelled timers
-never make up more than half of a heap.
+Most timers never fire, because each heartbeat moves a session timer to a later deadline. A timer that moves later
+therefore keeps its heap entry until that entry reaches the top; then the timer is queued again at its real deadline.
+The entry of a cancelled timer is dropped at the top. Setting a timer costs O(1) if it moves later, else O(log n). Each
+entry at the top costs O(log n). The heap is rebuilt when more than half of its entries are cancelled.
 
-Timers that are due at the same time fire in the order in which they were set, as in Kafka's timing wheel.
+Timers with equal deadlines fire in the order in which they were set, as in Kafka's timing wheel.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from dataclasses import dataclass, field
 __all__ = ["Timer", "TimerKind", "Timers"]
 
 _SMALL = 64
-"""A heap up to this size is not worth tidying."""
+"""Largest size at which a heap is not rebuilt."""
 
 
 class TimerKind(enum.Enum):
-    """What ends when a timer is due."""
+    """Kind of timer; the value says what ends at its deadline."""
 
-    __hash__ = object.__hash__  # looked up for each timer that is due
+    __hash__ = object.__hash__  # in C; looked up for each timer that fires
 
     JOIN_PHASE = "the join phase of a rebalance"
-    SYNC_PHASE = "the wait for the syncs of a generation"
-    SESSION = "the session of a member, or of a member id that is not used yet"
+    SYNC_PHASE = "the sync phase of a rebalance"
+    SESSION = "the session of a member, or of a pending member id"
     RETENTION_CHECK = "the interval between two searches for expired offsets"
 
 
@@ -36,10 +36,10 @@ class Timer:
     """One timer of a group or of a member.
 
     Attributes:
-        kind: What ends when the timer is due.
-        group_id: The group; "" for the coordinator's own timer.
-        member_id: The member; "" for a timer of the whole group.
-        deadline: Time in milliseconds at which the timer is due; None while it is not set.
+        kind: Kind of the timer.
+        group_id: Id of the group; "" for the coordinator's own timer.
+        member_id: Id of the member; "" for a timer of the whole group.
+        deadline: Time in milliseconds at which the timer fires; None if it is not set.
     """
 
     kind: TimerKind
@@ -51,7 +51,7 @@ class Timer:
 
 
 class Timers:
-    """All timers that are set.
+    """Heap of all timers that are set.
 
     Example:
         >>> timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "orders")
@@ -64,10 +64,10 @@ class Timers:
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Timer]] = []
         self._order = 0
-        self._dead = 0
+        self._stale = 0  # number of entries that belong to cancelled timers or were replaced
 
     def set(self, timer: Timer, deadline: int) -> None:
-        """Have a timer fire at that time and no other."""
+        """Set the deadline of a timer, and replace its previous deadline."""
         self._order += 1
         timer.deadline = deadline
         timer._order = self._order
@@ -76,23 +76,23 @@ class Timers:
             self._push(timer)
         elif deadline < queued[0]:
             self._push(timer)
-            self._leave_one_dead()
+            self._count_stale()
 
     def cancel(self, timer: Timer) -> None:
-        """Have it not fire; one that is not set may be cancelled."""
+        """Cancel a timer; no effect if it is not set."""
         timer.deadline = None
         if timer._queued is not None:
             timer._queued = None
-            self._leave_one_dead()
+            self._count_stale()
 
     def next_deadline(self) -> int | None:
-        """When the next timer is due; None if none is set."""
+        """Return the earliest deadline; None if no timer is set."""
         self._settle()
         return self._heap[0][0] if self._heap else None
 
     def pop(self, now: int) -> Timer | None:
-        """Take the next timer that is due by that time; its `deadline` says when it was. None if there is none."""
-        # A timer is never due before its place in the heap says, so mostly the first of them tells all.
+        """Remove and return the first timer that is due, with its `deadline`; None if no timer is due."""
+        # A timer is never due before its entry, so the first entry usually decides.
         if not self._heap or self._heap[0][0] > now:
             return None
         self._settle()
@@ -108,14 +108,14 @@ class Timers:
         heapq.heappush(self._heap, timer._queued)
 
     def _settle(self) -> None:
-        """Make the first of the heap one that is really next."""
+        """Update the top of the heap until it is a timer at its real deadline."""
         heap = self._heap
         while heap:
             first = heap[0]
             timer = first[2]
             if timer._queued is not first:
                 heapq.heappop(heap)
-                self._dead -= 1
+                self._stale -= 1
             elif timer._order != first[1]:
                 assert timer.deadline is not None
                 timer._queued = (timer.deadline, timer._order, timer)
@@ -123,13 +123,13 @@ class Timers:
             else:
                 return
 
-    def _leave_one_dead(self) -> None:
-        """Count a place in the heap that nobody stands at any more."""
-        self._dead += 1
-        if 2 * self._dead > len(self._heap) > _SMALL:
-            self._tidy()
+    def _count_stale(self) -> None:
+        """Count an entry that became stale, and rebuild the heap if most entries are."""
+        self._stale += 1
+        if 2 * self._stale > len(self._heap) > _SMALL:
+            self._rebuild()
 
-    def _tidy(self) -> None:
+    def _rebuild(self) -> None:
         self._heap = [entry for entry in self._heap if entry[2]._queued is entry]
         heapq.heapify(self._heap)
-        self._dead = 0
+        self._stale = 0

@@ -1,1 +1,1 @@
-"""A server on loopback around one `Coordinator`, and consumers of three libraries that form groups through it."""
+"""A loopback server for one `Coordinator`, and consumers of three libraries that form groups through it."""

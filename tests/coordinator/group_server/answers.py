@@ -1,7 +1,6 @@
-"""What a consumer asks of a broker besides the group protocol, answered for one broker whose topics hold no records.
+"""Answers to a consumer's requests outside the group protocol, for one broker whose topics have no records.
 
-Each topic has so many partitions, all on this broker. Nothing is ever produced: a consumer that fetches is told that
-nothing stands after where it is.
+Each topic has a given number of partitions, all on this broker. Nothing is ever produced: a fetch returns no records.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ __all__ = ["GROUP_APIS", "OLD_VERSIONS", "VERSIONS", "Answers", "topic_id"]
 NODE = 1
 
 GROUP_APIS = {8: "offset_commit", 11: "join_group", 12: "heartbeat", 13: "leave_group", 14: "sync_group"}
-"""What the coordinator answers, by the number of the API."""
+"""Methods of the coordinator by API number."""
 
 _OTHER_APIS = {
     1: "fetch",
@@ -51,7 +50,7 @@ VERSIONS: Mapping[int, range] = {
     14: range(6),
     18: range(5),
 }
-"""The versions that are answered: those of a broker 4.3.1 where a group is asked, else up to where topics get ids."""
+"""Supported versions: those of a broker 4.3.1 for the group protocol, else all versions without topic ids."""
 
 OLD_VERSIONS: Mapping[int, range] = {
     1: range(4, 7),
@@ -66,22 +65,22 @@ OLD_VERSIONS: Mapping[int, range] = {
     14: range(2),
     18: range(2),
 }
-"""Those of a broker 1.0: without flexible fields and static members, and a new member gets its id as it joins."""
+"""Versions of a broker 1.0: no flexible fields, no static members, and a new member gets its id with its join."""
 
 
 def topic_id(name: str) -> uuid.UUID:
-    """Give the id of a topic, which is the same in every server."""
+    """Return the id of a topic, which is the same in every server."""
     return uuid.uuid5(uuid.NAMESPACE_DNS, name)
 
 
 class Answers:
-    """The answers of one broker.
+    """Answers of one broker.
 
     Args:
-        port: Of the broker, on 127.0.0.1.
-        topics: How many partitions each topic has; it is looked at anew with each question.
-        committed: Gives a group's offsets.
-        versions: Which it offers.
+        port: Port of the broker on 127.0.0.1.
+        topics: Partition count by topic; read for each request.
+        committed: Returns a group's committed offsets.
+        versions: Supported versions by API number.
     """
 
     def __init__(
@@ -99,7 +98,7 @@ class Answers:
         return make("", **{"throttle_time": datetime.timedelta(0), "error_code": ErrorCode.none} | fields)
 
     def unknown_version(self) -> Any:
-        """Answer ApiVersions in a version that is not known here: the oldest answer, with an error."""
+        """Return the answer to ApiVersions in an unknown version: the oldest answer, with an error."""
         make = functools.partial(_make, "api_versions", 0)
         return make("", error_code=ErrorCode.unsupported_version, **self._api_versions(None, make))
 
@@ -242,7 +241,7 @@ class Answers:
 
 
 def _make(message: str, version: int, entity: str, /, **fields: Any) -> Any:
-    """Make an entity of those fields that its version has."""
+    """Return an entity with the fields that its version has."""
     found = response_class(message, version, entity)
     known = {field.name for field in dataclasses.fields(found)}
     return found(**{name: value for name, value in fields.items() if name in known})

@@ -1,7 +1,7 @@
-"""One consumer of each library behind the same few verbs; this runs in a process of its own.
+"""One consumer of each library behind the same few methods; runs in a separate process.
 
-Only the range assignor is offered, nothing is committed but on command, and each verb comes back soon, so that the
-process can listen to commands in between.
+Consumers offer only the range assignor, and commit only on request. Each method returns quickly, so that the process
+can read commands in between.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ JOIN_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What each library calls differently.
+    """Settings that each library names differently.
 
     Attributes:
-        address: Of the server.
-        group_id: The group.
-        name: The client id.
-        topics: To subscribe to.
-        instance_id: Of a static member.
-        session_ms: After which time without a heartbeat the member counts as dead.
-        heartbeat_ms: How often it sends heartbeats.
-        metadata_ms: How old what it knows about topics may get.
+        address: Address of the server.
+        group_id: Id of the group.
+        name: Client id.
+        topics: Subscribed topics.
+        instance_id: Instance id of a static member.
+        session_ms: Session timeout.
+        heartbeat_ms: Heartbeat interval.
+        metadata_ms: Greatest age of topic metadata.
     """
 
     address: str
@@ -49,7 +49,7 @@ class Settings:
 
 
 class Client(Protocol):
-    """A consumer; every verb comes back soon."""
+    """A consumer whose methods return quickly."""
 
     def poll(self) -> None: ...
     def assignment(self) -> Partitions: ...
@@ -84,7 +84,7 @@ class KafkaPython:
             fetch_max_wait_ms=200,
             reconnect_backoff_max_ms=200,
         )
-        # A poll that gives up in the middle of a join makes the consumer join anew if the join ends just then.
+        # If a poll times out during a join that ends at the same time, the consumer joins again.
         poll = self._consumer._coordinator.poll
         self._consumer._coordinator.poll = lambda timeout_ms: poll(timeout_ms=max(timeout_ms, JOIN_MS))
 
@@ -114,7 +114,7 @@ class KafkaPython:
 
 
 class AioKafka:
-    """A consumer of aiokafka, whose event loop runs while a verb does."""
+    """A consumer of aiokafka, whose event loop runs only during method calls."""
 
     def __init__(self, settings: Settings) -> None:
         import aiokafka
@@ -234,7 +234,7 @@ CLIENTS: Mapping[str, Callable[[Settings], Client]] = {
     "aiokafka": AioKafka,
     "librdkafka": Librdkafka,
 }
-"""The libraries, by name."""
+"""Consumer class by library."""
 
 
 def _sorted(partitions: Any) -> Partitions:

@@ -1,4 +1,4 @@
-"""One client's connection to the server, and what is asked and answered over it."""
+"""One client's connection to the server, and the requests and answers on it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Connection", "Exchange", "PendingRequest"]
 
 
 class PendingRequest(NamedTuple):
-    """What the coordinator gives back with an answer.
+    """Correlation object of a request to the coordinator.
 
     Attributes:
-        connection: Which.
-        api: The number of the API.
-        version: Of the request.
-        correlation_id: Of the request.
-        request: What was asked.
+        connection: Connection of the request.
+        api: API number.
+        version: Version of the request.
+        correlation_id: Correlation id of the request.
+        request: The request.
     """
 
     connection: Connection
@@ -35,9 +35,9 @@ class Exchange(NamedTuple):
     """A request of the group protocol and its answer.
 
     Attributes:
-        client_id: Who asked.
-        request: What.
-        response: The answer.
+        client_id: Id of the client.
+        request: The request.
+        response: Its answer.
     """
 
     client_id: str
@@ -49,14 +49,14 @@ class Connection:
     """One client's connection.
 
     Attributes:
-        socket: Its socket.
-        client_id: As in its last request.
-        received: What arrived and is no whole message yet.
-        waiting: Whole messages that are not looked at yet.
-        to_send: What is to go out.
-        busy: Whether a request is being answered, so that the next one waits.
-        pending: That request, if it is the coordinator who answers it.
-        closed: Whether it has ended.
+        socket: Socket of the connection.
+        client_id: Client id of the last request.
+        received: Bytes of an incomplete message.
+        waiting: Complete messages that are not handled yet.
+        to_send: Bytes to send.
+        busy: True while a request is being answered; the next one waits.
+        pending: That request, if the coordinator answers it.
+        closed: True once the connection has ended.
     """
 
     def __init__(self, accepted: socket.socket) -> None:

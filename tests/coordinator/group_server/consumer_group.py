@@ -1,4 +1,4 @@
-"""A group of real consumers and what they and the coordinator say of it, side by side."""
+"""A group of real consumers: what its members report, and what the coordinator describes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["ConsumerGroup", "GroupSnapshot"]
 
 
 class GroupSnapshot(NamedTuple):
-    """A group that has settled.
+    """A settled group.
 
     Attributes:
-        generation: The last one that a member was told.
-        owned: What each member says that it owns, by member id.
-        described: What the coordinator describes, by member id.
-        expected: What `assign` gives for the subscriptions that the coordinator describes.
+        generation: Latest generation in an answer to a member.
+        owned: Partitions that each member reports, by member id.
+        described: Partitions that the coordinator describes, by member id.
+        expected: Answer of `assign` for the subscriptions that the coordinator describes.
     """
 
     generation: int
@@ -45,15 +45,15 @@ class GroupSnapshot(NamedTuple):
 
 
 class ConsumerGroup:
-    """The members of one group; `with` ends those that are left.
+    """The members of one group; the context manager ends all members that are left.
 
     Args:
-        server: Where they meet.
-        group_id: The group.
-        topics: What they subscribe to.
+        server: Server of the group.
+        group_id: Id of the group.
+        topics: Topics that the members subscribe to.
 
     Attributes:
-        members: Those that live, in the order in which they came.
+        members: Running members, in the order in which they started.
     """
 
     def __init__(self, server: GroupServer, group_id: str, topics: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ class ConsumerGroup:
             member.kill()
 
     def join(self, kind: str, **settings: Any) -> Member:
-        """Start a member of a library with these settings; it is not awaited."""
+        """Start a member of a library with these settings, without waiting for it."""
         name = f"{self.group_id}-{next(self._numbers)}"
         member = Member(
             kind, Settings(self.server.address, self.group_id, name, self.topics, **settings), self.server.notifier
@@ -79,26 +79,26 @@ class ConsumerGroup:
         return member
 
     def close(self, member: Member) -> None:
-        """Have a member leave as an application does that ends."""
+        """Close a member as an application does when it ends."""
         self.members.remove(member)
         member.close()
 
     def kill(self, member: Member) -> None:
-        """Have a member die."""
+        """Kill a member."""
         self.members.remove(member)
         member.kill()
 
     def settle(self, *, generation: int | None = None) -> GroupSnapshot:
-        """Wait until all members own what the coordinator says that they own.
+        """Wait until all members own the partitions that the coordinator describes.
 
         Args:
-            generation: The group has to be in a later one.
+            generation: Wait for a later generation than this.
         """
         least = -1 if generation is None else generation
         return self.server.notifier.until(lambda: self._look(least), lambda: f"not settled:\n{self}")
 
     def generation(self) -> int:
-        """The last generation that a member of the group was told."""
+        """Return the latest generation in an answer to a member of the group."""
         return max(
             (
                 exchange.response.generation_id
@@ -109,30 +109,30 @@ class ConsumerGroup:
         )
 
     def exchanges(self, after: int = 0) -> list[Exchange]:
-        """What the group asked and was answered, after so many exchanges of the server."""
+        """Return the group's requests and answers after the first `after` exchanges of the server."""
         return [each for each in self.server.exchanges[after:] if each.request.group_id == self.group_id]
 
     def await_heartbeats(self, after: int) -> None:
-        """Wait until each member's heartbeat was answered without an error, after so many exchanges of the server."""
+        """Wait until each member's heartbeat succeeds, after the first `after` exchanges of the server."""
         ids = {member.report.member_id for member in self.members}
         self.server.notifier.until(lambda: ids <= self._alive(after), lambda: f"not alive:\n{self}")
 
     def waiting(self) -> int:
-        """How many members' joins wait for an answer."""
+        """Return the number of joins that wait for an answer."""
         return self.server.waiting(self.group_id)
 
     def rebalances(self) -> list[Rebalance]:
-        """The rebalances of the group since this was asked last."""
+        """Return the rebalances of the group since the previous call."""
         found = [rebalance for rebalance in tuple(self.server.rebalances) if rebalance.group_id == self.group_id]
         new, self._seen = found[self._seen :], len(found)
         return new
 
     def causes(self) -> list[RebalanceCause]:
-        """Their causes."""
+        """Return the causes of the rebalances since the previous call of `rebalances` or `causes`."""
         return [rebalance.cause for rebalance in self.rebalances()]
 
     def _look(self, generation: int) -> GroupSnapshot | None:
-        """What everybody says now, if it agrees."""
+        """Return a snapshot if the members and the coordinator agree, else None."""
         description = self.server.describe(self.group_id)
         if description.state is not GroupState.STABLE:
             return None
@@ -151,7 +151,7 @@ class ConsumerGroup:
         return GroupSnapshot(now, owned, described, expected)
 
     def _alive(self, after: int) -> set[str]:
-        """Whose heartbeats were answered without an error."""
+        """Return the ids of members whose heartbeats were answered without an error."""
         return {
             exchange.request.member_id
             for exchange in self.exchanges(after)
@@ -160,12 +160,12 @@ class ConsumerGroup:
 
     def __str__(self) -> str:
         description = self.server.describe(self.group_id)
-        told = [f"{rebalance.at} {rebalance.cause.name} {rebalance.reason}" for rebalance in self.server.rebalances]
+        lines = [f"{rebalance.at} {rebalance.cause.name} {rebalance.reason}" for rebalance in self.server.rebalances]
         return "\n".join(
             [
                 f"{self.group_id} is {description.state.value}, {_assignments(description)}",
                 *map(repr, self.members),
-                *told,
+                *lines,
                 *self.server.problems,
                 *self.server.failures,
             ]

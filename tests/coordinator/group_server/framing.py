@@ -1,7 +1,8 @@
-"""Bytes to messages and back: what arrives on a connection may be anything, and what is no whole request is refused.
+"""Framing of requests and answers. A connection may send any bytes; whatever is not a complete request is refused.
 
-kio reads and writes the messages. It makes room for an array before it reads it, as much as the array claims to need: a
-few bytes of garbage would end the process. So each claim is held against what is left of the message first.
+kio reads and writes the messages. It allocates an array before reading it, by the size that the message claims, so a
+few bytes of garbage could exhaust the memory. The code below therefore compares each claimed size with the rest of the
+message first.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ApiVersionsAskedError", "Frame", "NotARequestError", "framed", "frames", "read_request"]
 
 LONGEST_FRAME = 1 << 20
-"""No request of a consumer is longer; whoever announces more is no consumer."""
+"""Greatest length of a request. Requests of consumers are shorter."""
 
 API_VERSIONS = 18
 
@@ -43,11 +44,11 @@ _SIZES = {
 
 
 class NotARequestError(Exception):
-    """What arrived is no request that this server answers."""
+    """The bytes are not a request that this server answers."""
 
 
 class ApiVersionsAskedError(NotARequestError):
-    """A client asks in a version of ApiVersions that is not known here; it is told so, and asks again in another."""
+    """A client sent an unknown version of ApiVersions; after the error it tries a version that the server knows."""
 
     def __init__(self, correlation_id: int) -> None:
         super().__init__("ApiVersions in an unknown version")
@@ -55,14 +56,14 @@ class ApiVersionsAskedError(NotARequestError):
 
 
 class Frame(NamedTuple):
-    """One request, and what stood before it.
+    """One request with its header.
 
     Attributes:
-        api: The number of the API.
-        version: Of the request.
-        correlation_id: With which the client finds the answer's question.
-        client_id: Who the client says it is.
-        request: The request, as kio has it.
+        api: API number.
+        version: Version of the request.
+        correlation_id: Correlation id of the request.
+        client_id: Client id in the header.
+        request: The request as an entity of kio.
     """
 
     api: int
@@ -73,7 +74,7 @@ class Frame(NamedTuple):
 
 
 def frames(received: bytearray) -> list[bytes]:
-    """Take the whole messages off the front of what a connection received.
+    """Remove and return the complete messages at the start of the received bytes.
 
     Raises:
         NotARequestError: The next message is longer than any request, or its length is negative.
@@ -94,11 +95,11 @@ def read_request(message: bytes, versions: Mapping[int, range]) -> Frame:
     """Read one message.
 
     Args:
-        message: Without its length.
-        versions: The APIs that are answered, and in which versions.
+        message: The message without its length.
+        versions: Supported versions by API number.
 
     Raises:
-        NotARequestError: It is none of them, or does not end where it should, or claims to be what it is not.
+        NotARequestError: The API or version is not supported, or the message is malformed.
     """
     if len(message) < 8:
         raise NotARequestError("too short for a header")
@@ -118,7 +119,7 @@ def read_request(message: bytes, versions: Mapping[int, range]) -> Frame:
 
 
 def framed(correlation_id: int, answer: Entity) -> bytes:
-    """Give the bytes of an answer, with its length and its header."""
+    """Return the bytes of an answer, with its length and its header."""
     header = answer.__header_schema__  # type: ignore[attr-defined]  # only messages have one
     body = io.BytesIO()
     entity_writer(header)(body, header(correlation_id=correlation_id))
@@ -127,12 +128,12 @@ def framed(correlation_id: int, answer: Entity) -> bytes:
 
 
 def _skip_entity(schema: Any, message: bytes, at: int) -> int:
-    """Where an entity ends, if all that it claims to hold is there."""
+    """Return the end of an entity; raise an error unless everything that it claims to hold is there."""
     is_header = not hasattr(schema, "__api_key__")
     for field in dataclasses.fields(schema):
         if "tag" in field.metadata:
             continue
-        compact = schema.__flexible__ and not (is_header and field.name == "client_id")  # a header's was there before
+        compact = schema.__flexible__ and not (is_header and field.name == "client_id")  # older than compact
         wanted = field.type
         if get_origin(wanted) is types.UnionType:
             wanted = next(part for part in get_args(wanted) if part is not types.NoneType)
@@ -140,7 +141,7 @@ def _skip_entity(schema: Any, message: bytes, at: int) -> int:
             at = _skip_value(field.metadata.get("kafka_type"), wanted, compact, message, at)
             continue
         count, at = _length(4, compact, message, at)
-        if count > len(message) - at:  # each entry has a byte at least
+        if count > len(message) - at:  # each entry has at least one byte
             raise NotARequestError(f"{count} entries in {len(message) - at} bytes")
         for _ in range(count):
             at = _skip_value(field.metadata.get("kafka_type"), get_args(wanted)[0], compact, message, at)
@@ -163,7 +164,7 @@ def _skip_value(kafka_type: str | None, schema: Any, compact: bool, message: byt
 
 
 def _length(width: int, compact: bool, message: bytes, at: int) -> tuple[int, int]:
-    """A length and where it ends; null has none."""
+    """Return a length and its end; the length of null is 0."""
     if compact:
         length, at = _varint(message, at)
         return max(length - 1, 0), at

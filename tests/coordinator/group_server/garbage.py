@@ -1,4 +1,4 @@
-"""What no client sends, or only a broken one: bytes drawn from a seed, some of them nearly requests."""
+"""Garbage that only a broken client sends: bytes drawn from a seed, some of them almost valid requests."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["draw", "throw"]
 
 GROUP = "garbage"
-"""Whose requests they nearly are: what is by chance a request has nothing to do with any other group."""
+"""Group of the almost valid requests. A request that is valid by chance affects no other group."""
 
 
 def draw(seed: int) -> bytes:
-    """Draw what is sent on one connection."""
+    """Draw the bytes to send on one connection."""
     rng = random.Random(seed)
     whole = _message(rng)
     match rng.randrange(8):
@@ -56,7 +56,7 @@ def draw(seed: int) -> bytes:
 
 
 def throw(port: int, data: bytes, timeout: float = 5) -> int:
-    """Send bytes on a connection of its own, and nothing after them; give how many come back before it ends.
+    """Send bytes on a separate connection, then nothing; return the number of bytes received before it ends.
 
     Raises:
         TimeoutError: The server does not end the connection.
@@ -70,17 +70,17 @@ def throw(port: int, data: bytes, timeout: float = 5) -> int:
                 received += len(part)
         except TimeoutError:
             raise
-        except OSError:  # the server was faster to end it
+        except OSError:  # the server ended the connection first
             pass
     return received
 
 
 def _message(rng: random.Random) -> bytes:
-    """A request that can be understood, of any version."""
-    member_id, generation = rng.choice(["", "nobody", "\u00e9" * 40]), rng.choice([-1, 0, 1, 2**31 - 1])
+    """Return a valid request of any version."""
+    member_id, generation = rng.choice(["", "unknown", "\u00e9" * 40]), rng.choice([-1, 0, 1, 2**31 - 1])
     kind = rng.choice(list(VERSIONS))
     version = rng.choice(VERSIONS[kind])
-    instance_id = rng.choice([None, "nobody"])
+    instance_id = rng.choice([None, "unknown"])
     request: Request
     if kind is JoinGroupRequest:
         request = JoinGroupRequest(GROUP, member_id, protocols=(("range", rng.randbytes(20)),), version=version)

@@ -1,7 +1,7 @@
-"""Members in processes of their own, and what a test can have them do: commit, leave, fall silent, die.
+"""Members in separate processes, which a test can make commit, leave, freeze and die.
 
-A member tells what it owns whenever that changes. Its process ends with the pipe to the test's process, so that none
-outlives a test run, however that one ends.
+A member reports its partitions whenever they change. Its process ends when the pipe to the test's process closes, so it
+never outlives a test run.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _PROCESSES.set_forkserver_preload(["__main__", "kafka", "aiokafka", "confluent_k
 
 
 class Report(NamedTuple):
-    """What a member says of itself.
+    """State that a member reports.
 
     Attributes:
-        member_id: Its id; "" before it has one.
-        generation: Its generation; None where its library does not tell.
-        assignment: What it owns, sorted.
+        member_id: Member id; "" before the member has one.
+        generation: Generation; None if the library does not expose it.
+        assignment: Owned partitions, sorted.
     """
 
     member_id: str = ""
@@ -45,16 +45,16 @@ class Report(NamedTuple):
 
 
 class Member:
-    """One member in a process of its own.
+    """One member in a separate process.
 
     Args:
-        kind: Of which library.
-        settings: What it shall be.
-        notifier: Notified when something happened.
+        kind: Name of the library.
+        settings: Settings of the consumer.
+        notifier: Notified of each event.
 
     Attributes:
-        report: What it said last.
-        log_lines: The last lines that its library logged.
+        report: Latest report.
+        log_lines: Latest log lines of the library.
     """
 
     def __init__(self, kind: str, settings: Settings, notifier: Notifier) -> None:
@@ -81,24 +81,24 @@ class Member:
         self._call("commit", offsets)
 
     def committed(self, partitions: Partitions) -> Offsets:
-        """Ask the server what is committed."""
+        """Return the committed offsets, from the server."""
         found: Offsets = self._call("committed", partitions)
         return found
 
     def close(self) -> None:
-        """Close the consumer, and wait until its process has ended."""
+        """Close the consumer, and wait for its process to end."""
         self._call("close")
         self._process.join(10)
 
     def kill(self) -> None:
-        """End its process as a crash would."""
+        """Kill the process, as a crash would."""
         if self._process.is_alive():
             self._process.kill()
             self._process.join(10)
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """Have its process stand still, with its connections open, and go on at the end."""
+        """Freeze the process, with open connections, until the end of the context."""
         assert self._process.pid
         os.kill(self._process.pid, signal.SIGSTOP)
         try:
@@ -110,7 +110,7 @@ class Member:
     def _call(self, verb: str, *arguments: object) -> Any:
         number = next(self._numbers)
         self._pipe.send((number, verb, arguments))
-        self._notifier.until(lambda: number in self._results or self._gone, lambda: f"{verb} has no end: {self}")
+        self._notifier.until(lambda: number in self._results or self._gone, lambda: f"{verb} does not end: {self}")
         worked, result = self._results.pop(number, (False, "its process has ended"))
         if not worked:
             raise RuntimeError(f"{verb}: {result}\n{self}")
@@ -132,16 +132,16 @@ class Member:
 
 
 class _PipeHandler(logging.Handler):
-    """Sends what is logged to the test's process."""
+    """Handler that sends log lines to the test's process."""
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__(logging.WARNING)
         self._pipe = pipe
-        self._one = threading.Lock()
+        self._lock = threading.Lock()
 
     def send(self, message: object) -> None:
-        """Send something; a pipe takes one thing at a time."""
-        with self._one:
+        """Send a message. Only one thread may write to a pipe at a time."""
+        with self._lock:
             self._pipe.send(message)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -150,7 +150,7 @@ class _PipeHandler(logging.Handler):
 
 
 def _run_client(kind: str, settings: Settings, pipe: Connection) -> None:
-    """Run a client and report what changes, until the pipe ends."""
+    """Run a client and report its changes, until the pipe ends."""
     handler = _PipeHandler(pipe)
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
     with contextlib.suppress(EOFError, OSError):

@@ -1,4 +1,4 @@
-"""Waiting for what happens in other threads and processes: no time is slept away, and every wait has an end."""
+"""Wait for events in other threads and processes, without sleeping and with a time limit."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ __all__ = ["LIMIT", "Notifier"]
 Found = TypeVar("Found")
 
 LIMIT = 60.0
-"""Seconds that any one wait may take; far more than it should."""
+"""Time limit of a wait in seconds, far more than any wait should take."""
 
 
 class Notifier:
-    """Where servers and members tell that something happened, and where a test waits for it."""
+    """Condition that servers and members notify of each event, and on which a test waits."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._count = 0
 
     def notify(self) -> None:
-        """Something happened; who waits looks again."""
+        """Report an event; waiting threads check again."""
         with self._condition:
             self._count += 1
             self._condition.notify_all()
 
     def until(self, find: Callable[[], Found | None], message: Callable[[], str], limit: float = LIMIT) -> Found:
-        """Give what is looked for as soon as it is there, and true.
+        """Wait until `find` returns a true value, and return it.
 
         Raises:
-            TimeoutError: It is not within so many seconds; with the message.
+            TimeoutError: The time limit passed; the error has the message.
         """
         end = time.monotonic() + limit
         while True:

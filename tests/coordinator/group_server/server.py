@@ -1,7 +1,7 @@
-"""One thread that serves a `Coordinator` to real consumers: sockets and the clock outside, the coordinator within.
+"""Server thread that connects a `Coordinator` to real consumers: it provides the sockets and the clock.
 
-The clock is real, the log is a list in memory, and everything that is asked, answered and told is kept for a test to
-look at. As a broker does, the server answers the requests of one connection one after the other.
+The clock is real, and the log is a list in memory. Requests, answers and reports are kept for tests. As in a broker,
+the requests of one connection are answered in order.
 """
 
 from __future__ import annotations
@@ -56,30 +56,30 @@ __all__ = ["GroupServer"]
 Result = TypeVar("Result")
 
 QUICK = CoordinatorConfig(min_session_timeout_ms=500, initial_rebalance_delay_ms=100)
-"""Groups form soon, and members may have short sessions."""
+"""Settings with which groups form quickly, and sessions may be short."""
 
 FETCH_API, LONGEST_FETCH = 1, 200
-"""How many milliseconds a fetch waits at most for records that never come."""
+"""API number of Fetch, and the longest wait of a fetch in milliseconds."""
 
 
 class GroupServer:
-    """A broker of groups on loopback; `with` starts it and stops it.
+    """A broker for groups on loopback; the context manager starts and stops it.
 
     Args:
-        topics: How many partitions each topic has.
-        config: Of the coordinator.
-        leads: Whether the coordinator assigns, instead of a client that leads.
-        versions: Of which APIs it answers which versions.
+        topics: Partition count by topic.
+        config: Settings of the coordinator.
+        leads: True for server-side assignment.
+        versions: Supported versions by API number.
 
     Attributes:
-        notifier: Where it tells that something happened.
-        port: On 127.0.0.1.
-        log: The records of all writes, in order.
-        rebalances: All that began, in order.
-        problems: What the coordinator told of.
-        exchanges: The requests of the group protocol that were answered, in order.
-        refused: Why connections were ended, in order.
-        failures: Tracebacks of what should not have happened.
+        notifier: Notified of each event.
+        port: Port on 127.0.0.1.
+        log: Records of all writes, in order.
+        rebalances: All rebalances, in order.
+        problems: Problems that the coordinator reported.
+        exchanges: Requests of the group protocol with their answers, in order of the answers.
+        refused: Reasons for closed connections, in order.
+        failures: Tracebacks of unexpected errors.
     """
 
     def __init__(
@@ -126,12 +126,12 @@ class GroupServer:
 
     @property
     def address(self) -> str:
-        """What a client calls its bootstrap server."""
+        """Bootstrap address for clients."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def topics(self) -> dict[str, int]:
-        """How many partitions each topic has."""
+        """Partition count by topic."""
         return dict(self._topics)
 
     def stop(self) -> None:
@@ -141,18 +141,18 @@ class GroupServer:
             self._thread.join(10)
 
     def describe(self, group_id: str) -> GroupDescription:
-        """A group, as DescribeGroups shows it."""
+        """Return a group as DescribeGroups shows it."""
         return self._in_thread(lambda: self._coordinator.describe(group_id))
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
-        """A group's offsets."""
+        """Return a group's committed offsets."""
         return self._in_thread(lambda: self._committed(group_id))
 
     def _committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
         return self._coordinator.committed(group_id)
 
     def waiting(self, group_id: str) -> int:
-        """How many joins of a group wait for their answers."""
+        """Return the number of joins of a group that wait for an answer."""
 
         def count() -> int:
             asked = [each.pending.request for each in self._connections if each.pending]
@@ -161,7 +161,7 @@ class GroupServer:
         return self._in_thread(count)
 
     def update_topics(self, topics: Mapping[str, int]) -> None:
-        """Have other topics from now on."""
+        """Replace the topics of the cluster."""
 
         def update() -> None:
             self._topics.clear()
@@ -171,10 +171,10 @@ class GroupServer:
         self._in_thread(update)
 
     def crash(self, topics: Mapping[str, int] | None = None) -> None:
-        """Lose all connections and the coordinator; another one starts with what is in the log, on the same port.
+        """Drop all connections and the coordinator; a new coordinator loads the log, on the same port.
 
         Args:
-            topics: What the topics are by then; None leaves them as they are.
+            topics: Topics to change before the new coordinator starts.
         """
 
         def crash() -> None:
@@ -187,14 +187,14 @@ class GroupServer:
 
         self._in_thread(crash)
 
-    def hand_over(self) -> None:
-        """Have the coordinator give its groups up, and another one take them over; connections stay as they are."""
+    def move_groups(self) -> None:
+        """Unload the coordinator, and load its groups into a new one; connections stay open."""
 
-        def hand_over() -> None:
+        def move() -> None:
             self._carry_out(self._coordinator.unload(self._now()))
             self._replace_coordinator()
 
-        self._in_thread(hand_over)
+        self._in_thread(move)
 
     def _replace_coordinator(self) -> None:
         self._coordinator = self._new_coordinator()
@@ -205,11 +205,11 @@ class GroupServer:
         return Coordinator(self._config, assignor=assignor, partitions_per_topic=self.topics)
 
     def _now(self) -> int:
-        """Milliseconds since 1970 that never go back."""
+        """Return the time in milliseconds since 1970, which never goes back."""
         return int((self._began + time.monotonic()) * 1000)
 
     def _in_thread(self, call: Callable[[], Result]) -> Result:
-        """Have the server's thread do something, and give what comes of it."""
+        """Call a function in the server's thread, and return its result."""
         done: Future[Result] = Future()
 
         def carry_out() -> None:
@@ -287,13 +287,13 @@ class GroupServer:
         self._go_on(connection)
 
     def _go_on(self, connection: Connection) -> None:
-        """Look at the connection's next message, unless one is being answered."""
+        """Handle the connection's next message, unless one is being answered."""
         while connection.waiting and not connection.busy and not connection.closed:
             connection.busy = True
             self._guarded(connection, functools.partial(self._handle, connection, connection.waiting.pop(0)))
 
     def _guarded(self, connection: Connection | None, handle: Callable[[], None]) -> None:
-        """Do something that must not end the server; what is no request ends its connection."""
+        """Call a handler that must not end the server; close the connection if the message is not a request."""
         try:
             handle()
             return
@@ -337,12 +337,12 @@ class GroupServer:
         self._carry_out(ask(request, self._now(), pending))
 
     def _carry_out(self, effects: Effects) -> None:
-        """Write first, then answer, as whoever runs a coordinator has to."""
+        """Write the records first, then send the answers."""
         self.log += effects.records
         self.rebalances += effects.rebalances
         self.problems += effects.problems
         for correlation, response in effects.answers:
-            pending: PendingRequest = correlation  # type: ignore[assignment]  # it is what was given
+            pending: PendingRequest = correlation  # type: ignore[assignment]  # as passed to the coordinator
             if isinstance(response, JoinGroupResponse) and response.member_id:
                 self._where[pending.request.group_id, response.member_id] = pending.connection
             self.exchanges.append(Exchange(pending.connection.client_id, pending.request, response))
@@ -375,7 +375,7 @@ class GroupServer:
         self._selector.modify(connection.socket, wanted, connection)
 
     def _lost(self, connection: Connection) -> None:
-        """The connection of these members ended: the coordinator is told, in case their sessions end as well."""
+        """Report the end of a connection to the coordinator, which may use it as the cause of a rebalance."""
         if connection.closed:
             return
         self._forget(connection)
@@ -386,7 +386,7 @@ class GroupServer:
         self.notifier.notify()
 
     def _forget(self, connection: Connection) -> None:
-        """Reset a connection, so that its other end learns of it at once."""
+        """Reset a connection, so that the client notices at once."""
         connection.closed = True
         self._connections.discard(connection)
         self._selector.unregister(connection.socket)
