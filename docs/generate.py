@@ -243,6 +243,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "group answers": answer_table,
     "group causes": cause_table,
     "figures": measured.figures_page,
+    "missed targets": measured.missed_targets,
     "ratios": measured.ratio_table,
 }
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,15 @@ TOLERANCE = 0.1
 MARKED = re.compile(r"(?P<number>\d[\d,.]*)\s*(?:[a-zA-Zµ%]+\s*)?<!-- figure: (?P<cell>.*?) -->")
 CELL = re.compile(r"(?P<min>[\d.,]+) / (?P<median>[\d.,]+)(?: \((?P<ratio>[\d.,]+)x\))?")
 
-JAVA_SECTIONS = {
-    "java": "[`range`](docs/assignors/range.md)",
-    "java-roundrobin": "[`roundrobin`](docs/assignors/roundrobin.md)",
-    "java-sticky": "[`sticky`](docs/assignors/sticky.md)",
-    "java-cooperative-sticky": "[`cooperative-sticky`](docs/assignors/cooperative-sticky.md)",
-    "java-uniform": "[`uniform`](docs/assignors/uniform.md) of the broker",
-    "java-server-range": "[`range`](docs/assignors/server-range.md) of the broker",
+RATIOS = {
+    "[`range`](docs/assignors/range.md)": {"java": "", "peers": "kafka-python"},
+    "[`roundrobin`](docs/assignors/roundrobin.md)": {"java-roundrobin": ""},
+    "[`sticky`](docs/assignors/sticky.md)": {"java-sticky": "", "sticky-peers": "kafka-python"},
+    "[`cooperative-sticky`](docs/assignors/cooperative-sticky.md)": {"java-cooperative-sticky": ""},
+    "[`uniform`](docs/assignors/uniform.md) of the broker": {"java-uniform": ""},
+    "[`range`](docs/assignors/server-range.md) of the broker": {"java-server-range": ""},
 }
-"""The assignors in the README's table of ratios, by section."""
+"""The README's table of ratios: by assignor, its sections, each with the Python client that it compares, if any."""
 
 
 def sections(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
@@ -100,27 +100,40 @@ def figures_page() -> str:
     return "\n".join(lines).strip()
 
 
+def missed_targets() -> str:
+    """Return the targets that are missed, of all sections."""
+    rows = [["section", "target", "measured", "wanted"], ["---", "---", "---:", "---:"]]
+    for name, section in sections().items():
+        missed = [row for table in section["tables"] for row in table["rows"] if row[-1] == "MISSED"]
+        rows += [[f"`{name}`", *row[:-1]] for row in missed]
+    return "\n".join(map(_row, rows))
+
+
 def ratio_table() -> str:
-    """Return the README's table: how many times as long Java's class of each assignor takes as `plan`."""
-    lines = [["assignor", "groups", "geometric mean", "slowest"], ["---", "---:", "---:", "---:"]]
-    for name, assignor in JAVA_SECTIONS.items():
-        section = sections().get(name)
-        if section and section["tables"]:
-            table = section["tables"][0]
-            cells = [CELL.fullmatch(row[table["head"].index("plan")]) for row in table["rows"]]
-            ratios = [number(cell["ratio"]) for cell in cells if cell]
-            lines.append(
-                [
-                    assignor,
-                    str(len(ratios)),
-                    *(
-                        f"{each:.2g}" if each < 10 else f"{each:.0f}"
-                        for each in (statistics.geometric_mean(ratios), min(ratios))
-                    ),
-                ]
-            )
-    return "\n".join(map(_row, lines))
+    """Return the README's table: for each assignor, time of Kafka's class or of a Python client over time of `plan`."""
+    rows = [
+        ["assignor", "compared with", "groups", "geometric mean", "smallest"],
+        ["---", "---", "---:", "---:", "---:"],
+    ]
+    measured = sections()
+    for assignor, compared in RATIOS.items():
+        for name, client in compared.items():
+            if found := ratios(measured[name], client) if name in measured else []:
+                values = (statistics.geometric_mean(found), min(found))
+                figures = (f"{float(f'{value:.2g}'):,g}x" for value in values)
+                rows.append([assignor, client or "Kafka's class in Java", str(len(found)), *figures])
+    return "\n".join(map(_row, rows))
 
 
-def _row(cells: list[str]) -> str:
+def ratios(section: Mapping[str, Any], client: str = "") -> list[float]:
+    """Return the ratios of a section: of Java for each group, or of a Python client for each target of `plan`."""
+    if client:
+        rows = [row for table in section["tables"] for row in table["rows"]]
+        return [number(row[1]) for row in rows if row[0].startswith(f"plan over {client}, ")]
+    (table, *_) = section["tables"] or [{"head": ["plan"], "rows": []}]
+    cells = [CELL.fullmatch(row[table["head"].index("plan")]) for row in table["rows"]]
+    return [number(cell["ratio"]) for cell in cells if cell and cell["ratio"]]
+
+
+def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

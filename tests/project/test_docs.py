@@ -23,6 +23,7 @@ MODULES = sorted(
 )
 PAGES = [
     "README.md",
+    "CONTRIBUTING.md",
     "data/README.md",
     "examples/pipeline/README.md",
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
