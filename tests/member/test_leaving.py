@@ -302,7 +302,7 @@ def test_an_error_that_cannot_be_mended_is_told_and_everything_is_lost() -> None
 
 
 def test_errors_that_speak_for_themselves_are_told_in_our_words() -> None:
-    for error, words in ((30, "may not be a member of the group 'g'"), (35, "use group.protocol=classic")):
+    for error, words in ((30, "not authorized for the group 'g'"), (35, "use group.protocol=classic")):
         driver = joining()
         driver.respond(error=error)
 

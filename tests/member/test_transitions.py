@@ -51,7 +51,8 @@ LEADS = {
 def test_every_state_and_trigger_is_as_listed(state: MemberState, trigger: Trigger) -> None:
     wanted = LEADS[trigger].get(state)
     if wanted is None:
-        with pytest.raises(IllegalStateError, match=rf"a member in {state.name} does not allow: {trigger.value}"):
+        match = rf"a member in {state.name} does not allow the trigger {trigger.name} "
+        with pytest.raises(IllegalStateError, match=match):
             next_state(state, trigger)
 
     assert wanted is TRANSITIONS[state].get(trigger)

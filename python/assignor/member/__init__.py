@@ -1,8 +1,8 @@
-"""The member of a consumer group under KIP-848: its states, and a sans-io machine to build a client on.
+"""The member of a consumer group under KIP-848: its states, and a sans-io state machine for clients.
 
-`state.py` has the ten states and Kafka's tables of them. `member.py` is the way in: it checks events (`events.py`) and
-returns effects (`effects.py`). The state changes in `state_machine.py` only; `reconciler.py` and `heartbeat_manager.py`
-do the work of one state or another and report to it.
+`state.py` has the ten states, and the transitions that Kafka allows. `member.py` is the entry point: it checks events
+(`events.py`) and returns effects (`effects.py`). Only `state_machine.py` changes the state. `reconciler.py` reconciles
+assignments, `heartbeat_manager.py` sends heartbeats; both report to the state machine.
 """
 
 from assignor.member import effects, events

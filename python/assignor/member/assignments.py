@@ -1,4 +1,4 @@
-"""The assignments of a member: what the coordinator wants it to own, what it has reconciled, and what it owns.
+"""Assignments of a member: the coordinator's target, the reconciled assignment, and the owned partitions.
 
 Source: AbstractMembershipManager and its LocalAssignment, kafka-clients 4.3.1 (`maybeReconcile`,
 `findTopicNameInGlobalOrLocalCache`).
@@ -27,8 +27,8 @@ class LocalAssignment:
     """Partitions by topic id, with a local epoch that distinguishes equal assignments.
 
     Attributes:
-        epoch: The number of assignments received before this one since the member joined; -1 is no assignment.
-        partitions: By topic id, ascending.
+        epoch: Number of assignments received before this one since the member joined; -1 for no assignment.
+        partitions: Partition ids by topic id, ascending.
     """
 
     epoch: int
@@ -48,18 +48,18 @@ class LocalAssignment:
 
 
 NO_ASSIGNMENT = LocalAssignment(-1, {})
-"""The assignment of a member that is not in the group."""
+"""Assignment of a member that is not in the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """The steps from the owned partitions to an assignment, as far as its topic names are known.
+    """Steps from the owned partitions to an assignment, as far as its topic names are known.
 
     Attributes:
-        result: The assignment that is current when all steps are done.
-        owned: The partitions that the member owns then.
-        added: The partitions to assign: not owned yet, or owned while their callback failed.
-        revoked: The owned partitions to revoke.
+        result: Assignment that becomes current when all steps are done.
+        owned: Owned partitions after all steps.
+        added: Partitions to assign: those not owned yet, and owned ones whose callback failed.
+        revoked: Owned partitions to revoke.
     """
 
     result: LocalAssignment
@@ -69,15 +69,15 @@ class Reconciliation:
 
 
 class Assignments:
-    """The target assignment, the current assignment and the owned partitions of a member.
+    """Target assignment, current assignment and owned partitions of a member.
 
     Attributes:
-        target: The assignment that the coordinator sent last.
-        current: The assignment that was reconciled last; a part of the target while topic names are missing.
-        applied: The owned partitions by topic id; ahead of `current` until `onPartitionsAssigned` has returned.
-        owned: The owned partitions by topic name.
-        not_announced: The owned partitions for which `onPartitionsAssigned` failed.
-        unresolved: The topics of the target without a known name, ids ascending, as of the last `resolve`.
+        target: Last assignment from the coordinator.
+        current: Last reconciled assignment; a part of the target while topic names are missing.
+        applied: Owned partitions by topic id; ahead of `current` until `onPartitionsAssigned` has returned.
+        owned: Owned partitions by topic name.
+        not_announced: Owned partitions for which `onPartitionsAssigned` failed.
+        unresolved: Topic ids of the target without a known name, ascending, as of the last `resolve`.
     """
 
     def __init__(self) -> None:
@@ -86,18 +86,18 @@ class Assignments:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all assignments and all owned partitions."""
+        """Remove all assignments and all owned partitions."""
         self.owned = self.not_announced = frozenset[TopicPartition]()
         self.forget()
 
     def forget(self) -> None:
-        """Forget all assignments; keep the owned partitions, but do not report them any more."""
+        """Remove all assignments; keep the owned partitions, but no longer report them."""
         self.current = self.target = NO_ASSIGNMENT
         self.applied: Assignment = {}
         self.unresolved: tuple[UUID, ...] = ()
 
     def add_names(self, names: Mapping[UUID, str]) -> None:
-        """Store names of topics."""
+        """Store topic names."""
         self._names.update(names)
 
     def receive(self, partitions: Mapping[UUID, Iterable[int]]) -> None:
@@ -105,7 +105,7 @@ class Assignments:
         self.target = self.target.followed_by({topic_id: tuple(ids) for topic_id, ids in partitions.items()})
 
     def apply(self, reconciliation: Reconciliation) -> None:
-        """Own the result of a reconciliation; its callback has not returned yet."""
+        """Set the owned partitions to the result of a reconciliation, before its callback returns."""
         self.owned = reconciliation.owned
         self.applied = reconciliation.result.partitions
 
@@ -126,7 +126,7 @@ class Assignments:
         return LocalAssignment(self.target.epoch, {id: partitions[id] for id in partitions if id in self._names})
 
     def reconciliation_to(self, result: LocalAssignment) -> Reconciliation:
-        """Return the steps to an assignment whose topic names are all known."""
+        """Return the steps to an assignment with known topic names."""
         wanted = frozenset(
             TopicPartition(self._names[topic_id], id) for topic_id, ids in result.partitions.items() for id in ids
         )

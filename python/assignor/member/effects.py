@@ -1,8 +1,8 @@
-"""What a member asks for: the effects that `Member.handle` returns, in the order in which they are to be carried out.
+"""Effects that `Member.handle` returns, in the order in which the client must perform them.
 
-A member does nothing by itself. An effect with a number is answered by an event with that number. Heartbeats have
-numbers of their own; commits and callbacks share theirs. Both ascend from 1 all the member's life. Partitions are
-sorted by topic (Java's order of strings) and id.
+A member performs no I/O. The client answers a numbered effect with an event of the same number. Heartbeats have one
+sequence of numbers; commits and callbacks share another. Both start at 1 and never restart. Partitions are sorted by
+topic (Java's order of strings) and id.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SendHeartbeat:
-    """Send this heartbeat to the coordinator; `HeartbeatSent`, then `ResponseReceived` or `TransportFailed` answer."""
+    """Send this heartbeat; answered by `HeartbeatSent`, then by `ResponseReceived` or `TransportFailed`."""
 
     number: int
     request: HeartbeatRequest
@@ -43,32 +43,32 @@ class SendHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """Look for the group's coordinator until it is found; `CoordinatorFound` answers.
+    """Find the group's coordinator; answered by `CoordinatorFound`.
 
-    Not asked for again before that answer. How long to wait between two look-ups that fail is the client's concern.
+    The member does not repeat this effect before the answer. The client chooses the time between failed look-ups.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """Ask for the names of these topics (ids ascending); `MetadataArrived` answers, and may know some of them only."""
+    """Request the names of these topics (ids ascending); answered by `MetadataArrived`, maybe with only some."""
 
     topic_ids: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PauseFetching:
-    """Fetch nothing more from these partitions and hand out nothing already fetched: they are about to be given up."""
+    """Stop fetching from these partitions and deliver none of their fetched records, because they will be revoked."""
 
     partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Commit what was consumed, trying again until the deadline; `CommitDone` or `CommitFailed` answers.
+    """Commit the consumed offsets, with retries until the deadline; answered by `CommitDone` or `CommitFailed`.
 
-    `Member.commit_identity` says for each try who commits. Where it raises meanwhile, the partitions are no longer the
-    member's to commit: `CommitFailed` answers. At the deadline the member goes on without an answer.
+    Call `Member.commit_identity` for each try. If it raises an error, the member may no longer commit: answer with
+    `CommitFailed`. After the deadline the member continues without an answer.
     """
 
     number: int
@@ -77,7 +77,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class CallPartitionsRevoked:
-    """Call `onPartitionsRevoked` with these partitions, at least one; `CallbackDone` or `CallbackFailed` answers."""
+    """Call `onPartitionsRevoked` with at least one partition; answered by `CallbackDone` or `CallbackFailed`."""
 
     number: int
     partitions: tuple[TopicPartition, ...]
@@ -85,15 +85,15 @@ class CallPartitionsRevoked:
 
 @dataclass(frozen=True, slots=True)
 class CallPartitionsAssigned:
-    """Make the assignment effective, then call `onPartitionsAssigned` with what is new in it, which may be nothing.
+    """Apply the assignment, then call `onPartitionsAssigned` with the added partitions, possibly none.
 
-    Nothing is fetched from what is new before the callback came back; `CallbackDone` or `CallbackFailed` answers. Once
-    it did well, everything of the assignment may be fetched from, also what `PauseFetching` paused before.
+    Do not fetch from added partitions before the callback returns. Answered by `CallbackDone` or `CallbackFailed`.
+    After `CallbackDone` all partitions of the assignment may be fetched, including those that `PauseFetching` paused.
 
     Attributes:
-        number: Of the callback.
-        partitions: What is new.
-        assignment: All that the member owns now.
+        number: Number of the callback.
+        partitions: Added partitions.
+        assignment: All partitions that the member now owns.
     """
 
     number: int
@@ -103,9 +103,9 @@ class CallPartitionsAssigned:
 
 @dataclass(frozen=True, slots=True)
 class CallPartitionsLost:
-    """Call `onPartitionsLost` with these partitions, at least one; `CallbackDone` or `CallbackFailed` answers.
+    """Call `onPartitionsLost` with these partitions, at least one; answered by `CallbackDone` or `CallbackFailed`.
 
-    Somebody else may own them already: nothing is to be committed.
+    Another member may already own these partitions, so their offsets must not be committed.
     """
 
     number: int
@@ -114,26 +114,26 @@ class CallPartitionsLost:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseAssignment:
-    """The member owns nothing any more: forget all its partitions."""
+    """Remove all partitions; the member no longer owns any."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveCompleted:
-    """The group is left, or there was nothing to leave.
+    """Report that the member has left the group, or that there was nothing to leave.
 
-    One of these follows each `Leave`; one completes all that wait: a second `Leave` before the leave heartbeat is
-    answered adds no effect of its own.
+    Each `Leave` is followed by this effect. One effect completes all pending leaves: a second `Leave` before the answer
+    to the leave heartbeat adds no other.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class RaiseError:
-    """Raise this to the application at its next poll; where the member is FATAL after it, only a new one goes on.
+    """Raise this error to the application at its next poll. In FATAL, the application needs a new member.
 
     Attributes:
-        code: Kafka's error code; -1 (UNKNOWN_SERVER_ERROR) where it was the transport that failed.
-        name: Its name, such as `GROUP_AUTHORIZATION_FAILED`.
-        message: What happened, and what can be done about it.
+        code: Kafka's error code; -1 (UNKNOWN_SERVER_ERROR) for an error of the transport.
+        name: Name of the error, such as `GROUP_AUTHORIZATION_FAILED`.
+        message: Description of the error and, if known, its remedy.
     """
 
     code: int
@@ -143,9 +143,9 @@ class RaiseError:
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
-    """Call `handle(Tick(), now)` at that time (milliseconds) if nothing happens before; None means not at all.
+    """Call `handle(Tick(), now)` at this time in milliseconds unless another event comes first; None cancels it.
 
-    Returned last, and only when it is another time than before.
+    Always the last effect, and returned only if the time has changed.
     """
 
     at: int | None
@@ -165,4 +165,4 @@ Effect = (
     | RaiseError
     | WakeAt
 )
-"""Whatever a member can ask for."""
+"""Any effect."""

@@ -1,7 +1,7 @@
-"""What a member does about each error that a heartbeat can be answered with.
+"""Reactions of a member to the errors in answers to heartbeats.
 
 Source: AbstractHeartbeatRequestManager and ConsumerHeartbeatRequestManager, kafka-clients 4.3.1; the codes are those of
-org.apache.kafka.common.protocol.Errors. An error that is not listed is fatal, as it is there.
+org.apache.kafka.common.protocol.Errors. As in Kafka, an error that is not listed is fatal.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ GROUP_ID_NOT_FOUND = 69
 
 
 class Reaction(enum.Enum):
-    """What follows from an error."""
+    """Reaction to an error."""
 
-    RETRY = "the heartbeat is sent again after the backoff"
-    FIND_COORDINATOR = "the coordinator is looked for, and the heartbeat sent again once it is found"
-    RAISE = "the error goes to the application; the heartbeat is sent again after the backoff"
-    REJOIN = "the member is fenced: it gives its partitions up and joins again"
-    FAIL = "the error goes to the application, and the member is at its end"
+    RETRY = "send the heartbeat again after the backoff"
+    FIND_COORDINATOR = "find the coordinator, then send the heartbeat again"
+    RAISE = "raise the error to the application, and send the heartbeat again after the backoff"
+    REJOIN = "the member is fenced: release its partitions and join again"
+    FAIL = "raise the error to the application; the member enters FATAL"
 
 
 class HeartbeatError(NamedTuple):
     """One of Kafka's errors.
 
     Attributes:
-        name: Kafka's.
-        reaction: What follows.
-        text: The message for the application; None if it is the coordinator's own. `{group_id}` stands for the group.
+        name: Kafka's name of the error.
+        reaction: Reaction of the member.
+        text: Message for the application, with the placeholder `{group_id}`; None for the coordinator's message.
     """
 
     name: str
@@ -46,12 +46,12 @@ ERRORS = {
     25: HeartbeatError("UNKNOWN_MEMBER_ID", Reaction.REJOIN),
     29: HeartbeatError("TOPIC_AUTHORIZATION_FAILED", Reaction.RAISE),
     30: HeartbeatError(
-        "GROUP_AUTHORIZATION_FAILED", Reaction.FAIL, "this client may not be a member of the group {group_id!r}"
+        "GROUP_AUTHORIZATION_FAILED", Reaction.FAIL, "the client is not authorized for the group {group_id!r}"
     ),
     35: HeartbeatError(
         "UNSUPPORTED_VERSION",
         Reaction.FAIL,
-        "the cluster does not speak the protocol of KIP-848; use group.protocol=classic until it is upgraded",
+        "the cluster does not support the protocol of KIP-848; use group.protocol=classic until it is upgraded",
     ),
     42: HeartbeatError("INVALID_REQUEST", Reaction.FAIL),
     GROUP_ID_NOT_FOUND: HeartbeatError("GROUP_ID_NOT_FOUND", Reaction.FAIL),
@@ -62,7 +62,7 @@ ERRORS = {
     112: HeartbeatError("UNSUPPORTED_ASSIGNOR", Reaction.FAIL),
     128: HeartbeatError("INVALID_REGULAR_EXPRESSION", Reaction.FAIL),
 }
-"""By error code."""
+"""Errors by code."""
 
 
 def heartbeat_error(code: int) -> HeartbeatError:

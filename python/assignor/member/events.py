@@ -1,8 +1,8 @@
-"""What can happen to a member: the events that `Member.handle` takes, plain values without behaviour.
+"""Events that `Member.handle` accepts, as immutable dataclasses.
 
-Each is about one thing that the application, the network or the clock did. Numbers tie an answer to the effect that
-asked for it (see `effects.py`). An event that says something impossible cannot be made: WrongTypeError for a value of
-another type, IllegalArgumentError for one that cannot be meant.
+Each event reports one action of the application, the network or the clock. A number connects an answer with its effect
+(see `effects.py`). Constructors check their arguments: a wrong type raises WrongTypeError, an invalid value
+IllegalArgumentError.
 """
 
 from __future__ import annotations
@@ -37,61 +37,61 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """The application subscribes, for the first time or to something else; a member outside joins at the next `Poll`.
+    """The application subscribes, or changes its subscription; a member outside the group joins at the next `Poll`.
 
     Attributes:
-        topics: The names, any iterable of str; kept once each, in Java's order of strings.
-        pattern: A pattern that the broker matches (RE2/J), beside or instead of names.
+        topics: Topic names, from any iterable of str; stored without duplicates, in Java's order of strings.
+        pattern: Pattern that the broker matches (RE2/J), in addition to the names or instead of them.
     """
 
     topics: Iterable[str] = ()
     pattern: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a subscription to nothing."""
+        """Reject an empty subscription."""
         names = {str.__str__(name) for name in read_names(self.topics, "Subscribe")}
         object.__setattr__(self, "topics", tuple(sorted(names, key=java_order)))
         if self.pattern is not None:
             object.__setattr__(self, "pattern", read_text(self.pattern, "Subscribe: pattern"))
         if not names and not self.pattern:
-            raise IllegalArgumentError("Subscribe: topics or a pattern are needed; to unsubscribe, use Leave")
+            raise IllegalArgumentError("Subscribe: topics or a pattern required; to unsubscribe, use Leave")
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The application unsubscribes: the partitions are released and the group is left."""
+    """The application unsubscribes: the member releases its partitions and leaves the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """The application polls, which says that it is alive and may be given callbacks to run."""
+    """The application polls; it is alive and can run callbacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Nothing but time has passed."""
+    """Time has passed, without another event."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSent:
-    """The heartbeat of that number is on its way to the coordinator."""
+    """The heartbeat with this number was sent."""
 
     number: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Check the number."""
         _read_number(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseReceived:
-    """The coordinator answered the heartbeat of that number."""
+    """The coordinator answered the heartbeat with this number."""
 
     number: int
     response: HeartbeatResponse
 
     def __post_init__(self) -> None:
-        """Refuse what is no number, or no response."""
+        """Check the number and the response."""
         _read_number(self)
         if not isinstance(self.response, HeartbeatResponse):
             raise wrong_type("ResponseReceived: response", "a HeartbeatResponse", self.response)
@@ -99,12 +99,12 @@ class ResponseReceived:
 
 @dataclass(frozen=True, slots=True)
 class TransportFailed:
-    """The heartbeat of that number got no answer, or could not even be sent.
+    """The heartbeat with this number got no answer, or could not be sent.
 
     Attributes:
-        number: Which heartbeat.
-        retriable: Whether it makes sense to try again: a connection lost, a request timed out.
-        message: What went wrong.
+        number: Number of the heartbeat.
+        retriable: True if a retry may succeed, as after a lost connection or a timeout.
+        message: Description of the error.
     """
 
     number: int
@@ -112,7 +112,7 @@ class TransportFailed:
     message: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number, or neither True nor False, or no text."""
+        """Check the fields."""
         _read_number(self)
         _check_message(self)
         if not isinstance(self.retriable, bool):
@@ -121,22 +121,22 @@ class TransportFailed:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorFound:
-    """It is known which broker coordinates the group, and it can be reached."""
+    """The group's coordinator is known and reachable."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLost:
-    """The coordinator cannot be reached, or is another broker now."""
+    """The coordinator is unreachable, or another broker has become the coordinator."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataArrived:
-    """The names of topics by id; it adds to what is known already."""
+    """Topic names by id arrived; they are added to the known names."""
 
     names: Mapping[UUID, str]
 
     def __post_init__(self) -> None:
-        """Refuse what is no id, or no name."""
+        """Check the ids and the names."""
         if not isinstance(self.names, Mapping):
             raise wrong_type("MetadataArrived: names", "a mapping of topic id to name", self.names)
         names = {}
@@ -149,48 +149,48 @@ class MetadataArrived:
 
 @dataclass(frozen=True, slots=True)
 class CommitDone:
-    """The commit of that number succeeded."""
+    """The commit with this number succeeded."""
 
     number: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Check the number."""
         _read_number(self)
 
 
 @dataclass(frozen=True, slots=True)
 class CommitFailed:
-    """The commit of that number failed for good; reconciling goes on all the same."""
+    """The commit with this number failed for good; the reconciliation continues."""
 
     number: int
     message: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number, or no text."""
+        """Check the number and the message."""
         _read_number(self)
         _check_message(self)
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackDone:
-    """The application's callback of that number came back."""
+    """The application's callback with this number returned."""
 
     number: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no number."""
+        """Check the number."""
         _read_number(self)
 
 
 @dataclass(frozen=True, slots=True)
 class CallbackFailed:
-    """The application's callback of that number raised."""
+    """The application's callback with this number raised an error."""
 
     number: int
     message: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no number, or no text."""
+        """Check the number and the message."""
         _read_number(self)
         _check_message(self)
 
@@ -200,7 +200,7 @@ _Numbered = (
 )
 
 Event = Subscribe | Leave | Poll | Tick | CoordinatorFound | CoordinatorLost | MetadataArrived | _Numbered
-"""Whatever can happen to a member."""
+"""Any event."""
 
 
 def _read_number(event: _Numbered) -> None:

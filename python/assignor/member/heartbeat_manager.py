@@ -1,4 +1,4 @@
-"""The heartbeats of a member: when each is sent, and how its answer is handled.
+"""Heartbeats of a member: when each is sent, and how its answer is handled.
 
 Source: AbstractHeartbeatRequestManager and ConsumerHeartbeatRequestManager, kafka-clients 4.3.1.
 """
@@ -29,20 +29,20 @@ _LEAVING = frozenset({MemberState.PREPARE_LEAVING, MemberState.LEAVING})
 
 
 class HeartbeatManager:
-    """The heartbeats of one member.
+    """Heartbeats of one member.
 
     Args:
-        out: The list to which effects are appended.
-        group_id: The group, for messages.
-        machine: The state machine of the member.
-        assignments: Its assignments.
-        reconciler: Reconciles them.
-        timer: When heartbeats may be sent.
-        fields: The fields of heartbeats.
-        silent: The states in which no heartbeat is sent.
-        max_poll_ms: How long the application may take between two polls.
-        request_timeout_ms: After which time a heartbeat without an answer has failed.
-        find_coordinator_wait_ms: How long to wait before looking for the coordinator again.
+        out: List to which effects are appended.
+        group_id: Id of the group, for messages.
+        machine: State machine of the member.
+        assignments: Assignments of the member.
+        reconciler: Reconciler of the assignments.
+        timer: Timer for the interval and the backoff.
+        fields: Builder of the requests.
+        silent: States in which no heartbeat is sent.
+        max_poll_ms: Longest time between two polls of the application.
+        request_timeout_ms: Time after which a heartbeat without an answer has failed.
+        find_coordinator_wait_ms: Least time between two look-ups of the coordinator.
         join_at_once: True if JOINING waits for neither interval nor backoff.
     """
 
@@ -85,46 +85,46 @@ class HeartbeatManager:
         self._accepted_join = 0
         self._accepted_at = 0
 
-    # ---- what happens
+    # ---- events
 
     def polled(self, now: int) -> None:
         """Restart the poll timer."""
         self._poll_deadline = now + self._max_poll_ms
 
     def coordinator_found(self) -> None:
-        """Note that the coordinator is known."""
+        """Mark the coordinator as known."""
         self._is_coordinator_known = True
         self._is_finding_coordinator = False
 
     def coordinator_lost(self) -> None:
-        """Note that the coordinator is not known; no heartbeat is sent before it is found."""
+        """Mark the coordinator as unknown; no heartbeat is sent until it is found."""
         self._is_coordinator_known = False
 
     def check_number(self, number: int, what: str) -> None:
-        """Check that a heartbeat of this number was made.
+        """Check that a heartbeat with this number exists.
 
         Raises:
-            IllegalStateError: It names the state and the event.
+            IllegalStateError: It does not; the error names the state and the event.
         """
         if not 0 < number <= self._last:
             raise IllegalStateError(
-                f"a member in {self._machine.state.name} does not allow {what}: there was no heartbeat {number}"
+                f"a member in {self._machine.state.name} does not allow {what}: heartbeat {number} does not exist"
             )
 
     def check_sending(self, number: int, what: str) -> None:
-        """Check that a heartbeat of this number was made and not sent yet.
+        """Check that a heartbeat with this number exists and has not been sent.
 
         Raises:
-            IllegalStateError: It names the state and the event.
+            IllegalStateError: It does not, or it has been sent; the error names the state and the event.
         """
         self.check_number(number, what)
         if number in self._in_flight and self._in_flight[number].is_sent:
             raise IllegalStateError(
-                f"a member in {self._machine.state.name} does not allow {what}: heartbeat {number} is sent already"
+                f"a member in {self._machine.state.name} does not allow {what}: heartbeat {number} has been sent"
             )
 
     def sent(self, number: int) -> None:
-        """Note that a heartbeat was sent; ignore one that has timed out."""
+        """Mark a heartbeat as sent; ignore one that has timed out."""
         heartbeat = self._in_flight.get(number)
         if heartbeat is None or heartbeat.is_sent:
             return
@@ -133,7 +133,7 @@ class HeartbeatManager:
             self._machine.sent(acknowledges=heartbeat.acknowledges, leaves=heartbeat.leaves)
 
     def failed(self, number: int, now: int, *, retriable: bool, message: str) -> None:
-        """Note that a heartbeat failed; a leave heartbeat is not repeated."""
+        """Handle a failed heartbeat; a leave heartbeat is not repeated."""
         heartbeat = self._finish(number)
         if heartbeat is None or not heartbeat.is_awaited:
             return
@@ -146,7 +146,7 @@ class HeartbeatManager:
             self._machine.complete_leave(heartbeat.join_number)
 
     def answered(self, number: int, response: HeartbeatResponse, now: int) -> None:
-        """Apply an answer; ignore a second one, and one to a heartbeat that has timed out."""
+        """Apply an answer; ignore a second answer, and an answer to a heartbeat that has timed out."""
         heartbeat = self._finish(number)
         if heartbeat is None or not heartbeat.is_awaited:
             return
@@ -164,10 +164,10 @@ class HeartbeatManager:
         if heartbeat.leaves:
             machine.complete_leave(heartbeat.join_number)
 
-    # ---- what is due
+    # ---- timers
 
     def advance(self, now: int) -> bool:
-        """Send a heartbeat that is due, or expire one without an answer. Return True if anything happened."""
+        """Send a heartbeat that is due, or expire one without an answer. Return True if either happened."""
         machine = self._machine
         for number, heartbeat in self._in_flight.items():
             if now >= heartbeat.expires:
@@ -189,7 +189,7 @@ class HeartbeatManager:
         if self._poll_is_overdue(now):
             machine.expire_poll()
             self._send(now)
-            # The member may join again before this heartbeat is answered, and must ignore the answer then.
+            # The member may join again before the answer arrives, and must then ignore it.
             self._in_flight[self._last].is_awaited = False
             self._awaited_number = None
             self._timer.forget_failures()
@@ -201,7 +201,7 @@ class HeartbeatManager:
         return True
 
     def deadlines(self) -> Iterator[int]:
-        """Yield the times at which something changes without an event."""
+        """Yield the times at which the heartbeats change something without an event."""
         for heartbeat in self._in_flight.values():
             yield heartbeat.expires
         state = self._machine.state
@@ -215,10 +215,10 @@ class HeartbeatManager:
         if self._awaited_number is None:
             yield self._timer.due()
 
-    # ---- the parts
+    # ---- helpers
 
     def _is_due(self, now: int) -> bool:
-        """Return True if a heartbeat is due; a leave heartbeat is due at once, and only once."""
+        """Return True if a heartbeat is due; a leave heartbeat is due immediately, and only once."""
         state = self._machine.state
         if state is MemberState.LEAVING:
             return not self._is_leave_in_flight()
@@ -232,7 +232,7 @@ class HeartbeatManager:
         return deadline is not None and now >= deadline
 
     def _effective_poll_deadline(self) -> int | None:
-        """Return when the poll timer expires; None for a member that is leaving or fenced."""
+        """Return the deadline of the poll timer; None for a member that is leaving or fenced."""
         state = self._machine.state
         return None if state in _LEAVING or state is MemberState.FENCED else self._poll_deadline
 
@@ -241,7 +241,7 @@ class HeartbeatManager:
         return any(heartbeat.leaves and heartbeat.join_number == join_number for heartbeat in self._in_flight.values())
 
     def _find_coordinator(self, now: int) -> bool:
-        """Look for the coordinator unless that was done just now: the same broker may be found over and over."""
+        """Look for the coordinator, unless the last look-up was just now: the same broker may be found repeatedly."""
         if not self._needs_coordinator() or now < self._find_coordinator_at:
             return False
         self._is_finding_coordinator = True
@@ -277,7 +277,7 @@ class HeartbeatManager:
         self._out.append(effects.SendHeartbeat(self._last, request))
 
     def _finish(self, number: int) -> Heartbeat | None:
-        """Remove a heartbeat from those in flight; one that was answered or has failed was sent."""
+        """Remove a heartbeat from those in flight; an answered or failed heartbeat counts as sent."""
         self.sent(number)
         if number == self._awaited_number:
             self._awaited_number = None
@@ -302,7 +302,7 @@ class HeartbeatManager:
             self._out.append(effects.RaiseError(code, error.name, message))
         elif error.reaction is Reaction.REJOIN:
             machine.fence()
-            # Keep the backoff for a coordinator that accepts the member and fences it at once.
+            # Keep the backoff, for a coordinator that accepts the member and fences it immediately.
             if self._accepted_join == heartbeat.join_number and now - self._accepted_at >= self._timer.backoff_max_ms:
                 self._timer.forget_failures()
         elif error.reaction is Reaction.FAIL and not (

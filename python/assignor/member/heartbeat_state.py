@@ -1,4 +1,4 @@
-"""The timing and the fields of heartbeats.
+"""Timing and fields of heartbeats.
 
 Source: HeartbeatRequestState and RequestState (timing), ConsumerHeartbeatRequestManager.HeartbeatState (fields),
 ExponentialBackoff; kafka-clients 4.3.1.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LONG_AGO", "Heartbeat", "HeartbeatFields", "HeartbeatTimer"]
 
 LONG_AGO = -(2**63)
-"""Before any time that a caller can pass, also a negative one."""
+"""A time before any that a caller can pass."""
 
 
 @dataclass(slots=True)
@@ -29,11 +29,11 @@ class Heartbeat:
     """One heartbeat in flight.
 
     Attributes:
-        join_number: The member's join in which it was made.
+        join_number: Number of the join to which the heartbeat belongs.
         acknowledges: True if it acknowledges an assignment.
         leaves: True if it leaves the group.
-        expires: When it times out.
-        is_awaited: False if its answer is to be ignored.
+        expires: Time at which it times out.
+        is_awaited: False if its answer is ignored.
         is_sent: True once it was sent.
     """
 
@@ -46,13 +46,13 @@ class Heartbeat:
 
 
 class HeartbeatTimer:
-    """The interval between heartbeats, and the backoff after one that failed.
+    """Interval between heartbeats, and backoff after a failed one.
 
     Args:
-        backoff_ms: The wait after the first failure; it doubles with each that follows.
-        backoff_max_ms: What it cannot exceed.
-        jitter: By which part of it the wait is drawn longer or shorter.
-        seed: Seeds what is drawn.
+        backoff_ms: Wait after the first failure; it doubles with each further failure.
+        backoff_max_ms: Longest wait.
+        jitter: Largest random change of the wait, as a fraction of it.
+        seed: Seed of the random numbers.
     """
 
     def __init__(self, backoff_ms: int, backoff_max_ms: int, jitter: float, seed: str) -> None:
@@ -66,11 +66,11 @@ class HeartbeatTimer:
         self._failures = 0
 
     def due(self) -> int:
-        """Return when the next heartbeat may be sent."""
+        """Return the earliest time of the next heartbeat."""
         return max(self._interval_ends, self._backoff_ends)
 
     def sent(self, now: int) -> None:
-        """Start the interval, as a heartbeat is sent."""
+        """Start the interval when a heartbeat is sent."""
         self._interval_ends = now + self._interval
 
     def answered(self, now: int, interval: int) -> None:
@@ -93,7 +93,7 @@ class HeartbeatTimer:
         self._backoff_ends = LONG_AGO
 
     def begin(self) -> None:
-        """Begin a join: its first heartbeat waits only for the backoff after a failure."""
+        """Start a join: its first heartbeat waits only for the backoff after a failure."""
         self._interval_ends = LONG_AGO
         if not self._failures:
             self._backoff_ends = LONG_AGO
@@ -111,15 +111,15 @@ class HeartbeatTimer:
 
 
 class HeartbeatFields:
-    """Makes the requests: all fields where the coordinator knows nothing, else what changed since the last one.
+    """Builder of heartbeat requests: all fields when the member joins or after a failure, else only the changed fields.
 
     Args:
-        group_id: The group.
-        member_id: The member.
-        instance_id: Of a static member.
-        rack_id: Where it is.
-        rebalance_timeout_ms: How long the coordinator shall wait for it.
-        server_assignor: Which assignor it asks for.
+        group_id: Id of the group.
+        member_id: Id of the member.
+        instance_id: Instance id of a static member.
+        rack_id: Rack of the member.
+        rebalance_timeout_ms: Time that the coordinator waits for revocations.
+        server_assignor: Requested assignor of the coordinator.
     """
 
     def __init__(
@@ -137,12 +137,13 @@ class HeartbeatFields:
         self._rack_id = rack_id
         self._rebalance_timeout_ms = rebalance_timeout_ms
         self._server_assignor = server_assignor
-        # Whether the coordinator may know a pattern: of this member, or of whoever had its instance id before.
+        # True if the coordinator may have a pattern: from this member, or from an earlier one with the same instance
+        # id.
         self._may_know_pattern = instance_id is not None
         self.forget()
 
     def forget(self) -> None:
-        """Put all fields into the next heartbeat, as earlier ones may not have arrived."""
+        """Include all fields in the next heartbeat, because earlier ones may not have arrived."""
         self._sent_constants = False
         self._sent_topics: tuple[str, ...] | None = None
         self._sent_pattern: str | None = None
@@ -158,18 +159,18 @@ class HeartbeatFields:
         *,
         joining: bool,
     ) -> HeartbeatRequest:
-        """Return the next heartbeat, and remember its fields as sent.
+        """Return the next heartbeat, and store its fields as sent.
 
         The owned partitions are sent again after each acknowledged assignment, even if they are the same. A removed
         pattern is sent as "", and again whenever all fields are sent.
 
         Args:
-            epoch: The member's.
-            topics: The names that it subscribes to.
-            pattern: The pattern that it subscribes to.
-            current: The assignment that was reconciled last.
-            reported: Returns the partitions to report; called only if they are sent, as it takes time.
-            joining: Whether the coordinator knows nothing of it.
+            epoch: Epoch of the member.
+            topics: Subscribed topic names.
+            pattern: Subscribed pattern.
+            current: Last reconciled assignment.
+            reported: Returns the partitions to report; called only if they are sent, because it is slow.
+            joining: True if the member is joining.
         """
         constants = joining or not self._sent_constants
         says_pattern = pattern != self._sent_pattern or (constants and (pattern is not None or self._may_know_pattern))

@@ -1,8 +1,8 @@
-"""A consumer group's member under KIP-848, sans-io: events in, effects out.
+"""Sans-io member of a consumer group under KIP-848: events in, effects out.
 
 Source: AbstractMembershipManager, ConsumerMembershipManager, AbstractHeartbeatRequestManager and
-ConsumerHeartbeatRequestManager of kafka-clients 4.3.1. Where this machine does something else than they do,
-`docs/decisions.md` says what and why.
+ConsumerHeartbeatRequestManager of kafka-clients 4.3.1. `docs/member-differences.md` lists and
+explains the differences.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ __all__ = ["Member"]
 
 
 class Member:
-    """One member of a consumer group: what it is to do, decided from what happened.
+    """One member of a consumer group, as a state machine that turns events into effects.
 
-    It has no clock, socket, thread or callback. `handle` takes an event and the time and returns what is to be done, in
-    order; what is to be answered has a number. Drive it from one thread: hand in what happens, carry out what comes
-    out, and hand in a `Tick` at `next_deadline`.
+    A member has no clock, socket, thread or callback. `handle` accepts an event and the time, and returns effects in
+    the order in which to perform them. An effect with a number expects an answer. Use a member from one thread: pass
+    each event, perform the effects, and pass a `Tick` at `next_deadline`.
 
-    Where Kafka's documentation and its code differ, the documentation is the default and the code an option.
+    Where Kafka's documentation and its code differ, the default follows the documentation and an option the code.
 
     Args:
-        group_id: The group.
-        member_id: The member's own id, which it keeps all its life (KIP-1082): a fresh UUID, as a rule.
-        instance_id: Makes it a static member (KIP-345): it leaves with epoch -2, and its partitions wait for it.
-        rack_id: Where it is.
-        rebalance_timeout_ms: `max.poll.interval.ms`: how long the application may take between two polls, and the
-            coordinator waits for partitions to be revoked.
-        server_assignor: Which of the coordinator's assignors it asks for; None leaves it to the coordinator.
-        auto_commit: Whether offsets are committed before partitions are revoked or added.
-        retry_backoff_ms: How long to wait after a heartbeat failed; it doubles with each further failure. Also
-            the least time between two questions for the coordinator.
-        retry_backoff_max_ms: What that wait cannot exceed; also how long to wait before asking for the same names of
-            topics again.
-        jitter: By which part of it the wait is drawn longer or shorter; the member id is the seed.
-        request_timeout_ms: After which time a heartbeat without an answer counts as failed.
-        heartbeat_while_preparing_to_leave: False, as documented: none are sent in PREPARE_LEAVING. True, as in Kafka's
-            code: they go on, so that slow callbacks do not make the coordinator fence the member meanwhile.
-        heartbeat_while_fenced: False, as documented and as in the code since 3.8: none are sent in FENCED. True, as in
+        group_id: Id of the group.
+        member_id: Id of the member for its whole life (KIP-1082), usually a new UUID.
+        instance_id: Instance id of a static member (KIP-345). It leaves with epoch -2 and its partitions wait for it.
+        rack_id: Rack of the member.
+        rebalance_timeout_ms: `max.poll.interval.ms`: the longest time between two polls of the application, and the
+            time that the coordinator waits for revocations.
+        server_assignor: Assignor that the member requests from the coordinator; None for the coordinator's choice.
+        auto_commit: True if offsets are committed before partitions are revoked or added.
+        retry_backoff_ms: Wait after a failed heartbeat, which doubles with each further failure; also the least time
+            between two look-ups of the coordinator.
+        retry_backoff_max_ms: Longest such wait; also the time before the same topic names are requested again.
+        jitter: Largest random change of the wait, as a fraction of it; the member id is the seed.
+        request_timeout_ms: Time after which a heartbeat without an answer has failed.
+        heartbeat_while_preparing_to_leave: False, as documented: no heartbeats in PREPARE_LEAVING. True, as in Kafka's
+            code: heartbeats continue, so that the coordinator does not fence a member with slow callbacks.
+        heartbeat_while_fenced: False, as documented and as in the code since 3.8: no heartbeats in FENCED. True, as in
             the code of 3.7.
-        join_at_once: False, as documented: JOINING sends its heartbeats on the interval, the first one at once, and
-            after the backoff when one fails. True, as in Kafka's code: whenever none is under way, without a backoff.
+        join_at_once: False, as documented: JOINING sends its first heartbeat immediately, further ones at the interval,
+            and after the backoff when one fails. True, as in Kafka's code: the next heartbeat is sent as soon as none
+            is in flight, without a backoff.
 
     Raises:
-        WrongTypeError: An argument is of another type.
-        IllegalArgumentError: An id is blank, a time is not above 0, or the jitter is not from 0 up to 1.
+        WrongTypeError: An argument has a wrong type.
+        IllegalArgumentError: An id is blank, a time is not positive, or `jitter` is not in [0, 1).
 
     Example:
         >>> member = Member("orders", "m-1")
@@ -105,7 +105,7 @@ class Member:
         if not isinstance(jitter, (int, float)):
             raise wrong_type("Member: jitter", "a number", jitter)
         if not 0 <= jitter < 1:
-            raise IllegalArgumentError(f"Member: jitter must be from 0 up to 1: {shown(jitter)}")
+            raise IllegalArgumentError(f"Member: jitter must be >= 0 and < 1: {shown(jitter)}")
         _check_switch("auto_commit", auto_commit)
         _check_switch("heartbeat_while_preparing_to_leave", heartbeat_while_preparing_to_leave)
         _check_switch("heartbeat_while_fenced", heartbeat_while_fenced)
@@ -159,28 +159,27 @@ class Member:
 
     @property
     def state(self) -> MemberState:
-        """Where the member stands."""
+        """State of the member."""
         return self._machine.state
 
     @property
     def epoch(self) -> int:
-        """The epoch that its next heartbeat carries: 0 to join, below 0 to leave or once it left, else the member's."""
+        """Epoch of the next heartbeat: 0 to join, below 0 to leave and after leaving, else the member's epoch."""
         return self._machine.epoch
 
     @property
     def assignment(self) -> tuple[TopicPartition, ...]:
-        """The partitions that the application has, by topic (Java's order of strings) and id.
+        """Partitions that the application owns, by topic (Java's order of strings) and id.
 
-        What is added is there once `CallPartitionsAssigned` is out, what is revoked is gone then too; what is lost or
-        released is gone with `ReleaseAssignment`.
+        `CallPartitionsAssigned` adds and removes partitions; `ReleaseAssignment` removes all.
         """
         return sort_partitions(self._assignments.owned)
 
     def commit_identity(self) -> CommitIdentity:
-        """Who the member is in a request that commits offsets now.
+        """Return the member's fields of a request that commits offsets now.
 
         Raises:
-            IllegalStateError: It must not commit in this state: its partitions are not its own, or not yet.
+            IllegalStateError: The member must not commit in this state, because it does not own its partitions.
 
         Example:
             >>> Member("orders", "m-1").commit_identity()
@@ -193,7 +192,7 @@ class Member:
         return CommitIdentity(self.member_id, self.epoch, self.instance_id)
 
     def next_deadline(self) -> int | None:
-        """When to hand in a `Tick` if nothing happens before, in milliseconds; None where time changes nothing."""
+        """Return the time of the next `Tick` in milliseconds; None if time alone changes nothing."""
         times = [*self._heartbeats.deadlines()]
         task = self._machine.deadline()
         if task is not None:
@@ -201,18 +200,17 @@ class Member:
         return min(times, default=None)
 
     def handle(self, event: Event, now: int) -> tuple[Effect, ...]:
-        """Take in what happened, and say what is to be done, in that order.
+        """Handle an event, and return the effects in the order in which to perform them.
 
         Args:
-            event: What happened.
-            now: The time in milliseconds, from any origin; where it is less than before it counts as the same.
+            event: The event.
+            now: Time in milliseconds, from any origin. A time earlier than the previous one counts as the previous one.
 
         Raises:
-            IllegalStateError: The state does not allow the event: an answer to what was not asked, or a subscription in
-                FATAL. The error names both, and nothing has changed.
-            IllegalArgumentError: The event says something that cannot be, such as a response to another member.
-                Nothing has changed.
-            WrongTypeError: It is no event, or a part of it is of another type; nothing has changed.
+            IllegalStateError: The state does not allow the event, such as an answer without a question, or a
+                subscription in FATAL. The error names the state and the event. Nothing has changed.
+            IllegalArgumentError: The event is invalid, such as a response to another member. Nothing has changed.
+            WrongTypeError: The event or one of its parts has a wrong type. Nothing has changed.
         """
         now = read_int(now, "Member: now", bits=64)
         self._check(event)
@@ -229,12 +227,12 @@ class Member:
         return found
 
     def _check(self, event: Event) -> None:
-        """All that can be wrong with an event is found here, before anything changes."""
+        """Check an event completely before it changes anything."""
         what = type(event).__name__
         match event:
             case events.Subscribe():
                 if Trigger.SUBSCRIBED not in TRANSITIONS[self.state]:
-                    raise self._refused(f"{what}: it has no way back")
+                    raise self._refused(f"{what}: create a new member instead")
             case events.HeartbeatSent(number):
                 self._heartbeats.check_sending(number, what)
             case events.ResponseReceived(number, response):
@@ -244,16 +242,16 @@ class Member:
                 self._heartbeats.check_number(number, what)
             case events.CommitDone(number) | events.CommitFailed(number):
                 if not self._tasks.has_commit(number):
-                    raise self._refused(f"{what}: no commit {number} is under way")
+                    raise self._refused(f"{what}: commit {number} is not pending")
             case events.CallbackDone(number) | events.CallbackFailed(number):
                 if not self._tasks.has_callback(number):
-                    raise self._refused(f"{what}: no callback {number} is under way")
+                    raise self._refused(f"{what}: callback {number} is not pending")
             case (
                 events.Leave() | events.Poll() | events.Tick() | events.CoordinatorFound() | events.CoordinatorLost()
             ) | events.MetadataArrived():
                 pass
             case _:
-                raise wrong_type("Member: an event", "one of assignor.member.events", event)
+                raise wrong_type("Member: event", "an instance of a class in assignor.member.events", event)
 
     def _take(self, event: Event, now: int) -> None:
         machine, heartbeats = self._machine, self._heartbeats
@@ -289,7 +287,7 @@ class Member:
     def _check_recipient(self, response: HeartbeatResponse) -> None:
         if response.member_id and response.member_id != self.member_id:
             raise IllegalArgumentError(
-                f"ResponseReceived: the response is for the member {shown(response.member_id)}, and this one is "
+                f"ResponseReceived: the response is for member {shown(response.member_id)}, but this member is "
                 f"{shown(self.member_id)}"
             )
 
@@ -297,14 +295,14 @@ class Member:
 def _read_id(name: str, text: str) -> str:
     found = read_text(text, f"Member: {name}")
     if not found.strip():
-        raise IllegalArgumentError(f"Member: {name} cannot be blank: {shown(text)}")
+        raise IllegalArgumentError(f"Member: {name} must not be blank: {shown(text)}")
     return found
 
 
 def _read_time(name: str, milliseconds: int) -> int:
     found = read_int(milliseconds, f"Member: {name}", bits=32)
     if found <= 0:
-        raise IllegalArgumentError(f"Member: {name} must be above 0: {shown(milliseconds)}")
+        raise IllegalArgumentError(f"Member: {name} must be > 0: {shown(milliseconds)}")
     return found
 
 

@@ -1,7 +1,7 @@
-"""What a member and its coordinator say to each other: the fields of ConsumerGroupHeartbeat (API 68), version 1.
+"""Messages between a member and its coordinator: the fields of ConsumerGroupHeartbeat (API 68), version 1.
 
 Source: ConsumerGroupHeartbeatRequest.json and ConsumerGroupHeartbeatResponse.json, kafka-clients 4.3.1; KIP-848 and
-KIP-1082 (the member makes its own id). These are plain values; encoding them is a client's work.
+KIP-1082 (the member creates its own id). The client encodes and decodes them.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ __all__ = [
 ]
 
 JOIN_EPOCH = 0
-"""The epoch of a heartbeat that asks to be let in."""
+"""Epoch of a heartbeat that joins the group."""
 
 LEAVE_EPOCH = -1
-"""The epoch of a heartbeat that leaves the group."""
+"""Epoch of a heartbeat that leaves the group."""
 
 LEAVE_STATIC_EPOCH = -2
-"""The epoch of a static member that leaves: its partitions are kept for whoever comes with its instance id."""
+"""Epoch of a static member that leaves: its partitions wait for the next member with its instance id."""
 
 Assignment = Mapping[UUID, tuple[int, ...]]
-"""Partitions by topic id; ids of partitions ascending."""
+"""Partition ids by topic id, ascending."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatRequest:
-    """One heartbeat, as it goes to the coordinator. None means that nothing changed since the last one.
+    """One heartbeat to the coordinator. A field of None has not changed since the last heartbeat.
 
     Attributes:
-        group_id: The group.
-        member_id: The id that the member has made for itself; the same all its life.
+        group_id: Id of the group.
+        member_id: Id that the member created, the same for its whole life.
         member_epoch: 0 to join, -1 to leave, -2 to leave as a static member, else the member's epoch.
-        instance_id: Of a static member; sent each time.
-        rack_id: Where the member is; sent when joining.
-        rebalance_timeout_ms: How long the coordinator waits for partitions to be revoked; -1 means as before.
-        subscribed_topic_names: What the member subscribes to by name, in Java's order of strings.
-        subscribed_topic_regex: What it subscribes to by pattern (RE2/J); "" takes a pattern back.
-        server_assignor: The assignor it asks for; None also means that it names none.
-        topic_partitions: What it owns, by ascending topic id.
+        instance_id: Instance id of a static member; sent each time.
+        rack_id: Rack of the member; sent when it joins.
+        rebalance_timeout_ms: Time that the coordinator waits for revocations; -1 if unchanged.
+        subscribed_topic_names: Subscribed topic names, in Java's order of strings.
+        subscribed_topic_regex: Subscribed pattern (RE2/J); "" removes the pattern.
+        server_assignor: Requested assignor; None also for the coordinator's choice.
+        topic_partitions: Owned partitions, by ascending topic id.
     """
 
     group_id: str
@@ -73,16 +73,16 @@ class HeartbeatResponse:
 
     Attributes:
         error_code: 0, or one of Kafka's error codes.
-        error_message: What the coordinator has to say about it.
-        member_id: Whom it answers; a coordinator may leave it out.
-        member_epoch: The epoch that the member is at now.
-        heartbeat_interval_ms: How often the coordinator wants a heartbeat.
-        assignment: What the member shall own: ids of partitions, any iterable of int, by topic id; None means as
-            before. Kept by ascending topic id, each with its partitions ascending and once.
+        error_message: Message of the coordinator.
+        member_id: Id of the member; a coordinator may omit it.
+        member_epoch: New epoch of the member.
+        heartbeat_interval_ms: Interval between heartbeats.
+        assignment: Target assignment: partition ids, from any iterable of int, by topic id; None if unchanged. Stored
+            by ascending topic id, with ascending partition ids without duplicates.
 
     Raises:
-        WrongTypeError: A field is of another type.
-        IllegalArgumentError: A number does not fit the protocol's field, or the interval or a partition is negative.
+        WrongTypeError: A field has a wrong type.
+        IllegalArgumentError: A number does not fit its field, or the interval or a partition id is negative.
 
     Example:
         >>> HeartbeatResponse(member_epoch=1, assignment={UUID(int=7): [2, 0]}).assignment
@@ -97,7 +97,7 @@ class HeartbeatResponse:
     assignment: Mapping[UUID, Iterable[int]] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no coordinator can mean."""
+        """Check and convert the fields."""
         what = "HeartbeatResponse"
         for field, bits in (("error_code", 16), ("member_epoch", 32), ("heartbeat_interval_ms", 32)):
             object.__setattr__(self, field, read_int(getattr(self, field), f"{what}: {field}", bits=bits))
@@ -113,12 +113,12 @@ class HeartbeatResponse:
 
 
 class CommitIdentity(NamedTuple):
-    """Who a member is in a request that commits offsets: three fields of OffsetCommit (API 8).
+    """Identity of a member in a request that commits offsets: three fields of OffsetCommit (API 8).
 
     Attributes:
-        member_id: Empty where the member is in no group.
-        member_epoch: -1 there (`GenerationIdOrMemberEpoch`).
-        instance_id: Of a static member in the group.
+        member_id: Id of the member; "" outside a group.
+        member_epoch: Epoch of the member (`GenerationIdOrMemberEpoch`); -1 outside a group.
+        instance_id: Instance id of a static member.
     """
 
     member_id: str
@@ -127,7 +127,7 @@ class CommitIdentity(NamedTuple):
 
 
 def read_text(text: object, what: str) -> str:
-    """Return a text that Kafka's UTF-8 can carry as a plain str; a subclass may compare in another way."""
+    """Return a text that is valid in Kafka's UTF-8 as a plain str; a subclass may compare differently."""
     return str.__str__(check_name(text, what))
 
 

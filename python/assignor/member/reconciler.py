@@ -1,8 +1,8 @@
 """Reconciliation of the owned partitions with the target assignment: commit, revoke, assign.
 
-Source: AbstractMembershipManager, kafka-clients 4.3.1 (`maybeReconcile` and what it calls). The reconciler knows no
-state: `state_machine.py` starts it in RECONCILING, abandons it when that state is left, and changes the state when it
-reports that it is done.
+Source: AbstractMembershipManager, kafka-clients 4.3.1 (`maybeReconcile` and the methods that it calls). The reconciler
+does not use the state. `state_machine.py` starts it in RECONCILING, abandons it when the member leaves that state, and
+changes the state when the reconciliation is complete.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = ["Reconciler"]
 
 
 class Reconciler:
-    """The reconciliation of one member; at most one is in progress.
+    """Reconciliation of one member; at most one is in progress.
 
-    An abandoned reconciliation changes nothing any more, but stays in progress until the application has answered its
-    last task.
+    An abandoned reconciliation has no further effect, but stays in progress until the application has answered its last
+    task.
 
     Args:
-        out: The list to which effects are appended.
-        assignments: The member's assignments.
-        tasks: The member's pending tasks.
-        rebalance_timeout_ms: How long a commit may take.
-        metadata_wait_ms: How long to wait before the same topic names are requested again.
+        out: List to which effects are appended.
+        assignments: Assignments of the member.
+        tasks: Pending tasks of the member.
+        rebalance_timeout_ms: Time limit of a commit.
+        metadata_wait_ms: Time before the same topic names are requested again.
         auto_commit: True if offsets are committed before each reconciliation.
     """
 
@@ -68,23 +68,22 @@ class Reconciler:
         return self._in_progress is not None
 
     def reported_partitions(self) -> Assignment:
-        """Return the partitions that a heartbeat reports: the owned ones and all that may be added before the answer.
+        """Return the partitions for a heartbeat: the owned ones, and all that may be added before the answer.
 
-        A coordinator whose target has changed would count a partition that is not reported as revoked, and would
-        assign it to another member.
+        A coordinator with a new target would consider an unreported partition revoked, and assign it to another member.
         """
         in_progress = self._in_progress
         added = {} if in_progress is None or self._is_abandoned else in_progress.result.partitions
         return union(self._assignments.applied, added, self._assignments.target.partitions)
 
     def start(self, result: LocalAssignment, now: int, *, polled: bool) -> bool:
-        """Start the reconciliation to an assignment unless it has to wait for a poll.
+        """Start the reconciliation to an assignment, unless it must wait for a poll.
 
-        It waits for a poll if partitions are revoked or offsets committed, as the application may still process
-        records of them; and after a callback has failed.
+        It waits for a poll if partitions are revoked or offsets committed, because the application may still process
+        their records. It also waits for a poll after a callback failed.
 
         Returns:
-            True if it was started.
+            True if the reconciliation was started.
         """
         steps = self._assignments.reconciliation_to(result)
         if not polled and (self._auto_commit or steps.revoked or self._needs_poll):
@@ -100,15 +99,15 @@ class Reconciler:
         return True
 
     def abandon(self) -> None:
-        """Make the reconciliation in progress, if any, ineffective."""
+        """Abandon the reconciliation in progress, if any."""
         self._is_abandoned = True
 
     def allow_start(self) -> None:
-        """Let a reconciliation start again after a callback failed."""
+        """Allow a reconciliation to start again after a callback failed."""
         self._needs_poll = False
 
     def request_names(self, now: int) -> bool:
-        """Request the missing topic names unless they were requested recently. Return True if they were requested."""
+        """Request missing topic names, unless they were requested recently. Return True if they were requested."""
         missing = self._assignments.unresolved
         if not missing or (missing == self._requested_ids and now < self._request_again_at):
             return False
@@ -119,12 +118,12 @@ class Reconciler:
     # ---- answers of the application
 
     def committed(self) -> None:
-        """Continue after the commit, whether or not it succeeded."""
+        """Continue after the commit, even if it failed."""
         if self._is_effective():
             self._revoke()
 
     def expire_commit(self, now: int) -> bool:
-        """Continue without the commit if its time is over. Return True if so."""
+        """Continue without the commit if its deadline has passed. Return True if so."""
         if now < self._commit_deadline or not self._tasks.expire_commit():
             return False
         self.committed()
@@ -150,18 +149,18 @@ class Reconciler:
     # ---- deadlines
 
     def commit_deadline(self) -> int | None:
-        """Return when the pending commit expires."""
+        """Return the deadline of the pending commit, or None."""
         return self._commit_deadline if self._tasks.is_pending(Task.COMMIT) else None
 
     def metadata_deadline(self) -> int | None:
-        """Return when missing topic names are requested again."""
+        """Return the time at which missing topic names are requested again, or None."""
         waits = self._in_progress is None and self._assignments.unresolved
         return self._request_again_at if waits else None
 
     # ---- steps
 
     def _is_effective(self) -> bool:
-        """Return True if a reconciliation is in progress; end one that was abandoned."""
+        """Return True if a reconciliation is in progress and not abandoned; end an abandoned one."""
         if self._is_abandoned:
             self._in_progress = None
         return self._in_progress is not None

@@ -1,8 +1,8 @@
-"""The ten states of a consumer group's member under KIP-848, and which may follow which in Kafka's own class.
+"""The ten states of a member under KIP-848, and the transitions that Kafka's own class allows.
 
 Source: org.apache.kafka.clients.consumer.internals.MemberState, kafka-clients 4.4.0 (and 4.3.1, which has the same
-table) and 3.7.0; KIP-848. Its documentation names the states, these tables say what `transitionTo` lets pass. What
-makes a member go from one to another is in `state_machine.py`.
+table) and 3.7.0; KIP-848. The tables have the transitions that `transitionTo` accepts. `state_machine.py` has the
+triggers that change the state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["MemberState"]
 
 
 class _ExactNames(enum.EnumType):
-    """Lookups whose failure is Java's: `valueOf` throws IllegalArgumentException, or NullPointerException for null."""
+    """Enum type whose failed lookups raise Java's errors: IllegalArgumentException, NullPointerException for null."""
 
     def __getitem__(cls, name: Any) -> Any:
         found = cls.__members__.get(name) if isinstance(name, str) else None
@@ -30,12 +30,12 @@ class _ExactNames(enum.EnumType):
 
 
 class MemberState(enum.Enum, metaclass=_ExactNames):
-    """Where a member stands, in the order in which Kafka's documentation lists the states.
+    """State of a member, in the order of Kafka's documentation.
 
-    `MemberState("STABLE")` and `MemberState["STABLE"]` find a state by its name, which must be exact.
+    `MemberState("STABLE")` and `MemberState["STABLE"]` return a state by its exact name.
 
     Raises:
-        IllegalArgumentError: The name is not exactly that of a state.
+        IllegalArgumentError: No state has exactly this name.
         NullArgumentError: The name is None.
 
     Example:
@@ -46,56 +46,56 @@ class MemberState(enum.Enum, metaclass=_ExactNames):
     """
 
     UNSUBSCRIBED = "UNSUBSCRIBED"
-    """Has a group id and no subscription: not in the group, sends no heartbeat, may commit offsets."""
+    """The member has no subscription: it is not in the group, sends no heartbeats, and may commit offsets."""
 
     JOINING = "JOINING"
-    """Wants into the group: its heartbeats have epoch 0 until one is answered with an epoch above 0."""
+    """The member joins the group: its heartbeats have epoch 0 until an answer has an epoch above 0."""
 
     RECONCILING = "RECONCILING"
-    """Was given another assignment and is turning its own into it, by names, commit and callbacks; heartbeats go on."""
+    """The member reconciles a new assignment: topic names, commit, callbacks. Heartbeats continue."""
 
     ACKNOWLEDGING = "ACKNOWLEDGING"
-    """Has reconciled; until the next heartbeat, which goes out without waiting for the interval, has said so."""
+    """The member has reconciled its assignment; the next heartbeat, which is sent immediately, acknowledges it."""
 
     STABLE = "STABLE"
-    """Is in the group and has reconciled all it was given."""
+    """The member is in the group and has reconciled its assignment."""
 
     FENCED = "FENCED"
-    """The coordinator does not know it, or not at this epoch: it gives its partitions up and joins again."""
+    """The coordinator does not know the member or its epoch: the member releases its partitions and joins again."""
 
     PREPARE_LEAVING = "PREPARE_LEAVING"
-    """Is about to leave and releases its partitions first."""
+    """The member releases its partitions before it leaves."""
 
     LEAVING = "LEAVING"
-    """Has released them; until the heartbeat with epoch -1 or -2 is sent, which does not wait for the interval."""
+    """The member has released its partitions; the heartbeat with epoch -1 or -2 is sent immediately."""
 
     FATAL = "FATAL"
-    """Met an error that nothing can mend: sends nothing any more and has no way out."""
+    """The member had an unrecoverable error: it sends nothing and cannot leave this state."""
 
     STALE = "STALE"
-    """Left since the application did not poll within `max.poll.interval.ms`; joins again when it polls."""
+    """The member left because the application did not poll within `max.poll.interval.ms`; it joins at the next poll."""
 
-    __hash__ = object.__hash__  # a state is equal to nothing else; Enum's own takes longer
+    __hash__ = object.__hash__  # in C; the hash of Enum is a Python function
 
     @property
     def previous_valid_states(self) -> frozenset[MemberState]:
-        """The states from which Kafka 4.x lets a member come here; staying where one is is always allowed."""
+        """States from which Kafka 4.x allows a transition to this state; staying in a state is always allowed."""
         return _PREVIOUS[self]
 
     @property
     def previous_valid_states_3_7(self) -> frozenset[MemberState]:
-        """The same in Kafka 3.7.0."""
+        """States from which Kafka 3.7.0 allows a transition to this state."""
         return _PREVIOUS_3_7.get(self, _PREVIOUS[self])
 
     def can_handle_new_assignment(self) -> bool:
-        """Whether an assignment that arrives is to be reconciled: in the group, and meaning to stay."""
+        """Return True if the member reconciles a new assignment in this state."""
         return self in _PREVIOUS[MemberState.RECONCILING]
 
     def can_commit(self) -> bool:
-        """Whether offsets may be committed.
+        """Return True if the member may commit offsets in this state.
 
-        In the group at a valid epoch, while releasing what one had, and in `UNSUBSCRIBED`, where one is no member and
-        commits as a client without a group would; `Member.commit_identity` says what to put into the request.
+        It may in the group with a valid epoch, and while it releases partitions. In `UNSUBSCRIBED` it commits like a
+        client without a group. `Member.commit_identity` returns the fields of the request.
         """
         return self in _COMMITTING
 
@@ -106,8 +106,8 @@ class MemberState(enum.Enum, metaclass=_ExactNames):
 
 def _unknown(name: object) -> IllegalArgumentError | NullArgumentError:
     if name is None:
-        return NullArgumentError("MemberState: a name is needed, got None")
-    return IllegalArgumentError(f"MemberState: no state has the name {shown(name)}; names are exact, such as 'STABLE'")
+        return NullArgumentError("MemberState: the name of a state must be a str, not None")
+    return IllegalArgumentError(f"MemberState: unknown state {shown(name)}; names are exact, such as 'STABLE'")
 
 
 _UNSUBSCRIBED, _JOINING, _RECONCILING, _ACKNOWLEDGING, _STABLE, _FENCED, _PREPARE_LEAVING, _LEAVING, _FATAL, _STALE = (
@@ -129,7 +129,7 @@ _PREVIOUS: Mapping[MemberState, frozenset[MemberState]] = {
     _STALE: frozenset({_LEAVING}),
 }
 
-# Where 3.7.0 has another row.
+# Rows that differ in 3.7.0.
 _PREVIOUS_3_7: Mapping[MemberState, frozenset[MemberState]] = {
     _UNSUBSCRIBED: frozenset({_PREPARE_LEAVING, _LEAVING}),
     _PREPARE_LEAVING: _IN_GROUP | {_UNSUBSCRIBED, _FENCED},

@@ -1,13 +1,13 @@
-"""The state machine of a member: the table of its transitions, and everything that moves it.
+"""State machine of a member: the table of its transitions, and the decisions that trigger them.
 
 Source: AbstractMembershipManager and ConsumerMembershipManager, kafka-clients 4.3.1. No other module changes the state
-or the epoch. Reconciling partitions is the work of `reconciler.py`, heartbeats of `heartbeat_manager.py`; both report
-to the machine, which chooses the trigger.
+or the epoch. `reconciler.py` reconciles partitions and `heartbeat_manager.py` sends heartbeats; both report to the
+machine, which chooses the trigger.
 
-Each transition to another state is one that Kafka's `transitionTo` accepts (`MemberState.previous_valid_states`). Five
-that it accepts are never taken: PREPARE_LEAVING and LEAVING to FENCED (a leaving member goes to UNSUBSCRIBED),
-UNSUBSCRIBED to PREPARE_LEAVING (there is nothing to leave), and JOINING and RECONCILING to STABLE (the first assignment
-after a join is always new, and a target under reconciliation always differs from the current assignment).
+Kafka's `transitionTo` accepts every transition in the table (`MemberState.previous_valid_states`). It accepts five more
+that are never taken: PREPARE_LEAVING and LEAVING to FENCED (a leaving member goes to UNSUBSCRIBED), UNSUBSCRIBED to
+PREPARE_LEAVING (there is nothing to leave), and JOINING and RECONCILING to STABLE (the first assignment after a join is
+always new, and a target under reconciliation always differs from the current assignment).
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ __all__ = ["TRANSITIONS", "MemberStateMachine", "Trigger", "next_state"]
 
 
 class Trigger(enum.Enum):
-    """What can move a member; the value is its label in diagrams."""
+    """Trigger of a transition; the value is its label in diagrams."""
 
     SUBSCRIBED = "subscribed"
     """The application subscribes."""
 
     JOIN = "polled with a subscription"
-    """The application polls and has subscribed."""
+    """The application polls and has a subscription."""
 
-    ASSIGNED = "another assignment"
+    ASSIGNED = "new assignment"
     """The coordinator sent an assignment that differs from the current one."""
 
     RECONCILED = "reconciled"
@@ -54,10 +54,10 @@ class Trigger(enum.Enum):
     """A heartbeat was sent that neither acknowledges nor leaves."""
 
     ACKNOWLEDGED = "acknowledgement sent"
-    """It acknowledged the target assignment."""
+    """A heartbeat was sent that acknowledges the target assignment."""
 
-    ACKNOWLEDGED_IN_PART = "acknowledgement sent, more to reconcile"
-    """It acknowledged the current assignment, which differs from the target."""
+    ACKNOWLEDGED_IN_PART = "partial acknowledgement sent"
+    """A heartbeat was sent that acknowledges the current assignment, which differs from the target."""
 
     LEAVE = "leave"
     """The application unsubscribes."""
@@ -72,13 +72,13 @@ class Trigger(enum.Enum):
     """The application polls after the poll timer expired, and its partitions are released."""
 
     LEFT = "leave sent"
-    """The leave heartbeat was sent, or cannot be sent as no coordinator is known."""
+    """The leave heartbeat was sent, or cannot be sent because no coordinator is known."""
 
     LEFT_STALE = "leave sent, poll timer expired"
-    """The same after the poll timer expired."""
+    """As `LEFT`, after the poll timer expired."""
 
     FENCED = "fenced"
-    """The coordinator does not know the member, or not at this epoch."""
+    """The coordinator does not know the member or its epoch."""
 
     FAILED = "fatal error"
     """The coordinator or the transport reported an error that cannot be retried."""
@@ -88,7 +88,7 @@ def _stay(state: MemberState, *triggers: Trigger) -> dict[Trigger, MemberState]:
     return dict.fromkeys((Trigger.SUBSCRIBED, Trigger.HEARTBEAT_SENT, *triggers), state)
 
 
-# The transitions that all states of a member in the group, or joining it, have in common.
+# Transitions of all states in which the member is in the group or joining it.
 _IN_GROUP = {
     Trigger.ASSIGNED: MemberState.RECONCILING,
     Trigger.LEAVE: MemberState.PREPARE_LEAVING,
@@ -146,11 +146,11 @@ TRANSITIONS: Mapping[MemberState, Mapping[Trigger, MemberState]] = {
         Trigger.REJOIN: MemberState.JOINING,
     },
 }
-"""The next state by state and trigger; a trigger that a state does not list is not allowed in it."""
+"""Next state by state and trigger; a state does not allow a trigger that it does not list."""
 
 
 def next_state(state: MemberState, trigger: Trigger) -> MemberState:
-    """Return the state that follows a trigger.
+    """Return the state after a trigger.
 
     Raises:
         IllegalStateError: The state does not allow the trigger.
@@ -161,7 +161,7 @@ def next_state(state: MemberState, trigger: Trigger) -> MemberState:
     """
     found = TRANSITIONS[state].get(trigger)
     if found is None:
-        raise IllegalStateError(f"a member in {state.name} does not allow: {trigger.value}")
+        raise IllegalStateError(f"a member in {state.name} does not allow the trigger {trigger.name} ({trigger.value})")
     return found
 
 
@@ -169,19 +169,19 @@ _NOT_IN_GROUP = frozenset({MemberState.UNSUBSCRIBED, MemberState.FENCED, MemberS
 
 
 class MemberStateMachine:
-    """The state and the epoch of one member, and the decisions that change them.
+    """State and epoch of one member, and the decisions that change them.
 
     Args:
-        out: The list to which effects are appended.
-        assignments: The member's assignments.
-        reconciler: Reconciles them.
-        tasks: The member's pending tasks.
-        leave_epoch: The epoch of a heartbeat that leaves the group.
+        out: List to which effects are appended.
+        assignments: Assignments of the member.
+        reconciler: Reconciler of the assignments.
+        tasks: Pending tasks of the member.
+        leave_epoch: Epoch of a heartbeat that leaves the group.
 
     Attributes:
-        state: The state; only `_go` changes it.
-        epoch: The epoch of the next heartbeat.
-        join_number: How many times the member has joined. Answers to heartbeats of an earlier join are ignored.
+        state: State of the member; only `_go` changes it.
+        epoch: Epoch of the next heartbeat.
+        join_number: Number of joins so far. Answers to heartbeats of an earlier join are ignored.
     """
 
     def __init__(
@@ -196,9 +196,9 @@ class MemberStateMachine:
         self.epoch = JOIN_EPOCH
         self.join_number = 0
         self._subscription: tuple[tuple[str, ...], str | None] | None = None
-        # The subscription in heartbeats of a leaving member that still releases its partitions.
+        # Subscription in the heartbeats of a leaving member that still releases its partitions.
         self._left_subscription: tuple[tuple[str, ...], str | None] | None = None
-        # The join that the application left, until the leave is complete.
+        # Number of the join that the application left, until the leave is complete.
         self._incomplete_leave: int | None = None
         self._poll_expired = False
         self._polled = False
@@ -211,7 +211,7 @@ class MemberStateMachine:
         self._subscription = (topics, pattern)
 
     def poll(self, now: int) -> None:
-        """Join if that is due, and start a reconciliation that waits for a poll."""
+        """Join if possible, and start a reconciliation that waits for a poll."""
         self._polled = True
         self._reconciler.allow_start()
         if self.state is MemberState.UNSUBSCRIBED:
@@ -221,7 +221,7 @@ class MemberStateMachine:
         self.reconcile(now, polled=True)
 
     def leave(self) -> None:
-        """Release the partitions and leave; complete at once if there is nothing to leave."""
+        """Release the partitions and leave; complete immediately if there is nothing to leave."""
         before = self.state
         self._go(Trigger.LEAVE)
         left, self._subscription = self._subscription, None
@@ -243,14 +243,14 @@ class MemberStateMachine:
             self._lose(partitions)
 
     def expire_poll(self) -> None:
-        """Leave without callbacks, as the application has not polled in time."""
+        """Leave without callbacks, because the application did not poll in time."""
         self._poll_expired = True
         self._polled = False
         self._go(Trigger.POLL_EXPIRED)
         self._depart()
 
     def called_back(self, number: int, *, done: bool) -> None:
-        """Continue after a callback returned or raised; released partitions are released in both cases."""
+        """Continue after a callback returned or raised an error; a release succeeds in both cases."""
         task = self._tasks.finish_callback(number)
         if task is Task.RELEASE:
             self._released()
@@ -260,7 +260,7 @@ class MemberStateMachine:
     # ---- reconciliation
 
     def reconcile(self, now: int, *, polled: bool = False) -> bool:
-        """Start to reconcile the target if that is possible now. Return True if anything happened."""
+        """Start to reconcile the target if possible. Return True if anything happened."""
         assignments, reconciler = self._assignments, self._reconciler
         if self.state is not MemberState.RECONCILING or reconciler.is_in_progress or assignments.is_reconciled:
             return False
@@ -269,13 +269,13 @@ class MemberStateMachine:
         if not assignments.is_applied(result):
             return reconciler.start(result, now, polled=polled) or requested
         if assignments.current.epoch == result.epoch:
-            return requested  # acknowledged already, as far as topic names are known
+            return requested  # already acknowledged, as far as topic names are known
         assignments.current = result
         self._go(Trigger.RECONCILED)
         return True
 
     def deadline(self) -> int | None:
-        """Return when time alone changes something here."""
+        """Return the time at which the reconciliation changes something without an event, or None."""
         commit = self._reconciler.commit_deadline()
         if commit is not None or self.state is not MemberState.RECONCILING:
             return commit
@@ -296,8 +296,8 @@ class MemberStateMachine:
     def receive(self, epoch: int, assignment: Mapping[UUID, Iterable[int]] | None) -> None:
         """Apply a successful answer to a heartbeat of this join.
 
-        A member that is not in the group, or about to leave it, ignores the answer; so does a member with a newer
-        epoch, since epochs only grow within a join.
+        A member that is outside the group or leaving it ignores the answer. So does a member with a newer epoch,
+        because epochs only grow within a join.
         """
         state = self.state
         if state is MemberState.LEAVING or state in _NOT_IN_GROUP or epoch < self.epoch:
@@ -309,7 +309,7 @@ class MemberStateMachine:
                 self._go(Trigger.ASSIGNED)
 
     def fence(self) -> None:
-        """Release the partitions and rejoin, or complete the leave, as the coordinator does not know this epoch."""
+        """Release the partitions and join again, or complete the leave: the coordinator does not know this epoch."""
         before = self.state
         self._go(Trigger.FENCED)
         if before is self.state:
@@ -322,7 +322,7 @@ class MemberStateMachine:
         self.complete_leave(self.join_number)
 
     def fail(self, code: int, name: str, message: str) -> None:
-        """Report an error that cannot be retried, and enter FATAL unless the member is about to join again."""
+        """Report an error that cannot be retried, and enter FATAL unless the member is joining again."""
         before = self.state
         self._go(Trigger.FAILED)
         self._out.append(effects.RaiseError(code, name, message))
@@ -334,7 +334,7 @@ class MemberStateMachine:
             self._lose_all()
 
     def sent(self, *, acknowledges: bool, leaves: bool) -> None:
-        """Note that a heartbeat of this join was sent."""
+        """Handle the sending of a heartbeat of this join."""
         if leaves and self.state is MemberState.LEAVING:
             self.left()
         elif acknowledges and self.state is MemberState.ACKNOWLEDGING:
@@ -344,7 +344,7 @@ class MemberStateMachine:
             self._go(Trigger.HEARTBEAT_SENT)
 
     def left(self) -> None:
-        """Note that the leave heartbeat was sent, or cannot be sent."""
+        """Complete LEAVING: the leave heartbeat was sent, or cannot be sent."""
         if not self._poll_expired:
             self._go(Trigger.LEFT)
             return
@@ -353,12 +353,12 @@ class MemberStateMachine:
         self._lose_all()
 
     def complete_leave(self, join_number: int) -> None:
-        """Report to the application that its leave is complete, if it left this join."""
+        """Report that the leave is complete, if the application left this join."""
         if self._incomplete_leave == join_number:
             self._incomplete_leave = None
             self._out.append(effects.LeaveCompleted())
 
-    # ---- transitions and what goes with them
+    # ---- transitions and their effects
 
     def _go(self, trigger: Trigger) -> None:
         before = self.state
@@ -367,7 +367,7 @@ class MemberStateMachine:
             self._reconciler.abandon()
 
     def _join_if_ready(self, trigger: Trigger) -> None:
-        """Join, unless nothing is subscribed or partitions are still being released."""
+        """Join, unless there is no subscription or partitions are still being released."""
         if self._subscription is not None and not self._tasks.is_pending(Task.RELEASE):
             self._join(trigger)
 
@@ -375,7 +375,7 @@ class MemberStateMachine:
         self._go(trigger)
         self.join_number += 1
         self.epoch = JOIN_EPOCH
-        self._reconciler.allow_start()  # no callback of this join has failed
+        self._reconciler.allow_start()  # no callback has failed in this join
 
     def _lose_all(self) -> None:
         partitions = sort_partitions(self._assignments.owned)
@@ -389,7 +389,7 @@ class MemberStateMachine:
         self._out.append(effects.CallPartitionsLost(self._tasks.begin(Task.RELEASE), partitions))
 
     def _released(self) -> None:
-        """Own nothing, and continue with what the release was for."""
+        """Remove all partitions, and continue with the state change that required it."""
         self._release_all()
         if self.state is MemberState.FENCED:
             self._join(Trigger.RELEASED)

@@ -1,4 +1,4 @@
-"""The commits and callbacks that the application was asked for and has not answered."""
+"""Commits and callbacks that the application has not answered yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Task", "Tasks"]
 
 
 class Task(enum.Enum):
-    """A request to the application."""
+    """Kind of request to the application."""
 
     COMMIT = "commit offsets"
     REVOKE = "call onPartitionsRevoked for a part of the partitions"
@@ -17,7 +17,7 @@ class Task(enum.Enum):
 
 
 class Tasks:
-    """The pending tasks of one member; they share one sequence of numbers."""
+    """Pending tasks of one member, in one sequence of numbers."""
 
     def __init__(self) -> None:
         self._pending: dict[int, Task] = {}
@@ -35,15 +35,15 @@ class Tasks:
         return task in self._pending.values()
 
     def has_commit(self, number: int) -> bool:
-        """Return True if a commit of this number can be answered: it is pending, or it expired unanswered."""
+        """Return True if a commit with this number can be answered: it is pending, or it expired without an answer."""
         return self._pending.get(number) is Task.COMMIT or number in self._expired_commits
 
     def has_callback(self, number: int) -> bool:
-        """Return True if a callback of this number is pending."""
+        """Return True if a callback with this number is pending."""
         return self._pending.get(number) not in (None, Task.COMMIT)
 
     def finish_commit(self, number: int) -> bool:
-        """Remove a commit that was answered. Return True if the answer came in time."""
+        """Remove an answered commit. Return True if the answer came in time."""
         if number in self._expired_commits:
             self._expired_commits.discard(number)
             return False
@@ -51,7 +51,7 @@ class Tasks:
         return True
 
     def finish_callback(self, number: int) -> Task:
-        """Remove a callback that was answered, and return its kind."""
+        """Remove an answered callback, and return its kind."""
         return self._pending.pop(number)
 
     def expire_commit(self) -> bool:
