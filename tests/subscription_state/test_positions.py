@@ -216,7 +216,7 @@ def test_several_partitions_are_reset_at_once() -> None:
     state.request_offset_reset([T0, T1], AutoOffsetResetStrategy.EARLIEST)
 
     assert {T0, T1} == state.partitions_needing_reset(0)
-    with pytest.raises(NullArgumentError, match="several partitions need a strategy"):
+    with pytest.raises(NullArgumentError, match="several partitions require a strategy"):
         state.request_offset_reset([T0, T1])  # type: ignore[call-overload]  # as users write it
 
 

@@ -116,9 +116,9 @@ def test_equal_durations_are_equal_strategies() -> None:
 def test_a_strategy_made_by_hand_is_checked() -> None:
     with pytest.raises(WrongTypeError, match="type must be a StrategyType, not str"):
         AutoOffsetResetStrategy("latest")  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(IllegalArgumentError, match="a duration goes with by_duration only: latest, 5"):
+    with pytest.raises(IllegalArgumentError, match="type = latest, duration = 5: by_duration, and no"):
         AutoOffsetResetStrategy(StrategyType.LATEST, 5)
-    with pytest.raises(IllegalArgumentError, match="a duration goes with by_duration only: by_duration, None"):
+    with pytest.raises(IllegalArgumentError, match="type = by_duration, duration = None: "):
         AutoOffsetResetStrategy(StrategyType.BY_DURATION)
     with pytest.raises(IllegalArgumentError, match="a duration cannot be negative: -1"):
         AutoOffsetResetStrategy(StrategyType.BY_DURATION, -1)

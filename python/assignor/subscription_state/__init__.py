@@ -1,8 +1,8 @@
-"""The consumer's subscription state, equal to Kafka's class of that name.
+"""The consumer's subscription state, equal to Kafka's class of the same name.
 
-`state.py` has `SubscriptionState`. Its parts each have their own data: `subscription.py` (what is subscribed),
-`assignment.py` (which partitions are assigned, in which order), `partition_state.py` (the state of one partition, whose
-transitions are the table of `fetch_state.py`), `committed_offsets.py` (what the design of Kafka 0.9 adds).
+`state.py` has `SubscriptionState`. Its parts are in `subscription.py` (the subscription), `assignment.py` (the assigned
+partitions and their order), `partition_state.py` (the state of one partition, with the transitions of
+`fetch_state.py`), and `committed_offsets.py` (additions from Kafka 0.9).
 """
 
 from assignor.matching import TopicPattern

@@ -1,4 +1,4 @@
-"""The assigned partitions of one consumer in the order of fetching, each with its state.
+"""Assigned partitions of one consumer in fetch order, each with its state.
 
 Source: SubscriptionState.assignment and PartitionStates, kafka-clients 4.4.0.
 """
@@ -22,12 +22,12 @@ _MOST = 2**31 - 1
 
 
 class Assignment:
-    """The assigned partitions of one consumer.
+    """Assigned partitions of one consumer.
 
     Attributes:
-        partitions: The state of each assigned partition, in the order of fetching.
-        id: How many times the assignment was replaced.
-        topic_ids: The ids of the topics that the broker assigned.
+        partitions: State of each assigned partition, in fetch order.
+        id: Number of times that the assignment was replaced.
+        topic_ids: Ids of the topics that the broker assigned.
     """
 
     __slots__ = ("id", "partitions", "topic_ids")
@@ -45,7 +45,7 @@ class Assignment:
         """
         try:
             return self.partitions[tp]  # checked when it was assigned
-        except (KeyError, TypeError):  # TypeError: not hashable, and so not a tuple
+        except (KeyError, TypeError):  # TypeError: not hashable, so not a valid tuple
             pass
         read_partition(tp, "SubscriptionState")
         return None
@@ -54,7 +54,7 @@ class Assignment:
         """Return the state of an assigned partition.
 
         Raises:
-            IllegalStateError: It is not assigned.
+            IllegalStateError: The partition is not assigned.
             WrongTypeError: `tp` is not a (topic, partition) tuple.
         """
         try:
@@ -65,7 +65,7 @@ class Assignment:
         raise IllegalStateError(f"No current assignment for partition {tp[0]}-{tp[1]}")
 
     def replace(self, ordered: Iterable[TopicPartition]) -> None:
-        """Assign exactly these partitions, grouped by topic in this order; keep the state of those that stay."""
+        """Assign exactly these partitions, grouped by topic in this order; keep the state of partitions that stay."""
         by_topic: dict[str, list[TopicPartition]] = {}
         for tp in ordered:
             by_topic.setdefault(tp.topic, []).append(tp)
@@ -74,13 +74,13 @@ class Assignment:
         self.id += 1
 
     def clear(self) -> None:
-        """Assign nothing."""
+        """Remove all partitions."""
         self.partitions = {}
         self.topic_ids = frozenset()
         self.id += 1
 
     def move_to_end(self, tp: TopicPartition) -> None:
-        """Make a partition the last in the order of fetching; do nothing if it is not assigned."""
+        """Move a partition to the end of the fetch order; do nothing if it is not assigned."""
         if self.find(tp) is not None:
             # An equal tuple may hold an integer of another type.
             key = TopicPartition(*read_partition(tp, "SubscriptionState"))
@@ -88,7 +88,7 @@ class Assignment:
 
     def describe(self) -> str:
         """Return Kafka's description of a user's assignment."""
-        # Kafka prints a copy: a HashMap that was made large enough at once.
+        # Kafka prints a copy: a HashMap that was created with enough buckets.
         ordered = hash_order(self.partitions, presized_capacity(len(self.partitions)))
         listed = ", ".join(f"{topic}-{partition}" for topic, partition in ordered)
         return f"Assign([{listed}] , id={self.id})"
@@ -102,7 +102,7 @@ def read_partitions(partitions: Iterable[TopicPartition], owner: str) -> list[To
         owner: Name of the caller, for error messages.
 
     Raises:
-        WrongTypeError: It is no iterable of partitions.
+        WrongTypeError: The argument is not an iterable of partitions.
         IllegalArgumentError: A partition id does not fit 32 bits or is negative.
     """
     if isinstance(partitions, (str, bytes, bytearray)) or not hasattr(partitions, "__iter__"):

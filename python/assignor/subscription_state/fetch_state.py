@@ -1,7 +1,7 @@
-"""The states of fetching that a partition goes through, and which follow which: a table.
+"""Fetch states of a partition, and the table of their transitions.
 
-Source: SubscriptionState.FetchStates, kafka-clients 4.4.0. A step that the table does not have is ignored there,
-without an error, and so it is here.
+Source: SubscriptionState.FetchStates, kafka-clients 4.4.0. As in Kafka, a transition that is not in the table is
+ignored without an error.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ __all__ = ["TABLE", "FetchState", "Rules"]
 
 
 class FetchState(enum.Enum):
-    """Where a partition stands.
+    """Fetch state of a partition.
 
-    `INITIALIZING` until it has its first position, `FETCHING` while it has a valid one, `AWAIT_RESET` while the offset
-    that a reset strategy means is being looked up, `AWAIT_VALIDATION` while its leader is asked whether the log was cut
-    off below the position.
+    `INITIALIZING`: no position yet. `FETCHING`: the position is valid. `AWAIT_RESET`: the offset of a reset strategy is
+    being looked up. `AWAIT_VALIDATION`: the leader is being asked whether the log was truncated below the position.
     """
 
     INITIALIZING = "INITIALIZING"
@@ -25,16 +24,16 @@ class FetchState(enum.Enum):
     AWAIT_RESET = "AWAIT_RESET"
     AWAIT_VALIDATION = "AWAIT_VALIDATION"
 
-    __hash__ = object.__hash__  # a member is equal to nothing else; Enum's own takes longer
+    __hash__ = object.__hash__  # in C; the hash of Enum is a Python function
 
 
 class Rules(NamedTuple):
-    """What holds in one state.
+    """Rules of one state.
 
     Attributes:
-        next: The states that may follow.
-        requires_position: Whether a partition cannot enter it without a position, and keeps one in it.
-        valid_position: Whether the position may be fetched from.
+        next: States that may follow.
+        requires_position: True if a partition in this state must have a position.
+        valid_position: True if records may be fetched from the position.
     """
 
     next: frozenset[FetchState]
@@ -50,4 +49,4 @@ TABLE = {
     FetchState.AWAIT_RESET: Rules(frozenset({_FETCHING, _RESET}), False, False),
     FetchState.AWAIT_VALIDATION: Rules(frozenset({_FETCHING, _RESET, _VALIDATION}), True, False),
 }
-"""By state, all of them."""
+"""Rules of every state."""

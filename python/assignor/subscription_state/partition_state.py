@@ -1,4 +1,4 @@
-"""The state of one assigned partition: its fetch state, position, pauses, log offsets and preferred replica.
+"""State of one assigned partition: its fetch state, position, pauses, log offsets and preferred replica.
 
 Source: SubscriptionState.TopicPartitionState, kafka-clients 4.4.0.
 """
@@ -34,25 +34,25 @@ _VALID = frozenset(state for state, rules in TABLE.items() if rules.valid_positi
 
 
 class PartitionState:
-    """The state of one assigned partition.
+    """State of one assigned partition.
 
-    Only `transition` and `set_position` change `fetch_state` and `position`: a state that requires a position has one,
-    unless a caller set it to None.
+    Only `transition` and `set_position` change `fetch_state` and `position`. In a state that requires a position the
+    partition has one, unless a caller set it to None.
 
     Attributes:
-        fetch_state: The fetch state.
-        position: The fetch position; None before the first one, while a reset is awaited, and if a caller set None.
-        reset_strategy: The strategy of the last requested reset; None after a seek.
-        retry_at: The time in milliseconds before which a failed request is not repeated; None without a failure.
+        fetch_state: Fetch state.
+        position: Fetch position; None before the first one, while a reset is awaited, and if a caller set None.
+        reset_strategy: Strategy of the last requested reset; None after a seek.
+        retry_at: Time in milliseconds before which a failed request is not repeated; None without a failure.
         paused: True if the application paused the partition.
         pending_revocation: True if the partition is about to be revoked.
         pending_callback: True if `on_partitions_assigned` has not been called for it.
-        high_watermark: The high watermark; None if unknown.
-        last_stable: The last stable offset; None if unknown.
-        log_start: The log start offset; None if unknown.
+        high_watermark: High watermark; None if unknown.
+        last_stable: Last stable offset; None if unknown.
+        log_start: Log start offset; None if unknown.
         end_offset_requested: True if a request for the end offset is in flight.
-        replica: The node id of the preferred read replica; None without one.
-        replica_expires: The last millisecond at which `replica` is valid; only `clear_replica` resets it, as in Kafka.
+        replica: Node id of the preferred read replica; None without one.
+        replica_expires: Last millisecond at which `replica` is valid; as in Kafka, only `clear_replica` resets it.
     """
 
     __slots__ = (
@@ -92,7 +92,7 @@ class PartitionState:
 
     @property
     def is_fetchable(self) -> bool:
-        """True if the position is valid and nothing keeps the partition from being fetched."""
+        """True if the position is valid and the partition is not paused, being revoked or awaiting its callback."""
         return self.fetch_state in _VALID and not (self.paused or self.pending_revocation or self.pending_callback)
 
     @property
@@ -101,7 +101,7 @@ class PartitionState:
         return self.fetch_state is INITIALIZING and not self.pending_revocation
 
     def is_backing_off(self, now: int) -> bool:
-        """Return True if a request failed and is not to be repeated yet."""
+        """Return True if a request failed and must not be repeated yet."""
         return self.retry_at is not None and now < self.retry_at
 
     # ---- fetch state and position
@@ -111,10 +111,10 @@ class PartitionState:
     ) -> None:
         """Enter a fetch state; ignore a transition that the table does not list.
 
-        The position becomes None in a state that requires none.
+        The position becomes None in a state that does not require one.
 
         Raises:
-            IllegalStateError: The state requires a position and `position` is None; as in Kafka it is entered anyway.
+            IllegalStateError: The state requires a position and `position` is None. As in Kafka, the state has changed.
         """
         if target not in TABLE[self.fetch_state].next:
             return
@@ -148,7 +148,7 @@ class PartitionState:
         self.transition(AWAIT_VALIDATION if needs_validation else FETCHING, position, self.reset_strategy)
 
     def validate_for_leader(self, leader: LeaderAndEpoch) -> bool:
-        """Validate the position if the leader changed. Return True if validation is awaited afterwards."""
+        """Validate the position if the leader changed. Return True if the position then awaits validation."""
         if self.fetch_state is AWAIT_RESET or leader.leader is None:
             return False
         if self.position is not None and self.position.current_leader != leader:
@@ -173,11 +173,11 @@ class PartitionState:
         end: EpochEndOffset,
         strategy: AutoOffsetResetStrategy | None,
     ) -> LogTruncation | None:
-        """Apply a leader's answer about the epoch of a position that awaits validation.
+        """Apply a leader's answer about the epoch of the position that awaits validation.
 
         Args:
             tp: The partition, for the result.
-            requested: The position that the request was about.
+            requested: Position in the request.
             end: The answer.
             strategy: The default reset strategy.
 
@@ -185,7 +185,7 @@ class PartitionState:
             The truncation if the log was truncated and the default strategy is `none`.
 
         Raises:
-            IllegalArgumentError: The end offset is negative but not undefined, and the strategy is `none`.
+            IllegalArgumentError: The end offset is negative but not undefined, and the strategy is not `none`.
         """
         current = self.position
         if self.fetch_state is not AWAIT_VALIDATION or current is None or current != requested:
@@ -209,7 +209,7 @@ class PartitionState:
         """Replace a valid position.
 
         Raises:
-            IllegalStateError: The present position is not valid.
+            IllegalStateError: The current position is not valid.
         """
         if not self.has_valid_position:
             raise IllegalStateError("Cannot set a new position without a valid current position")
@@ -218,32 +218,32 @@ class PartitionState:
     # ---- offsets of the log
 
     def update_high_watermark(self, offset: int) -> None:
-        """Set the high watermark; the end offset is not requested any more."""
+        """Set the high watermark, and clear the request for the end offset."""
         self.high_watermark = read_long(offset, "a high watermark")
         self.end_offset_requested = False
 
     def update_last_stable(self, offset: int) -> None:
-        """Set the last stable offset; the end offset is not requested any more."""
+        """Set the last stable offset, and clear the request for the end offset."""
         self.last_stable = read_long(offset, "a last stable offset")
         self.end_offset_requested = False
 
     # ---- preferred read replica
 
     def update_replica(self, replica: int, expires_at: Callable[[], int]) -> None:
-        """Set the preferred replica; `expires_at` is called for a new replica only."""
+        """Set the preferred replica; `expires_at` is called only for a new replica."""
         replica = read_int(replica, "a preferred replica", bits=32)
         if self.replica != replica:
             self.replica_expires = read_long(expires_at(), "the time at which a preferred replica expires")
             self.replica = replica
 
     def preferred_replica(self, now: int) -> int | None:
-        """Return the preferred replica; forget it once it has expired."""
+        """Return the preferred replica; remove it if it has expired."""
         if self.replica_expires is not None and now > self.replica_expires:
             self.replica = None
         return self.replica
 
     def clear_replica(self) -> int | None:
-        """Forget the preferred replica and return it; None without one."""
+        """Remove and return the preferred replica; return None without one."""
         replica = self.replica
         if replica is not None:
             self.replica = self.replica_expires = None

@@ -1,4 +1,4 @@
-"""Positions and what they are compared with, as plain immutable data; `None` is Java's empty Optional.
+"""Fetch positions, leaders and offsets as immutable data; `None` stands for Java's empty Optional.
 
 Source: SubscriptionState.FetchPosition and LogTruncation, Metadata.LeaderAndEpoch, Node, OffsetAndMetadata,
 IsolationLevel and OffsetForLeaderEpochResponseData.EpochEndOffset of kafka-clients 4.4.0.
@@ -26,20 +26,20 @@ __all__ = [
 ]
 
 UNDEFINED = -1
-"""What a broker answers for an offset or an epoch that it does not know."""
+"""Offset or epoch in a broker's answer if the broker does not know it."""
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 class IsolationLevel(enum.IntEnum):
-    """Up to where a consumer reads: the high watermark, or the last stable offset below open transactions."""
+    """Limit of a consumer's reads: the high watermark, or the last stable offset below open transactions."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
 
 class Node(NamedTuple):
-    """A broker; one that comes back under another address is another node to Kafka."""
+    """A broker; as in Kafka, a broker with a new address is a different node."""
 
     id: int
     host: str = ""
@@ -48,7 +48,7 @@ class Node(NamedTuple):
 
 
 class LeaderAndEpoch(NamedTuple):
-    """The leader of a partition and its epoch, each None where it is not known."""
+    """Leader of a partition and its epoch, each None if unknown."""
 
     leader: Node | None = None
     epoch: int | None = None
@@ -58,12 +58,12 @@ NO_LEADER = LeaderAndEpoch()
 
 
 class FetchPosition(NamedTuple):
-    """Where fetching goes on.
+    """Position of a consumer in a partition.
 
     Attributes:
-        offset: The offset of the next record to fetch; Kafka's class takes a negative one, and so does this.
-        offset_epoch: The leader epoch of the record before it, None where it is not known.
-        current_leader: The leader that is fetched from.
+        offset: Offset of the next record to fetch; as in Kafka, it may be negative.
+        offset_epoch: Leader epoch of the previous record; None if unknown.
+        current_leader: Leader to fetch from.
     """
 
     offset: int
@@ -72,11 +72,11 @@ class FetchPosition(NamedTuple):
 
 
 class EpochEndOffset(NamedTuple):
-    """What a leader answers about an epoch: where in its log the epoch ended.
+    """A leader's answer about an epoch: the end of the epoch in its log.
 
     Attributes:
-        leader_epoch: The largest epoch not over the one asked about; -1 where there is none.
-        end_offset: Where it ended; -1 where that is not known.
+        leader_epoch: Largest epoch that is not above the requested one; -1 if there is none.
+        end_offset: End offset of that epoch; -1 if unknown.
     """
 
     leader_epoch: int = UNDEFINED
@@ -85,12 +85,12 @@ class EpochEndOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetAndMetadata:
-    """An offset to commit or that was committed.
+    """Offset to commit, or committed offset.
 
     Attributes:
-        offset: The offset of the next record to consume.
-        leader_epoch: The epoch of the record before it; a negative one is none.
-        metadata: Whatever the consumer notes beside it.
+        offset: Offset of the next record to consume.
+        leader_epoch: Leader epoch of the previous record; a negative epoch becomes None.
+        metadata: Metadata that the consumer stores with the offset.
 
     Raises:
         IllegalArgumentError: The offset is negative.
@@ -101,7 +101,7 @@ class OffsetAndMetadata:
     metadata: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a negative offset; drop a negative epoch."""
+        """Reject a negative offset, and replace a negative epoch by None."""
         if read_long(self.offset, "OffsetAndMetadata: offset") < 0:
             raise IllegalArgumentError("Invalid negative offset")
         if self.leader_epoch is not None and read_int(self.leader_epoch, "leader_epoch", bits=32) < 0:
@@ -109,12 +109,12 @@ class OffsetAndMetadata:
 
 
 class LogTruncation(NamedTuple):
-    """That a log was cut off below a position, where no reset strategy says what to do about it.
+    """A log truncation below a fetch position, without a reset strategy to handle it.
 
     Attributes:
-        topic_partition: Where.
-        fetch_position: The position that is lost.
-        divergent_offset: The first offset known to differ, None where none is known.
+        topic_partition: The partition.
+        fetch_position: Position that no longer exists in the log.
+        divergent_offset: First offset known to differ; None if unknown.
     """
 
     topic_partition: TopicPartition
@@ -123,14 +123,14 @@ class LogTruncation(NamedTuple):
 
 
 def read_long(value: int, what: str) -> int:
-    """Return the value after checking that it is an integer of 64 bits."""
+    """Return the value if it is an integer of 64 bits, else raise an error."""
     if type(value) is int and _LEAST <= value <= _MOST:
         return value
     return read_int(value, what, bits=64)
 
 
 def read_position(position: FetchPosition) -> FetchPosition:
-    """Return the position after checking its fields."""
+    """Return the position if its fields are valid, else raise an error."""
     if not isinstance(position, FetchPosition):
         raise wrong_type("a position", "a FetchPosition", position)
     offset, epoch, leader = position
@@ -144,7 +144,7 @@ def read_position(position: FetchPosition) -> FetchPosition:
 
 
 def read_leader(leader: LeaderAndEpoch) -> LeaderAndEpoch:
-    """Return the leader and its epoch after checking both."""
+    """Return the leader and epoch if both are valid, else raise an error."""
     if not isinstance(leader, LeaderAndEpoch):
         raise wrong_type("a leader", "a LeaderAndEpoch", leader)
     node, epoch = leader
@@ -156,5 +156,5 @@ def read_leader(leader: LeaderAndEpoch) -> LeaderAndEpoch:
 
 
 def as_long(number: int) -> int:
-    """Return the number modulo 2**64, as arithmetic with Java's long does."""
+    """Return the number wrapped to 64 bits, as in arithmetic with Java's long."""
     return number if _LEAST <= number <= _MOST else (number - _LEAST) % 2**64 + _LEAST

@@ -1,4 +1,4 @@
-"""What a consumer does about a partition for which it has no offset: the setting `auto.offset.reset`.
+"""Reset strategies: where a consumer starts in a partition without an offset (`auto.offset.reset`).
 
 Source: org.apache.kafka.clients.consumer.internals.AutoOffsetResetStrategy, kafka-clients 4.4.0.
 """
@@ -19,7 +19,7 @@ __all__ = ["AutoOffsetResetStrategy", "StrategyType"]
 _SECOND = 1_000_000_000
 _LONG = 2**63
 
-# java.time.Duration.parse: days, then hours, minutes and seconds after a T; each may have a sign, and so may the whole.
+# java.time.Duration.parse: days, then hours, minutes and seconds after a T; each may have a sign, also the whole.
 _DURATION = re.compile(
     r"([-+]?)P(?:([-+]?[0-9]+)D)?(?:(T)(?:([-+]?[0-9]+)H)?(?:([-+]?[0-9]+)M)?(?:([-+]?[0-9]+)(?:[.,]([0-9]{0,9}))?S)?)?",
     re.IGNORECASE | re.ASCII,
@@ -27,7 +27,7 @@ _DURATION = re.compile(
 
 
 class StrategyType(enum.StrEnum):
-    """The kinds of strategy, by the names that the setting has for them."""
+    """Kind of strategy; the value is its name in the setting."""
 
     LATEST = "latest"
     EARLIEST = "earliest"
@@ -37,15 +37,15 @@ class StrategyType(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AutoOffsetResetStrategy:
-    """A reset strategy; `LATEST`, `EARLIEST` and `NONE` are there, others come from `from_string`.
+    """A reset strategy: `LATEST`, `EARLIEST`, `NONE`, or another from `from_string`.
 
     Attributes:
-        type: Which kind it is.
-        duration: With `BY_DURATION`, how far back from now, in nanoseconds; else None.
+        type: Kind of the strategy.
+        duration: For `BY_DURATION`, the time before now in nanoseconds; else None.
 
     Raises:
-        WrongTypeError: The type is no `StrategyType`, or the duration no int.
-        IllegalArgumentError: A duration without `BY_DURATION` or the other way round, or a negative one.
+        WrongTypeError: The type is not a `StrategyType`, or the duration not an int.
+        IllegalArgumentError: There is a duration without `BY_DURATION`, or the reverse; or the duration is negative.
 
     Example:
         >>> AutoOffsetResetStrategy.from_string("by_duration:PT1H30M").timestamp(now=10_000_000)
@@ -60,12 +60,13 @@ class AutoOffsetResetStrategy:
     NONE: ClassVar[AutoOffsetResetStrategy]
 
     def __post_init__(self) -> None:
-        """Refuse what no strategy is."""
+        """Check type and duration."""
         if not isinstance(self.type, StrategyType):
             raise wrong_type("AutoOffsetResetStrategy: type", "a StrategyType", self.type)
         if (self.duration is None) != (self.type is not StrategyType.BY_DURATION):
             raise IllegalArgumentError(
-                f"AutoOffsetResetStrategy: a duration goes with by_duration only: {self.type}, {shown(self.duration)}"
+                f"AutoOffsetResetStrategy: type = {self.type}, duration = {shown(self.duration)}: by_duration, and no "
+                "other type, requires a duration"
             )
         if self.duration is not None:
             if type(self.duration) is not int:
@@ -80,8 +81,8 @@ class AutoOffsetResetStrategy:
         """Parse the setting: `latest`, `earliest`, `none`, or `by_duration:` and an ISO-8601 duration.
 
         Raises:
-            IllegalArgumentError: Anything else, in Kafka's words.
-            WrongTypeError: No str.
+            IllegalArgumentError: The text is not a valid setting; the message is Kafka's.
+            WrongTypeError: The argument is not a str.
 
         Example:
             >>> AutoOffsetResetStrategy.from_string("latest") is AutoOffsetResetStrategy.LATEST
@@ -99,20 +100,20 @@ class AutoOffsetResetStrategy:
         if name != StrategyType.BY_DURATION or not colon:
             raise IllegalArgumentError(f"Unknown auto offset reset strategy: {text}")
         nanoseconds = _parse_duration(duration)
-        if nanoseconds is None or nanoseconds < 0:  # Kafka has words of their own for negative ones, and hides them
+        if nanoseconds is None or nanoseconds < 0:  # Kafka replaces its message for negative durations by this one too
             raise IllegalArgumentError("Unable to parse duration string in by_duration offset reset strategy.")
         return cls(StrategyType.BY_DURATION, nanoseconds)
 
     @property
     def name(self) -> str:
-        """The kind's name, without the duration."""
+        """Name of the kind of strategy, without the duration."""
         return self.type.value
 
     def timestamp(self, now: int) -> int | None:
-        """Return the timestamp of a ListOffsets request: -1 the end, -2 the start, or a time; None for `none`.
+        """Return the timestamp for a ListOffsets request: -1 for the end, -2 for the start, or a time; None for `none`.
 
         Args:
-            now: Milliseconds since 1970.
+            now: Time in milliseconds since 1970.
         """
         if self.duration is not None:
             return read_long(now, "timestamp: now") + -self.duration // 1_000_000
@@ -123,7 +124,7 @@ class AutoOffsetResetStrategy:
 
 
 def _parse_duration(text: str) -> int | None:
-    """Return the nanoseconds of an ISO-8601 duration as java.time.Duration parses it; None if it does not."""
+    """Return the nanoseconds of an ISO-8601 duration, parsed as by java.time.Duration; None if it is invalid."""
     found = _DURATION.fullmatch(text)
     if found is None:
         return None
@@ -131,7 +132,7 @@ def _parse_duration(text: str) -> int | None:
     if (time and not (hours or minutes or seconds)) or not (days or time):
         return None
     if max(len(amount or "") for amount in (days, hours, minutes, seconds)) > 1000:
-        return None  # Python refuses to read thousands of digits, and Java over 19 that count
+        return None  # Python limits the number of digits; Java accepts at most 19 significant ones
     total = 0
     for amount, each in ((seconds, 1), (minutes, 60), (hours, 3_600), (days, 86_400)):
         value = int(amount or 0) * each

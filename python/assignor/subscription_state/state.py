@@ -1,8 +1,8 @@
-"""The consumer's `SubscriptionState`: Kafka's operations over the parts of this package.
+"""The consumer's `SubscriptionState`: Kafka's operations on the parts of this package.
 
-`subscription.py` holds what is subscribed, `assignment.py` which partitions are assigned, `partition_state.py` the
-state of each, `committed_offsets.py` what the older design adds. A method here reads its arguments and calls one part,
-or the few whose change belongs together.
+`subscription.py` holds the subscription, `assignment.py` the assigned partitions, `partition_state.py` the state of
+each partition, and `committed_offsets.py` the additions from Kafka 0.9. A method here parses its arguments, then calls
+one part, or several that change together.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Strategy = AutoOffsetResetStrategy | str | None
 """A strategy, its name, or Java's null."""
 
 ApiVersions = Callable[[int], bool] | bool
-"""Whether a leader, given by its node id, supports OffsetForLeaderEpoch."""
+"""True if a leader supports OffsetForLeaderEpoch; a callable gets the leader's node id."""
 
 _AWAIT_RESET, _AWAIT_VALIDATION = FetchState.AWAIT_RESET, FetchState.AWAIT_VALIDATION
 _TOPICS = SubscriptionType.AUTO_TOPICS
@@ -58,7 +58,7 @@ _PATTERN, _RE2J = SubscriptionType.AUTO_PATTERN, SubscriptionType.AUTO_PATTERN_R
 
 
 class _Absent(enum.Enum):
-    """Default of an argument for which None is a value."""
+    """Default of an argument that accepts None."""
 
     ABSENT = enum.auto()
 
@@ -67,33 +67,32 @@ _ABSENT: Literal[_Absent.ABSENT] = _Absent.ABSENT
 
 
 class SubscriptionState:
-    """What a consumer subscribes to, what it is assigned, and its position in each partition.
+    """A consumer's subscription, its assignment, and its position in each partition.
 
-    Equal to Kafka's class of that name (org.apache.kafka.clients.consumer.internals.SubscriptionState, kafka-clients
-    4.4.0), operation by operation, errors included; its methods have Kafka's names in snake case. Java's overloads are
-    one method here, its empty Optional is None, and what would have been a clock, a supplier or a cluster is an
-    argument. Collections are copied when they are given and when they are returned; Kafka's class keeps the very set
-    that it was given. Where a call fails it changes nothing, unless its description says otherwise.
+    Every operation equals that of Kafka's class of the same name, errors included
+    (org.apache.kafka.clients.consumer.internals.SubscriptionState, kafka-clients 4.4.0). Method names are Kafka's in
+    snake case. Java's overloads are one method, an empty Optional is None, and clocks, suppliers and clusters are
+    arguments. Collections are copied in and out; Kafka's class keeps the set that it gets. A call that fails changes
+    nothing, unless its description says otherwise.
 
-    A method that takes one partition raises `IllegalStateError` if it is not assigned, unless its description says
-    what it does then. A method that takes several stops at the first that is not assigned; as in Kafka those before it
+    A method for one partition raises `IllegalStateError` if the partition is not assigned, unless its description says
+    otherwise. A method for several partitions stops at the first that is not assigned; as in Kafka, the earlier ones
     are changed.
 
-    `needs_partition_assignment` and what follows it is the view of the design of Kafka 0.9 and 0.10 on the same object.
-    It adds flags and names and changes no answer of the rest; `docs/decisions.md` lists where the old rules differ.
+    `needs_partition_assignment` and the members after it add the interface of Kafka 0.9 and 0.10. They do not affect
+    the other methods; `docs/subscription-state.md` lists where the old rules differ.
 
-    There are no locks inside. Kafka's class is synchronized since a heartbeat thread looks at it; to share this one
-    between threads, hold one lock of your own around each call, and around calls that belong together. In an event
-    loop no lock is needed, as no method awaits anything. Predicates and suppliers are called in the middle of a
-    method, and so must not call methods that change this object.
+    Not thread-safe: to share a state between threads, hold a lock around each call, and around calls that belong
+    together. An event loop needs no lock. Predicates and suppliers are called inside methods, so they must not call
+    methods that change this object.
 
     Args:
-        default_reset_strategy: What to do about a partition that has no offset: an `AutoOffsetResetStrategy` or what
-            the setting `auto.offset.reset` says (`"latest"`, `"earliest"`, `"none"`, `"by_duration:PT1H"`). None is
-            what null is to Kafka: a strategy that is not none.
+        default_reset_strategy: Strategy for a partition without an offset: an `AutoOffsetResetStrategy`, or a value of
+            `auto.offset.reset` (`"latest"`, `"earliest"`, `"none"`, `"by_duration:PT1H"`). None acts as null in Kafka:
+            a strategy other than `none`.
 
     Raises:
-        IllegalArgumentError: No strategy has that name.
+        IllegalArgumentError: The name of the strategy is invalid.
 
     Example:
         >>> from assignor import TopicPartition
@@ -125,13 +124,13 @@ class SubscriptionState:
     def subscribe(
         self, what: Topics | TopicPattern | SubscriptionPattern, listener: ConsumerRebalanceListener | None = None
     ) -> bool:
-        """Subscribe to topics, to a pattern that is matched here, or to a pattern that the broker matches.
+        """Subscribe to topics, or to a pattern that the client or the broker matches.
 
-        The assignment does not change. The listener replaces the one before, also with None, and as in Kafka even if
-        the call then fails.
+        The assignment does not change. The listener replaces the previous one, even by None. As in Kafka, it does so
+        even if the call then fails.
 
         Args:
-            what: Names of topics, or a pattern.
+            what: Topic names, or a pattern.
             listener: The listener for changes of the assignment.
 
         Returns:
@@ -157,7 +156,7 @@ class SubscriptionState:
         """Set the topics that the pattern matches. Return True if the subscribed topics changed.
 
         Raises:
-            IllegalArgumentError: No pattern that is matched here is in use.
+            IllegalArgumentError: The client matches no pattern.
         """
         names = frozenset(read_names(topics, "subscribe_from_pattern"))
         return self._report_change(self._subscription.set_matched_topics(names))
@@ -175,7 +174,7 @@ class SubscriptionState:
         return self._report_change(self._subscription.set_topics(names))
 
     def group_subscribe(self, topics: Topics) -> bool:
-        """Set the topics of all members of the group, as its leader learns them.
+        """Set the topics of all members of the group, as its leader does.
 
         Returns:
             True if this member does not subscribe to all of them.
@@ -186,11 +185,11 @@ class SubscriptionState:
         return self._subscription.set_group_topics(frozenset(read_names(topics, "group_subscribe")))
 
     def reset_group_subscription(self) -> None:
-        """Forget the topics of the other members, as a member does that is not the leader any more."""
+        """Remove the topics of the other members, as a member does that is no longer the leader."""
         self._subscription.group_topics = frozenset()
 
     def unsubscribe(self) -> None:
-        """Forget subscription and assignment; keep the listener."""
+        """Clear subscription and assignment; keep the listener."""
         self._subscription.clear()
         self._assignment.clear()
         self._committed_offsets.clear()
@@ -199,13 +198,13 @@ class SubscriptionState:
     # ---- assign
 
     def assign_from_user(self, partitions: Partitions) -> bool:
-        """Assign the partitions that the user picked; keep the state of partitions that stay.
+        """Assign the partitions that the user chose; keep the state of partitions that stay.
 
-        The order of fetching is that of a java.util.HashMap, topic after topic. If the partitions are the same, only
-        the type of subscription is set.
+        The fetch order is that of a java.util.HashMap, grouped by topic. If the partitions are the same, only the type
+        of subscription is set.
 
         Returns:
-            True if the topics changed; other partitions of the same topics are no change.
+            True if the topics changed; different partitions of the same topics are no change.
 
         Raises:
             IllegalStateError: Topics or a pattern are subscribed.
@@ -220,9 +219,9 @@ class SubscriptionState:
         return changed
 
     def assign_from_subscribed(self, partitions: Partitions) -> None:
-        """Assign the partitions that the group decided; keep the state of partitions that stay.
+        """Assign the partitions of the group's assignment; keep the state of partitions that stay.
 
-        The order of fetching is the one given, topic after topic. The topics need not be subscribed:
+        The fetch order is the given order, grouped by topic. The topics need not be subscribed;
         `check_assignment_matched_subscription` checks that.
 
         Raises:
@@ -235,11 +234,11 @@ class SubscriptionState:
         self._needs_partition_assignment = False
 
     def assign_from_subscribed_awaiting_callback(self, full: Partitions, added: Partitions) -> None:
-        """Assign as `assign_from_subscribed`; added partitions are not fetched until the listener was called.
+        """Assign as `assign_from_subscribed`; added partitions are not fetched until the listener has been called.
 
         Raises:
             IllegalArgumentError: Nothing is subscribed.
-            IllegalStateError: An added partition is not assigned; as in Kafka all are assigned nevertheless.
+            IllegalStateError: An added partition is not assigned. As in Kafka, the assignment has changed.
         """
         marked = read_partitions(added, "assign_from_subscribed_awaiting_callback")
         self.assign_from_subscribed(full)
@@ -260,7 +259,7 @@ class SubscriptionState:
         return set(self._assignment.partitions)
 
     def assigned_partitions_list(self) -> list[TopicPartition]:
-        """Return a copy of the assignment in the order of fetching."""
+        """Return a copy of the assignment in fetch order."""
         return list(self._assignment.partitions)
 
     def num_assigned_partitions(self) -> int:
@@ -272,14 +271,14 @@ class SubscriptionState:
         return self._assignment.find(tp) is not None
 
     def assignment_id(self) -> int:
-        """Return how many times the assignment was replaced."""
+        """Return the number of times that the assignment was replaced."""
         return self._assignment.id
 
     def set_assigned_topic_ids(self, topic_ids: Iterable[object]) -> None:
         """Set the ids of the topics that the broker assigned.
 
         Raises:
-            WrongTypeError: No iterable of hashable ids.
+            WrongTypeError: The argument is not an iterable of hashable ids.
         """
         wanted = "an iterable of hashable ids"
         if isinstance(topic_ids, (str, bytes, bytearray)):
@@ -294,39 +293,39 @@ class SubscriptionState:
         return self._assignment.topic_ids
 
     def is_assigned_from_re2j(self, topic_id: object) -> bool:
-        """Return True if the broker assigned the topic because of its pattern."""
+        """Return True if the broker assigned the topic for its pattern."""
         return topic_id is not None and self.has_re2j_pattern_subscription() and topic_id in self._assignment.topic_ids
 
     def move_partition_to_end(self, tp: TopicPartition) -> None:
-        """Make the partition the last in the order of fetching; do nothing if it is not assigned."""
+        """Move the partition to the end of the fetch order; do nothing if it is not assigned."""
         self._assignment.move_to_end(tp)
 
-    # ---- what is subscribed
+    # ---- subscription
 
     @property
     def subscription_type(self) -> SubscriptionType:
-        """The type of subscription in use."""
+        """Current type of subscription."""
         return self._subscription.type
 
     @property
     def subscribed_pattern(self) -> TopicPattern | None:
-        """The pattern that is matched here."""
+        """Pattern that the client matches; None without one."""
         return self._subscription.pattern
 
     def subscription_pattern(self) -> SubscriptionPattern | None:
-        """Return the pattern that the broker matches; None if that type is not in use."""
+        """Return the pattern that the broker matches; None for other types of subscription."""
         return self._subscription.broker_pattern if self._subscription.type is _RE2J else None
 
     def has_pattern_subscription(self) -> bool:
-        """Return True if a pattern that is matched here is in use."""
+        """Return True if the client matches a pattern."""
         return self._subscription.type is _PATTERN
 
     def has_re2j_pattern_subscription(self) -> bool:
-        """Return True if a pattern that the broker matches is in use."""
+        """Return True if the broker matches a pattern."""
         return self._subscription.type is _RE2J
 
     def has_no_subscription_or_user_assignment(self) -> bool:
-        """Return True if no type of subscription is in use."""
+        """Return True if there is neither a subscription nor a user assignment."""
         return self._subscription.type is SubscriptionType.NONE
 
     def has_auto_assigned_partitions(self) -> bool:
@@ -334,12 +333,12 @@ class SubscriptionState:
         return self._subscription.is_auto_assigned
 
     def matches_subscribed_pattern(self, topic: str) -> bool:
-        """Return True if a pattern that is matched here is in use and matches the name in its dialect.
+        """Return True if the client matches a pattern and it matches the name.
 
-        The consumer's own dialect is `java`: the whole name has to match.
+        In `java`, the consumer's own dialect, the pattern must match the whole name.
 
         Raises:
-            IllegalArgumentError: A pattern is in use, and the name is not a legal topic name in Kafka.
+            IllegalArgumentError: There is a pattern, and the name is not a legal topic name in Kafka.
             UnsupportedPatternError: The pattern takes too many steps on the name.
         """
         check_name(topic, "matches_subscribed_pattern: topic")
@@ -347,11 +346,11 @@ class SubscriptionState:
         return pattern is not None and pattern.matches(topic)
 
     def subscription(self) -> frozenset[str]:
-        """Return the subscribed topics; none if the user assigns partitions."""
+        """Return the subscribed topics; empty if the user assigns partitions."""
         return self._subscription.topics if self._subscription.is_auto_assigned else frozenset()
 
     def metadata_topics(self) -> frozenset[str]:
-        """Return the topics whose metadata are needed: subscribed, assigned by the user, or of the group."""
+        """Return the topics that need metadata: subscribed ones, those of user-assigned partitions, and the group's."""
         return self._subscription.group_topics | self._subscription.topics
 
     def needs_metadata(self, topic: str) -> bool:
@@ -360,7 +359,7 @@ class SubscriptionState:
         return topic in self._subscription.topics or topic in self._subscription.group_topics
 
     def rebalance_listener(self) -> ConsumerRebalanceListener | None:
-        """Return the listener that was given last; `unsubscribe` keeps it."""
+        """Return the last listener; `unsubscribe` keeps it."""
         return self._subscription.listener
 
     def pretty_string(self) -> str:
@@ -383,7 +382,7 @@ class SubscriptionState:
     # ---- pause, resume, fetch
 
     def pause(self, tp: TopicPartition) -> None:
-        """Stop fetching the partition until `resume`; a pause lasts as long as the partition stays assigned."""
+        """Stop fetching the partition until `resume`; the pause ends when the partition is no longer assigned."""
         self._assignment.require(tp).paused = True
 
     def resume(self, tp: TopicPartition) -> None:
@@ -405,19 +404,19 @@ class SubscriptionState:
             self._assignment.require(tp).pending_revocation = True
 
     def mark_pending_on_assigned_callback(self, partitions: Partitions, pending: bool) -> None:
-        """Set whether `on_partitions_assigned` is pending for partitions; they are not fetched while it is."""
+        """Set whether `on_partitions_assigned` is pending for partitions; they are not fetched while it is pending."""
         for tp in read_partitions(partitions, "mark_pending_on_assigned_callback"):
             self._assignment.require(tp).pending_callback = bool(pending)
 
     def enable_partitions_awaiting_callback(self, partitions: Partitions) -> None:
-        """Fetch partitions whose `on_partitions_assigned` was called."""
+        """Clear the pending callback of partitions, so that they are fetched."""
         self.mark_pending_on_assigned_callback(partitions, False)
 
     def is_fetchable(self, tp: TopicPartition) -> bool:
         """Return True if the partition is assigned and can be fetched now.
 
-        It has a valid position, is not paused, not about to be revoked and has no pending callback. If topics are
-        subscribed by name, its topic is subscribed.
+        It must have a valid position, not be paused, not be about to be revoked and have no pending callback. If topics
+        are subscribed by name, its topic must be subscribed.
         """
         state = self._assignment.find(tp)
         subscription = self._subscription
@@ -425,11 +424,11 @@ class SubscriptionState:
         return state is not None and is_subscribed and state.is_fetchable
 
     def fetchable_partitions(self, predicate: Predicate | None = None) -> list[TopicPartition]:
-        """Return the fetchable partitions that pass the predicate, in order; in a share group all that pass."""
+        """Return fetchable partitions that pass the predicate, in fetch order; in a share group all that pass."""
         return [tp for tp in self._fetchable() if predicate is None or predicate(tp)]
 
     def has_fetchable_partitions(self, predicate: Predicate | None = None) -> bool:
-        """Return True if `fetchable_partitions` returns any."""
+        """Return True if `fetchable_partitions` returns any partition."""
         return any(predicate is None or predicate(tp) for tp in self._fetchable())
 
     # ---- seek and position
@@ -442,8 +441,8 @@ class SubscriptionState:
         """Fetch from a position without validation; clear reset strategy and retry time.
 
         Raises:
-            IllegalStateError: It is not assigned; or the position is None: as in Kafka the state FETCHING is entered
-                nevertheless.
+            IllegalStateError: The partition is not assigned, or the position is None. As in Kafka, the state then is
+                FETCHING.
         """
         self._assignment.require(tp).seek_validated(_read_optional(position))
 
@@ -456,10 +455,10 @@ class SubscriptionState:
         self._assignment.require(tp).seek_unvalidated(_read_optional(position))
 
     def maybe_seek_unvalidated(self, tp: TopicPartition, position: FetchPosition | None, strategy: Strategy) -> None:
-        """Seek to the answer to a reset, unless the answer is out of date.
+        """Seek to the position that a reset found, unless it is out of date.
 
-        Do nothing if the partition is not assigned, awaits no reset, or awaits one by another strategy; None stands
-        for any strategy.
+        Do nothing if the partition is not assigned, awaits no reset, or awaits one by another strategy. None stands for
+        any strategy.
         """
         state, position, strategy = self._assignment.find(tp), _read_optional(position), _read_strategy(strategy)
         if state is None or state.fetch_state is not _AWAIT_RESET:
@@ -476,10 +475,11 @@ class SubscriptionState:
     def position(
         self, tp: TopicPartition, position: FetchPosition | Literal[_Absent.ABSENT] | None = _ABSENT
     ) -> FetchPosition | None:
-        """Return the position, also one that awaits validation; with two arguments, replace it.
+        """Return the position, even if it awaits validation; with two arguments, replace it.
 
         Raises:
-            IllegalStateError: It is not assigned; or the position is replaced, and the present one is not valid.
+            IllegalStateError: The partition is not assigned; or the position is replaced, and the current one is not
+                valid.
         """
         state = self._assignment.require(tp)
         if position is _ABSENT:
@@ -488,7 +488,7 @@ class SubscriptionState:
         return None
 
     def position_or_null(self, tp: TopicPartition) -> FetchPosition | None:
-        """Return the position, None if the partition is not assigned."""
+        """Return the position; None if the partition is not assigned."""
         state = self._assignment.find(tp)
         return None if state is None else state.position
 
@@ -503,15 +503,15 @@ class SubscriptionState:
         return state is not None and state.has_valid_position
 
     def has_all_fetch_positions(self) -> bool:
-        """Return True if all assigned partitions have a valid position, also if none is assigned."""
+        """Return True if all assigned partitions have a valid position, also if there are none."""
         return all(state.has_valid_position for state in self._assignment.partitions.values())
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Return the offsets to commit: those of the valid positions.
 
         Raises:
-            IllegalArgumentError: One of them is negative.
-            NullArgumentError: A caller set one of them to None.
+            IllegalArgumentError: An offset is negative.
+            NullArgumentError: A caller set a position to None.
         """
         consumed = {}
         for tp, state in self._assignment.partitions.items():
@@ -524,7 +524,7 @@ class SubscriptionState:
 
     @property
     def default_reset_strategy(self) -> AutoOffsetResetStrategy | None:
-        """The strategy for a partition without an offset."""
+        """Strategy for a partition without an offset."""
         return self._default_strategy
 
     def has_default_offset_reset_policy(self) -> bool:
@@ -542,14 +542,14 @@ class SubscriptionState:
     ) -> None:
         """Drop the position of one or several partitions and await the offset of a strategy.
 
-        Without a strategy the default strategy is used, even if it is `none`.
+        Without a strategy argument the default strategy is used, even if it is `none`.
         """
         chosen = self._default_strategy if strategy is _ABSENT else _read_strategy(strategy)
         if isinstance(tp, tuple) and len(tp) == 2 and not isinstance(tp[0], tuple):
             self._assignment.require(TopicPartition(*tp)).reset(chosen)
             return
         if strategy is _ABSENT:
-            raise NullArgumentError("request_offset_reset: several partitions need a strategy")
+            raise NullArgumentError("request_offset_reset: several partitions require a strategy")
         for each in read_partitions(tp, "request_offset_reset"):
             self._assignment.require(each).reset(chosen)
 
@@ -564,7 +564,7 @@ class SubscriptionState:
         return self._assignment.require(tp).fetch_state is _AWAIT_RESET
 
     def reset_strategy(self, tp: TopicPartition) -> AutoOffsetResetStrategy | None:
-        """Return the strategy of the last requested reset, None after a seek."""
+        """Return the strategy of the last requested reset; None after a seek."""
         return self._assignment.require(tp).reset_strategy
 
     def initializing_partitions(self) -> set[TopicPartition]:
@@ -572,10 +572,11 @@ class SubscriptionState:
         return {tp for tp, state in self._assignment.partitions.items() if state.should_initialize}
 
     def reset_initializing_positions(self, predicate: Predicate | None = None) -> None:
-        """Reset the partitions that need a first position and pass the predicate, by the default strategy.
+        """Reset partitions that need a first position and pass the predicate, by the default strategy.
 
         Raises:
-            NoOffsetForPartitionError: The default strategy is none; `partitions` are those without an offset.
+            NoOffsetForPartitionError: The default strategy is `none`; `partitions` has the partitions without an
+                offset.
         """
         without = []
         for tp, state in self._assignment.partitions.items():
@@ -600,13 +601,13 @@ class SubscriptionState:
         }
 
     def set_next_allowed_retry(self, partitions: Partitions, next_allowed: int) -> None:
-        """Set the millisecond before which no request about the partitions is repeated."""
+        """Set the time in milliseconds before which requests about the partitions are not repeated."""
         read_long(next_allowed, "set_next_allowed_retry: next_allowed")
         for tp in read_partitions(partitions, "set_next_allowed_retry"):
             self._assignment.require(tp).retry_at = next_allowed
 
     def request_failed(self, partitions: Partitions, next_retry: int) -> None:
-        """Set the same after a failed request; skip partitions that are not assigned any more."""
+        """Set the time of the next retry after a failed request; skip partitions that are no longer assigned."""
         read_long(next_retry, "request_failed: next_retry")
         for tp in read_partitions(partitions, "request_failed"):
             state = self._assignment.partitions.get(tp)
@@ -616,7 +617,7 @@ class SubscriptionState:
     # ---- validate positions
 
     def partitions_needing_validation(self, now: int) -> dict[TopicPartition, FetchPosition]:
-        """Return the positions that await validation of partitions that are not backing off."""
+        """Return the positions that await validation, of partitions that are not backing off."""
         read_long(now, "partitions_needing_validation: now")
         return {
             tp: state.position
@@ -627,16 +628,16 @@ class SubscriptionState:
     def maybe_validate_position_for_current_leader(
         self, api_versions: ApiVersions, tp: TopicPartition, leader_and_epoch: LeaderAndEpoch
     ) -> bool:
-        """Set the leader of a partition; validate a position that was fetched from another leader, if possible.
+        """Set the leader of a partition; validate the position if it is from another leader and can be validated.
 
         Args:
-            api_versions: True if the leader supports OffsetForLeaderEpoch from version 3 on, or if its versions are
-                not known yet; a callable gets its node id. Not used without a known leader.
+            api_versions: True if the leader supports OffsetForLeaderEpoch from version 3 on, or if its versions are not
+                known yet; a callable gets its node id. Unused without a known leader.
             tp: The partition.
-            leader_and_epoch: The leader in the newest metadata.
+            leader_and_epoch: The leader in the latest metadata.
 
         Returns:
-            True if the position awaits validation afterwards; False if the partition is not assigned.
+            True if the position then awaits validation; False if the partition is not assigned.
         """
         state, (node, _) = self._assignment.find(tp), read_leader(leader_and_epoch)
         if state is None:
@@ -649,20 +650,20 @@ class SubscriptionState:
     def maybe_complete_validation(
         self, tp: TopicPartition, request_position: FetchPosition, epoch_end_offset: EpochEndOffset
     ) -> LogTruncation | None:
-        """Apply a leader's answer: continue, seek to where the logs diverge, reset, or report a truncated log.
+        """Apply a leader's answer: continue, seek to the divergent offset, reset, or report a truncated log.
 
         Do nothing if the partition is not assigned, awaits no validation, or has another position by now.
 
         Args:
             tp: The partition.
-            request_position: The position that the leader was asked about.
-            epoch_end_offset: Its answer.
+            request_position: Position in the request to the leader.
+            epoch_end_offset: The leader's answer.
 
         Returns:
             The truncation if the default strategy is `none`; the position then still awaits validation.
 
         Raises:
-            IllegalArgumentError: The leader's offset is negative without being undefined, and there is no strategy.
+            IllegalArgumentError: The leader's offset is negative but not undefined, and the default strategy is `none`.
         """
         state = self._assignment.find(tp)
         if not isinstance(epoch_end_offset, EpochEndOffset):
@@ -682,7 +683,7 @@ class SubscriptionState:
     # ---- offsets of the log
 
     def update_high_watermark(self, tp: TopicPartition, offset: int) -> None:
-        """Set the high watermark; the end offset is not requested any more."""
+        """Set the high watermark, and clear the request for the end offset."""
         self._assignment.require(tp).update_high_watermark(offset)
 
     def try_updating_high_watermark(self, tp: TopicPartition, offset: int) -> bool:
@@ -694,7 +695,7 @@ class SubscriptionState:
         return True
 
     def update_last_stable_offset(self, tp: TopicPartition, offset: int) -> None:
-        """Set the last stable offset; the end offset is not requested any more."""
+        """Set the last stable offset, and clear the request for the end offset."""
         self._assignment.require(tp).update_last_stable(offset)
 
     def try_updating_last_stable_offset(self, tp: TopicPartition, offset: int) -> bool:
@@ -714,7 +715,7 @@ class SubscriptionState:
         return True
 
     def request_partition_end_offset(self, tp: TopicPartition) -> None:
-        """Note that a request for the end offset is in flight."""
+        """Mark a request for the end offset as in flight."""
         self._assignment.require(tp).end_offset_requested = True
 
     def partition_end_offset_requested(self, tp: TopicPartition) -> bool:
@@ -722,7 +723,7 @@ class SubscriptionState:
         return self._assignment.require(tp).end_offset_requested
 
     def maybe_clear_partition_end_offset_requested(self, tp: TopicPartition) -> bool:
-        """Note that no request for the end offset is in flight. Return True if one was."""
+        """Clear the request for the end offset. Return True if one was in flight."""
         state = self._assignment.find(tp)
         if state is None or not state.end_offset_requested:
             return False
@@ -730,7 +731,7 @@ class SubscriptionState:
         return True
 
     def partition_lag(self, tp: TopicPartition, isolation_level: IsolationLevel) -> int | None:
-        """Return the distance from the position to the end offset, None if either is unknown."""
+        """Return the distance from the position to the end offset; None if either is unknown."""
         end, position = self.partition_end_offset(tp, isolation_level), self._assignment.partitions[tp].position
         return None if end is None or position is None else as_long(end - position.offset)
 
@@ -742,11 +743,11 @@ class SubscriptionState:
         return state.last_stable if isolation_level is IsolationLevel.READ_COMMITTED else state.high_watermark
 
     def partition_lead(self, tp: TopicPartition) -> int | None:
-        """Return the distance from the log start offset to the position, None if the log start offset is unknown.
+        """Return the distance from the log start offset to the position; None if the log start offset is unknown.
 
         Raises:
-            IllegalStateError: It is not assigned.
-            NullArgumentError: The log start offset is known and there is no position, as in Kafka.
+            IllegalStateError: The partition is not assigned.
+            NullArgumentError: The log start offset is known but there is no position, as in Kafka.
         """
         state = self._assignment.require(tp)
         if state.log_start is None:
@@ -756,12 +757,12 @@ class SubscriptionState:
     # ---- preferred read replica
 
     def update_preferred_read_replica(self, tp: TopicPartition, replica: int, expires_at: Callable[[], int]) -> None:
-        """Set the replica that the leader prefers; do not extend the time of the present one.
+        """Set the replica that the leader prefers, without extending the validity of the current one.
 
         Args:
             tp: The partition.
-            replica: The replica's node id.
-            expires_at: Called for a new replica only; returns the last millisecond at which it is valid.
+            replica: Node id of the replica.
+            expires_at: Called only for a new replica; returns the last millisecond at which it is valid.
         """
         self._assignment.require(tp).update_replica(replica, expires_at)
 
@@ -776,39 +777,39 @@ class SubscriptionState:
         return True
 
     def preferred_read_replica(self, tp: TopicPartition, now: int) -> int | None:
-        """Return the replica to fetch from; None if the leader is to be used or the partition is not assigned."""
+        """Return the replica to fetch from; None for the leader, or if the partition is not assigned."""
         state = self._assignment.find(tp)
         return None if state is None else state.preferred_replica(read_long(now, "now"))
 
     def clear_preferred_read_replica(self, tp: TopicPartition) -> int | None:
-        """Fetch from the leader. Return the replica that was preferred; None without one, or if not assigned."""
+        """Remove and return the preferred replica; None without one, or if the partition is not assigned."""
         state = self._assignment.find(tp)
         return None if state is None else state.clear_replica()
 
-    # ---- the older design
+    # ---- interface of Kafka 0.9 and 0.10
 
     @property
     def needs_partition_assignment(self) -> bool:
-        """True if the group has to assign partitions.
+        """True if the group must assign partitions.
 
-        Set when the subscribed topics change, by `need_reassignment` and by `unsubscribe`; cleared when partitions are
-        assigned, by the group or by the user.
+        Set by a change of the subscribed topics, by `need_reassignment` and by `unsubscribe`; cleared when the group or
+        the user assigns partitions.
         """
         return self._needs_partition_assignment
 
     def need_reassignment(self) -> None:
-        """Request an assignment; of the group's topics only the subscribed ones are kept."""
+        """Request an assignment, and remove the group's topics that are not subscribed."""
         self._subscription.group_topics &= self._subscription.topics
         self._needs_partition_assignment = True
 
     @property
     def group_subscription(self) -> frozenset[str]:
-        """The known topics of the group: the subscribed topics and those of `group_subscribe`."""
+        """Known topics of the group: the subscribed topics and those of `group_subscribe`."""
         return self.metadata_topics()
 
     @property
     def user_assignment(self) -> frozenset[TopicPartition]:
-        """The partitions that the user assigned; none if a group assigns them."""
+        """Partitions that the user assigned; empty if a group assigns partitions."""
         is_user_assigned = self._subscription.type is SubscriptionType.USER_ASSIGNED
         return frozenset(self._assignment.partitions) if is_user_assigned else frozenset()
 
@@ -817,11 +818,11 @@ class SubscriptionState:
 
         Args:
             topic_names: All topics of the cluster.
-            include_internal: True to match internal topics too; consumers exclude them by default
+            include_internal: True to match internal topics too. By default consumers exclude them
                 (`exclude.internal.topics`).
 
         Returns:
-            True if the subscribed topics changed; False if no pattern is in use.
+            True if the subscribed topics changed; False without a pattern.
 
         Raises:
             IllegalArgumentError: A name is not a legal topic name in Kafka.
@@ -834,33 +835,33 @@ class SubscriptionState:
 
     @property
     def needs_fetch_committed_offsets(self) -> bool:
-        """True if committed offsets have to be fetched: at first, and after `need_refresh_commits`."""
+        """True if committed offsets must be fetched: initially, and after `need_refresh_commits`."""
         return self._committed_offsets.needs_fetch
 
     def need_refresh_commits(self) -> None:
-        """Request committed offsets, as after a rebalance or an asynchronous commit."""
+        """Request a fetch of committed offsets, as after a rebalance or an asynchronous commit."""
         self._committed_offsets.request_fetch()
 
     def commits_refreshed(self) -> None:
-        """Note that the committed offsets of all partitions have arrived."""
+        """Mark the committed offsets of all partitions as fetched."""
         self._committed_offsets.complete_fetch()
 
     def committed(self, tp: TopicPartition) -> OffsetAndMetadata | None:
-        """Return the committed offset that was set last."""
+        """Return the last committed offset that was set."""
         self._assignment.require(tp)
         return self._committed_offsets.get(tp)
 
     def set_committed(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> None:
-        """Set a committed offset; today's methods do not read it.
+        """Set a committed offset, which only the methods of Kafka 0.9 use.
 
-        Once it is set for every assigned partition, no committed offset has to be fetched.
+        Once every assigned partition has one, no fetch is needed.
         """
         if committed is not None and not isinstance(committed, OffsetAndMetadata):
             raise wrong_type("a committed offset", "an OffsetAndMetadata", committed)
         self._assignment.require(tp)
         self._committed_offsets.set(tp, committed, len(self._assignment.partitions))
 
-    # ---- changes of several parts
+    # ---- helpers
 
     def _replace_assignment(self, ordered: Partitions) -> None:
         self._assignment.replace(ordered)
@@ -879,7 +880,7 @@ class SubscriptionState:
 
 
 def _read_strategy(strategy: Strategy) -> AutoOffsetResetStrategy | None:
-    """Return the strategy, given as itself or by its name; None stays None, as Kafka's class accepts null."""
+    """Return a strategy, given as such or by its name; None stays None, because Kafka's class accepts null."""
     if strategy is None or isinstance(strategy, AutoOffsetResetStrategy):
         return strategy
     return AutoOffsetResetStrategy.from_string(strategy)

@@ -1,4 +1,4 @@
-"""What one consumer subscribes to: the type of subscription, topics, patterns and the listener.
+"""Subscription of one consumer: its type, topics, patterns and listener.
 
 Source: SubscriptionState, SubscriptionState.SubscriptionType, SubscriptionPattern and ConsumerRebalanceListener,
 kafka-clients 4.4.0.
@@ -24,7 +24,7 @@ __all__ = ["ConsumerRebalanceListener", "ConsumerSubscription", "SubscriptionPat
 
 
 class SubscriptionType(enum.Enum):
-    """How a consumer comes to its partitions; once one is chosen only `unsubscribe` leads to another."""
+    """Type of a subscription; after one is chosen, only `unsubscribe` allows another."""
 
     NONE = "NONE"
     AUTO_TOPICS = "AUTO_TOPICS"
@@ -33,7 +33,7 @@ class SubscriptionType(enum.Enum):
     USER_ASSIGNED = "USER_ASSIGNED"
     AUTO_TOPICS_SHARE = "AUTO_TOPICS_SHARE"
 
-    __hash__ = object.__hash__  # a member is equal to nothing else; Enum's own takes longer
+    __hash__ = object.__hash__  # in C; the hash of Enum is a Python function
 
 
 _AUTO_TYPES = frozenset(SubscriptionType) - {SubscriptionType.NONE, SubscriptionType.USER_ASSIGNED}
@@ -42,10 +42,10 @@ _EXCLUSIVE = "Subscription to topics, partitions and pattern are mutually exclus
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionPattern:
-    """A pattern in RE2/J's dialect that the broker matches (KIP-848); nothing is matched here.
+    """A pattern in RE2/J's dialect that the broker matches (KIP-848).
 
     Raises:
-        WrongTypeError: The pattern is no str.
+        WrongTypeError: The pattern is not a str.
     """
 
     pattern: str
@@ -60,7 +60,7 @@ class SubscriptionPattern:
 
 @runtime_checkable
 class ConsumerRebalanceListener(Protocol):
-    """Callbacks for changes of the assignment; listeners of kafka-python and aiokafka fit."""
+    """Callbacks for changes of the assignment; listeners of kafka-python and aiokafka are compatible."""
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition], /) -> object:
         """Handle partitions that are about to be revoked."""
@@ -70,17 +70,17 @@ class ConsumerRebalanceListener(Protocol):
 
 
 class ConsumerSubscription:
-    """The subscription of one consumer.
+    """Subscription of one consumer.
 
-    Types exclude each other: the type changes only from and to `NONE`.
+    Types exclude each other: the type changes only from or to `NONE`.
 
     Attributes:
-        type: The type in use.
-        topics: The subscribed topics; for `USER_ASSIGNED` the topics of the assigned partitions.
-        group_topics: The topics of all members of the group, as its leader knows them.
-        pattern: The pattern that is matched here; None without one.
-        broker_pattern: The last pattern that the broker matches. Kafka keeps it after `unsubscribe`.
-        listener: The listener given last. Kafka keeps it after `unsubscribe`.
+        type: Current type.
+        topics: Subscribed topics; for `USER_ASSIGNED` the topics of the assigned partitions.
+        group_topics: Topics of all members of the group, known to its leader.
+        pattern: Pattern that the client matches; None without one.
+        broker_pattern: Last pattern for the broker. As in Kafka, `unsubscribe` keeps it.
+        listener: Last listener. As in Kafka, `unsubscribe` keeps it.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class ConsumerSubscription:
         return self.type in _AUTO_TYPES
 
     def register(self, listener: object, wanted: SubscriptionType) -> None:
-        """Store the listener, then set the type. As in Kafka the listener is stored even if the type is refused.
+        """Store the listener, then set the type. As in Kafka, the listener is stored even if setting the type fails.
 
         Raises:
             IllegalStateError: Another type is in use.
@@ -128,7 +128,7 @@ class ConsumerSubscription:
         """Replace the subscribed topics by those that the pattern matches. Return True if they changed.
 
         Raises:
-            IllegalArgumentError: No pattern that is matched here is in use.
+            IllegalArgumentError: The client matches no pattern.
         """
         if self.type is not SubscriptionType.AUTO_PATTERN:
             raise IllegalArgumentError(
@@ -148,7 +148,7 @@ class ConsumerSubscription:
         return not topics <= self.topics
 
     def clear(self) -> None:
-        """Forget type, topics and pattern; keep the listener and the broker's pattern, as Kafka does."""
+        """Clear type, topics and pattern; as in Kafka, keep the listener and the broker's pattern."""
         self.type = SubscriptionType.NONE
         self.topics = self.group_topics = frozenset()
         self.pattern = None
