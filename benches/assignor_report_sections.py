@@ -1,4 +1,4 @@
-"""Sections of the report about Kafka's other assignors: compared with Java, with Python peers, and as groups grow."""
+"""Sections of the report about Kafka's other assignors: compared with Java, compared with Python peers, growth."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def over_java(assignor: AssignorName, selection: Selection, report: Report, raw:
             rows.append([workload.name.replace(f"-{assignor}-", " "), milliseconds(times["Java"]), *cells])
     forget_answers()
     note = (
-        f"{java.version}. Milliseconds, min / median, and how many times as long Java takes. Members are "
+        f"{java.version}. Milliseconds, min / median, and Java's time divided by ours. Members are "
         f"`Subscription` objects. Rolling: {2 * RESTARTS} rebalances, in which {RESTARTS} members leave and return one "
-        f"after another. Java's input is built and its code warm ({selection.java_warm} ms of calls at each point). A "
-        "checksum of all owners of each rebalance shows that its answers are ours."
+        f"after another. Java's input objects exist before the call, and its code is warm ({selection.java_warm} ms of "
+        "calls for each group). Checksums of all owners of each rebalance are equal."
     )
     target_results = [
         result
@@ -91,19 +91,19 @@ def sticky_peers(selection: Selection, report: Report, raw: Raw) -> ReportSectio
             what = f"plan over {peer}, {workload.name}"
             target_results.append(TargetResult(what, ratio(times, peer, "plan"), OVER_STICKY_PEERS))
     note = (
-        "Milliseconds, min / median. The assignors of the peers are those of Kafka 2.3 and move other partitions than "
-        "Kafka's do now: their answers are complete and as balanced as ours. The larger group is the largest that the "
-        "peer finishes within a minute, where members and partitions of a topic double together."
+        "Milliseconds, min / median. The peers implement the assignor of Kafka 2.3, which moves other partitions than "
+        "Kafka 4.4 does. Their answers are complete and as balanced as ours. The larger group is the largest that the "
+        "peer finishes within a minute if members and partitions of a topic double together."
     )
     if missing:
-        note += f" Not installed and so not timed: {', '.join(missing)}."
+        note += f" Not timed because not installed: {', '.join(missing)}."
     return ReportSection(
         "Sticky assignors of Python peers", note, Table(["group", "peer", "plan"], rows), target_results
     )
 
 
 def assignor_growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section in which one size at a time doubles, for each assignor."""
+    """Return the section that doubles one size at a time for each assignor."""
     rows, target_results = [], []
     for start, axis in selection.growing_assignors:
         workloads = doubling(start, axis, start.racks)
@@ -116,7 +116,7 @@ def assignor_growth(selection: Selection, report: Report, raw: Raw) -> ReportSec
         target_results.append(TargetResult(f"Group.plan, {label}: worst doubling", max(steps), DOUBLING, sense="<="))
     head = ["", "1", "2", "4", "8", "to 2", "to 4", "to 8"]
     note = (
-        "Group.plan, so that reading Python objects hides nothing: median milliseconds as one size doubles three "
-        "times, and how many times as long each doubling makes it."
+        "Median milliseconds of `Group.plan`, without the time to read Python objects, as one size doubles three "
+        "times, and the factor of each doubling."
     )
     return ReportSection("Growth of other assignors", note, Table(head, rows), target_results)

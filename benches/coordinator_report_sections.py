@@ -1,4 +1,4 @@
-"""The coordinator's sections: many members at once, cost against size, memory, and a real broker beside it."""
+"""Sections about the coordinator: many members at once, growth, memory, Kafka's own class, and a real broker."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from benches.tables import Raw, Report, ReportSection, Table, milliseconds, show
 from benches.targets import GROWN, TargetResult
 from benches.timing import Times, ratio
 
-LEADERS = {"a client leads": False, "it leads itself": True}
-"""Who does the leader's work, and whether that is the coordinator."""
+LEADERS = {"a client leads": False, "the coordinator leads": True}
+"""The columns: who does the leader's work, and if that is the coordinator."""
 
 TWICE = "full rebalance"
-"""The name of what takes two requests of each member."""
+"""The row of the phase with two requests per member."""
 
 FEW_ROUNDS = 3
-"""Rounds of a large crowd, which take half a minute each."""
+"""Rounds with many members, which take half a minute each."""
 
 REHEARSALS = 2
-"""Rounds in which servers warm up."""
+"""Rounds that warm the servers up."""
 
 
 def crowd_of(groups: int, members: int) -> Crowd:
-    """Small groups have one topic of six partitions, others ten topics of a hundred for each hundred members."""
+    """Return a crowd; small groups have one topic of 6 partitions, others 10 topics of 100 per 100 members."""
     return Crowd(groups, members) if members >= 10 else Crowd(groups, members, topics=1, partitions=6)
 
 
 def coordinator(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Full rebalances, heartbeats and expiry of all members of a crowd."""
+    """Return the section about full rebalances, heartbeats and session expiry of many members."""
     rows = []
     for groups, members in selection.crowds:
         crowd = crowd_of(groups, members)
@@ -48,12 +48,12 @@ def coordinator(selection: Selection, report: Report, raw: Raw) -> ReportSection
         phases = dict.fromkeys(phase for by_phase in times.values() for phase in by_phase)
         rows += [_row(crowd, phase, [times[leader].get(phase, []) for leader in LEADERS]) for phase in phases]
     note = (
-        "Groups x members. Everybody's request is handed over in one process, one after the other, and the answers are "
-        "looked at afterwards. Milliseconds for all of them, min / median of the rounds, and requests a second; what "
-        "begins a group's life, and what ends sessions, happens once. Requests are made before; what making them "
-        "costs, and what a client that leads does between its join and its sync, has rows of its own."
+        "Groups x members. One process passes the requests of all members to the coordinator, one after the other, and "
+        "checks the answers afterwards. Milliseconds for all requests, min / median of the rounds, and requests per "
+        "second. The first joins and the expiry of sessions happen once. Requests are created before the clock starts; "
+        "creating them, and the work of a leading client between its join and its sync, have their own rows."
     )
-    head = ["", "requests", *(cell for leader in LEADERS for cell in (f"{leader}, ms", "a second"))]
+    head = ["", "requests", *(cell for leader in LEADERS for cell in (f"{leader}, ms", "per second"))]
     return ReportSection("The coordinator", note, Table(head, rows))
 
 
@@ -61,7 +61,7 @@ def _lives(crowd: Crowd, rounds: int, report: Report) -> dict[str, Times]:
     lives = {leader: Life(crowd, embedded) for leader, embedded in LEADERS.items()}
     times: dict[str, Times] = {leader: {} for leader in LEADERS}
     for leader, life in lives.items():
-        report(f"{crowd.name}, {leader}: the beginning")
+        report(f"{crowd.name}, {leader}: forming the groups")
         gc.collect()
         found = life.found()
         times[leader] |= {phase: [found[phase]] for phase in ("ids", "joins that wait", "end of the delay")}
@@ -97,21 +97,22 @@ def _row(crowd: Crowd, phase: str, found: Sequence[list[float]]) -> list[str]:
 
 
 def coordinator_members(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """What one request costs as a group has more members."""
+    """Return the section about the cost of a request as the group grows."""
     crowds = [crowd_of(max(1000 // members, 1), members) for members in selection.group_sizes]
     note = (
-        "Microseconds for one request, min / median of the rounds, by the members that its group has; of small groups "
-        "there are several. The target is about the last column over the one of 100 members."
+        "Microseconds per request, min / median of the rounds, by the number of members of the group. Small groups are "
+        "timed several at a time. The target compares the last column with that of 100 members."
     )
     heads = [f"{crowd.members:,} members" for crowd in crowds]
     return _growth("Cost against the size of a group", note, heads, crowds, selection, report, raw)
 
 
 def coordinator_groups(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """What one request costs as there are more groups."""
+    """Return the section about the cost of a request as the number of groups grows."""
     crowds = [crowd_of(groups, 3) for groups in selection.group_counts]
     note = (
-        "The same by the number of groups, each of three members; the target is about the last column over the first."
+        "Microseconds per request, min / median of the rounds, by the number of groups of three members. The target "
+        "compares the last column with the first."
     )
     heads = [f"{crowd.groups:,} groups" for crowd in crowds]
     return _growth("Cost against the number of groups", note, heads, crowds, selection, report, raw)
@@ -144,7 +145,7 @@ def _microseconds(seconds: Sequence[float]) -> str:
 
 
 def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """What the coordinator keeps for each member."""
+    """Return the section about the memory of the coordinator."""
     rows = []
     for groups, members in selection.crowds:
         crowd = crowd_of(groups, members)
@@ -153,16 +154,16 @@ def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Report
         texts = ["-", "-"] if found is None else [f"{found:,.0f}", f"{found * crowd.size / 1e6:,.1f}"]
         rows.append([crowd.name, *texts])
     note = (
-        "Growth of the resident memory of a process of its own, with all groups Stable: what members offer and were "
-        "given, their ids and timers. Subscriptions that are alike are the same bytes here, and count once."
+        "Growth of the resident memory of a new process with all groups Stable: subscriptions, assignments, ids and "
+        "timers of the members. Equal subscriptions are one bytes object here."
     )
     return ReportSection(
-        "Memory of the coordinator", note, Table(["groups x members", "bytes a member", "MB in all"], rows)
+        "Memory of the coordinator", note, Table(["groups x members", "bytes per member", "MB in total"], rows)
     )
 
 
 def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """One large group in Kafka's own class."""
+    """Return the section that compares Kafka's own class on one large group."""
     title, crowd = "Kafka's coordinator without its broker", Crowd(1, selection.served)
     report(f"Kafka's coordinator with {crowd.members:,} members")
     try:
@@ -190,19 +191,19 @@ def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSe
         for phase, by_implementation in times.items()
     ]
     note = (
-        f"GroupMetadataManager of Kafka 4.3.1, called as our coordinator is, with {crowd.members:,} members of one "
-        "group: without network, threads, or log, its timers in a broker's wheel, its records written as bytes. Java "
-        f"is warm ({REHEARSED} rounds). Milliseconds for all members, min / median, requests a second, and how many "
-        "times as long Java takes; requests are made before."
+        f"GroupMetadataManager of Kafka 4.3.1, called like our coordinator, with one group of {crowd.members:,} "
+        "members: no network, threads or log; its timers are in a broker's timing wheel, its records are serialized. "
+        f"Java is warm ({REHEARSED} rounds). Milliseconds for all members, min / median, requests per second, and "
+        "Java's time divided by ours. Requests are created before the clock starts."
     )
     return ReportSection(
-        title, note, Table(["", "Java", "ours", "Java, a second", "ours, a second", "Java / ours"], rows)
+        title, note, Table(["", "Java", "ours", "Java, per second", "ours, per second", "Java / ours"], rows)
     )
 
 
 def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """One large group in a real broker, and in our coordinator behind sockets."""
-    title = "A real broker beside it"
+    """Return the section that compares a real broker with our coordinator behind sockets, on one large group."""
+    title = "A real broker and our coordinator behind sockets"
     names = {"broker": "Kafka 4.3.1", "ours": "ours"}
     found: dict[str, dict[str, list[Spent]]] = {implementation: {} for implementation in names}
     with contextlib.ExitStack() as stack:
@@ -231,11 +232,11 @@ def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> Report
         for implementation, name in names.items()
     ]
     note = (
-        f"{members:,} members of one group, a loopback connection for each, the same bytes to both servers, which are "
-        "asked in turn: Apache Kafka's broker with all that it is, and our coordinator behind a loop that reads and "
-        "writes just these requests in Python, without a log. Milliseconds, min / median: from the first request to "
-        "the last answer, from the last request to the last answer, and the processor time that the server and our "
-        f"client took meanwhile. The first {REHEARSALS} rounds, in which Java warms up, do not count."
+        f"One group of {members:,} members, each with a loopback connection. Both servers get the same bytes in turn: "
+        "Apache Kafka's complete broker, and our coordinator behind a Python loop that reads and writes only these "
+        "requests and has no log. Milliseconds, min / median: from the first request to the last answer, from the last "
+        "request to the last answer, and processor time of the server and of our client. The first "
+        f"{REHEARSALS} rounds warm Java up and do not count."
     )
-    head = ["", "in all", "after the last request", "server's processors", "client's processor"]
+    head = ["", "total", "after the last request", "server's processor time", "client's processor time"]
     return ReportSection(title, note, Table(head, rows))

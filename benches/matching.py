@@ -1,4 +1,4 @@
-"""Matching topics by patterns: many patterns at once, and one that is new, beside what else Python and Java have."""
+"""Benchmark of matching topics by patterns, compared with the pattern engines of Python and Java."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from benches.targets import ALL_AT_ONCE, NEW_PATTERN, TargetResult
 from benches.timing import Sampler, Times, interleave, ratio, sampler
 
 Found = list[list[str]]
-"""By pattern, the topics that it matches."""
+"""For each pattern, the topics that match it."""
 
 
 def with_resolve(texts: list[str], topics: list[str]) -> Callable[[], Found]:
-    """Ours: a group with a member for each pattern."""
+    """Return a call of `resolve` for a group with one member per pattern."""
     group = {str(number): Subscription(pattern=text) for number, text in enumerate(texts)}
     return lambda: list(resolve(group, topics).values())
 
 
 def with_matcher(texts: list[str], topics: list[str]) -> Callable[[], Found]:
-    """Ours: patterns and topics that can change afterwards."""
+    """Return a call that adds topics and patterns to a `TopicMatcher`."""
 
     def call() -> Found:
         matcher = TopicMatcher()
@@ -38,7 +38,7 @@ def with_matcher(texts: list[str], topics: list[str]) -> Callable[[], Found]:
 
 
 def with_re(texts: list[str], topics: list[str]) -> Callable[[], Found]:
-    """Python's re, as its users write it; it is made to forget what it compiled before."""
+    """Return a call of Python's `re` that first purges the cache of compiled patterns."""
 
     def call() -> Found:
         re.purge()
@@ -48,7 +48,7 @@ def with_re(texts: list[str], topics: list[str]) -> Callable[[], Found]:
 
 
 def with_re2(texts: list[str], topics: list[str]) -> Callable[[], Found]:
-    """google-re2, pattern by pattern."""
+    """Return a call of google-re2 that matches one pattern after another."""
     import re2
 
     def call() -> Found:
@@ -59,7 +59,7 @@ def with_re2(texts: list[str], topics: list[str]) -> Callable[[], Found]:
 
 
 def with_re2_set(texts: list[str], topics: list[str]) -> Callable[[], Found]:
-    """google-re2's Set, which tells of each name which patterns it matches."""
+    """Return a call of google-re2's `Set`, which finds all patterns that a name matches."""
     import re2
 
     def call() -> Found:
@@ -77,20 +77,20 @@ def with_re2_set(texts: list[str], topics: list[str]) -> Callable[[], Found]:
 
 
 Prepare = Callable[[list[str], list[str]], Callable[[], Found]]
-"""Makes the call that is timed, of patterns and topics."""
+"""Function from patterns and topics to the call to time."""
 
 OURS: dict[str, Prepare] = {"resolve": with_resolve, "TopicMatcher": with_matcher}
 THEIRS: dict[str, Prepare] = {"re": with_re, "google-re2": with_re2, "google-re2 Set": with_re2_set}
 
 
 def available() -> dict[str, Prepare]:
-    """The implementations that are installed."""
+    """Return the implementations that are installed."""
     has_re2 = importlib.util.find_spec("re2") is not None
     return OURS | {name: implementation for name, implementation in THEIRS.items() if has_re2 or name == "re"}
 
 
 def matching(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Compiling and matching many patterns, and what one pattern or one topic more costs."""
+    """Return the section about many patterns at once, one more pattern, and one more topic."""
     rows, target_results = [], []
     implementations = available()
     java: JavaPatterns | None
@@ -99,7 +99,7 @@ def matching(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         notes = [java.version]
     except JavaMissingError as why:
         java = None
-        notes = [f"Java is not timed: {why}"]
+        notes = [f"Java not timed: {why}"]
     if "google-re2" in implementations:
         notes.insert(0, f"google-re2 {importlib.metadata.version('google-re2')}")
     engines = [] if java is None else list(java.engines)
@@ -130,9 +130,9 @@ def matching(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     if java is not None:
         java.close()
     note = (
-        "Milliseconds, min / median, for compiling all patterns and listing by pattern the topics that match it whole; "
-        "topics x patterns, all lists equal. Below, one pattern more for all those topics, and one topic more for all "
-        f"those patterns, which are compiled; 50 of them, and the time is of one. {'; '.join(notes)}."
+        "Milliseconds, min / median, to compile all patterns and list the topics that fully match each of them. Rows "
+        "are topics x patterns; all lists are equal. The last rows add one pattern to the topics, and one topic to "
+        f"the compiled patterns, of the row above; mean of {ROUNDS}. {'; '.join(notes)}."
     )
     return ReportSection(
         "Matching topics by patterns", note, Table(["", *implementations, *engines], rows), target_results
@@ -162,16 +162,16 @@ def _all_at_once(
 
 
 ROUNDS = 50
-"""How many new patterns, or topics, there are in a call."""
+"""The number of new patterns or topics in a call."""
 
 
 def _each(sample: Sampler) -> Sampler:
-    """The seconds of one of them."""
+    """Return a sampler of the seconds per pattern or topic."""
     return lambda calls: sample(calls) / ROUNDS
 
 
 def _new_pattern(texts: list[str], topics: list[str]) -> dict[str, Callable[[], object]]:
-    """A pattern that was not there, for all topics; compiled and matched."""
+    """Return calls that compile and match one new pattern after another for all topics."""
     new = [text for text in patterns.patterns(len(texts) + ROUNDS, topics, seed=13) if text not in set(texts)][:ROUNDS]
     matcher = TopicMatcher()
     matcher.add_topics(topics)
@@ -191,7 +191,7 @@ def _new_pattern(texts: list[str], topics: list[str]) -> dict[str, Callable[[], 
 
 
 def _new_topic(texts: list[str], topics: list[str]) -> dict[str, Callable[[], object]]:
-    """A topic that was not there, for all patterns, which are compiled."""
+    """Return calls that match one new topic after another with all patterns, which are compiled."""
     known = set(topics)
     new = [name for name in patterns.names(len(topics) + 2 * ROUNDS, seed=17) if name not in known][:ROUNDS]
     matcher = TopicMatcher()

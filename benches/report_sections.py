@@ -1,4 +1,4 @@
-"""Sections of the report of `make bench`: each times one subject, and compares its figures with the targets."""
+"""Sections of the report of `make bench`. Each times one subject and compares the figures with the targets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from benches.workloads import PAIRS, Racks, Workload, doubling
 
 
 def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """The Python peers, on groups of every size and shape."""
+    """Return the section that compares Python peers on groups of many sizes and shapes."""
     everywhere = ("assign", "assign, Topics", "plan", "Group.plan", "kafka-python", "aiokafka", "reference")
     columns = list(dict.fromkeys([*everywhere, *(target.peer for target in OVER_PEERS)]))
     missing = [name for name in columns if IMPLEMENTATIONS[name].version is None]
@@ -50,7 +50,7 @@ def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         targets = [target for target in OVER_PEERS if (target.workload, target.shape) == (workload, shape)]
         asked = {implementation for target in targets for implementation in (target.ours, target.peer)}
         asked |= set(everywhere) if shape == "lists" else set()
-        asked -= {"reference"} if workload.pairs >= PAIRS else set()  # seconds a call, and no target is about it
+        asked -= {"reference"} if workload.pairs >= PAIRS else set()  # takes seconds, and no target needs it
         names = [name for name in columns if name in asked and IMPLEMENTATIONS[name].takes(workload, shape)]
         case = f"{workload.name} {shape}"
         report(f"{case}: {', '.join(names)}")
@@ -62,11 +62,11 @@ def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         key=lambda target_result: [target.ours for target in OVER_PEERS].index(target_result.what.split(" over ")[0])
     )
     note = (
-        "Milliseconds, min / median. Groups are named members x topics x partitions of a topic; the shape is how the "
-        "subscriptions are held. Peers start from members already decoded, check nothing, and return int lists."
+        "Milliseconds, min / median. Groups are named members x topics x partitions of a topic, and by the shape of "
+        "the subscriptions. Peers start from decoded members, validate nothing, and return lists of int."
     )
     if missing:
-        note += f" Not installed and so not timed: {', '.join(missing)}."
+        note += f" Not timed because not installed: {', '.join(missing)}."
     return ReportSection("Python peers", note, Table(["group", "pairs", *columns], rows), target_results)
 
 
@@ -76,7 +76,7 @@ def _over_peer(target: Target, times: Times) -> TargetResult:
 
 
 def java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Java's own RangeAssignor on JMH's points."""
+    """Return the section that compares Java's RangeAssignor on the grid of Kafka's JMH benchmark."""
     title = "Java's RangeAssignor"
     report("starting Java")
     try:
@@ -103,9 +103,9 @@ def java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
                 [workload.name, milliseconds(times["Java"]), *(by_implementation.get(name, "-") for name in columns)]
             )
     note = (
-        f"{java_assignor.version}. Milliseconds, min / median, and how many times as long Java takes. Java's input is "
-        f"built and its code warm ({selection.java_warm} ms of calls at each point); it returns an object for each "
-        "partition, as assign does. A checksum of all owners shows that its answer is ours."
+        f"{java_assignor.version}. Milliseconds, min / median, and Java's time divided by ours. Java's input objects "
+        f"exist before the call, and its code is warm ({selection.java_warm} ms of calls for each group). Java returns "
+        "one object per partition, as `assign` does. Checksums of all owners are equal."
     )
     target_results = [target_result for target in OVER_JAVA for target_result in _over_java(target, found)]
     return ReportSection(title, note, Table(["group", "Java", *columns], rows), target_results)
@@ -131,12 +131,12 @@ def _over_java(target: JavaTarget, found: list[tuple[Workload, Times]]) -> Itera
 
 
 def encode(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Encoding what every member is assigned."""
+    """Return the section that compares encoding the assignments of all members."""
     rows, target_results = [], []
     names = ["plan.encode", "kafka-python encode"]
     note = (
-        "Milliseconds, min / median, for the ConsumerProtocol assignments of all members; the bytes are equal. "
-        "kafka-python's assignor also writes down topics without partitions, which are left out here."
+        "Milliseconds, min / median, for the ConsumerProtocol assignments of all members. The bytes are equal. "
+        "kafka-python's assignor also lists topics without partitions, which are left out here."
     )
     if IMPLEMENTATIONS["kafka-python"].version is None:
         return ReportSection("Encoding", "Not timed: kafka-python is not installed.")
@@ -151,7 +151,7 @@ def encode(selection: Selection, report: Report, raw: Raw) -> ReportSection:
 
 
 def growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Doubling one size at a time."""
+    """Return the section that doubles one size at a time."""
     rows, target_results = [], []
     racks: Racks
     for racks in ("none", "two"):
@@ -166,12 +166,12 @@ def growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
                 rows.append([label, *medians, *(f"x{step:.2f}" for step in steps)])
                 target_results.append(TargetResult(f"{label}: worst doubling", max(steps), DOUBLING, sense="<="))
     head = ["", "1", "2", "4", "8", "to 2", "to 4", "to 8"]
-    note = "Median milliseconds as one size doubles three times, and how many times as long each doubling makes it."
+    note = "Median milliseconds as one size doubles three times, and the factor of each doubling."
     return ReportSection("Growth", note, Table(head, rows), target_results)
 
 
 def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """What calls take beyond their result, and what the result costs the garbage collector afterwards."""
+    """Return the section about memory: of results, beyond results, and its cost for the garbage collector."""
     flat = Workload(100, 1, selection.partitions)
     wide = Workload(1000, 1000, selection.partitions // 1000)
     rows, target_results = [], []
@@ -200,10 +200,10 @@ def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
             )
         )
     note = (
-        "Each call in a process of its own: the growth of its resident memory with the result alive, what was in use "
-        "beyond that at the peak, and gc.collect() with the result alive, min / median of milliseconds."
+        "Each call runs in a new process. Growth of its resident memory while the result is alive, memory in use "
+        "beyond that at the peak, and milliseconds of gc.collect() while the result is alive, min / median."
     )
-    head = ["call", "result, MB", "beyond it, MB", "gc.collect()"]
+    head = ["call", "result, MB", "beyond the result, MB", "gc.collect(), ms"]
     return ReportSection("Memory", note, Table(head, rows), target_results)
 
 
@@ -229,4 +229,4 @@ SECTIONS: dict[str, Callable[[Selection, Report, Raw], ReportSection]] = {
     "coordinator-java": coordinator_java,
     "coordinator-broker": coordinator_broker,
 }
-"""By the name under which one can ask for it alone."""
+"""All sections by the name that `--only` takes."""

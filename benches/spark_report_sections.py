@@ -1,4 +1,4 @@
-"""The questions about Spark that are timed, one after the other."""
+"""Sections of the report of `make bench-spark`. Each times one subject and compares the figures with the targets."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 
 FLOOR = 1.3
-"""How many times as long `Fleet.assign()` may take as the floor."""
+"""The largest ratio of the time of `Fleet.assign()` to the time of the floor."""
 
 INTERNED = 2.0
-"""How many times as long a large group may take as with subscriptions that are interned in the input."""
+"""The largest ratio of the time of a large group to its time with subscriptions interned in the input."""
 
 STICKY = 1.5
 """The largest ratio of the time of a fleet under sticky to its time under range."""
 
 OVER_ARROW, OVER_PANDAS = {50: 2.5, 5: 15.0}, {50: 7.0, 5: 60.0}
-"""By members of a group, how many times as long a call of Python for each group should take."""
+"""By members per group, the smallest ratio of the time of a Python call per group to the time of `Fleet.assign()`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What one can ask to run.
+    """Sizes and rounds of a run.
 
     Attributes:
-        rounds: How often each implementation is timed, after one time that is not.
-        slow_rounds: How often those are that call Python for each group.
-        fleets: Those that are planned beside the floor, and by calls for each group.
-        checked_groups: Of a fleet of more groups, calls for each group are checked on a fleet of so many.
+        rounds: Timed rounds of each implementation, after one round that is not timed.
+        slow_rounds: Timed rounds of implementations that call Python for each group.
+        fleets: Fleets that are compared with the floor and with calls for each group.
+        checked_groups: The most groups of the fleet on which calls for each group are checked.
         large: The large fleet, and a part of it.
-        large_rounds: How often they are planned.
+        large_rounds: Timed rounds of the large fleets.
         group: The large group.
-        growing: Fleets of more and more groups.
+        growing: Fleets with increasing numbers of groups.
     """
 
     rounds: int
@@ -94,12 +94,12 @@ SELECTIONS = {
 
 @dataclass(slots=True)
 class Timed:
-    """What the rounds gave, by implementation.
+    """Measurements of all rounds, by implementation.
 
     Attributes:
-        seconds: From the start of a job to its end.
-        spent: Processor seconds meanwhile.
-        load: Of the machine, in the last minute before the end.
+        seconds: Seconds from the start of each job to its end.
+        spent: Processor seconds of each job.
+        load: Load of the machine in the last minute before the end.
     """
 
     seconds: Times = field(default_factory=dict)
@@ -107,17 +107,17 @@ class Timed:
     load: float = 0
 
     def cells(self, implementation: str) -> list[str]:
-        """Milliseconds, and the least processor seconds of Java and of the workers."""
+        """Return the milliseconds, and the minimum processor seconds of Java and of the workers, as text."""
         taken = [min(each) for each in zip(*self.spent[implementation], strict=True)]
         return [milliseconds(self.seconds[implementation]), *map(shown, taken)]
 
     def processors(self, slow: str, fast: str) -> float:
-        """How many times as much processor time one implementation takes as another: the least of each."""
+        """Return the ratio of the minimum processor times of two implementations."""
         least = [min(map(sum, self.spent[implementation])) for implementation in (slow, fast)]
         return least[0] / least[1] if least[1] else 0
 
     def raw(self) -> Raw:
-        """Everything, for a file."""
+        """Return all measurements as JSON values."""
         return {"seconds": self.seconds, "processors": self.spent, "load": self.load}
 
 
@@ -125,12 +125,12 @@ HEAD = ("ms", "Java CPU s", "Python CPU s")
 
 
 def run(frame: DataFrame) -> None:
-    """Computes all rows, and drops them."""
+    """Compute all rows and discard them."""
     frame.write.format("noop").mode("overwrite").save()
 
 
 def timed(ways: Mapping[str, Callable[[], DataFrame]], rounds: int, report: Report, warm: int = 1) -> Timed:
-    """Runs all implementations in turn, round after round; the first rounds only warm them up."""
+    """Run all implementations in turn, round after round. The first `warm` rounds are not timed."""
     found = Timed({name: [] for name in ways}, {name: [] for name in ways})
     for turn in range(-warm, rounds):
         for name, way in ways.items():
@@ -147,7 +147,7 @@ def timed(ways: Mapping[str, Callable[[], DataFrame]], rounds: int, report: Repo
 
 
 def floor(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """What Spark itself takes."""
+    """Return the section that compares `Fleet.assign()` with a job that computes no assignment."""
     rows, target_results = [], []
     for size in selection.fleets:
         report(f"writing and checking {size.name}")
@@ -167,11 +167,11 @@ def floor(spark: SparkSession, folder: Path, selection: Selection, report: Repor
         target_results.append(TargetResult(what, ratio(found.seconds, *ways), FLOOR, sense="<="))
         target_results.append(TargetResult(f"{what}, processor time", found.processors(*ways), FLOOR, sense="<="))
     note = (
-        "Groups x members x topics of a group. The floor collects ids, instance ids and topics by group, hands them to "
-        "a worker in Arrow, takes as many rows back as the answer has, and thinks nothing. Milliseconds, min / median; "
-        "the least processor seconds; the load of the machine at the end."
+        "Groups x members x topics of a group. The floor collects ids, instance ids and topics by group, sends them "
+        "to a worker in Arrow, and returns the same number of rows as the answer, without computing an assignment. "
+        "Milliseconds, min / median; minimum processor seconds; load of the machine at the end."
     )
-    return ReportSection("What Spark itself takes", note, Table(["", *HEAD, "load"], rows), target_results)
+    return ReportSection("Fleet.assign() and Spark's own cost", note, Table(["", *HEAD, "load"], rows), target_results)
 
 
 def assignors(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
@@ -192,14 +192,15 @@ def assignors(spark: SparkSession, folder: Path, selection: Selection, report: R
         TargetResult(f"{what}, processor time", found.processors(*ways), STICKY, sense="<="),
     ]
     note = (
-        "All groups of the fleet under one assignor; the members own nothing. Sticky gives more runs, and so more "
-        "rows. Milliseconds, min / median; the least processor seconds; the load of the machine at the end."
+        "All groups of the fleet use one assignor; the members own no partitions. The answer of sticky has more runs "
+        "of partitions, and so more rows. Milliseconds, min / median; minimum processor seconds; load of the machine "
+        "at the end."
     )
-    return ReportSection("Another assignor", note, Table(["", *HEAD, "load"], rows), target_results)
+    return ReportSection("Fleet.assign() with another assignor", note, Table(["", *HEAD, "load"], rows), target_results)
 
 
 def per_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """A call of Python for each group, with the same core."""
+    """Return the section that compares a call of Python for each group."""
     rows, target_results = [], []
     slow = {
         "applyInArrow": (implementations.in_arrow, OVER_ARROW),
@@ -229,20 +230,22 @@ def per_group(spark: SparkSession, folder: Path, selection: Selection, report: R
                 TargetResult(what, ratio(found.seconds, name, "Fleet.assign()"), targets[size.members])
             )
     note = (
-        f"The same core, called by Spark for each group. Rounds: {selection.slow_rounds}, since one takes minutes; "
-        f"the answers were compared on fleets of at most {selection.checked_groups:,} groups, which also warmed the "
+        f"Spark calls the same engine for each group. Rounds: {selection.slow_rounds}, because one takes minutes. "
+        f"Answers are compared on fleets of at most {selection.checked_groups:,} groups, which also warms the "
         "implementations up."
     )
-    return ReportSection("A call for each group", note, Table(["", *HEAD, "load"], rows), target_results)
+    return ReportSection(
+        "Fleet.assign() and a call for each group", note, Table(["", *HEAD, "load"], rows), target_results
+    )
 
 
 def large_fleet(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Memory, in a session of its own for each size."""
+    """Return the section about the memory of large fleets."""
     rows = []
     for size in selection.large:
         report(f"writing and checking {size.name}")
         right_answer(written(spark, size, folder))
-        report(f"planning {size.name} in a session of its own")
+        report(f"assigning {size.name} in a new session")
         arguments = [str(folder), *map(str, (size.groups, size.members, size.topics_per_group, size.topics))]
         done = subprocess.run(
             [sys.executable, "-m", "benches.spark_memory", *arguments, str(selection.large_rounds)],
@@ -256,15 +259,15 @@ def large_fleet(spark: SparkSession, folder: Path, selection: Selection, report:
         memory = [f"{use[name] / 1e6:,.0f}" for name in ("java", "worker")]
         rows.append([size.name, milliseconds(use["seconds"]), shown(per), *memory, shown(use["load"])])
     note = (
-        "Each in a session of its own: milliseconds, min / median, of `Fleet.assign()`, and the most that was in "
-        "memory of Java, whose heap may have 2 GB, and of the largest of its Python workers."
+        "`Fleet.assign()`, each fleet in a new session: milliseconds, min / median, and the peak memory of Java, whose "
+        "heap is limited to 2 GB, and of the largest Python worker."
     )
-    head = ["fleet", "ms", "µs a group", "Java, MB", "worker, MB", "load"]
+    head = ["fleet", "ms", "µs per group", "Java, MB", "worker, MB", "load"]
     return ReportSection("A large fleet", note, Table(head, rows))
 
 
 def large_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """One group of many members and topics."""
+    """Return the section about one group with many members and topics."""
     size = selection.group
     report(f"writing and checking {size.name}")
     given = written(spark, size, folder)
@@ -279,7 +282,7 @@ def large_group(spark: SparkSession, folder: Path, selection: Selection, report:
         "Fleet.assign()": lambda: implementations.fleet(given),
         "interned by a sorted hash": lambda: implementations.hashed(given),
         "interned in the input": lambda: implementations.interned(given, members, subscriptions),
-        "members read, and no more": lambda: given.members,
+        "members only read": lambda: given.members,
     }
     for name, way in ways.items():
         if "read" not in name and checksum(way()) != answer:
@@ -289,20 +292,23 @@ def large_group(spark: SparkSession, folder: Path, selection: Selection, report:
     rows = [[name, *found.cells(name), shown(found.load)] for name in ways]
     target_results = [
         TargetResult(
-            f"Fleet.assign() over what is {name}", ratio(found.seconds, "Fleet.assign()", name), INTERNED, sense="<="
+            f"Fleet.assign() over subscriptions {name}",
+            ratio(found.seconds, "Fleet.assign()", name),
+            INTERNED,
+            sense="<=",
         )
         for name in ways
         if name.startswith("interned")
     ]
     note = (
-        f"{size.name}: each member's row has all of its topics, but for what is interned in the input. Milliseconds, "
-        "min / median."
+        f"{size.name}: each member's row lists all its topics, except where subscriptions are interned in the input. "
+        "Milliseconds, min / median."
     )
     return ReportSection("A large group", note, Table(["", *HEAD, "load"], rows), target_results)
 
 
 def growth(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """More and more groups."""
+    """Return the section about fleets with increasing numbers of groups."""
     fleets: dict[str, Written] = {}
     for size in selection.growing:
         report(f"writing and checking {size.name}")
@@ -315,8 +321,8 @@ def growth(spark: SparkSession, folder: Path, selection: Selection, report: Repo
     for name, given in fleets.items():
         per = statistics.median(found.seconds[name]) / given.size.groups * 1e6
         rows.append([name, *found.cells(name), shown(per), shown(found.load)])
-    note = "`Fleet.assign()`: milliseconds, min / median; a job of any size has a fixed cost."
-    return ReportSection("Cost against the number of groups", note, Table(["fleet", *HEAD, "µs a group", "load"], rows))
+    note = "`Fleet.assign()`: milliseconds, min / median. Every job has a fixed cost."
+    return ReportSection("Fleets with more groups", note, Table(["fleet", *HEAD, "µs per group", "load"], rows))
 
 
 SECTIONS = {
@@ -327,4 +333,4 @@ SECTIONS = {
     "large-group": large_group,
     "growth": growth,
 }
-"""By the name under which one can ask for it alone."""
+"""All sections by the name that `--only` takes."""

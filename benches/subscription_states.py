@@ -1,9 +1,8 @@
-# ruff: noqa: D102 - `Holder` says what the methods are
-"""The consumer's subscription state beside the classes that kafka-python and aiokafka have for it.
+# ruff: noqa: D102 - `Holder` documents the methods
+"""Benchmark of `SubscriptionState`, compared with the classes of kafka-python and aiokafka.
 
-What all of them offer is timed, over a thousand partitions in a row, and what only some offer for those. kafka-python
-takes a lock in each call; aiokafka makes a future for each partition that is assigned or paused, inside of its event
-loop; ours validates what it is given. That is part of what each call costs.
+Each operation is timed for the classes that have it. kafka-python takes a lock in each call. aiokafka creates a future
+for each partition that is assigned or paused, in its event loop. Ours validates its arguments.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ Partitions = Sequence[TopicPartition]
 
 
 class Holder(Protocol):
-    """One of the classes, with partitions assigned; each method does one operation on many partitions.
+    """Object of one of the classes, with assigned partitions; each method does one operation on many partitions.
 
-    What a class does not offer is no attribute of its holder.
+    A holder has no attribute for an operation that its class does not have.
     """
 
     @classmethod
@@ -42,32 +41,32 @@ class Holder(Protocol):
 
     @classmethod
     def by_user(cls, partitions: Partitions) -> Any:
-        """Assign partitions that the user picked."""
+        """Assign partitions without a group."""
 
     def assigned(self) -> set[TopicPartition]:
-        """What is assigned."""
+        """Return the assigned partitions."""
 
     def paused(self) -> set[TopicPartition]:
-        """What is paused."""
+        """Return the paused partitions."""
 
     def seek(self, partitions: Partitions) -> None:
-        """Seek each to `OFFSET`."""
+        """Seek each partition to `OFFSET`."""
 
     def position(self, partitions: Partitions) -> list[int]:
-        """The offset of each."""
+        """Return the offset of each partition."""
 
     def pause(self, partitions: Partitions) -> None:
-        """Pause each."""
+        """Pause each partition."""
 
     def resume(self, partitions: Partitions) -> None:
-        """Resume each."""
+        """Resume each partition."""
 
     def is_assigned(self, partitions: Partitions) -> list[bool]:
-        """Whether each is assigned."""
+        """Return for each partition True if it is assigned."""
 
 
 class Ours:
-    """assignor's class."""
+    """Holder of assignor's class."""
 
     package = "assignor"
 
@@ -128,7 +127,7 @@ class Ours:
 
 
 class KafkaPython(Ours):
-    """kafka-python's class; what it names and takes as ours does is called by the same code."""
+    """Holder of kafka-python's class; methods with the same names and arguments are inherited."""
 
     package = "kafka-python"
     state: Any
@@ -146,7 +145,7 @@ _LOOP: list[asyncio.AbstractEventLoop] = []
 
 
 def _in_loop(work: Callable[..., Any]) -> Callable[..., Any]:
-    """The same inside of an event loop, which aiokafka's futures need."""
+    """Return a function that runs `work` in an event loop, which aiokafka's futures need."""
 
     async def run(*arguments: Any) -> Any:
         return work(*arguments)
@@ -162,7 +161,7 @@ def _in_loop(work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Aiokafka:
-    """aiokafka's class."""
+    """Holder of aiokafka's class."""
 
     package = "aiokafka"
 
@@ -226,7 +225,7 @@ class Aiokafka:
 
 
 HOLDERS: dict[str, type[Any]] = {"assignor": Ours, "kafka-python": KafkaPython, "aiokafka": Aiokafka}
-"""By the name that tables have for them; ours first."""
+"""The holders by their name in the tables, ours first."""
 
 OPERATIONS = (
     "seek",
@@ -237,14 +236,14 @@ OPERATIONS = (
     "fetchable_partitions",
     "all_consumed",
 )
-"""What is timed on partitions that are assigned and have a position."""
+"""Operations on partitions that are assigned and have a position."""
 
 ASSIGNMENTS = ("assign_from_subscribed", "assign_from_user")
-"""What is timed on many partitions."""
+"""Operations that are timed on many partitions."""
 
 
 def installed() -> list[str]:
-    """The implementations that can be timed."""
+    """Return the names of the installed implementations."""
     return [name for name, holder in HOLDERS.items() if _version(holder.package) is not None]
 
 
@@ -258,20 +257,20 @@ def _version(package: str) -> str | None:
 
 
 def partitions_of(count: int) -> Partitions:
-    """So many partitions, a hundred to a topic, as a leader hands them out."""
+    """Return `count` partitions, 100 per topic."""
     return [TopicPartition(f"topic-{id // 100:04d}", id % 100) for id in range(count)]
 
 
 def offers(implementation: str, operation: str) -> bool:
-    """Whether the class has it."""
+    """Return True if the class of an implementation has an operation."""
     return operation in (*ASSIGNMENTS, "pause, resume") or hasattr(HOLDERS[implementation], operation)
 
 
 def prepare(implementation: str, operation: str, count: int) -> Callable[[], Any]:
-    """The call that is timed, of which the answer is known to be right.
+    """Return the call to time, after its answer is checked.
 
     Raises:
-        WrongAnswerError: It is not right.
+        WrongAnswerError: The answer is wrong.
     """
     kind, partitions = HOLDERS[implementation], partitions_of(count)
     if operation in ASSIGNMENTS:
@@ -315,7 +314,7 @@ def _assert(right: bool, implementation: str, operation: str) -> None:
 
 
 def subscription_state(selection: Selection, report: Callable[[str], None], raw: dict[str, Any]) -> ReportSection:
-    """What the operations of the classes cost."""
+    """Return the section about the operations of the classes."""
     names, many = installed(), selection.partitions // 10
     rows = []
     for operation, count in [*((each, FEW) for each in OPERATIONS), *((each, many) for each in ASSIGNMENTS)]:
@@ -325,14 +324,14 @@ def subscription_state(selection: Selection, report: Callable[[str], None], raw:
         raw[f"{operation}, {count:,} partitions"] = times
         rows.append([f"{operation}, {count:,}", *_cells(times, names), *_ratios(times, names)])
     note = (
-        "Milliseconds, min / median, for an operation on so many partitions, one after the other (with 1,000 that is "
-        "microseconds for one), and how many times as long the others take. kafka-python takes a lock in each call; "
-        "aiokafka makes a future for each partition that is assigned or paused; ours validates its arguments, keeps "
-        "Kafka's order, and has epochs."
+        "Milliseconds, min / median, for the operation on all partitions, one after the other (for 1,000 partitions, "
+        "this is microseconds per partition), and the peer's time divided by ours. kafka-python takes a lock in each "
+        "call. aiokafka creates a future for each partition that is assigned or paused. Ours validates its arguments, "
+        "keeps Kafka's order, and has epochs."
     )
     missing = [name for name in HOLDERS if name not in names]
     if missing:
-        note += f" Not installed and so not timed: {', '.join(missing)}."
+        note += f" Not timed because not installed: {', '.join(missing)}."
     head = ["operation, partitions", *names, *(f"{name} / ours" for name in names[1:])]
     return ReportSection("Subscription state", note, Table(head, rows))
 
