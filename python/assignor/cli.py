@@ -1,4 +1,4 @@
-"""The command line: `assignor report`. What it finds goes to standard output, what it has to say to standard error."""
+"""Command line `assignor report`. Results go to standard output, progress and errors to standard error."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `assignor`; those of the process by default.
 
     Returns:
-        The exit code: 0; 2 when the input cannot be used or something needed is missing, and one line says what; 130
-        after Ctrl-C.
+        The exit code: 0 on success; 2 if the input is invalid or a dependency is missing, after one line on standard
+        error that says which; 130 after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that lacks a character must not cost the report
+        sys.stdout.reconfigure(errors="replace")  # print the report even if the terminal cannot encode a character
     try:
         with _terminated_as_interrupted():
             code: int = options.run(options)
-    except BrokenPipeError:  # the reader of standard output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of standard output, such as `head`, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Let a request to terminate end the command as Ctrl-C does, with everything put away."""
+    """Make SIGTERM end the command as Ctrl-C does, so that Spark is stopped and temporary files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -69,12 +69,12 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _is_expected(error: Exception) -> bool:
-    """Return whether the input or the machine causes the error, rather than a defect of this package."""
+    """Return True if the input or the machine causes the error, False if it is a defect of this package."""
     return isinstance(error, AssignorError | OSError) or type(error).__module__.split(".")[0] in {"pyspark", "py4j"}
 
 
 def _message(error: Exception) -> str:
-    """Return the message of an error: of an error of Spark, which carries a stack trace, the first and last line."""
+    """Return the message of an error. Spark's messages contain a stack trace: return their first and last line."""
     if isinstance(error, AssignorError):
         return str(error)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
@@ -85,20 +85,22 @@ def _parser() -> argparse.ArgumentParser:
     from assignor import __version__
 
     parser = argparse.ArgumentParser(
-        prog="assignor", description="Who gets which partition, exactly as Apache Kafka decides it."
+        prog="assignor", description="Compute and check Kafka consumer group assignments, exactly as Apache Kafka does."
     )
     parser.add_argument("--version", action="version", version=f"assignor {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     report = commands.add_parser(
         "report",
-        help="say how recorded groups stand, and whether their assignments are what Kafka's rules give",
-        description="Decodes a recorded __consumer_offsets topic with Spark, replays every group, and compares every "
-        "generation of the range assignor with what Kafka's rules give. Changes nothing on any cluster.",
+        help="report the consumer groups of a recorded cluster and check their assignments",
+        description="Decode a recording of the topic __consumer_offsets with Spark, replay every consumer group, and "
+        "compare the recorded assignments with those of Kafka's assignors. Reads files only; connects to no cluster.",
     )
-    report.add_argument("folder", metavar="FOLDER", help="records.parquet, topics.parquet and aborted.json")
-    report.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     report.add_argument(
-        "--out", metavar="DIR", help="where to write the Parquet output (default: assignor-report/NAME-OF-FOLDER)"
+        "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
+    )
+    report.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    report.add_argument(
+        "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<FOLDER name>)"
     )
     report.set_defaults(run=_report)
     return parser
@@ -112,7 +114,7 @@ def _report(options: argparse.Namespace) -> int:
     out = Path(options.out) if options.out else Path("assignor-report") / recording.folder.resolve().name
     check_report_folder(out, recording.folder)
     if not options.json:
-        import assignor.recording.text  # noqa: F401  # it needs rich: report a missing one before Spark starts
+        import assignor.recording.text  # noqa: F401  # fails before Spark starts if rich is missing
     from assignor.spark.progress import progress
     from assignor.spark.session import session
 
@@ -123,15 +125,15 @@ def _report(options: argparse.Namespace) -> int:
 
         found = report(spark, recording, out)
     if options.json:
-        print(json.dumps(found.to_json(), ensure_ascii=not _speaks_unicode(sys.stdout)))
+        print(json.dumps(found.to_json(), ensure_ascii=not _is_utf8(sys.stdout)))
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(f"{found.to_text(colour=colour, width=width)}\nParquet output: {out}")
+        print(f"{found.to_text(colour=colour, width=width)}\nParquet files: {out}")
     return 0
 
 
-def _speaks_unicode(stream: TextIO) -> bool:
+def _is_utf8(stream: TextIO) -> bool:
     return (stream.encoding or "").lower().replace("-", "") == "utf8"
 
 

@@ -1,4 +1,4 @@
-"""The command line where it needs no Spark: help, version, and what it says of input that cannot be used."""
+"""The command line without Spark: help, version, and errors for invalid input."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_folder_that_is_none_ends_in_one_line(tmp_path: Path, capsys: pytest.C
     told = capsys.readouterr()
     assert 2 == code
     assert "" == told.out
-    assert told.err.startswith(f"assignor: {tmp_path / 'nowhere'} is no folder")
+    assert told.err.startswith(f"assignor: {tmp_path / 'nowhere'} does not exist; a recording is a folder with ")
     assert 1 == told.err.count("\n")
 
 
@@ -53,7 +53,8 @@ def test_a_place_that_holds_something_else_is_refused_before_spark_starts(
 
     told = capsys.readouterr()
     assert 2 == code
-    assert f"assignor: {tmp_path} holds something that is no report; say --out with another folder\n" == told.err
+    error = f"cannot replace {tmp_path}: it is not an empty folder or an earlier report; choose another --out folder"
+    assert f"assignor: {error}\n" == told.err
 
 
 def test_without_rich_one_line_names_the_extra(

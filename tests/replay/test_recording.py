@@ -37,14 +37,14 @@ def test_the_bundled_fleet_is_one() -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    assert f"{tmp_path / 'nowhere'} is no folder" in refusal(tmp_path / "nowhere")
+    assert f"{tmp_path / 'nowhere'} does not exist; a recording is a folder with " in refusal(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
 
-    assert f"{folder / name} is missing" in refusal(folder)
+    assert f"{folder / name} does not exist" in refusal(folder)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -70,7 +70,7 @@ def test_a_missing_column_is_named(folder: Path, name: str, column: str) -> None
     table = pq.read_table(folder / name)
     pq.write_table(table.drop_columns([column]), folder / name)
 
-    assert f"{folder / name} must have a column {column}; it has " in refusal(folder)
+    assert f"{folder / name} has no column {column}; its columns are " in refusal(folder)
 
 
 def test_without_the_list_of_aborted_records_there_are_none(folder: Path) -> None:
@@ -81,4 +81,4 @@ def test_without_the_list_of_aborted_records_there_are_none(folder: Path) -> Non
 def test_a_list_of_aborted_records_that_is_none_is_named(folder: Path, text: str) -> None:
     (folder / "aborted.json").write_text(text)
 
-    assert f"{folder / 'aborted.json'} must be a JSON list of [partition, offset]" in refusal(folder)
+    assert f"{folder / 'aborted.json'} must be a JSON list of [partition, offset] pairs" in refusal(folder)

@@ -53,14 +53,14 @@ def test_a_link_and_dots_are_followed(tmp_path: Path, recording: Path, earlier: 
 def test_a_mark_that_no_report_wrote_is_no_mark(recording: Path, earlier: Path, mark: str) -> None:
     (earlier / REPORT_FILE).write_text(mark)
 
-    with pytest.raises(IllegalArgumentError, match="holds something that is no report"):
+    with pytest.raises(IllegalArgumentError, match="is not an empty folder or an earlier report"):
         check_report_folder(earlier, recording)
 
 
 def test_an_earlier_report_with_something_else_beside_it_is_left_alone(recording: Path, earlier: Path) -> None:
     (earlier / "notes.txt").write_text("mine")
 
-    with pytest.raises(IllegalArgumentError, match="holds something that is no report"):
+    with pytest.raises(IllegalArgumentError, match="is not an empty folder or an earlier report"):
         check_report_folder(earlier, recording)
 
 
@@ -70,13 +70,13 @@ def test_a_file_and_a_folder_with_something_in_it_are_left_alone(tmp_path: Path,
     (tmp_path / "folder" / "records").mkdir()
 
     for place in (tmp_path / "file", tmp_path / "folder"):
-        with pytest.raises(IllegalArgumentError, match="say --out with another folder"):
+        with pytest.raises(IllegalArgumentError, match="choose another --out folder"):
             check_report_folder(place, recording)
 
 
 def test_the_recording_is_never_replaced(tmp_path: Path, recording: Path) -> None:
     for place in (recording, tmp_path, recording / ".." / "recording"):
-        with pytest.raises(IllegalArgumentError, match="holds the recording itself"):
+        with pytest.raises(IllegalArgumentError, match="contains the recording"):
             check_report_folder(place, recording)
 
 

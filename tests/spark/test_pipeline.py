@@ -150,7 +150,7 @@ def test_the_readme_shows_what_the_demo_prints(fleet: Report) -> None:
     printed = iter(fleet.to_text().splitlines())
     checked = 0
     for line in shown.splitlines():
-        if line.strip() in {"", "…"} or line.startswith("Parquet output:"):
+        if line.strip() in {"", "…"} or line.startswith("Parquet files:"):
             continue
         assert line in printed, f"the README shows, out of order or in vain: {line}"
         checked += 1
@@ -167,7 +167,7 @@ def test_the_command_prints_json_alone(
     told = capsys.readouterr()
     assert 0 == code
     assert fleet.to_json() == json.loads(told.out)
-    assert ["starting Spark", "decoding records", "replaying groups", "adding up"] == [
+    assert ["starting Spark", "decoding records", "replaying groups", "summarizing"] == [
         line.split(":")[0] for line in told.err.splitlines()
     ]
 
@@ -247,7 +247,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(spark: SparkSession, t
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
 
-    with pytest.raises(IllegalArgumentError, match="holds something that is no report"):
+    with pytest.raises(IllegalArgumentError, match="is not an empty folder or an earlier report"):
         report(spark, Recording.open(FLEET), tmp_path / "mine", quiet=True)
     assert "dear" == (tmp_path / "mine" / "letter.txt").read_text()
 
@@ -294,7 +294,7 @@ def test_decode_refuses_columns_that_it_needs_for_itself(spark: SparkSession) ->
 
     records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 5))
 
-    with pytest.raises(WrongTypeError, match="column Type has a name that decode needs"):
+    with pytest.raises(WrongTypeError, match="decode adds a column Type; "):
         decode(records.selectExpr("*", "1 AS Type"))
     assert 5 == decode(records.selectExpr("*", "1 AS `a.b`")).select("`a.b`", "type").count()
 

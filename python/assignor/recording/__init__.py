@@ -1,4 +1,4 @@
-"""Recordings of `__consumer_offsets`: the folder they are read from, and the report on their groups."""
+"""Recordings of `__consumer_offsets`: the folder with their files, and the report on their groups."""
 
 from assignor.recording.folder import COLUMNS, Recording
 from assignor.recording.report import Report

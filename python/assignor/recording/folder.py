@@ -1,8 +1,9 @@
-"""A recording folder: the records of `__consumer_offsets` and the topic metadata that a cluster wrote.
+"""Recording folder: the records of `__consumer_offsets` and the topic metadata of a cluster.
 
 records.parquet   partition int32, offset int64, timestamp int64 (ms), key binary, value binary (null: tombstone)
-topics.parquet    t int64 (ms), topic, topic_id, partition int32, racks list<string>: a row per moment and partition
-aborted.json      [[partition, offset], ...]: records that a read_committed reader does not get; may be missing
+topics.parquet    t int64 (ms), topic, topic_id, partition int32, racks list<string>: a row per snapshot and partition
+aborted.json      [[partition, offset], ...]: records of aborted transactions, which a read_committed reader skips;
+                  optional
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ COLUMNS = {
     "records.parquet": ("partition", "offset", "timestamp", "key", "value"),
     "topics.parquet": ("t", "topic", "topic_id", "partition", "racks"),
 }
-"""The columns that each file must have; others do no harm."""
+"""Required columns of each file; other columns are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A folder whose files are there.
+    """Recording folder with all required files.
 
     Attributes:
-        folder: Where they are.
-        aborted: (partition, offset) of the records that a read_committed reader does not get.
+        folder: The folder.
+        aborted: (partition, offset) of each record of an aborted transaction.
     """
 
     folder: Path
@@ -42,11 +43,11 @@ class Recording:
 
     @property
     def records(self) -> Path:
-        """The file of records."""
+        """Path of `records.parquet`."""
         return self.folder / "records.parquet"
 
     def topics(self) -> pa.Table:
-        """The topic metadata.
+        """Read the topic metadata.
 
         Raises:
             IllegalArgumentError: The file cannot be read as Parquet.
@@ -57,26 +58,29 @@ class Recording:
         try:
             return _dataset(path).to_table()
         except (pa.ArrowException, OSError) as error:
-            raise IllegalArgumentError(f"{path} cannot be read as Parquet: {error}") from error
+            raise _not_parquet(path, error) from error
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Recording:
-        """Look at a folder, and read what of it is small.
+        """Check that the files and columns of a recording exist, and read `aborted.json`.
 
         Raises:
-            IllegalArgumentError: The folder or a file is missing, or not what it should be; the message names it.
-            MissingDependencyError: pyarrow is missing.
+            IllegalArgumentError: The folder, a file or a column is missing, or a file cannot be read.
+            MissingDependencyError: pyarrow is not installed.
         """
         path = Path(folder)
         if not path.is_dir():
-            raise IllegalArgumentError(f"{path} is no folder; a recording is a folder with records.parquet in it")
-        for name, wanted in COLUMNS.items():
+            problem = "is not a folder" if path.exists() else "does not exist"
+            raise IllegalArgumentError(f"{path} {problem}; a recording is a folder with {' and '.join(COLUMNS)}")
+        for name, required in COLUMNS.items():
             if not (path / name).exists():
-                raise IllegalArgumentError(f"{path / name} is missing; a recording has {' and '.join(COLUMNS)}")
+                raise IllegalArgumentError(f"{path / name} does not exist; a recording needs {' and '.join(COLUMNS)}")
             found = _dataset(path / name).schema.names
-            for column in wanted:
+            for column in required:
                 if column not in found:
-                    raise IllegalArgumentError(f"{path / name} must have a column {column}; it has {', '.join(found)}")
+                    raise IllegalArgumentError(
+                        f"{path / name} has no column {column}; its columns are {', '.join(found)}"
+                    )
         return cls(path, _read_aborted(path / "aborted.json"))
 
 
@@ -87,15 +91,21 @@ def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
         entries = json.loads(path.read_text(encoding="utf-8"))
         aborted = tuple((partition, offset) for partition, offset in entries)
     except (ValueError, TypeError) as error:
-        raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset]: {error}") from error
+        raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
     for entry in aborted:
         if not all(type(number) is int for number in entry):
-            raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset], not {list(entry)}")
+            raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs, not {list(entry)}")
     return aborted
 
 
+def _not_parquet(path: Path, error: Exception) -> IllegalArgumentError:
+    """Return the error for a file that pyarrow cannot read, without the path that pyarrow's message repeats."""
+    cause = str(error).rpartition("': ")[2]
+    return IllegalArgumentError(f"{path} cannot be read as Parquet: {cause}")
+
+
 def _dataset(path: Path) -> Dataset:
-    """A Parquet file, or a folder of such files, as yet unread."""
+    """Open a Parquet file, or a folder of Parquet files, without reading rows."""
     try:
         import pyarrow as pa
         from pyarrow.dataset import dataset
@@ -104,4 +114,4 @@ def _dataset(path: Path) -> Dataset:
     try:
         return dataset(path, format="parquet")
     except (pa.ArrowException, OSError) as error:
-        raise IllegalArgumentError(f"{path} cannot be read as Parquet: {error}") from error
+        raise _not_parquet(path, error) from error

@@ -8,17 +8,17 @@ STORM = 20
 """A group with at least this number of rebalances with unchanged membership within a minute is in a rebalance storm."""
 
 MOST_GROUPS_WITH_MEMBERS = 60
-"""For a fleet of more groups the report does not say who has what; the Parquet output does."""
+"""Largest number of groups for which the report lists members and their partitions; the Parquet files always do."""
 
 
 @dataclass(frozen=True, slots=True)
 class RangeGenerations:
-    """How a group's generations under `range` compare with what the range rules give.
+    """Comparison of a group's generations under `range` with the answers of Kafka's range assignor.
 
     Attributes:
-        checked: How many could be compared.
-        equal: How many of those are equal.
-        unknown: How many could not, because a member's bytes cannot be read.
+        checked: Number of compared generations.
+        equal: Number of compared generations with equal assignments.
+        unknown: Number of generations that are not compared because the bytes of a member cannot be decoded.
     """
 
     checked: int = 0
@@ -32,8 +32,8 @@ class ComparedAssignments:
 
     Attributes:
         assignor: Kafka's name of the assignor.
-        checked: The number of compared generations and epochs.
-        equal: The number of those that are equal.
+        checked: Number of compared generations and epochs.
+        equal: Number of compared generations and epochs with equal assignments.
         reason: Why the first different one differs; None if all are equal.
     """
 
@@ -45,26 +45,26 @@ class ComparedAssignments:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """A group at the end of the log.
+    """State of a group at the end of the log.
 
     Attributes:
-        group: Its name.
-        kind: `classic`, `consumer`, `share`, `streams`, or `offsets` for a name that only has offsets.
-        state: Kafka's name for the state, or `gone`.
-        protocol: The assignor in use; None where there is none or the log does not say.
+        group: Group id.
+        kind: `classic`, `consumer`, `share`, `streams`, or `offsets` for a group that only has committed offsets.
+        state: Kafka's name of the state, or `gone`.
+        protocol: The assignor in use; None if there is none or it is not in the log.
         generation: The last generation or group epoch.
-        members: How many members.
-        topics: How many topics they have partitions of.
-        partitions: How many partitions they have.
-        unowned: Partitions of the subscribed topics that no member owns; None if that is not known.
-        idle_members: Members without a partition.
-        least_loaded: Partitions of the member that has fewest; None without members.
-        most_loaded: Partitions of the member that has most.
-        range_generations: The comparison.
-        rebalances: How many new generations or epochs the log has.
-        busiest_minute: The most rebalances within a minute that changed no member.
-        bad_records: Records of the group that could not be decoded.
-        assignments: The comparison of assignors other than `range` of the classic protocol.
+        members: Number of members.
+        topics: Number of topics with assigned partitions.
+        partitions: Number of assigned partitions.
+        unowned: Number of partitions of the subscribed topics without an owner; None if not known.
+        idle_members: Number of members without partitions.
+        least_loaded: Lowest number of partitions of a member; None without members.
+        most_loaded: Highest number of partitions of a member; None without members.
+        range_generations: Comparison of the generations under `range`.
+        rebalances: Number of new generations or epochs in the log.
+        busiest_minute: Highest number of rebalances within a minute that left the membership unchanged.
+        bad_records: Number of records of the group that cannot be decoded.
+        assignments: Comparison of assignors other than `range` of the classic protocol.
     """
 
     group: str
@@ -87,11 +87,11 @@ class GroupReport:
 
     @property
     def stormy(self) -> bool:
-        """Whether the group rebalances over and over without a member coming or going."""
+        """True if the group is in a rebalance storm, see `STORM`."""
         return self.busiest_minute >= STORM
 
     def to_json(self) -> dict[str, object]:
-        """The group as `assignor report --json` prints it."""
+        """Return the object that `assignor report --json` prints for the group."""
         return {
             "group": self.group,
             "kind": self.kind,
@@ -112,7 +112,7 @@ class GroupReport:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to know about one generation of a group."""
+    """Note on the assignment of one generation of a group."""
 
     group: str
     generation: int
@@ -122,7 +122,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class MemberReport:
-    """A member and what it has: topic to runs of (first id, count)."""
+    """Member and its partitions, as spans of (topic, first partition, count)."""
 
     group: str
     member_id: str
@@ -132,24 +132,24 @@ class MemberReport:
 
     @property
     def name(self) -> str:
-        """What people know it by: its instance id, else its client id with the beginning of what is unique to it."""
+        """Instance id of a static member, else the client id and the first 8 characters of the id's unique part."""
         if self.group_instance_id:
             return self.group_instance_id
-        unique = self.member_id.removeprefix(f"{self.client_id}-")
-        return f"{self.client_id} {unique[:8]}"
+        unique_part = self.member_id.removeprefix(f"{self.client_id}-")
+        return f"{self.client_id} {unique_part[:8]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a recording says.
+    """Report on the groups of a recording.
 
     Attributes:
-        records: How many records it has, those of aborted transactions too.
-        records_by_type: Record type to (values, tombstones).
-        bad_records: How many could not be decoded.
-        groups: The groups, by name.
-        remarks: What there is to know about their range generations.
-        members: The members at the end of the log; left out for a fleet of more than 60 groups.
+        records: Number of records, including those of aborted transactions.
+        records_by_type: Record type to number of (values, tombstones).
+        bad_records: Number of records that cannot be decoded.
+        groups: The groups, sorted by name.
+        remarks: Notes on generations under `range`.
+        members: The members at the end of the log; empty for more than `MOST_GROUPS_WITH_MEMBERS` groups.
     """
 
     records: int
@@ -160,7 +160,7 @@ class Report:
     members: tuple[MemberReport, ...]
 
     def to_json(self) -> dict[str, object]:
-        """The object that `assignor report --json` prints."""
+        """Return the object that `assignor report --json` prints."""
         return {
             "records": self.records,
             "records_by_type": {
@@ -172,15 +172,15 @@ class Report:
         }
 
     def to_text(self, *, colour: bool = False, width: int | None = None) -> str:
-        """Render the report as text: a table of groups, what stands out, the members' partitions, totals.
+        """Render the report as text: a table of groups, findings, the partitions of each member, and totals.
 
         Args:
             colour: Colour rebalance storms and groups that are gone.
-            width: Columns of the terminal: the table leaves out the least important columns, and long lines are
-                wrapped; None for no limit.
+            width: Columns of the terminal. The table omits its least important columns and long lines are wrapped to
+                fit; None for no limit.
 
         Raises:
-            MissingDependencyError: rich is missing.
+            MissingDependencyError: rich is not installed.
         """
         from assignor.recording.text import render
 

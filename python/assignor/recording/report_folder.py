@@ -1,4 +1,4 @@
-"""The folder that a report is written into: replaced as a whole when all is done, and never anybody else's."""
+"""Output folder of a report: replaced as a whole when the report is complete. Folders with other files are refused."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REPORT_FILE = "report.json"
-"""The file that holds what `assignor report --json` prints."""
+"""Name of the file with the JSON object that `assignor report --json` prints."""
 
 TABLES = ("records", "groups", "generations", "members", "assignments")
-"""The folders of Parquet beside it."""
+"""Names of the Parquet folders next to `report.json`."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
 
 
 def check_report_folder(out: Path, recording: Path) -> Path:
-    """Refuse a place that cannot be replaced without losing something.
+    """Check that a folder can be replaced by a report without losing other files.
 
     Args:
-        out: Where the report is to go.
-        recording: The folder that is reported on.
+        out: The output folder.
+        recording: The folder of the recording.
 
     Returns:
-        The place, with links and dots resolved.
+        The absolute path of the output folder, with symbolic links resolved.
 
     Raises:
-        IllegalArgumentError: It is or holds the recording, or holds something that no report wrote.
+        IllegalArgumentError: The output folder is or contains the recording, or contains other files than a report.
     """
     place, source = out.resolve(), recording.resolve()
     if source == place or place in source.parents:
-        raise IllegalArgumentError(f"{out} holds the recording itself; say --out with another folder")
-    if place.exists() and not _replaceable(place):
-        raise IllegalArgumentError(f"{out} holds something that is no report; say --out with another folder")
+        raise IllegalArgumentError(f"cannot replace {out}: it contains the recording; choose another --out folder")
+    if place.exists() and not _is_replaceable(place):
+        raise IllegalArgumentError(
+            f"cannot replace {out}: it is not an empty folder or an earlier report; choose another --out folder"
+        )
     return place
 
 
-def _replaceable(place: Path) -> bool:
+def _is_replaceable(place: Path) -> bool:
     if not place.is_dir():
         return False
     found = {path.name for path in place.iterdir()}
@@ -61,13 +63,13 @@ def _is_report(mark: Path) -> bool:
 
 @contextlib.contextmanager
 def replace_report_folder(out: Path) -> Iterator[Path]:
-    """Give a folder beside `out` to write into, and put it in its place if all goes well.
+    """Create a temporary folder next to `out`, and replace `out` with it when the block succeeds.
 
     Args:
-        out: A place that `check_report_folder` has passed.
+        out: Output folder that `check_report_folder` accepts.
 
     Yields:
-        The folder to write into; gone again if something goes wrong, and with it what was made to hold it.
+        The temporary folder. If the block fails, it is removed with the parent folders that were created for it.
     """
     part = out.with_name(f".{out.name}.{os.getpid()}")
     made = [folder for folder in part.parents if not folder.exists()]
@@ -79,6 +81,6 @@ def replace_report_folder(out: Path) -> Iterator[Path]:
         part.replace(out)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-        with contextlib.suppress(OSError):  # not empty: all went well
+        with contextlib.suppress(OSError):  # rmdir fails if the report is in the folder
             for folder in made:
                 folder.rmdir()

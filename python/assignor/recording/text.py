@@ -1,4 +1,4 @@
-"""Text of a report for people: a table of its groups, what stands out, the members' partitions, totals."""
+"""Report as text: a table of the groups, findings, the partitions of each member, and totals."""
 
 from __future__ import annotations
 
@@ -33,22 +33,29 @@ _HEADER = (
     "protocol",
     "generation",
     "members",
+    "idle",
     "topics",
     "partitions",
-    "idle",
-    "load",
-    "range equal",
+    "per member",
+    "range = Kafka",
     "",
 )
-_RIGHT = frozenset({"generation", "members", "topics", "partitions", "idle", "load", "range equal"})
+_RIGHT = frozenset({"generation", "members", "idle", "topics", "partitions", "per member", "range = Kafka"})
 _UNLIMITED = 100_000
 _LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
+_LEGEND = {
+    "idle": "idle: members without partitions",
+    "per member": "per member: fewest–most partitions of a member",
+    "range = Kafka": "range = Kafka: compared range assignments that equal Kafka's / all compared",
+}
 
 
 def render(report: Report, *, colour: bool = False, width: int | None = None) -> str:
-    """Render a report; the arguments are those of `Report.to_text`."""
+    """Render a report as `Report.to_text` describes."""
+    table, shown = _table(report.groups, colour, width)
     parts = [
-        _table(report.groups, colour, width),
+        table,
+        "\n".join(line for entry in _legend(report.groups, shown) for line in _wrap(entry, width)),
         *(_section(title, lines, width) for title, lines in _sections(report)),
         "\n".join(_totals(report)),
     ]
@@ -58,17 +65,19 @@ def render(report: Report, *, colour: bool = False, width: int | None = None) ->
 def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     notable = [line for group in report.groups for line in _notable(group)]
     if notable:
-        yield "What stands out", notable
+        yield "Groups that need attention", notable
     remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in report.remarks]
     if len(remarks) > _REMARKS_SHOWN:
-        remarks[_REMARKS_SHOWN:] = [f"and {len(remarks) - _REMARKS_SHOWN} more, in the generations of the output"]
+        remarks[_REMARKS_SHOWN:] = [
+            f"and {len(remarks) - _REMARKS_SHOWN} more notes in the Parquet folder `generations`"
+        ]
     if remarks:
-        yield "Range generations with something to say", remarks
+        yield "Notes on range generations", remarks
     differing = [line for group in report.groups for line in _differing(group)]
     if differing:
-        yield "Assignments that differ from those of Kafka's assignors", differing
+        yield "Assignments that differ from Kafka's assignors", differing
     if report.members:
-        yield "Who has what", list(_who_has_what(report.members))
+        yield "Assigned partitions", list(_assigned_partitions(report.members))
 
 
 def _totals(report: Report) -> Iterator[str]:
@@ -78,29 +87,37 @@ def _totals(report: Report) -> Iterator[str]:
     checked = sum(group.range_generations.checked for group in report.groups)
     equal = sum(group.range_generations.equal for group in report.groups)
     unknown = sum(group.range_generations.unknown for group in report.groups)
-    standing = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
+    by_state = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
     members = sum(group.members for group in report.groups)
     partitions = sum(group.partitions for group in report.groups)
     idle = sum(group.idle_members for group in report.groups)
     types = len(report.records_by_type)
-    yield f"{report.records:,} records of {types} types, {report.bad_records:,} that cannot be decoded"
-    yield f"{len(report.groups):,} groups: {standing}"
-    yield f"{members:,} members with {partitions:,} partitions, {idle:,} members idle"
+    yield f"{report.records:,} records of {types} types; {report.bad_records:,} cannot be decoded"
+    yield f"{len(report.groups):,} groups: {by_state}"
+    yield f"{members:,} members own {partitions:,} partitions; {idle:,} members are idle"
     yield (
-        f"{checked:,} range generations compared with Kafka's rules: {equal:,} equal, {checked - equal:,} different"
-        f"{f'; {unknown:,} more that cannot be read' if unknown else ''}"
+        f"{checked:,} range assignments compared with Kafka's: {equal:,} equal, {checked - equal:,} different"
+        f"{f'; {unknown:,} not compared: cannot be decoded' if unknown else ''}"
     )
     others = [found for group in report.groups for found in group.assignments]
     if others:
         checked = sum(found.checked for found in others)
         equal = sum(found.equal for found in others)
         yield (
-            f"{checked:,} assignments of Kafka's other assignors compared with their answers: {equal:,} equal, "
+            f"{checked:,} assignments of other assignors compared with Kafka's: {equal:,} equal, "
             f"{checked - equal:,} different"
         )
 
 
-def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> str:
+def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str]:
+    if any(group.state == "gone" for group in groups):
+        yield "gone: the group and its offsets are deleted"
+    if groups:
+        yield from (text for name, text in _LEGEND.items() if name in shown)
+
+
+def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> tuple[str, list[str]]:
+    """Return the table and the names of its columns: those that fit into the width."""
     rows = [[_plain(cell) for cell in _row(group)] for group in groups]
     shown = list(_HEADER)
     table = _table_of(shown, rows)
@@ -118,7 +135,7 @@ def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> st
             table = _table_of(shown, rows)
     with console.capture() as capture:
         console.print(table)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()), shown
 
 
 def _table_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -136,8 +153,10 @@ def _table_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 def _row(group: GroupReport) -> tuple[str, ...]:
     ranges = group.range_generations
-    load = "" if group.most_loaded is None else f"{group.least_loaded}–{group.most_loaded}"
-    compared = f"{ranges.equal}/{ranges.checked}" if ranges.checked else ""
+    per_member = "" if group.most_loaded is None else f"{group.least_loaded}–{group.most_loaded}"
+    compared = f"{ranges.equal}/{ranges.checked}" if ranges.checked or ranges.unknown else ""
+    if ranges.unknown:
+        compared += f" ({ranges.unknown} unreadable)"
     return (
         group.group,
         group.kind,
@@ -145,42 +164,45 @@ def _row(group: GroupReport) -> tuple[str, ...]:
         group.protocol or "",
         "" if group.generation is None else str(group.generation),
         str(group.members),
+        str(group.idle_members) if group.members else "",
         str(group.topics),
         str(group.partitions),
-        str(group.idle_members) if group.members else "",
-        load,
-        f"{compared} +{ranges.unknown}?" if ranges.unknown else compared,
+        per_member,
+        compared,
         "REBALANCE STORM" if group.stormy else "",
     )
 
 
 def _notable(group: GroupReport) -> Iterator[str]:
     if group.stormy:
-        unowned = f", and {group.unowned} of its partitions are owned by nobody" if group.unowned else ""
         yield (
-            f"{group.group}: a rebalance storm: {group.rebalances:,} rebalances, up to {group.busiest_minute:,} within "
-            f"a minute without a member coming or going{unowned}"
+            f"{group.group}: rebalance storm: {group.rebalances:,} rebalances, up to {group.busiest_minute:,} within "
+            "a minute although no member joined or left"
         )
-    elif group.unowned:
-        yield f"{group.group}: {group.unowned} partitions of its topics are owned by nobody"
+    if group.unowned:
+        yield f"{group.group}: no owner for {_count(group.unowned, 'partition')} of subscribed topics"
     if group.idle_members:
-        yield f"{group.group}: {group.idle_members} of {group.members} members have no partition"
+        yield f"{group.group}: {group.idle_members} of {group.members} members have no partitions"
     if group.least_loaded is not None and group.most_loaded is not None:
         least, most = group.least_loaded, group.most_loaded
         if least and most >= 2 * least and most - least > group.topics:
-            yield f"{group.group}: skewed: one member has {most} partitions, another {least}"
+            yield f"{group.group}: uneven load: one member owns {_count(most, 'partition')}, another {least}"
     if group.bad_records:
-        yield f"{group.group}: {group.bad_records} records that cannot be decoded"
+        yield f"{group.group}: {_count(group.bad_records, 'record')} cannot be decoded"
 
 
 def _differing(group: GroupReport) -> Iterator[str]:
     for found in group.assignments:
         if found.reason is not None:
-            counts = f"{found.checked - found.equal:,} of {found.checked:,}"
-            yield f"{group.group}: {counts} under {found.assignor}; the first one: {found.reason}"
+            counts = f"{found.checked - found.equal:,} of {found.checked:,} {found.assignor} assignments differ"
+            yield f"{group.group}: {counts}; the first is {found.reason}"
 
 
-def _who_has_what(members: Iterable[MemberReport]) -> Iterator[str]:
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
+
+
+def _assigned_partitions(members: Iterable[MemberReport]) -> Iterator[str]:
     by_group: dict[str, list[MemberReport]] = {}
     for member in members:
         by_group.setdefault(member.group, []).append(member)
@@ -200,7 +222,7 @@ def _spans(spans: Sequence[tuple[str, int, int]]) -> str:
     topics = [f"{topic}[{_runs(found)}]" for topic, found in runs.items()]
     if len(topics) > _TOPICS_SHOWN:
         topics[_TOPICS_SHOWN:] = [f"and {len(topics) - _TOPICS_SHOWN} more topics"]
-    return " ".join(topics) or "nothing"
+    return " ".join(topics) or "no partitions"
 
 
 def _runs(runs: list[str]) -> str:
@@ -220,7 +242,7 @@ def _wrap(line: str, width: int | None) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The text with what a terminal would obey, or break a line at, spelled out: anybody may choose a client id."""
+    """Escape control characters: client ids and group names are untrusted, and must not control the terminal."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )

@@ -1,4 +1,4 @@
-"""Report on a recording: decode, replay and compare on Spark, and write the results as Parquet."""
+"""Report on a recording: decode, replay and compare with Spark, and write the results as Parquet."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ if TYPE_CHECKING:
 
     from assignor.recording import Recording
 
-_SAME = (
+_GROUP_FIELDS = (
     *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
     *("least_loaded", "most_loaded", "rebalances", "busiest_minute", "bad_records"),
 )
-"""Columns of a group that the report has under the same name."""
+"""Columns of `schemas.GROUP` that are fields of `GroupReport` with the same name."""
 
 
 def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool = False) -> Report:
-    """Decode every record, replay every group, compare every assignment of Kafka's assignors, and say what was found.
+    """Decode the records of a recording, replay its groups, and compare their assignments with Kafka's assignors.
 
-    Writes below `out`, which is replaced as a whole when all is done, and not before:
+    Write these files to `out`, which is replaced as a whole when the report is complete:
 
         records      a row per record: `schemas.RECORDS`, `schemas.DECODED` and `aborted`
         groups       a row per group: `group_id` and `schemas.GROUP`
         generations  a row per generation or epoch: `group_id` and `schemas.GENERATION`
         members      a row per member at the end of the log: `group_id` and `schemas.MEMBER`
-        assignments  a row per span that a member has: `cluster`, `group_id`, member_id, topic, start, count
-        report.json  what `assignor report --json` prints
+        assignments  a row per span of partitions of a member: `cluster`, `group_id`, member_id, topic, start, count
+        report.json  the object that `assignor report --json` prints
 
     Args:
         spark: A session on this machine.
-        recording: What to read.
-        out: Where to write; must not exist, be empty or hold an earlier report and nothing else.
-        quiet: No progress on standard error.
+        recording: The recording.
+        out: Output folder; must be missing, empty or an earlier report without other files.
+        quiet: Print no progress on standard error.
 
     Returns:
         The report.
 
     Raises:
-        IllegalArgumentError: `out` holds something else, or a file of the recording cannot be read.
-        WrongTypeError: A file of the recording lacks a column or has it in another type.
+        IllegalArgumentError: `out` contains other files, or a file of the recording cannot be read.
+        WrongTypeError: A column of the recording is missing or of another type.
     """
     with replace_report_folder(check_report_folder(out, recording.folder)) as part:
         topics = recording.topics()
@@ -75,7 +75,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
             _write(histories, part)
             histories.unpersist()
             rows.unpersist()
-        with progress(spark, "adding up", quiet=quiet):
+        with progress(spark, "summarizing", quiet=quiet):
             found = _collect(part, read_parquet(spark, part / "records"))
         text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
         (part / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
@@ -97,8 +97,8 @@ def _collect(part: Path, events: DataFrame) -> Report:
     for row in counts:
         if row["type"] is not None:
             values, tombstones = by_type.get(row["type"], (0, 0))
-            dead = row["count"] if row["tombstone"] else 0
-            by_type[row["type"]] = (values + row["count"] - dead, tombstones + dead)
+            deleted = row["count"] if row["tombstone"] else 0
+            by_type[row["type"]] = (values + row["count"] - deleted, tombstones + deleted)
     groups = _groups(part)
     return Report(
         records=sum(row["count"] for row in counts),
@@ -124,7 +124,7 @@ def _groups(part: Path) -> list[GroupReport]:
                 unknown=row["range_unknown"],
             ),
             assignments=tuple(assignments.get(row["group_id"], ())),
-            **{name: row[name] for name in _SAME},
+            **{name: row[name] for name in _GROUP_FIELDS},
         )
         for row in sorted(rows, key=lambda row: row["group_id"])
     ]
@@ -149,11 +149,11 @@ def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
 
 
 def _reason(part: Path, group: str, offset: int) -> str:
-    """Return why the generation that a group record starts differs from the answer of its assignor."""
-    is_it = (pc.field("group_id") == group) & (pc.field("offset") == offset)
+    """Return why a generation differs from the answer of its assignor; `offset` is that of its group record."""
+    is_generation = (pc.field("group_id") == group) & (pc.field("offset") == offset)
     columns = ["generation", "reasons"]
-    row = pq.read_table(part / "generations", columns=columns, filters=is_it).slice(0, 1).to_pylist()[0]
-    return f"generation {row['generation']}, {'; '.join(row['reasons'])}"
+    row = pq.read_table(part / "generations", columns=columns, filters=is_generation).slice(0, 1).to_pylist()[0]
+    return f"generation {row['generation']}: {'; '.join(row['reasons'])}"
 
 
 def _remarks(part: Path) -> Iterator[Remark]:
