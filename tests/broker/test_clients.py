@@ -129,9 +129,9 @@ def test_a_group_that_is_not_read_has_a_reason(snapshot: ClusterSnapshot) -> Non
 
     assert unread == {problem.name for problem in snapshot.problems if problem.what == "group"}
     assert {"shared", "works", "rebalancing"} <= unread
-    assert "no consumers" in reason(snapshot, "works")
-    assert "no consumers" in reason(snapshot, "shared")
-    assert reason(snapshot, "rebalancing").startswith("it is in CompletingRebalance")
+    assert "not a group of consumers" in reason(snapshot, "works")
+    assert "not a group of consumers" in reason(snapshot, "shared")
+    assert reason(snapshot, "rebalancing").startswith("the group is in state CompletingRebalance")
     assert not unread & {row.group_id for row in snapshot.members}
 
 
@@ -199,8 +199,8 @@ def test_where_bytes_cannot_be_read_the_subscription_is_guessed(by_confluent: Cl
 
 
 def test_bytes_that_kafka_python_cannot_read_spoil_their_own_group_only(by_kafka_python: ClusterSnapshot) -> None:
-    assert reason(by_kafka_python, "garbage").startswith("kafka-python cannot describe it: ")
-    assert ["garbage"] == [p.name for p in by_kafka_python.problems if "cannot describe it: " in p.reason]
+    assert reason(by_kafka_python, "garbage").startswith("kafka-python cannot decode the description of the group: ")
+    assert ["garbage"] == [p.name for p in by_kafka_python.problems if "cannot decode the description" in p.reason]
 
 
 def test_subscriptions_of_new_groups_are_guessed_and_marked(groups: Groups, by_confluent: ClusterSnapshot) -> None:
@@ -246,7 +246,7 @@ def test_groups_can_be_asked_for_by_name(groups: Groups) -> None:
     for each in read:
         found = each()
         assert ["idle", "works"] == [row.group_id for row in found.groups]
-        assert "there is no such group" == reason(found, "nobody")
+        assert "the group does not exist" == reason(found, "nobody")
         assert 1 == len(found.members)
         assert found.cluster == admin.list_topics(timeout=10).cluster_id
     other.close()

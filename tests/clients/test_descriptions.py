@@ -66,7 +66,7 @@ def test_a_classic_group_in_a_rebalance_is_not_read(state: str) -> None:
 
     assert ((), ()) == (found.members, found.guessed)
     assert (GroupRow("c", "g", "classic", state, "range", 1, read=False),) == found.groups
-    assert f"it is in {state}, when brokers tell neither" in found.problems[0].reason
+    assert f"the group is in state {state}, in which brokers return no" in found.problems[0].reason
 
 
 def test_a_group_that_only_has_offsets_is_read_and_has_no_member() -> None:
@@ -89,10 +89,10 @@ def test_a_topic_that_cannot_be_a_row_is_a_problem() -> None:
 
     assert [("c", "whole", 2, (("r1",), (None,)), "O2a7KRH1Rd-atpW2TTMtdQ")] == list(found.topics)
     reasons = {
-        "bare": "no partition of it is known",
+        "bare": "it has no known partitions",
         "fresh": "the broker answered LEADER_NOT_AVAILABLE",
         "odd": "the broker answered error code 99",
-        "torn": "the ids of its 2 partitions known are not 0 to 1",
+        "torn": "the ids of its 2 known partitions are not 0 to 1",
     }
     assert tuple(Problem("c", "topic", *each) for each in reasons.items()) == found.problems
 

@@ -227,7 +227,7 @@ def test_topics_are_given_as_they_are_asked_for(read: Any, given: Any) -> None:
 
 @pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
 def test_a_topic_that_is_not_there_is_named(read: Any, given: Any) -> None:
-    with pytest.raises(IllegalArgumentError, match=r"^topic 'paymnets': the metadata does not have it; leave it out"):
+    with pytest.raises(IllegalArgumentError, match=r"^topic 'paymnets': the metadata has no such topic; omit it"):
         read(**given(RACKS, TOPICS, {}), topics=["orders", "paymnets"])
 
 
@@ -253,7 +253,7 @@ def test_a_topic_without_a_known_partition_is_named(read: Any, given: Any) -> No
     whole = given(RACKS, {"orders": {}}, {})
 
     assert {} == read(**whole)
-    with pytest.raises(IllegalArgumentError, match=r"^topic 'orders': no partition of it is known"):
+    with pytest.raises(IllegalArgumentError, match=r"^topic 'orders': it has no known partitions"):
         read(**whole, topics=["orders"])
 
 

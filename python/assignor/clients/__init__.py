@@ -1,9 +1,9 @@
-"""Metadata and groups of a cluster, read by the Python clients of Kafka.
+"""Adapters for the Python clients of Kafka: topic metadata and groups of a cluster.
 
-`kafka_python`, `aiokafka` and `confluent` each turn their client's metadata into `partitions_per_topic`, with the racks
-of the replicas. `kafka_python` and `confluent` also look at all groups of a live cluster: `read_cluster` gives a
-`ClusterSnapshot` (`snapshot`), which has the rows that a fleet is made of. Nothing here changes a cluster, and
-importing a module here imports no client: the caller brings the client's own objects.
+`kafka_python`, `aiokafka` and `confluent` each convert the metadata of their client to `partitions_per_topic`, with the
+racks of the replicas. `kafka_python` and `confluent` can also read all groups of a live cluster: `read_cluster` returns
+a `ClusterSnapshot` (`snapshot`) with the rows of a fleet. No function changes a cluster. The modules import no client;
+the caller passes objects of the client.
 """
 
 from assignor.clients import aiokafka, confluent, kafka_python, snapshot

@@ -1,6 +1,6 @@
-"""aiokafka: its metadata as `partitions_per_topic`.
+"""Adapter for aiokafka: its metadata as `partitions_per_topic`.
 
-No release of aiokafka is needed to import this; `pip install 'assignor[aiokafka]'` brings one that fits.
+This module does not import aiokafka; `pip install 'assignor[aiokafka]'` installs a supported release.
 """
 
 from __future__ import annotations
@@ -25,24 +25,26 @@ def partitions_per_topic(
     """Return the partitions of topics, with the racks of their replicas.
 
     Args:
-        metadata: An `aiokafka.cluster.ClusterMetadata`, such as an assignor of aiokafka is given; or the list that
-            `await AIOKafkaAdminClient.describe_topics()` gave.
-        topics: Which topics; by default all, internal ones too: members get none that they did not subscribe to.
-        cluster: Beside such a list, what `await AIOKafkaAdminClient.describe_cluster()` gave, which knows the racks:
-            without it partitions have none.
+        metadata: An `aiokafka.cluster.ClusterMetadata`, which assignors of aiokafka receive; or the result of
+            `await AIOKafkaAdminClient.describe_topics()`.
+        topics: Names of the topics to return; by default all, including internal ones, which are assigned only to
+            members that subscribe to them.
+        cluster: Only with the result of `describe_topics()`: the result of
+            `await AIOKafkaAdminClient.describe_cluster()`, which has the racks of the brokers. Without it partitions
+            have no racks.
 
     Returns:
-        By topic a count n, which stands for the ids 0 to n-1, where no broker has a rack and no id is missing; else a
-        list of `PartitionInfo` in ascending order of id, with the rack of each replica in the replicas' order. The rack
-        of a broker that is not known is None. Partitions with an error of their own, such as one without a leader, are
-        there like any other.
+        For each topic its partition count n, which means ids 0 to n-1, if no broker has a rack and no id is missing.
+        Otherwise a list of `PartitionInfo` in ascending order of id, with the rack of each replica in the order of the
+        replicas, and None for the rack of an unknown broker. Partitions with an error, such as a missing leader, are
+        included.
 
-        Order: `topics` as given, by default Java's `String` order. By default topics without a known partition, and
-        those for which the broker answered an error, are left out, as Kafka's own consumers do.
+        The topics are in the order of `topics`, or by default in Java's `String` order. By default, topics without
+        known partitions and topics with an error are omitted, as in Kafka's consumers.
 
     Raises:
-        IllegalArgumentError: One of `topics` is not in the metadata, has an error, or no partition of it is known.
-        WrongTypeError: Something else is given.
+        IllegalArgumentError: One of `topics` is not in the metadata, has an error, or has no known partitions.
+        WrongTypeError: `metadata` has another type.
 
     Example:
         >>> parts = [{"partition": 0, "replicas": [1, 2]}, {"partition": 1, "replicas": [2]}]
@@ -72,11 +74,11 @@ def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
                     },
                 )
         return cluster_topics
-    # aiokafka tells which brokers have a partition's replicas nowhere else.
+    # aiokafka has no public method that returns the replicas of a partition.
     known = getattr(metadata, "_partitions", None)
     if not isinstance(known, dict) or not hasattr(metadata, "brokers"):
         raise WrongTypeError(
-            "metadata must be aiokafka's ClusterMetadata or the list that its describe_topics() gave, "
+            "metadata must be aiokafka's ClusterMetadata or the list from its describe_topics(), "
             f"not {type(metadata).__name__}: {shown(metadata)}"
         )
     racks = {broker.nodeId: broker.rack for broker in metadata.brokers()}

@@ -1,6 +1,6 @@
-"""confluent-kafka: its metadata as `partitions_per_topic`, and a look at a live cluster by its AdminClient.
+"""Adapter for confluent-kafka: its metadata as `partitions_per_topic`, and the groups of a live cluster.
 
-Importing this imports no client; `pip install 'assignor[kafka]'` brings confluent-kafka in a release that fits.
+This module does not import confluent-kafka; `pip install 'assignor[kafka]'` installs a supported release.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ STATES = {
     "PREPARING_REBALANCING": "PreparingRebalance",
     "COMPLETING_REBALANCING": "CompletingRebalance",
 }
-"""Kafka's names of the states by confluent-kafka's; it has none for the further ones of KIP-848."""
+"""confluent-kafka's names of group states to Kafka's; it has no names for the other states of KIP-848 groups."""
 
-UNKNOWN_SUBSCRIPTION = "confluent-kafka tells neither subscription nor rack of a member of a KIP-848 group"
+UNKNOWN_SUBSCRIPTION = "confluent-kafka does not return the subscriptions and racks of the members of KIP-848 groups"
 
 
 def partitions_per_topic(
@@ -54,27 +54,28 @@ def partitions_per_topic(
     """Return the partitions of topics, with the racks of their replicas.
 
     Args:
-        metadata: The `ClusterMetadata` that `AdminClient.list_topics()` (or a consumer's or a producer's) gave; or
-            `TopicDescription`s, in any iterable or as the values of a mapping, which know the racks themselves.
-        topics: Which topics; by default all, internal ones too: members get none that they did not subscribe to.
-        cluster: Beside a `ClusterMetadata`, the `DescribeClusterResult` of `AdminClient.describe_cluster().result()`,
-            which knows the racks: without it partitions have none.
+        metadata: The `ClusterMetadata` from `list_topics()` of an AdminClient, consumer or producer; or
+            `TopicDescription`s, which have the racks, in an iterable or as the values of a mapping.
+        topics: Names of the topics to return; by default all, including internal ones, which are assigned only to
+            members that subscribe to them.
+        cluster: Only with a `ClusterMetadata`: the result of the future that `AdminClient.describe_cluster()` returns,
+            which has the racks of the brokers. Without it partitions have no racks.
 
     Returns:
-        By topic a count n, which stands for the ids 0 to n-1, where no broker has a rack and no id is missing; else a
-        list of `PartitionInfo` in ascending order of id, with the rack of each replica in the replicas' order. The rack
-        of a broker that is not known is None. Partitions with an error of their own, such as one without a leader, are
-        there like any other.
+        For each topic its partition count n, which means ids 0 to n-1, if no broker has a rack and no id is missing.
+        Otherwise a list of `PartitionInfo` in ascending order of id, with the rack of each replica in the order of the
+        replicas, and None for the rack of an unknown broker. Partitions with an error, such as a missing leader, are
+        included.
 
-        Order: `topics` as given, by default Java's `String` order. By default topics without a known partition, and
-        those for which the broker answered an error, are left out, as Kafka's own consumers do.
+        The topics are in the order of `topics`, or by default in Java's `String` order. By default, topics without
+        known partitions and topics with an error are omitted, as in Kafka's consumers.
 
     Raises:
-        IllegalArgumentError: One of `topics` is not in the metadata, has an error, or no partition of it is known.
-        WrongTypeError: Something else is given, such as a future whose result is meant.
+        IllegalArgumentError: One of `topics` is not in the metadata, has an error, or has no known partitions.
+        WrongTypeError: `metadata` has another type, such as a future instead of its result.
 
     Example:
-        >>> from types import SimpleNamespace as Some  # what the client's own classes look like
+        >>> from types import SimpleNamespace as Some  # has the attributes of the client's classes
         >>> parts = {0: Some(id=0, replicas=[1, 2]), 1: Some(id=1, replicas=[2])}
         >>> metadata = Some(topics={"orders": Some(error=None, partitions=parts)}, brokers={})
         >>> partitions_per_topic(metadata)
@@ -87,7 +88,7 @@ def partitions_per_topic(
         return _read(metadata, cluster).partitions_per_topic(topics)
     described = metadata.values() if isinstance(metadata, Mapping) else metadata
     if not isinstance(described, Iterable) or isinstance(described, (str, bytes)):
-        raise _no_metadata(metadata)
+        raise _not_metadata(metadata)
     return _read_described(list(described)).partitions_per_topic(topics)
 
 
@@ -116,7 +117,7 @@ def _read(metadata: Any, cluster: Any) -> ClusterTopics:
 def _read_described(descriptions: list[Any]) -> ClusterTopics:
     for description in descriptions:
         if not hasattr(description, "name") or not hasattr(description, "partitions"):
-            raise _no_metadata(description)
+            raise _not_metadata(description)
     racks = {
         description.name: {
             partition.id: tuple(getattr(node, "rack", None) for node in partition.replicas)
@@ -132,7 +133,7 @@ def _read_described(descriptions: list[Any]) -> ClusterTopics:
     return cluster_topics
 
 
-def _no_metadata(given: object) -> WrongTypeError:
+def _not_metadata(given: object) -> WrongTypeError:
     return WrongTypeError(
         "metadata must be confluent-kafka's ClusterMetadata or TopicDescriptions, the results of "
         f"AdminClient.describe_topics(), not {type(given).__name__}: {shown(given)}"
@@ -147,36 +148,35 @@ def read_cluster(
     *,
     batch: int = 500,
 ) -> ClusterSnapshot:
-    """Look at a live cluster: its topics, its groups' members, and who has what.
+    """Read the topics, groups, members and assignments of a live cluster.
 
-    Nothing is changed: these are `list_topics`, `describe_topics`, `describe_cluster`, `list_groups`,
-    `list_consumer_groups` and `describe_consumer_groups`. Groups that may not be described (ACL `Describe` on the
-    group) are among the problems.
+    This only reads: it calls `list_topics`, `describe_topics`, `describe_cluster`, `list_groups`,
+    `list_consumer_groups` and `describe_consumer_groups`. Groups without the ACL `Describe` are listed as problems.
 
-    What members subscribe to: those of classic groups say it exactly, in bytes that `list_groups` passes on. That call
-    is deprecated in confluent-kafka, and nothing else there has the bytes. Of a KIP-848 group confluent-kafka tells no
-    subscription and no rack, so each member is taken to subscribe to all topics of which its group has, or is to have,
-    any partition, and is named in `guessed`; a member without partitions keeps a subscription that way, while a topic
-    that nobody has a partition of is missing, and members that subscribe to different topics are taken for alike. The
-    same is done where the bytes cannot be read, or cannot be had.
+    The subscriptions of classic members come from the bytes that `list_groups` returns. confluent-kafka deprecates this
+    method, but no other method returns these bytes. confluent-kafka returns neither subscriptions nor racks of members
+    of KIP-848 groups. This function guesses that each of these members subscribes to all topics with partitions in the
+    group's current or target assignment, and lists the members in `guessed`. So topics without assigned partitions are
+    missing, and members that subscribe to different topics get the same subscription. Subscriptions of classic members
+    whose bytes are missing or cannot be decoded are guessed in the same way.
 
-    A classic group in the middle of a rebalance tells neither subscriptions nor assignments: it is among the
-    problems, and can be asked for again by `groups`.
+    Brokers return neither subscriptions nor assignments of a classic group during a rebalance. Such a group is listed
+    as a problem; read it again with `groups`.
 
     Args:
         admin: A `confluent_kafka.admin.AdminClient`, or its configuration as a mapping.
-        cluster: The name that the rows carry; by default the cluster's own id.
-        groups: Which groups; by default all.
-        timeout: Seconds that each call may take.
-        batch: How many groups are described in one call.
+        cluster: Name of the cluster in the rows; by default the cluster's id.
+        groups: Ids of the groups to read; by default all groups.
+        timeout: Time limit of each call, in seconds.
+        batch: Number of groups that are described in one call.
 
     Returns:
         The snapshot.
 
     Raises:
-        MissingDependencyError: A configuration is given, and there is no confluent-kafka.
-        WrongTypeError: `groups` is no iterable of names, or something else is given as admin.
-        confluent_kafka.KafkaException: The cluster does not answer. A group's error is a problem of the snapshot.
+        MissingDependencyError: `admin` is a configuration, and confluent-kafka is not installed.
+        WrongTypeError: `groups` is not an iterable of ids, or `admin` is neither an AdminClient nor a configuration.
+        confluent_kafka.KafkaException: The cluster does not answer. An error of one group is a problem of the snapshot.
     """
     wanted = read_group_ids(groups)
     if isinstance(admin, Mapping):
@@ -195,7 +195,7 @@ def read_cluster(
     listed = {group.group_id: group for group in listing.valid or ()}
     if wanted is not None:
         problems += [
-            Problem(name, "group", group, "there is no such group")
+            Problem(name, "group", group, "the group does not exist")
             for group in wanted
             if group not in listed and group not in listed_members
         ]
@@ -259,12 +259,12 @@ def _describe_unlisted(group: Any) -> GroupDescription:
     if group.error is not None:
         problem = _text(group.error)
     elif kind == "consumer":
-        problem = "it was gone before it could be described"
+        problem = "the group was deleted before it could be described"
     elif kind:
-        problem = f"its members are no consumers: its protocol type is {kind!r}"
+        problem = f"not a group of consumers: its protocol type is {kind!r}"
     else:
-        problem = "its members are no consumers: it is a group of another protocol, such as share or streams, or gone"
-    # For a group that is not classic, `list_groups` returns the state "Dead", which is not the group's.
+        problem = "not a group of consumers: it has another protocol, such as share or streams, or was deleted"
+    # For groups that are not classic, `list_groups` always returns the state "Dead".
     return GroupDescription(group.id, kind, group.state or "" if kind else "", problem=problem)
 
 
@@ -273,13 +273,13 @@ def _describe(listed: Any, future: Any, with_members: Any, list_error: str) -> G
     state = _state(listed)
     try:
         description = future.result(0)
-    except Exception as error:  # the client's own class
+    except Exception as error:  # the client's own error class
         return GroupDescription(listed.group_id, kind, state, problem=_text(error))
     kind, state = _kind(description) or kind, _state(description)
     protocol = description.partition_assignor or ""
     if state == "Dead":
         return GroupDescription(
-            listed.group_id, kind, state, protocol, problem="it was gone before it could be described"
+            listed.group_id, kind, state, protocol, problem="the group was deleted before it could be described"
         )
     metadata = {member.id: member.metadata for member in with_members.members} if with_members else {}
     members = []
@@ -287,7 +287,7 @@ def _describe(listed: Any, future: Any, with_members: Any, list_error: str) -> G
         if kind == "consumer":
             subscription: Any = UNKNOWN_SUBSCRIPTION
         elif list_error:
-            subscription = f"the subscription could not be asked for: {list_error}"
+            subscription = f"the subscription could not be read: {list_error}"
         else:
             subscription = decode_member_subscription(metadata.get(member.member_id) or b"")
         members.append(

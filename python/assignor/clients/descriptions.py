@@ -1,4 +1,4 @@
-"""Descriptions of groups and members, as each admin client gives them, and the snapshot that is built from them."""
+"""Descriptions of groups and members in one form for all admin clients, and the snapshot built from them."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class MemberDescription:
     Attributes:
         member_id: The member id.
         group_instance_id: The instance id of a static member, else None.
-        subscription: Its subscription, or the reason why that is not known.
+        subscription: Its subscription, or the reason why it is not known.
         assigned: The (topic, partition) pairs that it owns.
-        target: Those of its target assignment (KIP-848).
+        target: The (topic, partition) pairs of its target assignment (KIP-848).
     """
 
     member_id: str
@@ -78,16 +78,16 @@ def decode_member_subscription(metadata: bytes) -> MemberSubscription | str:
         MemberSubscription(topics=('foo',), rack=None)
     """
     if not metadata:
-        return "the broker did not tell the subscription: the group was rebalancing, or the member joined just then"
+        return "the broker returned no subscription: the group was rebalancing, or the member was joining"
     try:
         subscription = decode_subscription(metadata, tolerant=True)
     except WireError as error:
-        return f"its subscription cannot be decoded: {error}"
+        return f"the subscription cannot be decoded: {error}"
     return MemberSubscription(subscription.topics, subscription.rack)
 
 
 def read_group_ids(groups: Iterable[str] | None) -> list[str] | None:
-    """Return the distinct group ids of an iterable; None stands for all groups."""
+    """Return the distinct group ids of an iterable; None means all groups."""
     if groups is None:
         return None
     if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
@@ -116,7 +116,9 @@ def build_snapshot(
     for group in groups:
         problem = group.problem
         if problem is None and group.kind == "classic" and group.state in REBALANCING and group.members:
-            problem = f"it is in {group.state}, when brokers tell neither subscriptions nor assignments; read it again"
+            problem = (
+                f"the group is in state {group.state}, in which brokers return no subscriptions; read it again later"
+            )
         row = GroupRow(
             cluster, group.group_id, group.kind, group.state, group.protocol, len(group.members), problem is None
         )
@@ -155,7 +157,7 @@ def build_snapshot(
 
 
 def _assigned_topics(group: GroupDescription) -> tuple[str, ...]:
-    """Return the topics with a partition in the current or target assignment of a member."""
+    """Return the topics with partitions in the current or target assignment of a member."""
     return _sorted_topics(
         topic for member in group.members for partitions in (member.assigned, member.target) for topic, _ in partitions
     )

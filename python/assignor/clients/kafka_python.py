@@ -1,6 +1,6 @@
-"""kafka-python: its metadata as `partitions_per_topic`, and a look at a live cluster by its KafkaAdminClient.
+"""Adapter for kafka-python: its metadata as `partitions_per_topic`, and the groups of a live cluster.
 
-Importing this imports no client; `pip install 'assignor[kafka-python]'` brings kafka-python in a release that fits.
+This module does not import kafka-python; `pip install 'assignor[kafka-python]'` installs a supported release.
 """
 
 from __future__ import annotations
@@ -45,25 +45,26 @@ def partitions_per_topic(
     """Return the partitions of topics, with the racks of their replicas.
 
     Args:
-        metadata: A `kafka.cluster.ClusterMetadata`, such as an assignor of kafka-python is given; or the list that
-            `KafkaAdminClient.describe_topics()` gave.
-        topics: Which topics; by default all, internal ones too: members get none that they did not subscribe to.
-        cluster: Beside such a list, what `KafkaAdminClient.describe_cluster()` gave, which knows the racks: without it
-            partitions have none.
+        metadata: A `kafka.cluster.ClusterMetadata`, which assignors of kafka-python receive; or the result of
+            `KafkaAdminClient.describe_topics()`.
+        topics: Names of the topics to return; by default all, including internal ones, which are assigned only to
+            members that subscribe to them.
+        cluster: Only with the result of `describe_topics()`: the result of `KafkaAdminClient.describe_cluster()`, which
+            has the racks of the brokers. Without it partitions have no racks.
 
     Returns:
-        By topic a count n, which stands for the ids 0 to n-1, where no broker has a rack and no id is missing; else a
-        list of `PartitionInfo` in ascending order of id, with the rack of each replica. A `ClusterMetadata` does not
-        tell the replicas' order, nor of those on brokers that it does not know: there racks are in the order of the
-        brokers' ids. In a list from `describe_topics()` they are in the replicas' order, None for such a broker.
-        Partitions with an error of their own, such as one without a leader, are there like any other.
+        For each topic its partition count n, which means ids 0 to n-1, if no broker has a rack and no id is missing.
+        Otherwise a list of `PartitionInfo` in ascending order of id, with the rack of each replica. With the result of
+        `describe_topics()`, racks are in the order of the replicas, and None for an unknown broker. A `ClusterMetadata`
+        has neither the order of replicas nor replicas on unknown brokers; there racks are in the order of broker ids.
+        Partitions with an error, such as a missing leader, are included.
 
-        Order: `topics` as given, by default Java's `String` order. By default topics without a known partition, and
-        those for which the broker answered an error, are left out, as Kafka's own consumers do.
+        The topics are in the order of `topics`, or by default in Java's `String` order. By default, topics without
+        known partitions and topics with an error are omitted, as in Kafka's consumers.
 
     Raises:
-        IllegalArgumentError: One of `topics` is not in the metadata, has an error, or no partition of it is known.
-        WrongTypeError: Something else is given.
+        IllegalArgumentError: One of `topics` is not in the metadata, has an error, or has no known partitions.
+        WrongTypeError: `metadata` has another type.
 
     Example:
         >>> parts = [{"partition_index": 0, "replica_nodes": [1, 2]}, {"partition_index": 1, "replica_nodes": [2]}]
@@ -82,8 +83,8 @@ def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
         return _read_described(metadata, cluster)
     if not hasattr(metadata, "is_replica_node") or not hasattr(metadata, "partitions_for_topic"):
         raise WrongTypeError(
-            "metadata must be kafka-python's ClusterMetadata (3.0 or newer) or the list that its describe_topics() "
-            f"gave, not {type(metadata).__name__}: {shown(metadata)}"
+            "metadata must be kafka-python's ClusterMetadata (3.0 or newer) or the list from its describe_topics(), "
+            f"not {type(metadata).__name__}: {shown(metadata)}"
         )
     racks = {broker.node_id: broker.rack for broker in sorted(metadata.brokers(), key=lambda broker: broker.node_id)}
     cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
@@ -120,7 +121,7 @@ def _read_described(topics: list[Any], cluster: Mapping[str, Any] | None) -> Clu
                 },
             )
             topic_id = topic.get("topic_id")
-            # Brokers before 2.8 have no ids: zero.
+            # Brokers before 2.8 have no topic ids and return zero.
             if topic_id is not None and UUID(str(topic_id)).int:
                 id = base64.urlsafe_b64encode(UUID(str(topic_id)).bytes)
                 cluster_topics.topic_ids[topic["name"]] = id.decode().rstrip("=")
@@ -130,31 +131,31 @@ def _read_described(topics: list[Any], cluster: Mapping[str, Any] | None) -> Clu
 def read_cluster(
     admin: Any, cluster: str | None = None, groups: Iterable[str] | None = None, *, batch: int = 500
 ) -> ClusterSnapshot:
-    """Look at a live cluster: its topics, its groups' members, and who has what.
+    """Read the topics, groups, members and assignments of a live cluster.
 
-    Nothing is changed: these are `describe_cluster`, `describe_topics`, `list_groups` and `describe_groups`. Each takes
-    as long as the admin's own `request_timeout_ms` lets it.
+    This only reads: it calls `describe_cluster`, `describe_topics`, `list_groups` and `describe_groups`. The time limit
+    of each call is the admin's `request_timeout_ms`.
 
-    Members of classic groups say exactly what they subscribe to. One whose bytes cannot be read is taken to subscribe
-    to all topics of which its group has any partition, and is named in `guessed`. KIP-848 groups cannot be described by
-    kafka-python: they are among the problems; `assignor.clients.confluent` reads them.
+    The subscriptions of classic members are exact. If the bytes of one cannot be decoded, this function guesses that
+    the member subscribes to all topics with partitions in its group's assignment, and lists it in `guessed`.
+    kafka-python cannot describe KIP-848 groups; they are listed as problems. `assignor.clients.confluent` reads them.
 
-    A classic group in the middle of a rebalance tells neither subscriptions nor assignments: it is among the
-    problems, and can be asked for again by `groups`.
+    Brokers return neither subscriptions nor assignments of a classic group during a rebalance. Such a group is listed
+    as a problem; read it again with `groups`.
 
     Args:
-        admin: A `kafka.KafkaAdminClient`, or its configuration as a mapping of its arguments.
-        cluster: The name that the rows carry; by default the cluster's own id.
-        groups: Which groups; by default all.
-        batch: How many groups are described in one call.
+        admin: A `kafka.KafkaAdminClient`, or the keyword arguments of its constructor as a mapping.
+        cluster: Name of the cluster in the rows; by default the cluster's id.
+        groups: Ids of the groups to read; by default all groups.
+        batch: Number of groups that are described in one call.
 
     Returns:
         The snapshot.
 
     Raises:
-        MissingDependencyError: A configuration is given, and there is no kafka-python.
-        WrongTypeError: `groups` is no iterable of names, or something else is given as admin.
-        kafka.errors.KafkaError: The cluster does not answer. A group's error is a problem of the snapshot.
+        MissingDependencyError: `admin` is a configuration, and kafka-python is not installed.
+        WrongTypeError: `groups` is not an iterable of ids, or `admin` is neither an admin client nor a configuration.
+        kafka.errors.KafkaError: The cluster does not answer. An error of one group is a problem of the snapshot.
     """
     wanted = read_group_ids(groups)
     if isinstance(admin, Mapping):
@@ -171,7 +172,9 @@ def read_cluster(
     listed = {group["group_id"]: group for group in admin.list_groups()}
     problems: list[Problem] = []
     if wanted is not None:
-        problems += [Problem(name, "group", group, "there is no such group") for group in wanted if group not in listed]
+        problems += [
+            Problem(name, "group", group, "the group does not exist") for group in wanted if group not in listed
+        ]
         listed = {group: listed[group] for group in wanted if group in listed}
     descriptions = []
     classic = []
@@ -183,7 +186,7 @@ def read_cluster(
         if kind == "consumer":
             problem = "kafka-python cannot describe KIP-848 groups; assignor.clients.confluent reads them"
         else:
-            problem = f"its members are no consumers: it is a group of {kind}"
+            problem = f"not a group of consumers: its type is {kind!r}"
         descriptions.append(GroupDescription(group_id, kind, group.get("group_state") or "", problem=problem))
     for group_ids in batches(classic, batch):
         descriptions += _describe(admin, group_ids)
@@ -212,7 +215,7 @@ def _describe(admin: Any, group_ids: list[str]) -> list[GroupDescription]:
         if _is_connection_error(error):
             raise
         if len(group_ids) == 1:
-            reason = f"kafka-python cannot describe it: {type(error).__name__}: {error}"
+            reason = f"kafka-python cannot decode the description of the group: {type(error).__name__}: {error}"
             return [GroupDescription(group_ids[0], "classic", problem=reason)]
         half = len(group_ids) // 2
         return [*_describe(admin, group_ids[:half]), *_describe(admin, group_ids[half:])]
@@ -220,7 +223,7 @@ def _describe(admin: Any, group_ids: list[str]) -> list[GroupDescription]:
 
 
 def _is_connection_error(error: Exception) -> bool:
-    """Return whether the connection failed, not a request about a group."""
+    """Return True if the connection failed, False if the request for a group failed."""
     from kafka.errors import BrokerResponseError, KafkaError
 
     return isinstance(error, OSError) or (isinstance(error, KafkaError) and not isinstance(error, BrokerResponseError))
@@ -228,10 +231,10 @@ def _is_connection_error(error: Exception) -> bool:
 
 def _group(group_id: str, described: Mapping[str, Any] | None) -> GroupDescription:
     if described is None:
-        return GroupDescription(group_id, "classic", problem="the broker did not describe it")
+        return GroupDescription(group_id, "classic", problem="the broker returned no description of the group")
     state, protocol = described["group_state"], described["protocol_data"]
     if described["error"] or state == "Dead":
-        problem = described["error"] or "it was gone before it could be described"
+        problem = described["error"] or "the group was deleted before it could be described"
         return GroupDescription(group_id, "classic", state, protocol, problem=problem)
     members = []
     for member in described["members"]:

@@ -1,4 +1,4 @@
-"""Topics of a cluster in one form for every client: the racks of each partition's replicas, and errors."""
+"""Topics of a cluster in one form for all clients: partitions with the racks of their replicas, and errors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class ClusterTopics:
     """The topics of a cluster.
 
     Attributes:
-        has_racks: Whether any broker has a rack.
-        partitions: By topic and partition id the racks of the replicas, in the replicas' order.
-        errors: By topic the reason why its partitions are not known.
-        topic_ids: Topic to its id as Kafka prints it; topics whose id is not known are left out.
+        has_racks: True if a broker has a rack.
+        partitions: Topic to partition id to the racks of the replicas, in the order of the replicas.
+        errors: Topic to the reason why its partitions are not known.
+        topic_ids: Topic to its id in Kafka's text format; only topics with a known id.
     """
 
     has_racks: bool
@@ -46,18 +46,18 @@ class ClusterTopics:
         if racks:
             self.partitions[topic] = racks
         else:
-            self.errors[topic] = "no partition of it is known"
+            self.errors[topic] = "it has no known partitions"
 
     def add_error(self, topic: str, code: int) -> None:
         """Add a topic for which the broker answered an error."""
         self.errors[topic] = f"the broker answered {ERRORS.get(code, f'error code {code}')}"
 
     def partitions_per_topic(self, topics: Iterable[str] | None) -> dict[str, int | list[PartitionInfo]]:
-        """Return the topics as `assign` takes them; see the clients' functions of this name.
+        """Return the topics in the form that `assign` accepts; see the clients' functions of this name.
 
         Raises:
-            IllegalArgumentError: Nothing is known of one of the topics asked for.
-            WrongTypeError: `topics` is no iterable of names.
+            IllegalArgumentError: One of `topics` is not in the metadata, has an error, or has no known partitions.
+            WrongTypeError: `topics` is not an iterable of names.
         """
         if topics is None:
             names = sorted(self.partitions, key=java_order)
@@ -65,19 +65,17 @@ class ClusterTopics:
             names = list(dict.fromkeys(read_names(topics, "partitions_per_topic")))
             for name in names:
                 if name not in self.partitions:
-                    reason = self.errors.get(name, "the metadata does not have it")
-                    raise IllegalArgumentError(
-                        f"topic {shown(name)}: {reason}; leave it out, or ask the cluster for its metadata again"
-                    )
+                    reason = self.errors.get(name, "the metadata has no such topic")
+                    raise IllegalArgumentError(f"topic {shown(name)}: {reason}; omit it, or refresh the metadata")
         return {name: self._partitions(self.partitions[name]) for name in names}
 
     def rows(self, cluster: str) -> tuple[list[TopicRow], list[Problem]]:
-        """Return a row for each topic, and a problem for each topic that cannot be a row."""
+        """Return a row for each topic, or a problem if its partitions are not known or not 0 to n - 1."""
         rows = []
         problems = [Problem(cluster, "topic", topic, reason) for topic, reason in self.errors.items()]
         for topic, racks in self.partitions.items():
             if set(racks) != set(range(len(racks))):
-                reason = f"the ids of its {len(racks)} partitions known are not 0 to {len(racks) - 1}"
+                reason = f"the ids of its {len(racks)} known partitions are not 0 to {len(racks) - 1}"
                 problems.append(Problem(cluster, "topic", topic, reason))
                 continue
             ordered = tuple(racks[id] for id in range(len(racks)))

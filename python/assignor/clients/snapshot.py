@@ -1,6 +1,6 @@
-"""One look at a live cluster: its topics, its groups' members and who has what, as plain rows.
+"""Snapshot of a live cluster: its topics, groups, members and assignments as rows.
 
-The rows have the columns of `assignor.spark.schemas` in their order: TOPICS, MEMBERS and ASSIGNMENTS.
+Rows of topics, members and assignments have the columns of TOPICS, MEMBERS and ASSIGNMENTS in `assignor.spark.schemas`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ __all__ = ["ClusterSnapshot", "CurrentRow", "GroupRow", "GuessedSubscription", "
 
 
 class TopicRow(NamedTuple):
-    """A topic.
+    """Topic of the cluster.
 
     Attributes:
         cluster: The name of the cluster.
         topic: The name of the topic.
-        partitions: How many it has; their ids are 0 to `partitions` - 1.
-        racks: For each partition the racks of its replicas, None for a replica on a broker without a rack or one that
-            is not known; None for the whole where no broker of the cluster has a rack.
-        topic_id: Its id as Kafka prints it; None where the client did not return it.
+        partitions: Number of partitions; their ids are 0 to `partitions` - 1.
+        racks: For each partition the racks of its replicas, with None for a replica on an unknown broker or one without
+            a rack; None instead of the tuple if no broker of the cluster has a rack.
+        topic_id: Its id in Kafka's text format; None if the client did not return it.
     """
 
     cluster: str
@@ -33,20 +33,20 @@ class TopicRow(NamedTuple):
 
 
 class MemberRow(NamedTuple):
-    """A member of a group, and what it subscribes to.
+    """Member of a group, and its subscription.
 
     Attributes:
         cluster: The name of the cluster.
         group_id: The group.
         member_id: The member.
-        group_instance_id: What makes it static, else None.
-        rack: Where it is; None where it has no rack, or where the broker did not return it (see `GuessedSubscription`).
+        group_instance_id: Instance id of a static member, else None.
+        rack: Rack of the member; None if it has none, or if the broker did not return it (see `GuessedSubscription`).
         topics: The topics that it subscribes to, in Java's `String` order.
-        pattern: Always None: no client's admin tells a pattern. A classic member sends names only; for a member with a
-            pattern these are the ones that it matched.
+        pattern: Always None: no admin client returns patterns. A classic member with a pattern sends the names that
+            its pattern matches.
         dialect: Always None, as there is no pattern.
-        assignor: The assignor of its group, such as `"range"`; None where the broker did not return it.
-        group_protocol: `"classic"` or `"consumer"`; None where the broker did not return it.
+        assignor: The assignor of its group, such as `"range"`; None if the broker did not return it.
+        group_protocol: `"classic"` or `"consumer"`; None if the broker did not return it.
         generation: Always None: no admin client returns the generation of a group. All members of a stable group have
             the same generation.
     """
@@ -65,15 +65,15 @@ class MemberRow(NamedTuple):
 
 
 class CurrentRow(NamedTuple):
-    """A run of consecutive partition ids that a member has.
+    """Span of consecutive partitions that a member owns.
 
     Attributes:
         cluster: The name of the cluster.
         group_id: The group.
-        member_id: Who has them.
+        member_id: The owner.
         topic: The topic.
-        start: The first id of the run.
-        count: How many ids; at least 1.
+        start: The first partition.
+        count: Number of partitions; at least 1.
     """
 
     cluster: str
@@ -81,21 +81,21 @@ class CurrentRow(NamedTuple):
     member_id: str
     topic: str
     start: int
-    count: int  # type: ignore[assignment]  # the column hides tuple.count, of no use here
+    count: int  # type: ignore[assignment]  # the column hides tuple.count, which is not needed
 
 
 class GroupRow(NamedTuple):
-    """A group that the cluster listed, whether it could be read or not.
+    """Group that the cluster listed, including groups that could not be read.
 
     Attributes:
         cluster: The name of the cluster.
         group_id: The group.
-        kind: `"classic"`, `"consumer"` (KIP-848), `"share"`, `"streams"`, the protocol type of a classic group that
-            is none of consumers, such as `"connect"`, or `""` where the broker does not say.
-        state: Kafka's name, such as `"Stable"`; `""` where the broker does not say.
-        protocol: The assignor that the group uses, such as `"range"`; `""` where it has none.
-        members: How many it has; 0 where it was not read.
-        read: Whether its members are in the snapshot; if not, a `Problem` says why.
+        kind: `"classic"`, `"consumer"` (KIP-848), `"share"`, `"streams"`, the protocol type of a classic group without
+            consumers, such as `"connect"`, or `""` if the broker did not return it.
+        state: Kafka's name of the state, such as `"Stable"`; `""` if the broker did not return it.
+        protocol: The assignor that the group uses, such as `"range"`; `""` if it has none.
+        members: Number of members; 0 if the group was not read.
+        read: True if its members are in the snapshot; otherwise a `Problem` has the reason.
     """
 
     cluster: str
@@ -108,7 +108,7 @@ class GroupRow(NamedTuple):
 
 
 class GuessedSubscription(NamedTuple):
-    """A member whose subscription is not known; it is assumed to be all topics that its group has partitions in.
+    """Member whose subscription is not known; it is assumed to be all topics with partitions in its group.
 
     Attributes:
         cluster: The name of the cluster.
@@ -124,13 +124,13 @@ class GuessedSubscription(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something that is not in the rows, and why.
+    """Part of the cluster that is not in the rows, with the reason.
 
     Attributes:
         cluster: The name of the cluster.
-        what: What it is.
-        name: The topic or the group; for a cluster what was asked.
-        reason: Why it was left out.
+        what: Kind of the part.
+        name: Name of the topic or group; for a cluster, the call that failed.
+        reason: Why it is missing.
     """
 
     cluster: str
@@ -143,16 +143,16 @@ class Problem(NamedTuple):
 class ClusterSnapshot:
     """Topics, groups, members and assignments of a cluster, in rows sorted by their columns.
 
-    It is no single moment: groups are asked one batch after another, and may have changed meanwhile.
+    The snapshot is not atomic: groups are read one batch after another and may change in between.
 
     Attributes:
-        cluster: The name that all rows carry.
-        topics: A row per topic, internal ones too.
-        members: A row per member of each group that was read; a group without members has none.
-        current: A row per run of consecutive partitions that a member has.
-        groups: A row per group that was listed, those too that were not read.
-        guessed: The members whose `topics` are a guess.
-        problems: What is not in the rows: a topic with an error, a group that cannot be read.
+        cluster: Name of the cluster in all rows.
+        topics: A row per topic, including internal topics.
+        members: A row per member of each group that was read.
+        current: A row per span of consecutive partitions of a member.
+        groups: A row per listed group, including groups that were not read.
+        guessed: Members whose `topics` are a guess.
+        problems: Parts that are not in the rows: topics with an error, groups that cannot be read, failed calls.
     """
 
     cluster: str
@@ -164,12 +164,12 @@ class ClusterSnapshot:
     problems: tuple[Problem, ...] = ()
 
     def to_arrow(self) -> dict[str, Any]:
-        """The rows as `pyarrow.Table`s by name: `topics`, `members`, `current`, `groups`, `guessed`, `problems`.
+        """Return `pyarrow.Table`s by name: `topics`, `members`, `current`, `groups`, `guessed`, `problems`.
 
-        Columns have the types of `assignor.spark.schemas`, in tables without rows too.
+        Columns have the types of `assignor.spark.schemas`, also in tables without rows.
 
         Raises:
-            MissingDependencyError: There is no pyarrow.
+            MissingDependencyError: pyarrow is not installed.
 
         Example:
             >>> rows = (TopicRow("main", "orders", 3, None),)
