@@ -159,7 +159,7 @@ def test_the_balance_of_current_needs_the_table_current(spark: SparkSession, dra
 
     asked = drawn.fleet(spark)
 
-    with pytest.raises(IllegalArgumentError, match=r"^balance\(of='current'\) needs the table current: Fleet\("):
+    with pytest.raises(IllegalArgumentError, match=r"^balance\(of='current'\) needs the owned partitions: Fleet\("):
         Fleet(asked.topics, asked.members).balance(of="current")
     with pytest.raises(IllegalArgumentError, match=r"^of must be 'assign' or 'current', not 'now'$"):
         asked.balance(of="now")  # type: ignore[arg-type]  # what is wrong is the point

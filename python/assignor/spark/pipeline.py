@@ -29,7 +29,7 @@ _ROW = StructType([*_RECORD.fields, StructField("history", HISTORY)])
 
 
 def with_groups(records: DataFrame) -> DataFrame:
-    """Add the column `group_id`: the group that each record's key names, null if it names none.
+    """Add the column `group_id`: the group in each record's key, null for a key without a group.
 
     Args:
         records: A binary column `key`, and any others.
@@ -59,7 +59,7 @@ def decode_and_replay(records: DataFrame, topics: pa.Table | None = None) -> Dat
         IllegalArgumentError: The metadata has a partition twice at one time, a negative id or a null.
     """
     metadata = topics_table(topics)
-    _core.RecordingReplay(metadata)  # report wrong metadata here, not from a worker
+    _core.RecordingReplay(metadata)  # report invalid metadata here, not from a worker
     schema = to_arrow_schema(_ROW)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +76,7 @@ def decode_and_replay(records: DataFrame, topics: pa.Table | None = None) -> Dat
 
 def decoded_records(rows: DataFrame) -> DataFrame:
     """Select the decoded records: `schemas.RECORDS`, `aborted` and `schemas.DECODED`."""
-    aborted = F.coalesce("aborted", F.lit(False))  # never null, and so the schema says
+    aborted = F.coalesce("aborted", F.lit(False))  # makes the column non-nullable in the schema
     return rows.where(F.col("history").isNull()).withColumn("aborted", aborted).select(*_RECORD.fieldNames())
 
 

@@ -47,20 +47,20 @@ def progress(
     """Show the progress of Spark while the block runs.
 
     Args:
-        spark: The session that works, classic or Connect; None if there is none yet: only the time is shown.
+        spark: The session, classic or Connect; None before it starts, which shows only the time.
         title: Name of the step.
-        quiet: Show nothing. None: quiet if standard output is no terminal and no stream is given, because a program
-            reads the output then.
-        stream: Where to write; standard error by default.
+        quiet: True shows nothing. None shows nothing if standard output is not a terminal and no stream is given,
+            because a program probably reads the output then.
+        stream: Stream to write to; standard error by default.
         clock: Function that returns seconds.
-        width: Columns of the terminal; those of the process's terminal by default.
+        width: Columns of the terminal; detected by default.
 
     Yields:
-        Nothing. On a terminal the line is erased when the block ends; elsewhere one line with the time is written if
-        the block succeeds.
+        None. On a terminal the line is erased when the block ends; elsewhere one line with the time is written if the
+        block succeeds.
 
     Raises:
-        MissingDependencyError: The stream is a terminal, and rich is missing.
+        MissingDependencyError: The stream is a terminal, and rich is not installed.
     """
     if quiet or (quiet is None and stream is None and not sys.stdout.isatty()):
         yield
@@ -130,7 +130,7 @@ def _watch(spark: Any) -> Iterator[Callable[[], Tasks]]:
         return
     try:
         tracker = spark.sparkContext.statusTracker()
-    except Exception:  # Connect has no SparkContext, and each version says so with another class.
+    except Exception:  # Connect has no SparkContext; the class of the error depends on the version.
         tracker = None
     if tracker is not None:
         yield _ClassicStages(tracker).tasks
@@ -138,7 +138,7 @@ def _watch(spark: Any) -> Iterator[Callable[[], Tasks]]:
     stages = _ConnectStages()
     try:
         spark.registerProgressHandler(stages)
-    except Exception:  # A session of some other make: time alone must do.
+    except Exception:  # Unknown kind of session: show only the time.
         yield stages.tasks
         return
     try:
@@ -158,7 +158,7 @@ class _ClassicStages:
 
     def tasks(self) -> Tasks:
         active = set(self._tracker.getActiveStageIds())
-        # A stage that left the list has ended since; asked once more it gives its last numbers.
+        # A stage that left the list has ended; ask for its final numbers once.
         for stage in active | self._running:
             info = self._tracker.getStageInfo(stage)
             if info is not None:
@@ -174,7 +174,7 @@ class _ConnectStages:
         self._stages: dict[tuple[str | None, int], Tasks] = {}
 
     def __call__(self, *, stages: Iterable[Any] | None, operation_id: str | None, **_: Any) -> None:
-        # A new dict each time: the drawing thread may be reading the old one.
+        # Create a new dict each time, because the drawing thread may be reading the old one.
         reported = {
             (operation_id, each.stage_id): Tasks(each.num_completed_tasks, each.num_tasks) for each in stages or ()
         }

@@ -1,4 +1,4 @@
-"""`recorded`: the topics, members and assignments of a fleet, as a recording has them at its end."""
+"""`recorded`: the topics, members and assignments of a fleet at the end of a recording."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _CLUSTER = ""
-"""A recording is of one cluster, and does not name it."""
+"""A recording has one cluster and no name for it."""
 
 _BROKER_DIALECT = "re2j"
-"""What a pattern in the log is read in: only brokers' own patterns (KIP-848) are there."""
+"""Dialect of the patterns in a log: only patterns that a broker matches (KIP-848) are recorded."""
 
 _TOPICS = (pa.string(), pa.string(), pa.int32(), pa.list_(pa.list_(pa.string())), pa.string())
-"""The columns of `schemas.TOPICS` in Arrow."""
+"""Arrow types of the columns of `schemas.TOPICS`."""
 
 
 def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataFrame, DataFrame, DataFrame]:
-    """The three DataFrames of a fleet, from a recording folder (see `assignor.recording`), as its log ends.
+    """Return the three DataFrames of a fleet at the end of a recording (see `assignor.recording`).
 
     Args:
-        spark: A session, Classic or Connect, that can read the folder under the same path as this process.
-        folder: The recording. Its topic metadata is read at once and travels with the plan; its records are read when
-            a DataFrame is used, once for each.
+        spark: A session, classic or Connect, that can read the folder under the same path as this process.
+        folder: The recording. Its topic metadata is read immediately and is part of the query plan. Its records are
+            read each time a DataFrame is computed.
 
     Returns:
         `topics`, `members` and `current` with the columns of `schemas.TOPICS`, `schemas.MEMBERS` and
-        `schemas.ASSIGNMENTS`, in no particular order, `cluster` being "" everywhere:
+        `schemas.ASSIGNMENTS`, in no particular order. `cluster` is "" in all rows.
 
         topics   the topics of the last metadata snapshot, with their ids; `racks` has the recorded racks of each
-                 partition, by id, and an empty list where they are null
-        members  who is in a group at the end of the log, of classic groups that speak `consumer` and of consumer
-                 groups (KIP-848); other kinds of groups and groups without members have no rows. `topics` is as in
-                 `schemas.MEMBER`, with what a broker found for a pattern beside names; `pattern` is there where a
-                 member subscribes by it alone, and `dialect` is `re2j` then. Both are null where nobody can read the
-                 subscription. `assignor`, `group_protocol` and `generation` are those of the group's last record
-        current  what these members have; a topic is named by its id where the metadata does not name it
+                 partition, in the order of partition ids, and an empty list if they are null
+        members  the members of classic groups with protocol type `consumer` and of consumer groups (KIP-848); other
+                 kinds of groups and groups without members have no rows. `topics` is as in `schemas.MEMBER`; `pattern`
+                 is set, and `dialect` is `re2j`, only for members that subscribe only by pattern. All three are null
+                 if the subscription cannot be decoded. `assignor`, `group_protocol` and `generation` are those of the
+                 group's last record
+        current  the partitions that these members own; a topic that is not in the metadata is named by its id
 
     Raises:
         IllegalArgumentError: The folder or a file is missing or cannot be read, or a topic's last partition ids are not
             0 to n - 1.
-        WrongTypeError: A file lacks a column or has it in another type.
+        WrongTypeError: A column of a file is missing or of another type.
     """
     recording = Recording.open(folder)
     metadata = recording.topics()
     topics = spark.createDataFrame(_last_topics(topics_table(metadata)), TOPICS)
     histories = replay(committed(with_groups(read_records(spark, recording))), metadata)
-    # A broker goes by the names alone while it has not resolved the pattern beside them.
+    # A broker uses only the names of a member that has names and a pattern, until it has resolved the pattern.
     pattern = F.when(F.col("topics").isNull(), F.col("pattern"))
     members = _of_consumers(histories, "members").withColumn("pattern", pattern)
     members = members.withColumn("dialect", F.when(F.col("pattern").isNotNull(), F.lit(_BROKER_DIALECT)))
@@ -75,18 +75,18 @@ def _of_cluster(rows: DataFrame, wanted: StructType) -> DataFrame:
 
 
 def _of_consumers(histories: DataFrame, name: str) -> DataFrame:
-    """The entries of a list of each group whose members share out partitions of topics as consumers do."""
+    """Return the entries of a list column of the groups of consumers."""
     generations = F.filter("generations", lambda generation: generation["kind"] == F.lit("classic"))
-    # Null for a group that has never been a classic one.
+    # Null for a group that was never a classic group.
     protocol_type = F.try_element_at(generations, F.lit(-1))["protocol_type"]
     kind = F.col("kind")
     consuming = (kind == "consumer") | ((kind == "classic") & (protocol_type == "consumer"))
-    # Null has no entries; a filter on what `replay` tells would have it run twice.
+    # `inline` of null gives no rows. A filter on columns of `replay` would make Spark run it twice.
     return histories.select("group_id", "kind", "protocol", "generation", F.inline(F.when(consuming, F.col(name))))
 
 
 def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
-    """Rows of `schemas.TOPICS` for the metadata's last moment."""
+    """Return the rows of `schemas.TOPICS` for the last metadata snapshot."""
     last = pc.max(metadata["t"])
     partitions: dict[str, dict[int, list[str | None]]] = {}
     topic_ids: dict[str, str | None] = {}
@@ -98,8 +98,8 @@ def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
         missing = next((id for id in range(len(racks)) if id not in racks), None)
         if missing is not None:
             raise IllegalArgumentError(
-                f"topics.parquet lacks partition {missing} of topic {topic} at its last moment, t={last}, and has "
-                f"partition {max(racks)}: a fleet's topics have the ids from 0 on; list every partition"
+                f"topics.parquet has no partition {missing} of topic {topic} in its last snapshot, t={last}, but "
+                f"partition {max(racks)}: partition ids must be 0 to n - 1"
             )
     columns = (
         [_CLUSTER] * len(partitions),

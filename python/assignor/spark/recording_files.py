@@ -1,4 +1,4 @@
-"""Reads the files of a recording as DataFrames, with a mark on the records of aborted transactions."""
+"""Read the files of a recording as DataFrames, and mark records of aborted transactions."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _PLACE = StructType([StructField("partition", IntegerType()), StructField("offse
 
 
 def file_uri(path: Path) -> str:
-    """A path as Spark takes it: a URI, but of the characters as they are."""
+    """Return a path in the form that Spark accepts: a URI without percent-encoding."""
     return f"file:{path.absolute()}"
 
 
 def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
-    """A Parquet file, or a folder of such files, whatever characters are in its path."""
-    # In what it reads Spark takes these for patterns.
+    """Read a Parquet file, or a folder of Parquet files; its path may contain any characters."""
+    # Spark expands unescaped glob characters in the paths that it reads.
     return spark.read.parquet(re.sub(r"([\[\]{}*?\\])", r"\\\1", file_uri(path)))
 
 
 def read_records(spark: SparkSession, recording: Recording) -> DataFrame:
-    """The records of a recording: `schemas.RECORDS` and `aborted`, which says whether a read_committed reader skips it.
+    """Read the records of a recording: `schemas.RECORDS`, and `aborted`, true for records of aborted transactions.
 
     Raises:
-        WrongTypeError: The file lacks a column or has it in another type.
+        WrongTypeError: A column of the file is missing or of another type.
     """
     records = read_parquet(spark, recording.records)
     check_columns(records, RECORDS, str(recording.records))
-    # Columns of somebody else's could have the names of ours.
+    # Other columns of the file could have the names of columns that the pipeline adds.
     records = records.select(*RECORDS.fieldNames())
     aborted = spark.createDataFrame(list(recording.aborted), _PLACE).distinct().withColumn("aborted", F.lit(True))
     joined = records.join(F.broadcast(aborted), _PLACE.fieldNames(), "left")
@@ -47,5 +47,5 @@ def read_records(spark: SparkSession, recording: Recording) -> DataFrame:
 
 
 def committed(records: DataFrame) -> DataFrame:
-    """Select what `replay` needs of records with `group_id` and `aborted`, without those of aborted transactions."""
+    """Select the columns that `replay` needs, without the records of aborted transactions."""
     return records.where(~F.col("aborted")).select("group_id", "offset", "timestamp", "key", "value")

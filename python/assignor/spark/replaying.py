@@ -1,4 +1,4 @@
-"""`replay`: each group's history, rebuilt from its records, with every range generation judged."""
+"""`replay`: rebuild the history of each group from its records, and compare its assignments with Kafka's assignors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENTS = StructType(
         StructField("value", BinaryType()),
     ]
 )
-"""The columns of `decode`'s answer that `replay` needs."""
+"""Columns of the result of `decode` that `replay` needs."""
 
 _TOPICS = pa.schema(
     [
@@ -44,50 +44,50 @@ _RECORDS = pa.list_(
 
 
 def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
-    """Rebuilds each group from its records: one row per group, one call of the Rust core per Arrow batch.
+    """Rebuild each group from its records: one row per group, one call of the Rust core per Arrow batch.
 
-    Replay is deterministic: the state of a group is what a broker would have after loading the same records. Leave out
-    what a read_committed reader does not get (records of aborted transactions) beforehand.
+    Replay is deterministic: the state of a group is that of a broker after it has loaded the same records. Remove
+    records of aborted transactions before, as a read_committed reader does.
 
     Args:
-        events: What `decode` gives; rows without `group_id` are in nobody's history.
-        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; it travels to the workers with the
-            job. With it every classic generation under `range` is compared with what the range rules give, and topic
-            ids become names.
+        events: Result of `decode`; rows without `group_id` are ignored.
+        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; it is sent to the workers with the
+            job. It is needed to compare assignments with Kafka's assignors and to replace topic ids by names.
 
     Returns:
         `group_id` and the columns of `schemas.HISTORY`; lazy.
 
     Raises:
         WrongTypeError: A column is missing or of another type.
-        IllegalArgumentError: The metadata has a partition twice at one moment, a negative id or a null.
+        IllegalArgumentError: The metadata has a partition twice at the same time, a negative id or a null.
     """
     check_columns(events, EVENTS, "events")
     metadata = topics_table(topics)
-    # What is wrong with the metadata is better said here than by a worker.
+    # Report invalid metadata here, not from a worker.
     _core.replay_groups(pa.array([], _RECORDS), metadata)
 
     def rebuild(records: pa.Array) -> pa.Array:
         return pa.array(_core.replay_groups(records, metadata))
 
-    # Rows without a group are left out here and not by a filter: with one, Spark has `decode` run below it and again
-    # above it.
+    # A filter would remove rows without a group, but then Spark would run `decode` twice: below and above the filter.
     record = F.when(F.col("group_id").isNotNull(), F.struct("offset", "timestamp", "key", "value"))
-    # The log's order within a partition, to which a group belongs whole, is that of the offsets.
+    # All records of a group are in one partition of the log, so offsets give their order.
     groups = events.groupBy("group_id").agg(F.sort_array(F.collect_list(record)).alias("records"))
     groups = groups.where(F.size("records") > 0)
-    history = arrow_udf(rebuild, HISTORY)("records")  # type: ignore[call-overload]  # the kind is told by the hints
+    history = arrow_udf(rebuild, HISTORY)("records")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     return groups.select("group_id", history.alias("history")).select("group_id", "history.*")
 
 
 def topics_table(topics: pa.Table | None) -> pa.RecordBatch:
-    """The metadata as one batch with just the columns needed, in the types needed."""
+    """Return the metadata as one batch with the needed columns and types."""
     empty = pa.RecordBatch.from_pylist([], schema=_TOPICS)
     if topics is None:
         return empty
     missing = [name for name in _TOPICS.names if name not in topics.column_names]
     if missing:
-        raise WrongTypeError(f"topic metadata must have a column {missing[0]}; it has {', '.join(topics.column_names)}")
+        raise WrongTypeError(
+            f"topic metadata has no column {missing[0]}; its columns are {', '.join(topics.column_names)}"
+        )
     try:
         batches = topics.select(_TOPICS.names).cast(_TOPICS).combine_chunks().to_batches()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:

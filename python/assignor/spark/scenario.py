@@ -1,6 +1,6 @@
-"""Scenarios: what could happen to groups, as steps one after another, for `Fleet.what_if`.
+"""Scenarios for `Fleet.what_if`: sequences of changes to groups.
 
-A scenario is plain data; nothing here needs Spark.
+A scenario is plain data; this module does not need Spark.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from assignor.validation import check_name, shown, wrong_type
 __all__ = ["Scenario"]
 
 _MOST_PARTITIONS = 10_000_000
-"""The engine plans no topic of more, which is more than the largest clusters have in all."""
+"""Largest partition count of a topic that the engine plans; the largest clusters have fewer partitions in all."""
 
 _MOST_MEMBERS = 100_000
-"""More members at once than any group has: a number that large is a slip."""
+"""Largest number of members that a step adds or removes; larger numbers are probably mistakes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Steps that change groups, each followed by the rebalances that it brings; every method gives a longer scenario.
+    """Sequence of steps that change groups. Each step is followed by the rebalances that it causes.
+
+    Each method returns a new scenario with one more step.
 
     Attributes:
-        name: What its rows are called; each scenario of one `what_if` needs a name of its own.
-        groups: Ids of the groups that it is about, in whatever cluster; None is all. Other groups have no row for it.
-        steps: The steps as tuples, which the methods make.
+        name: Name of the scenario in the result; unique within a call of `what_if`.
+        groups: Ids of the groups that the scenario changes, in all clusters; None for all groups. Other groups have no
+            rows in the result.
+        steps: The steps as tuples. Use the methods to add steps.
 
     Raises:
-        WrongTypeError, IllegalArgumentError: An argument that cannot be meant.
+        WrongTypeError, IllegalArgumentError: Invalid argument.
 
     Example:
         >>> from assignor.spark import Scenario
@@ -55,23 +58,24 @@ class Scenario:
             object.__setattr__(self, "groups", frozenset(groups))
 
     def add_members(self, count: int) -> Scenario:
-        """So many members come, all at once.
+        """Add `count` members at the same time.
 
-        They subscribe as most members of the group do, are on the rack of the last such member in Kafka's order, and
-        are static if it is. Their ids begin as that member's does, and end as if drawn at random, the same every time.
+        They have the most common subscription of the group. They have the rack of the last member with this
+        subscription in Kafka's order, and are static if that member is. Their ids have the same prefix as its id and a
+        pseudo-random suffix, which is the same in each run.
         """
         return self._then("add_members", _count(count, "add_members: count", _MOST_MEMBERS))
 
     def remove_members(self, count: int) -> Scenario:
-        """So many members leave, all at once: the last ones in Kafka's order."""
+        """Remove the last `count` members in Kafka's order, at the same time."""
         return self._then("remove_members", _count(count, "remove_members: count", _MOST_MEMBERS))
 
     def multiply_partitions(self, factor: int) -> Scenario:
-        """Every topic has so many times the partitions; new ones are placed on racks as the first ones are, in turn."""
+        """Multiply the partitions of every topic by `factor`; new partitions repeat the racks of the existing ones."""
         return self._then("multiply_partitions", _count(factor, "multiply_partitions: factor", 1000, least=1))
 
     def grow_partitions(self, partitions: Mapping[str, int]) -> Scenario:
-        """Topics have so many partitions; one that does not exist, or has as many already, stays as it is."""
+        """Grow topics to the given partition counts. Ignore topics that do not exist or are not smaller than that."""
         if not isinstance(partitions, Mapping):
             raise wrong_type("grow_partitions: partitions", "a mapping of topics to counts", partitions)
         found = self
@@ -82,30 +86,30 @@ class Scenario:
         return found
 
     def set_racks(self, racks: Iterable[str]) -> Scenario:
-        """The members are on these racks, in Kafka's order in turn: the first on the first rack, and so on."""
+        """Place the members on these racks in turn: the first member in Kafka's order on the first rack, and so on."""
         found = _names(racks, "racks")
         if not found:
-            raise IllegalArgumentError("set_racks: racks must name a rack")
+            raise IllegalArgumentError("set_racks: racks must contain at least one rack")
         return self._then("set_racks", found)
 
     def add_topic(self, topic: str, partitions: int) -> Scenario:
-        """There is a topic more, and members subscribe to it, but for those whose pattern does not match it."""
+        """Add a topic. All members subscribe to it, except those with a pattern that does not match it."""
         name = check_name(topic, "a topic")
         return self._then("add_topic", name, _count(partitions, f"add_topic: topic '{name}'", _MOST_PARTITIONS))
 
     def make_static(self) -> Scenario:
-        """Every dynamic member gets an instance id: its member id, so that order stays."""
+        """Make every dynamic member static. Its instance id is its member id, which keeps the order of members."""
         return self._then("make_static")
 
     def rolling_restart(self, *, instance_ids: bool | None = None) -> Scenario:
-        """Every member restarts, one after another in Kafka's order.
+        """Restart every member, one after another in Kafka's order.
 
-        With an instance id it is back before its session ends: no rebalance. Without, it leaves, which is a rebalance,
-        and joins under another id, which is one more.
+        A static member is back before its session expires, without a rebalance. A dynamic member leaves and joins with
+        a new member id: two rebalances.
 
         Args:
-            instance_ids: None takes each member as it is; True has all stay as with an instance id, False has all
-                leave as without one. The order of members is by the instance ids that they have in either case.
+            instance_ids: True restarts all members as static members, False as dynamic members, None each as it is.
+                Members are ordered by their actual instance ids in all cases.
         """
         if instance_ids is not None and not isinstance(instance_ids, bool):
             raise wrong_type("rolling_restart: instance_ids", "a bool or None", instance_ids)
@@ -138,11 +142,11 @@ class Scenario:
 
 
 def as_data(scenarios: Scenario | Iterable[Scenario]) -> list[tuple[str, list[str] | None, list[tuple[Any, ...]]]]:
-    """Scenarios as the engines take them.
+    """Return scenarios as plain data for the engines.
 
     Raises:
-        WrongTypeError: Something else than scenarios.
-        IllegalArgumentError: None at all, or two of one name.
+        WrongTypeError: `scenarios` is not a Scenario or an iterable of them.
+        IllegalArgumentError: There are no scenarios, or two have the same name.
     """
     if isinstance(scenarios, Scenario):
         scenarios = [scenarios]
@@ -153,11 +157,11 @@ def as_data(scenarios: Scenario | Iterable[Scenario]) -> list[tuple[str, list[st
         if not isinstance(scenario, Scenario):
             raise wrong_type("a scenario", "a Scenario", scenario)
         if scenario.name in found:
-            raise IllegalArgumentError(f"two scenarios have the name {shown(scenario.name)}")
+            raise IllegalArgumentError(f"two scenarios have the name {shown(scenario.name)}; names must be unique")
         groups = None if scenario.groups is None else sorted(scenario.groups)
         found[scenario.name] = (scenario.name, groups, list(scenario.steps))
     if not found:
-        raise IllegalArgumentError("scenarios must hold a Scenario")
+        raise IllegalArgumentError("scenarios must contain at least one Scenario")
     return list(found.values())
 
 

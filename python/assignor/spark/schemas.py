@@ -1,7 +1,7 @@
-"""The columns of every DataFrame that the pipeline takes or gives, as constants.
+"""Schemas of the DataFrames that the pipeline reads and returns.
 
-They are `StructType`s and not DDL text, so that they can be used where a query may not be analysed while it is written
-(Spark Connect, Declarative Pipelines).
+They are `StructType`s, because Spark parses DDL strings with a server call, which functions of Declarative Pipelines
+must not make.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RECORDS = _struct(
     key=BinaryType(),
     value=BinaryType(),
 )
-"""Records as the log has them; timestamp in milliseconds, a null value is a tombstone."""
+"""Raw records of the log. The timestamp is in milliseconds; a null value is a tombstone."""
 
 DECODED = _struct(
     type=IntegerType(),
@@ -55,7 +55,7 @@ DECODED = _struct(
     consumer_protocol_json=StringType(),
     error=StringType(),
 )
-"""What `decode` adds to a record: `status` is `decoded`, `unknown_type` or `bad`; JSON as Kafka writes it."""
+"""Columns that `decode` adds to a record. `status` is `decoded`, `unknown_type` or `bad`; JSON has Kafka's format."""
 
 TOPIC_METADATA = _struct(
     t=LongType(),
@@ -64,7 +64,7 @@ TOPIC_METADATA = _struct(
     partition=IntegerType(),
     racks=ArrayType(StringType()),
 )
-"""Topic metadata over time: a row per moment (milliseconds) and partition, one rack per replica."""
+"""Topic metadata over time: a row per snapshot (time `t` in milliseconds) and partition, with one rack per replica."""
 
 TOPICS = _struct(
     cluster=StringType(),
@@ -93,9 +93,9 @@ MEMBERS = _struct(
     group_protocol=StringType(),
     generation=IntegerType(),
 )
-"""The members of a fleet's groups, who subscribe to `topics` or by `pattern`, read in `dialect` (`java` where null).
+"""The members of a fleet's groups. A member subscribes to `topics`, or by `pattern` in a `dialect` (default `java`).
 
-The first three columns must be there, and `topics` or `pattern`; the others may be missing.
+The first three columns and `topics` or `pattern` are required; the others are optional.
 
 group_protocol  `classic` (also where it is null in all rows of a group), or `consumer` for a group of KIP-848
 assignor        Kafka's name of the group's assignor: `range`, `roundrobin`, `sticky` or `cooperative-sticky` of
@@ -114,7 +114,7 @@ ASSIGNMENTS = _struct(
     start=IntegerType(),
     count=IntegerType(),
 )
-"""Who has what, or is to have: a row per run of consecutive partition ids."""
+"""Assigned or owned partitions: a row per span of consecutive partition ids of a member."""
 
 GENERATION = _struct(
     offset=LongType(),
@@ -138,7 +138,7 @@ GENERATION = _struct(
 `assignor` is the name of the assignor whose answer was compared, and `outcome` is `equal`, `different` or `unknown`.
 Both are null if nothing was compared: the group has no members, its assignor is not one of Kafka's, the record repeats
 a generation, the log lacks what the assignor starts from, or there is no topic metadata. `reasons` are sentences that
-say why the outcome is not `equal`, and which subscriptions Kafka's reader refuses. `range` and `remarks` are the
+say why the outcome is not `equal`, and which subscriptions Kafka cannot parse. `range` and `remarks` are the
 outcome and the reasons under `range` of the classic protocol.
 """
 
@@ -152,17 +152,18 @@ MEMBER = _struct(
     pattern=StringType(),
     partitions=IntegerType(),
 )
-"""A member at the end of the log, what it subscribes to, and how many partitions it has.
+"""A member at the end of the log, its subscription, and the number of its partitions.
 
-`topics` is null where a member subscribes by `pattern` alone, where its bytes cannot be read, and where there is none
-to name (streams groups, and classic ones that do not speak `consumer`, such as Connect's). Members of classic groups
-match patterns themselves and send names. A broker subscribes a member with names and a pattern (KIP-848) to both: then
-`topics` has the names, followed by what the group's last record of that pattern (type 16) found, and `pattern` is null;
-only while there is no such record both are there. `rack` is null where none or an empty one is named.
+`topics` is null if the member subscribes only by `pattern`, if its subscription cannot be decoded, and in groups
+without subscriptions (streams groups, and classic groups with another protocol type than `consumer`, such as
+Connect's). Members of classic groups match patterns themselves and send topic names. A member of a KIP-848 group can
+subscribe to names and by a pattern. If the log has a record of the topics that match its pattern (type 16), `topics`
+has the names followed by these topics, and `pattern` is null; otherwise both columns have values. `rack` is null if the
+member has no rack or an empty one.
 """
 
 SPAN = _struct(member_id=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
-"""A run of consecutive partitions that a member has."""
+"""A span of consecutive partitions of a member."""
 
 GROUP = _struct(
     kind=StringType(),
@@ -188,9 +189,10 @@ GROUP = _struct(
 )
 """A group at the end of the log.
 
-`unowned` counts partitions of its topics that nobody has, `busiest_minute` the most rebalances within a minute that
-changed no member, `range_...` its generations under `range` by how they compare with what the range rules give,
-`assignments_...` its generations and epochs under any of Kafka's assignors, by the same outcomes.
+unowned         partitions of the subscribed topics without an owner
+busiest_minute  highest number of rebalances within a minute that left the membership unchanged
+range_*         number of generations under `range`, by outcome of the comparison with Kafka's range assignor
+assignments_*   number of generations and epochs under any of Kafka's assignors, by outcome of the comparison
 """
 
 HISTORY = StructType(
@@ -201,11 +203,11 @@ HISTORY = StructType(
         StructField("assignment", ArrayType(SPAN)),
     ]
 )
-"""What `replay` gives per group, beside `group_id`."""
+"""Columns that `replay` returns for each group in addition to `group_id`."""
 
 
 KEYS = ("cluster", "group_id")
-"""The columns that say which group a row is about."""
+"""Columns that identify the group of a row."""
 
 RESOLVED = StructType(
     [
@@ -213,9 +215,9 @@ RESOLVED = StructType(
         StructField("unknown_topics", ArrayType(StringType())),
     ]
 )
-"""Members with the `topics` that exist of those that they name or that their pattern matches, in Java's order.
+"""Members with the existing `topics` that they subscribe to by name or pattern, in Java's `String` order.
 
-`unknown_topics` has the names that are no topics.
+`unknown_topics` has the subscribed names that do not exist.
 """
 
 BALANCE = _struct(
@@ -237,30 +239,31 @@ BALANCE = _struct(
     mean_load=DoubleType(),
     record_bytes=LongType(),
 )
-"""What an assignment is like.
+"""Balance of an assignment.
 
 group_protocol        `classic` or `consumer`: the protocol of the assignor in `computed_as`, or null
 computed_as           Kafka's name of the assignor that computed the assignment; null for groups that are not computed,
                       groups without members, and `balance(of="current")`
-members               how many members there are
-unnamed_members       rows of members that lack a cluster, a group or an id, and so are in no group
-unsubscribed_members  members with neither topics nor a pattern; they get nothing
-topics                how many topics the members subscribe to that exist
-unknown_topics        how many names they subscribe to that are no topics
-partitions            how many partitions have an owner
-unowned               how many partitions of these topics have none
-idle_members          how many members have none
-least_loaded          the fewest partitions that a member has, null without members
-most_loaded           the most
-co_partition_breaks   partition numbers p of which, among topics that one member subscribes to together and that have as
-                      many partitions, p is not everywhere the same member's: joins of such topics miss their other half
-rack_misses           partitions that are read from another rack: their member has one, and none of their replicas, of
-                      which some have a rack, is on it
-most_loaded_member    the first member, in Kafka's order, that has the most
+members               number of members
+unnamed_members       number of member rows without a cluster, group or member id, which belong to no group
+unsubscribed_members  number of members with neither topics nor a pattern; they get no partitions
+topics                number of existing topics that the members subscribe to
+unknown_topics        number of subscribed names that do not exist
+partitions            number of partitions with an owner
+unowned               number of partitions of the subscribed topics without an owner
+idle_members          number of members without partitions
+least_loaded          lowest number of partitions of a member, null without members
+most_loaded           highest number of partitions of a member, null without members
+co_partition_breaks   number of partition ids that different members own in different topics, counted for topics that a
+                      member subscribes to together and that have equal partition counts: a member that joins these
+                      topics lacks one side of the join
+rack_misses           number of partitions that are read from another rack: their member has a rack, and some of their
+                      replicas have racks, but none of them is the member's rack
+most_loaded_member    the first member, in Kafka's order, with the highest number of partitions
 mean_load             partitions per member, null without members
-record_bytes          key and value of the group's record in `__consumer_offsets`, with subscriptions of version 3 and
-                      the owned partitions that members of the assignor send, without client ids and hosts, which are
-                      not known here; null for groups of protocol `consumer`, which have no such record
+record_bytes          size of key and value of the group's record in `__consumer_offsets`, with subscriptions of
+                      version 3 and the owned partitions that members of the assignor send; without client ids and
+                      hosts, which are not known; null for groups of protocol `consumer`, which have no such record
 
 For a group that is not computed, `partitions` and all columns after it are null.
 """
@@ -268,10 +271,10 @@ For a group that is not computed, `partitions` and all columns after it are null
 BALANCE_WITH_SKEW = StructType(
     [*BALANCE.fields, StructField("skew", DoubleType()), StructField("record_fits", BooleanType())]
 )
-"""`BALANCE`, and two more.
+"""`BALANCE` and two more columns.
 
-skew         `most_loaded` over `mean_load`, null where nobody has anything
-record_fits  whether a broker takes the group's record: its batch is no larger than message.max.bytes
+skew         `most_loaded` / `mean_load`, null if no partition has an owner
+record_fits  true if a broker accepts the group's record: its batch is not larger than message.max.bytes
 """
 
 MOVES = _struct(
@@ -283,7 +286,7 @@ MOVES = _struct(
     from_member=StringType(),
     to_member=StringType(),
 )
-"""A run of partitions that changes hands, from nobody or to nobody where a member is null."""
+"""A span of partitions whose owner changes; a null member means no owner."""
 
 OUTCOME = _struct(scenario=StringType(), rebalances=LongType(), moved=LongType())
 """Outcome of a scenario: how often the group rebalances, and how many partitions move in all these rebalances.
@@ -305,14 +308,14 @@ PROBLEMS = _struct(
 
 
 def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> list[str] | None:
-    """Say which of the columns a DataFrame has, and refuse it if one has another type or one that must be there lacks.
+    """Check the types of a DataFrame's columns, and return the names of the wanted columns that it has.
 
     Returns:
-        The names of those wanted that are there, in the order of `wanted`; None where a query may not be analysed
-        while it is written, as in functions of Declarative Pipelines.
+        The names in the order of `wanted`; None in functions of Declarative Pipelines, where the columns of a
+        DataFrame are not known yet.
 
     Raises:
-        WrongTypeError: The message names the column, the type wanted and the type found.
+        WrongTypeError: A required column is missing, or a column has another type.
     """
     from pyspark.errors import PySparkException
 
@@ -330,10 +333,10 @@ def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Col
 
 
 def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> DataFrame:
-    """All wanted columns of a DataFrame whose columns nobody knows yet; optional ones that lack are null.
+    """Select all wanted columns of a DataFrame whose columns are not known yet; missing optional columns are null.
 
-    When the query is resolved Spark refuses it without another column, or with a type that cannot be brought together
-    with the one wanted. Any other type ends the job, with the message that `check_columns` would have given.
+    When Spark resolves the query, it rejects a missing required column and a type that cannot be converted. Any other
+    wrong type fails the job with the message of `check_columns`.
     """
     from pyspark.sql import functions as F
 
@@ -351,30 +354,31 @@ def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Coll
 
 
 def _in_pipeline() -> bool:
-    """Whether the definitions of a declarative pipeline are being read; asking its server would fill the log."""
+    """Return True inside a function of a Declarative Pipeline. Asking its server instead would log errors."""
     registry = sys.modules.get("pyspark.pipelines.graph_element_registry")
     if registry is None:
         return False
     try:
         registry.get_active_graph_element_registry()
-    except Exception:  # There is none, or PySpark has changed: then the server is asked.
+    except Exception:  # No pipeline is active, or PySpark has changed; then the caller asks the server.
         return False
     return True
 
 
 def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
-    """Refuse a DataFrame that lacks a column, or has it twice or in another type, before any job starts.
+    """Check that a DataFrame has each wanted column once and with its type, before any job starts.
 
     Raises:
-        WrongTypeError: The message names the column, the type wanted and the type found.
+        WrongTypeError: A column is missing, duplicate or of another type.
     """
     names = frame.schema.fieldNames()
     found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     for field in wanted.fields:
         kind = field.dataType.simpleString()
         if names.count(field.name) > 1:
-            raise WrongTypeError(f"{what} must have one column {field.name}; it has {', '.join(names)}")
+            raise WrongTypeError(f"{what} has several columns {field.name}; its columns are {', '.join(names)}")
         if field.name not in found:
-            raise WrongTypeError(f"{what} must have a column {field.name} of type {kind}; it has {', '.join(found)}")
+            columns = ", ".join(found)
+            raise WrongTypeError(f"{what} has no column {field.name} of type {kind}; its columns are {columns}")
         if found[field.name] != kind:
             raise WrongTypeError(f"{what}: column {field.name} must be of type {kind}, not {found[field.name]}")

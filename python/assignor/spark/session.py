@@ -1,8 +1,7 @@
-"""Gives a local Spark session that says nothing, listens to this machine only and leaves nothing behind.
+"""Local Spark session that prints nothing, accepts local connections only and removes its temporary files.
 
-Spark, its launcher and the JVM all write to standard error, each in its own way and some before any setting
-can reach them. So the JVM is born with its standard output and error in a file; what matters of that file is
-told when Spark does not start.
+Spark, its launcher and the JVM write to standard error, some of them before any setting takes effect. So the JVM starts
+with its standard output and error in a log file. If Spark does not start, the error has the last lines of that file.
 """
 
 from __future__ import annotations
@@ -55,16 +54,16 @@ def session(
     log: str | os.PathLike[str] | None = None,
     memory: str = "2g",
 ) -> Iterator[SparkSession]:
-    """Give a Spark session: the one there is, else a quiet local one that ends with the `with` block.
+    """Yield the active Spark session, or start a local one that stops at the end of the `with` block.
 
-    A session that is active already (a notebook's, Databricks', one from an outer `session()`), or that the
-    environment asks for by SPARK_REMOTE, is given as it is and not stopped: no argument has an effect on it.
+    An active session (of a notebook, of Databricks, of an outer `session()`), or the Connect session that SPARK_REMOTE
+    names, is yielded unchanged and not stopped; the arguments have no effect on it.
 
     Args:
-        app: The application's name.
-        cores: How many threads work; by default one for each core of the machine.
-        log: A file for what Spark and the JVM say, overwritten; by default that is thrown away at the end.
-        memory: The JVM's heap, as Java writes it.
+        app: Name of the application.
+        cores: Number of worker threads; by default the number of cores of the machine.
+        log: File for the output of Spark and the JVM, overwritten; by default a temporary file.
+        memory: Heap size of the JVM in Java's notation.
 
     Yields:
         The session.
@@ -83,7 +82,7 @@ def session(
         temporary = tempfile.TemporaryDirectory(prefix="assignor-spark-", ignore_cleanup_errors=True)
         folder = Path(stack.enter_context(temporary))
         captured = stack.enter_context(Path(log if log is not None else folder / "spark.log").open("w+b"))
-        stack.enter_context(_as_it_was(folder))
+        stack.enter_context(_restored_process(folder))
         settings = _settings(app, cores or os.cpu_count() or 1, memory, folder)
         with _environment(_variables(folder)):
             spark = _start(settings, captured, stack)
@@ -92,37 +91,37 @@ def session(
         except Exception as error:
             if _interrupted(error):
                 raise KeyboardInterrupt from error
-            _outlive(error, captured)
+            _keep_messages(error, captured)
             raise
 
 
 def _installed(name: str) -> bool:
     try:
         return find_spec(name) is not None
-    except ValueError:  # It is in sys.modules as something that was not imported, such as None.
+    except ValueError:  # sys.modules has an entry without a spec, such as None.
         return False
 
 
 def _active() -> SparkSession | None:
-    """Give the session that is somebody else's, if there is one."""
+    """Return the session that the caller's program has started, or None."""
     from pyspark.sql import SparkSession, is_remote
 
     if is_remote() or os.environ.get("SPARK_REMOTE"):
         return SparkSession.builder.getOrCreate()
     from pyspark import SparkContext
 
-    # A context without a session is somebody's too.
+    # A context without a session counts as well.
     return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else None
 
 
 def _settings(app: str, cores: int, memory: str, folder: Path) -> dict[str, str]:
-    """Say all that Spark is told at its start."""
+    """Return the Spark settings of a local session."""
     (folder / "tmp").mkdir()
     (folder / "log4j2.properties").write_text(_LOG4J2)
     java_options = [
-        "-XX:TieredStopAtLevel=1",  # jobs of seconds end before the second compiler pays
+        "-XX:TieredStopAtLevel=1",  # short jobs end before the C2 compiler pays off
         "-XX:+UseSerialGC",
-        # Spark's local folders are made in here too, so that one removal removes all.
+        # Spark creates its local folders here too, so that removing one folder removes everything.
         f'"-Djava.io.tmpdir={folder / "tmp"}"',
         f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}",
     ]
@@ -145,7 +144,7 @@ def _settings(app: str, cores: int, memory: str, folder: Path) -> dict[str, str]
 
 
 def _variables(folder: Path) -> dict[str, str | None]:
-    """Say which environment variables Spark must start with; None stands for unset."""
+    """Return the environment variables for the start of Spark; None means unset."""
     java = find_java(
         os.environ,
         which=shutil.which,
@@ -160,7 +159,7 @@ def _variables(folder: Path) -> dict[str, str | None]:
 
 
 def _start(settings: Mapping[str, str], captured: IO[bytes], stack: contextlib.ExitStack) -> SparkSession:
-    """Start a JVM and a session in it, and leave on the stack what ends them."""
+    """Start a JVM and a session in it, and push callbacks onto the stack that stop them."""
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -174,7 +173,7 @@ def _start(settings: Mapping[str, str], captured: IO[bytes], stack: contextlib.E
                 streams = {"stdout": captured, "stderr": subprocess.STDOUT}
                 gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]  # PySpark's gateway has no types
                 stack.callback(_stop_jvm, gateway)
-            else:  # A JVM that an earlier, stopped session left: a process has room for one only.
+            else:  # Reuse the JVM of an earlier, stopped session: PySpark allows one per process.
                 gateway = SparkContext._gateway
         with _uninterrupted():
             spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
@@ -185,19 +184,19 @@ def _start(settings: Mapping[str, str], captured: IO[bytes], stack: contextlib.E
 
 
 def _reason(error: Exception) -> str:
-    """Give the first line of what went wrong."""
+    """Return the first line of an error's message."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _tail(captured: IO[bytes]) -> str:
-    """Give the last lines of the log."""
+    """Return the last lines of the log."""
     captured.seek(0)
     lines = captured.read().decode(errors="replace").splitlines()
     return "\n".join(lines[-_TAIL_LINES:])
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Whether it is what came of putting something away after Ctrl-C, which cut a call of the JVM short."""
+    """Return True if the error was raised during the cleanup after Ctrl-C."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -205,8 +204,8 @@ def _interrupted(error: BaseException | None) -> bool:
     return False
 
 
-def _outlive(error: BaseException | None, captured: IO[bytes]) -> None:
-    """Fetch the texts of an error, and of those behind it, from the JVM while it lives."""
+def _keep_messages(error: BaseException | None, captured: IO[bytes]) -> None:
+    """Fetch the messages of an error and its causes from the JVM before the JVM stops."""
     from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark import SparkContext
     from pyspark.errors.exceptions.captured import CapturedException
@@ -215,32 +214,32 @@ def _outlive(error: BaseException | None, captured: IO[bytes]) -> None:
     if isinstance(error, Py4JError) and process is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(1)
-            error.add_note(f"The JVM ended before its work was done. The last it said:\n{_tail(captured)}")
+            error.add_note(f"The JVM ended during the job. The last lines of its log:\n{_tail(captured)}")
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         if isinstance(error, (CapturedException, Py4JJavaError)):
             with contextlib.suppress(Exception):
-                _keep_text(error, str(error))
+                _keep_message(error, str(error))
         error = error.__cause__ or error.__context__
 
 
-def _keep_text(error: BaseException, text: str) -> None:
-    """Give an error a class that is its own but for having its text at hand."""
-    own = type(error)
-    body = {"__str__": lambda _: text, "__module__": own.__module__, "__qualname__": own.__qualname__}
-    error.__class__ = type(own.__name__, (own,), body)
+def _keep_message(error: BaseException, message: str) -> None:
+    """Change the class of an error to a subclass that has the message, so that `str` does not ask the JVM."""
+    base = type(error)
+    body = {"__str__": lambda _: message, "__module__": base.__module__, "__qualname__": base.__qualname__}
+    error.__class__ = type(base.__name__, (base,), body)
 
 
 def _stop_session(spark: SparkSession) -> None:
-    # The JVM may be gone already (out of memory, killed): then there is nothing to stop, and nothing to say.
+    # If the JVM has ended already (out of memory, killed), stopping fails; ignore that.
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore", RuntimeWarning)
         spark.stop()
 
 
 def _stop_jvm(gateway: Any) -> None:
-    """End the JVM and make PySpark forget it, so that the next session starts one of its own."""
+    """Stop the JVM and remove it from PySpark, so that the next session starts a new one."""
     from pyspark import SparkContext
 
     SparkContext._gateway = None
@@ -251,21 +250,21 @@ def _stop_jvm(gateway: Any) -> None:
     if process is None:
         return
     if process.stdin:
-        # The JVM reads this pipe and ends when it closes.
+        # The JVM ends when this pipe closes.
         with contextlib.suppress(OSError):
             process.stdin.close()
     try:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_STOP_SECONDS)
     finally:
-        if process.poll() is None:  # Not in time, or we are interrupted: either way it must not outlive us.
+        if process.poll() is None:  # It did not end in time, or this wait was interrupted.
             process.kill()
             process.wait()
 
 
 @contextlib.contextmanager
 def _environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Set environment variables (None: unset) for the length of the block."""
+    """Set environment variables (None: unset) while the block runs."""
     before = {name: os.environ.get(name) for name in variables}
     try:
         _set(variables)
@@ -283,10 +282,10 @@ def _set(variables: Mapping[str, str | None]) -> None:
 
 
 @contextlib.contextmanager
-def _as_it_was(folder: Path) -> Iterator[None]:
-    """Undo at the end what a SparkContext does to this process."""
+def _restored_process(folder: Path) -> Iterator[None]:
+    """Undo the changes of a SparkContext to this process at the end of the block."""
     before = {name: os.environ.get(name) for name in ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")}
-    # Of a call that broke py4j tells both its own loggers and the root; the exception it raises says the same.
+    # py4j logs a failed call to its own logger and to the root logger. The exception has the same text.
     root, py4j = logging.getLogger(), logging.getLogger("py4j")
     propagate, py4j.propagate = py4j.propagate, False
     root.addFilter(_not_py4j)
@@ -300,16 +299,16 @@ def _as_it_was(folder: Path) -> Iterator[None]:
 
 
 def _not_py4j(record: logging.LogRecord) -> bool:
-    """Drop what py4j tells the root logger."""
+    """Return False for records that py4j logs."""
     return Path(record.pathname).parent.name != "py4j"
 
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Put Ctrl-C off until the block has ended; the second one strikes at once.
+    """Delay Ctrl-C until the block has ended; a second Ctrl-C interrupts immediately.
 
-    An interrupt while PySpark waits for its JVM would leave that JVM running with nobody who knows it. This
-    also puts back the handler that was there: SparkContext's own calls the JVM in the midst of another call.
+    An interrupt while PySpark starts its JVM would leave that JVM running without a handle to stop it. This also
+    restores the signal handler: SparkContext's own handler calls the JVM during another call.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -317,12 +316,12 @@ def _uninterrupted() -> Iterator[None]:
         return
     waiting: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
+    def remember(number: int, frame: FrameType | None) -> None:
         if waiting:
             before(number, frame)
         waiting.append(number)
 
-    signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGINT, remember)
     try:
         yield
     finally:

@@ -1,11 +1,11 @@
-"""Makes up fleets of any size, for benchmarks, for tests and for trying the pipeline without a cluster.
+"""Generator of synthetic fleets of any size, for benchmarks, for tests and for trials without a cluster.
 
-Everything is computed by Spark SQL from a seed and the number of a row: no row passes through the driver or Python,
-nothing is shuffled, and the same arguments give the same rows however many cores or partitions there are.
+Spark SQL computes each row from a seed and the number of the row. No row passes through the driver or Python, nothing
+is shuffled, and the rows do not depend on the number of cores or Spark partitions.
 
-The shape of topics and subscriptions follows a public Terraform configuration of one company (361 topics and the 553
-consumer groups of its production), counted in August 2026; none of its names is used. Such a configuration says nothing
-about members: how many a group has, and every share below, is invented.
+The distributions of topics and subscriptions follow the public Terraform configuration of a company (361 topics and 553
+consumer groups in production), counted in August 2026. Its names are not used. The configuration has no data about
+members, so group sizes and all shares below are invented.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _MOST = 2**31 - 1
 
 
 class SyntheticFleet(NamedTuple):
-    """A fleet that nobody runs, in the order in which `Fleet` takes its parts.
+    """Synthetic fleet, in the order of the arguments of `Fleet`.
 
     Attributes:
-        topics: The columns of `schemas.TOPICS`.
-        members: The columns of `schemas.MEMBERS`.
-        current: What the members are said to have now: the columns of `schemas.ASSIGNMENTS`.
+        topics: Topics, with the columns of `schemas.TOPICS`.
+        members: Members, with the columns of `schemas.MEMBERS`.
+        current: Partitions that the members own, with the columns of `schemas.ASSIGNMENTS`.
     """
 
     topics: DataFrame
@@ -53,49 +53,49 @@ def synthetic_fleet(
     stale_share: float = 0.2,
     seed: int = 0,
 ) -> SyntheticFleet:
-    """Makes up a fleet; its names say so: clusters are `synthetic-0` and so on, groups begin `syn-` and topics `syn.`.
+    """Generate a fleet. Clusters are named `synthetic-0` and so on, groups `syn-...` and topics `syn....`.
 
-    All clusters have topics and groups of the same names, as those of different environments often do, but not of the
-    same sizes: only (cluster, name) is unique.
+    All clusters have topics and groups of the same names but of different sizes, as different environments often do.
+    Only (cluster, name) is unique.
 
-    * Topics: `PARTITIONS` (from 50 topics on) and `TOPIC_NAME_LENGTHS` (from 500 on, as far as a topic's number leaves
-      room) of `assignor.spark.synthetic_rows` hold for each cluster as they stand. Eight topics in succession are a
-      family: their names begin alike, but for those too short for it.
-    * Members: ids as brokers make them, `<client id>-<UUID>` or for a static member `<group instance id>-<UUID>`. In
-      7 groups of 10 the client is Java's, in the others librdkafka.
-    * Subscriptions: a group's topics are neighbours, all equally likely. The members of an asymmetric group leave out
-      one topic each, by turns, but for the first.
-    * Current assignment: what range gives without regard to racks. A stale group has it from before its newest member
-      joined, who has nothing yet; planning it anew moves partitions. Members without partitions have no row.
+    * Topics: each cluster follows the distributions `PARTITIONS` (from 50 topics) and `TOPIC_NAME_LENGTHS` (from 500
+      topics, if a topic's number leaves room for the name) of `assignor.spark.synthetic_rows`. Each eight consecutive
+      topics are a family: their names have a common prefix, except names that are too short for it.
+    * Members: ids have the format of brokers, `<client id>-<UUID>`, or `<group instance id>-<UUID>` for static members.
+      70 % of the groups have Java clients, the others librdkafka clients.
+    * Subscriptions: a group subscribes to consecutive topics; all topics are equally likely. In an asymmetric group
+      each member except the first omits one topic, in turn.
+    * Current assignment: that of range without racks. In a stale group it dates from before the newest member joined,
+      so a new assignment moves partitions. Members without partitions have no row.
 
     Args:
         spark: The session, classic or Connect.
-        groups: Groups of all clusters together, dealt out by turns.
-        members: Members of every group; by default as `MEMBERS_PER_GROUP` says, which is invented.
-        topics: Topics of each cluster; by default as many per group as in the configuration counted (361 to 553).
-        topics_per_group: Topics of every group that subscribes by name; by default as `TOPICS_PER_GROUP` says, but at
-            most all of them.
-        clusters: How many clusters.
-        racks: How many racks the brokers and members of a cluster are in; 0 leaves the columns null. Replicas are in
-            at most three of them.
-        static_share: Share, from 0 to 1, of members that have a group instance id; groups are mixed, as they are while
-            an application is being changed over.
-        pattern_share: Share of groups that subscribe by a pattern, which means one family of topics; where all its
-            names are too short the pattern matches none.
-        asymmetric_share: Share, of the groups with two topics by name or more, whose members subscribe to different
-            ones.
-        stale_share: Share, of the groups with two members or more, whose current assignment is of before the newest
-            member.
-        seed: Another seed gives another fleet.
+        groups: Number of groups in all clusters, distributed evenly.
+        members: Members of each group; by default the invented distribution `MEMBERS_PER_GROUP`.
+        topics: Topics of each cluster; by default the counted ratio of 361 topics to 553 groups.
+        topics_per_group: Topics of each group that subscribes by name; by default the distribution `TOPICS_PER_GROUP`,
+            limited to the number of topics.
+        clusters: Number of clusters.
+        racks: Number of racks of the brokers and members of a cluster; 0 leaves the columns null. The replicas of a
+            partition are in at most three racks.
+        static_share: Share, from 0 to 1, of members with a group instance id. A group can have static and dynamic
+            members, as during a migration.
+        pattern_share: Share of groups that subscribe by a pattern, which matches one family of topics. It matches none
+            if all names of the family are too short for the common prefix.
+        asymmetric_share: Share of groups whose members subscribe to different topics, of the groups that subscribe to
+            at least two topics by name.
+        stale_share: Share of groups whose current assignment lacks the newest member, of the groups with at least two
+            members.
+        seed: Seed of the pseudo-random values.
 
     Returns:
-        Three lazy DataFrames in no order of rows. Each is computed anew wherever it is used. A group's members are
-        kept in memory together for `current` alone.
+        Three lazy DataFrames with rows in no particular order. Each use computes them again. Only `current` keeps all
+        members of a group in memory together.
 
     Raises:
         IllegalArgumentError: A count below 1 or above 2^31 - 1 (racks may be 0), a share outside of 0 to 1, more topics
-            per group than topics, or a seed beyond 64 bits.
-        WrongTypeError: A count or the seed is no `int`, or a share no number.
+            per group than topics, or a seed with more than 64 bits.
+        WrongTypeError: A count or the seed is not an `int`, or a share is not a number.
 
     Example:
         >>> from assignor.spark.session import session

@@ -1,4 +1,4 @@
-"""The rows of synthetic fleets: the shapes that they follow, and the expressions that make them up."""
+"""Rows of synthetic fleets: their distributions, and the Spark SQL expressions that compute them."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 CONFIGURED_TOPICS = 361
-"""Topics of the configuration's production."""
+"""Number of production topics in the counted configuration."""
 
 CONFIGURED_GROUPS = 553
-"""Consumer groups that read them."""
+"""Number of production consumer groups in the counted configuration."""
 
 TOPIC_NAME_LENGTHS = (5, 33, 67)
-"""Shortest, median and longest topic name of the configuration, in characters; between them lengths rise evenly."""
+"""Shortest, median and longest topic name of the configuration, in characters; lengths are interpolated linearly."""
 
 PARTITIONS = {1: 80, 3: 100, 6: 100, 10: 120, 15: 450, 20: 110, 30: 30, 50: 10}
-"""Partitions of a topic: of 1,000 topics so many have so many.
+"""Partition count to the number of topics with it, per 1,000 topics.
 
-Counted are the median 15, the most 50 and 4,556 in all, which is 12.6 a topic; the other numbers are invented to fit.
+Counted: median 15, maximum 50, and 4,556 in total or 12.6 per topic. The other numbers are invented to fit.
 """
 
 TOPICS_PER_GROUP = {1: 735, 2: 130, 3: 50, 5: 40, 8: 25, 13: 15, 21: 5}
-"""Topics that a group subscribes to: of 1,000 groups so many have so many.
+"""Number of subscribed topics to the number of groups with it, per 1,000 groups.
 
-Counted, for each application, are the median 1, the mean 1.85 and the most 21; the other numbers are invented to fit.
+Counted per application: median 1, mean 1.85, maximum 21. The other numbers are invented to fit.
 """
 
 MEMBERS_PER_GROUP = {1: 250, 2: 200, 3: 200, 4: 100, 6: 100, 12: 80, 24: 50, 60: 18, 200: 2}
-"""Members of a group: of 1,000 groups so many have so many. All of it is invented."""
+"""Number of members to the number of groups with it, per 1,000 groups. Invented."""
 
 TOPICS_PER_FAMILY = 8
-"""Topics whose names begin alike, so that one pattern matches them. Invented."""
+"""Number of topics whose names have a common prefix, so that one pattern matches them. Invented."""
 
 REPLICAS = 3
-"""Replicas of a partition, where there are racks. Invented."""
+"""Replicas of a partition, if the fleet has racks. Invented."""
 
 _WORDS = (
     *("acorn", "walrus", "cobalt", "ginger", "nimbus", "teapot", "lilac", "puffin", "quartz", "biscuit", "violet"),
@@ -55,10 +55,10 @@ _BEGINNINGS = tuple(_CHAIN.index(word) + 1 for word in _WORDS[:10])
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """The arguments, checked, and the expressions made of them.
+    """Checked arguments of `synthetic_fleet`, and the expressions for its rows.
 
-    The methods take and give columns; a `number` is a row's place in its DataFrame, from 0, and a `topic` that of a
-    topic in its cluster.
+    The methods take and return columns. A `number` is the index of a row in its DataFrame, a `topic` the index of a
+    topic in its cluster; both start at 0.
     """
 
     spark: SparkSession
@@ -72,7 +72,7 @@ class Maker:
     seed: int
 
     def topics(self) -> DataFrame:
-        """The topics of all clusters."""
+        """Return the topics of all clusters."""
         rows = self.spark.range(self.cluster_count * self.topic_count).select(
             (F.col("id") % self.cluster_count).alias("in_cluster"),
             _quotient(F.col("id"), F.lit(self.cluster_count)).alias("number"),
@@ -92,7 +92,7 @@ class Maker:
         )
 
     def members(self) -> DataFrame:
-        """The members of all groups."""
+        """Return the members of all groups."""
         by_pattern = F.col("pattern").isNotNull()
         topics = F.when(F.col("left_out") < 0, F.col("names")).otherwise(
             F.filter("names", lambda _, position: position != F.col("left_out"))
@@ -116,7 +116,7 @@ class Maker:
         )
 
     def current(self) -> DataFrame:
-        """What the members have."""
+        """Return the partitions that the members own."""
 
         def consumer(member: Column) -> Column:
             static = self._group_instance_id(member)
@@ -142,7 +142,7 @@ class Maker:
             .withColumn("consumers", F.size("members"))
             .select(
                 "*",
-                # Only so many can have a partition.
+                # Members beyond the number of partitions get none.
                 F.posexplode(F.slice("members", F.lit(1), F.col("wanted.partitions"))).alias("rank", "member"),
             )
             .withColumn("each", _quotient(F.col("wanted.partitions"), F.col("consumers")).cast("int"))
@@ -159,7 +159,7 @@ class Maker:
         )
 
     def _groups(self) -> DataFrame:
-        """One row per group, with all that its members have in common."""
+        """Return one row per group, with the values that its members share."""
         number, cluster, topic = F.col("id"), F.col("in_cluster"), F.lit(self.topic_count)
         by_pattern = F.col("family").isNotNull()
         order = _quotient(number, F.lit(self.cluster_count))
@@ -177,7 +177,7 @@ class Maker:
             size = F.lit(self.member_count)
 
         def measured(topic: Column) -> Column:
-            # A step of its own: within one lambda everything would be computed wherever it is used.
+            # A separate step: within one lambda Spark would compute these values again at each use.
             beginning = _family_name(_quotient(topic, F.lit(TOPICS_PER_FAMILY)))
             return F.struct(topic.alias("number"), self._name_length(topic).alias("length"), beginning.alias("family"))
 
@@ -235,7 +235,7 @@ class Maker:
             F.concat(F.lit("consumer-"), F.col("group_id"), F.lit("-1"))
         )
         digits = F.md5(F.concat(F.lit(f"{self.seed} member "), F.col("id"), F.lit(" "), member))
-        # From the end, so that places before stay as they are; a random UUID has its version, 4, and its variant.
+        # From the end, so that earlier positions stay valid. A random UUID has version 4 and variant a.
         uuid = digits
         for text, place, length in (("-", 21, 0), ("-a", 17, 1), ("-4", 13, 1), ("-", 9, 0)):
             uuid = F.overlay(uuid, F.lit(text), F.lit(place), F.lit(length))
@@ -267,12 +267,12 @@ class Maker:
         return shortest + lower + upper
 
     def _topic_name(self, topic: Column, length: Column, family: Column) -> Column:
-        """A name of that length, or as long as its number needs; `family` is how it begins if there is room."""
+        """Return a name of this length, longer if the number needs it; it starts with `family` if there is room."""
         end = F.concat(F.lit("."), topic)
         beginning = F.when(F.length(family) + F.length(end) + 3 <= length, family).otherwise(F.lit("syn."))
         room = length - F.length(beginning) - F.length(end)
         words = F.substring(F.lit(_CHAIN), _at(_BEGINNINGS, self._hash("words", topic)), room.cast("int"))
-        # A word cut off right after a hyphen ends in something else.
+        # Replace a hyphen at which the last word was cut off.
         body = F.regexp_replace(words, "-$", "s")
         return F.when(room > 0, F.concat(beginning, body, end)).otherwise(F.concat(F.lit("syn"), end))
 
@@ -283,14 +283,14 @@ class Maker:
         return F.pmod(self._hash(purpose, *of), F.lit(1000))
 
     def _is(self, purpose: str, *of: Column) -> Column:
-        """Whether it is one of the share that has this."""
+        """Return true for the share of rows that has a property."""
         return F.pmod(self._hash(purpose, *of), F.lit(1_000_000)) < round(1_000_000 * self.shares[purpose])
 
     def _dealt(self, purpose: str, part: float, cluster: Column, topic: Column) -> Column:
-        """A thousandth for each topic of a cluster: dealt and not drawn, each as often as any other.
+        """Return a number from 0 to 999 for each topic of a cluster, distributed evenly over the topics.
 
-        `part` tells topics and purposes apart: a step of that part of the topics, without a common divisor, comes by
-        each of them once.
+        It walks over the topics in steps of `part` of their number. The step is coprime to the number of topics, so it
+        visits each of them once.
         """
         step = max(1, round(part * self.topic_count))
         while math.gcd(step, self.topic_count) != 1:
@@ -308,12 +308,12 @@ def _rack_name(rack: Column) -> Column:
 
 
 def _family_name(family: Column) -> Column:
-    """How the names of the topics of a family begin."""
+    """Return the common prefix of the topic names of a family."""
     return F.concat(F.lit("syn."), _word(family), F.lit("-"), family, F.lit("."))
 
 
 def _left_out(member: Column, topics: Column) -> Column:
-    """Position of the topic to which a member of an asymmetric group does not subscribe, -1 for none."""
+    """Return the position of the topic that a member of an asymmetric group does not subscribe to, -1 for none."""
     return F.when(F.col("asymmetric") & (member > 0), member % F.size(topics)).otherwise(-1)
 
 
@@ -322,17 +322,17 @@ def _word(number: Column) -> Column:
 
 
 def _at(values: tuple[str, ...] | tuple[int, ...], number: Column) -> Column:
-    """One of the values, by turns."""
+    """Return one of the values, in turn."""
     listed = F.array(*(F.lit(value) for value in values))
     return F.element_at(listed, (F.pmod(number, F.lit(len(values))) + 1).cast("int"))
 
 
 def _of_thousand(thousandth: Column, table: Mapping[int, int]) -> Column:
-    """The value of the table in whose part the thousandth lies."""
+    """Return the value of a distribution at a position from 0 to 999."""
     deck = F.flatten(F.array(*(F.array_repeat(F.lit(value), share) for value, share in table.items())))
     return F.element_at(deck, (thousandth + 1).cast("int"))
 
 
 def _quotient(dividend: Column, divisor: Column) -> Column:
-    """The whole part of the quotient: `/` would give a fraction."""
+    """Return the integer quotient; `/` would return a fraction."""
     return F.call_function("div", dividend, divisor)
