@@ -132,10 +132,13 @@ def test_the_page_on_kip_848_has_the_numbers_of_the_recorded_fleet(
     assert 0 == results.failed
 
 
-def test_the_example_of_the_readme_prints_what_it_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (programs.ROOT / "README.md").read_text(encoding="utf-8")
-    section = page.partition("### Plan a fleet\n")[2].partition("\n### ")[0]
+def test_the_first_example_of_the_page_prints_its_output(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (programs.ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
+    section = page.partition("## Try it on the recorded fleet\n")[2].partition("\n## ")[0]
     (code,), (output,) = (re.findall(f"```{kind}\n(.*?)```", section, re.DOTALL) for kind in ("python", "text"))
+    monkeypatch.chdir(programs.ROOT)
 
     exec(code, {"spark": spark})
 
