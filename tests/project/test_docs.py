@@ -22,8 +22,7 @@ MODULES = sorted(
     if not found.name.endswith(("._core", ".__main__"))
 )
 PAGES = [
-    "README.md",
-    "CONTRIBUTING.md",
+    *(path.name for path in sorted(ROOT.glob("*.md"))),
     "data/README.md",
     "examples/pipeline/README.md",
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
