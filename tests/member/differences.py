@@ -1,11 +1,11 @@
-"""The shortest program of each deliberate difference: its last event is where Kafka's member does something else.
+"""The shortest program of each deliberate difference: Kafka's member differs in the last event.
 
-`comparison.py` names the differences and tells where each applies.
+`comparison.py` names the differences and has their conditions.
 """
 
 from __future__ import annotations
 
-from tests.member.programs import MADE_ANEW, NAMES, START
+from tests.member.programs import NAMES, OLD_ID, START
 from tests.member.runner import Json
 
 MAX_POLL = 300_000
@@ -37,14 +37,14 @@ def wait(milliseconds: int) -> Json:
 
 
 def response(heartbeat: int, epoch: int, ids: list[int] | None = None, error: int = 0) -> Json:
-    """An answer; the assignment is partitions of one topic."""
+    """Return an answer; its assignment is partitions of one topic."""
     return {
         "type": "response",
         "heartbeat": heartbeat,
         "error": error,
         "message": None,
         "epoch": epoch,
-        "assignment": None if ids is None else {MADE_ANEW: ids},
+        "assignment": None if ids is None else {OLD_ID: ids},
         "interval": INTERVAL,
     }
 
@@ -58,47 +58,47 @@ def callback(number: int, *, failed: bool = False) -> Json:
 
 
 JOINING = (coordinator(), names(), subscribe(), poll())
-"""Heartbeat 0 is under way."""
+"""Program in which heartbeat 0 is in flight."""
 
 STABLE = (*JOINING, response(0, 5, [0]), callback(0))
-"""Heartbeat 1 is under way."""
+"""Program in which heartbeat 1 is in flight."""
 
 DIFFERENCES: dict[str, tuple[Json, ...]] = {
-    "Kafka acknowledges in a loop what is partly resolved": (
+    "Kafka acknowledges a partly resolved assignment repeatedly": (
         coordinator(),
         subscribe(),
         poll(),
         response(0, 5, [0]),
         callback(0),
     ),
-    "Kafka forgets what a failed onPartitionsAssigned was called with": (
+    "Kafka forgets the partitions of a failed onPartitionsAssigned": (
         *JOINING,
         response(0, 5, [0]),
         callback(0, failed=True),
     ),
-    "Kafka completes a leave before its heartbeat is answered": (*JOINING, leave(), transport(0)),
-    "Kafka drops a subscription that comes before a leave has released all": (*STABLE, leave(), subscribe()),
-    "Kafka takes an assignment that was given before the last join": (
+    "Kafka completes a leave before the answer to its heartbeat": (*JOINING, leave(), transport(0)),
+    "Kafka drops a subscription made before a leave has released all partitions": (*STABLE, leave(), subscribe()),
+    "Kafka applies an assignment from before the last join": (
         *JOINING,
         wait(MAX_POLL),
         poll(),
         response(0, 5, [0]),
     ),
     "Kafka joins after the application unsubscribed": (*STABLE, wait(MAX_POLL), poll(), leave(), callback(1)),
-    "Kafka takes an answer to a heartbeat of an earlier join": (
+    "Kafka applies the answer to a heartbeat of an earlier join": (
         *JOINING,
         wait(MAX_POLL),
         poll(),
         response(0, 0, error=25),
     ),
-    "Kafka takes the answer to an overtaken heartbeat for that to the last one": (
+    "Kafka applies the answer to an overtaken heartbeat as the answer to the last one": (
         *JOINING,
         leave(),
         response(0, 5),
         subscribe(),
         poll(),
     ),
-    "Kafka tries again without a poll what a failed callback kept from happening": (
+    "Kafka retries after a failed callback without a poll": (
         *STABLE,
         response(1, 6, [1]),
         poll(),
@@ -106,20 +106,20 @@ DIFFERENCES: dict[str, tuple[Json, ...]] = {
         response(2, 7, [0, 1]),
         callback(1, failed=True),
     ),
-    "Kafka goes back to an older epoch": (*STABLE, response(1, 4)),
-    "Kafka joins while the onPartitionsLost of a member that was fenced still runs": (
+    "Kafka accepts an older epoch": (*STABLE, response(1, 4)),
+    "Kafka joins while onPartitionsLost of a fenced member still runs": (
         *STABLE,
         response(1, 0, error=110),
         leave(),
         subscribe(),
         poll(),
     ),
-    "Kafka goes on fetching what a member without an epoch loses as it leaves": (
+    "Kafka keeps fetching partitions that a leaving member without an epoch loses": (
         *JOINING,
         response(0, 0, [0]),
         leave(),
     ),
-    "Kafka forgets a leave whose heartbeat is answered after the next join": (
+    "Kafka forgets a leave if its heartbeat is answered after the next join": (
         *STABLE,
         response(1, 5),
         leave(),
@@ -133,7 +133,7 @@ DIFFERENCES: dict[str, tuple[Json, ...]] = {
 
 
 def program(difference: str) -> Json:
-    """The program of a difference, a millisecond from one event to the next."""
+    """Return the program of a difference, with one millisecond between events."""
     at = START
     events = []
     for event in DIFFERENCES[difference]:

@@ -1,4 +1,4 @@
-"""Drives one member by hand: hands in events, answers what is wanted, and brings it into each of its states."""
+"""Driver of one member: passes events, answers effects, and brings the member into each of its states."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _UNCHANGED = asdict(HeartbeatRequest("g", "m-1", 1))
 
 
 def changed(request: HeartbeatRequest) -> dict[str, object]:
-    """What a heartbeat says beyond who sends it."""
+    """Return the fields of a heartbeat that are set, without those that identify the sender."""
     found = {name: value for name, value in asdict(request).items() if value != _UNCHANGED[name]}
     found.pop("member_epoch", None)
     return found
@@ -55,13 +55,13 @@ def partitions(topic: str, *ids: int) -> tuple[TopicPartition, ...]:
 
 
 class Driver:
-    """A member and all that came out of it; time stands still unless it is moved.
+    """A member and its effects; the time changes only by `wait`.
 
     Attributes:
         member: The member.
-        now: The time.
-        effects: What came out, `WakeAt` left out; a test may clear it.
-        heartbeat: The last heartbeat that came out.
+        now: Current time.
+        effects: All effects without `WakeAt`; a test may clear them.
+        heartbeat: Last heartbeat.
     """
 
     def __init__(self, member: Member, now: int = 1_000_000) -> None:
@@ -71,7 +71,7 @@ class Driver:
         self.heartbeat = SendHeartbeat(0, HeartbeatRequest("", "", 0))
 
     def hand(self, *events: Event) -> list[Effect]:
-        """Hand in events, and give what came out of them."""
+        """Pass events to the member, and return their effects."""
         found: list[Effect] = [
             effect
             for event in events
@@ -85,37 +85,37 @@ class Driver:
         return found
 
     def wait(self, milliseconds: int) -> list[Effect]:
-        """Let time pass."""
+        """Advance the time."""
         self.now += milliseconds
         return self.hand(Tick())
 
     def last(self, kind: type[Wanted]) -> Wanted:
-        """The last effect of a kind."""
+        """Return the last effect of a kind."""
         return next(effect for effect in reversed(self.effects) if isinstance(effect, kind))
 
     def count(self, kind: type[Wanted]) -> int:
-        """How many effects of a kind there were."""
+        """Return the number of effects of a kind."""
         return sum(isinstance(effect, kind) for effect in self.effects)
 
     @property
     def state(self) -> str:
-        """The name of the state that the member is in."""
+        """Name of the member's state."""
         return self.member.state.name
 
     @property
     def request(self) -> HeartbeatRequest:
-        """What the last heartbeat says."""
+        """Request of the last heartbeat."""
         return self.heartbeat.request
 
     def send(self) -> list[Effect]:
-        """Say that the last heartbeat is sent."""
+        """Mark the last heartbeat as sent."""
         return self.hand(HeartbeatSent(self.heartbeat.number))
 
     def respond(self, epoch: int = 0, assignment: dict[UUID, list[int]] | None = None, error: int = 0) -> list[Effect]:
         """Answer the last heartbeat."""
         response = HeartbeatResponse(
             error_code=error,
-            error_message="as the coordinator says" if error else None,
+            error_message="message of the coordinator" if error else None,
             member_id=self.member.member_id,
             member_epoch=epoch,
             heartbeat_interval_ms=INTERVAL,
@@ -124,21 +124,21 @@ class Driver:
         return self.hand(ResponseReceived(self.heartbeat.number, response))
 
     def call_back(self) -> list[Effect]:
-        """The last callback comes back."""
+        """Complete the last callback."""
         calls = (CallPartitionsRevoked, CallPartitionsAssigned, CallPartitionsLost)
         call = next(effect for effect in reversed(self.effects) if isinstance(effect, calls))
         return self.hand(CallbackDone(call.number))
 
 
 def outside(**options: object) -> Driver:
-    """A member that knows coordinator and names and has not subscribed."""
+    """Return a member that knows coordinator and topic names and has not subscribed."""
     driver = Driver(Member("g", "m-1", jitter=0, **options))  # type: ignore[arg-type]  # each has its own type
     driver.hand(CoordinatorFound(), MetadataArrived(NAMES))
     return driver
 
 
 def joining(**options: object) -> Driver:
-    """One whose first heartbeat is sent."""
+    """Return a member whose first heartbeat is sent."""
     driver = outside(**options)
     driver.hand(Subscribe(["orders", "clicks"]), Poll())
     driver.send()
@@ -146,7 +146,7 @@ def joining(**options: object) -> Driver:
 
 
 def reconciling(**options: object) -> Driver:
-    """One that was given partitions 0 and 1 of orders, with `CallPartitionsAssigned` under way."""
+    """Return a member with partitions 0 and 1 of orders, whose `CallPartitionsAssigned` is pending."""
     driver = joining(**options)
     driver.respond(1, {ORDERS: [0, 1]})
     if options.get("auto_commit"):
@@ -156,14 +156,14 @@ def reconciling(**options: object) -> Driver:
 
 
 def acknowledging(**options: object) -> Driver:
-    """One whose acknowledgement is to be sent."""
+    """Return a member whose acknowledgement is not sent yet."""
     driver = reconciling(**options)
     driver.call_back()
     return driver
 
 
 def stable(**options: object) -> Driver:
-    """One that has acknowledged, and was answered."""
+    """Return a member whose acknowledgement was answered."""
     driver = acknowledging(**options)
     driver.send()
     driver.respond(1)
@@ -171,7 +171,7 @@ def stable(**options: object) -> Driver:
 
 
 def fenced(**options: object) -> Driver:
-    """One with `CallPartitionsLost` under way."""
+    """Return a fenced member whose `CallPartitionsLost` is pending."""
     driver = stable(**options)
     driver.wait(INTERVAL)
     driver.send()
@@ -180,21 +180,21 @@ def fenced(**options: object) -> Driver:
 
 
 def preparing_to_leave(**options: object) -> Driver:
-    """One with `CallPartitionsRevoked` under way."""
+    """Return a leaving member whose `CallPartitionsRevoked` is pending."""
     driver = stable(**options)
     driver.hand(Leave())
     return driver
 
 
 def leaving(**options: object) -> Driver:
-    """One whose heartbeat is to be sent."""
+    """Return a leaving member whose leave heartbeat is not sent yet."""
     driver = preparing_to_leave(**options)
     driver.call_back()
     return driver
 
 
 def fatal(**options: object) -> Driver:
-    """One that was refused, and whose partitions are released."""
+    """Return a member after a fatal error, whose partitions are released."""
     driver = stable(**options)
     driver.wait(INTERVAL)
     driver.send()
@@ -204,7 +204,7 @@ def fatal(**options: object) -> Driver:
 
 
 def stale(**options: object) -> Driver:
-    """One whose application did not poll, with `CallPartitionsLost` under way."""
+    """Return a member whose application did not poll, and whose `CallPartitionsLost` is pending."""
     driver = stable(**{"rebalance_timeout_ms": 20_000} | options)
     driver.wait(20_000)
     driver.send()
@@ -223,4 +223,4 @@ IN_STATE = {
     MemberState.FATAL: fatal,
     MemberState.STALE: stale,
 }
-"""Makes a member that is in a state, by state."""
+"""Function that returns a member in a state, by state."""

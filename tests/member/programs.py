@@ -1,7 +1,7 @@
-"""Draws programs of events for a member, from a seed: valid mostly, hostile sometimes.
+"""Random programs of events for a member, drawn from a seed: mostly valid, sometimes hostile.
 
-What happens next is chosen from what the member has asked for and not yet been given, so that a program makes sense
-for every member that does the same. See `runner.py` for what a program is.
+Each event is chosen from the requests of the member that have no answer yet, so that a program is valid for every
+member with the same behaviour. `runner.py` describes programs.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from tests.member.resynchronisation import resynchronise
 from tests.member.runner import Json, Runner
 
 IDS = {f"00000000-0000-0000-0000-00000000000{number}": name for number, name in enumerate(("a", "B", "a-1", "a.0"), 1)}
-MADE_ANEW, SAME_NAME = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-00000000000f"
-"""A topic's id before and after it was made anew; no coordinator gives both at once."""
+OLD_ID, NEW_ID = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-00000000000f"
+"""Ids of a topic before and after it was deleted and created again; an assignment has only one of them."""
 
-NAMELESS = "ffffffff-0000-0000-8000-000000000000"
-"""A topic whose name never arrives, with an id that Java's order puts first (it is negative there)."""
+UNNAMED = "ffffffff-0000-0000-8000-000000000000"
+"""Id of a topic whose name never arrives; it is negative in Java, and so the first in Java's order."""
 
-NAMES = {**IDS, SAME_NAME: "a"}
+NAMES = {**IDS, NEW_ID: "a"}
 
 PATTERNS = ("a.*", "[aB]")
 START = 1_000_000
-"""Kafka's state of requests takes -1 for never, which is not long ago where a clock starts at 0."""
+"""Start time. Kafka's request state uses -1 for never, so a clock must not start near 0."""
 
 RARE_STATES = {"FENCED", "STALE", "PREPARE_LEAVING", "FATAL"}
 
 LENGTH = 40
-"""How many events a program has after its beginning, unless the member becomes FATAL."""
+"""Number of events after the first ones, unless the member becomes FATAL."""
 
-NOT_FOUND_ANY_MORE = (15, 16)
+COORDINATOR_ERRORS = (15, 16)
 FENCING = (25, 110)
-AGAIN = (14, *NOT_FOUND_ANY_MORE)
-FOR_GOOD = (-1, 7, 30, 35, 42, 69, 81, 82, 111, 112, 113, 128, 999)
+RETRIABLE = (14, *COORDINATOR_ERRORS)
+FATAL_ERRORS = (-1, 7, 30, 35, 42, 69, 81, 82, 111, 112, 113, 128, 999)
 TOPIC_AUTHORIZATION_FAILED = 29
 
 
 @dataclass
 class Drawing:
-    """A program as far as it is drawn, and what is outstanding in it."""
+    """A program up to the last drawn event, and the requests without an answer."""
 
     random: random.Random
     options: Json
@@ -51,12 +51,12 @@ class Drawing:
     callbacks: int = 0
     commits: int = 0
     unanswered: dict[int, int] = field(default_factory=dict)
-    """The epoch of each heartbeat that has no answer."""
+    """Epoch of each heartbeat without an answer."""
     called: list[int] = field(default_factory=list)
     committing: list[int] = field(default_factory=list)
     coordinator: bool = False
     subscribed: str | None = None
-    """The kind of subscription: Kafka lets it change between leaving only."""
+    """Kind of the subscription; Kafka allows another kind only after a leave."""
     named: bool = False
     epoch: int = 0
     target: Json = field(default_factory=dict)
@@ -64,15 +64,15 @@ class Drawing:
 
     @property
     def state(self) -> str:
-        """Where the member stands."""
+        """State of the member."""
         return str(self.reports[-1]["state"]) if self.reports else "UNSUBSCRIBED"
 
-    def happened(self, event: Json, report: Json) -> None:
-        """Takes in an event and what came of it."""
+    def add(self, event: Json, report: Json) -> None:
+        """Add an event and its report."""
         self.events.append(event)
         self.reports.append(report)
         if event["type"] in {"resynchronise", "restart"}:
-            self._begin_anew(is_new=event["type"] == "restart")
+            self._restart(is_new=event["type"] == "restart")
             return
         match event["type"]:
             case "subscribe":
@@ -85,7 +85,7 @@ class Drawing:
                 self.named = True
             case "response" | "transport":
                 self.unanswered.pop(event["heartbeat"])
-                if event.get("error") in NOT_FOUND_ANY_MORE:
+                if event.get("error") in COORDINATOR_ERRORS:
                     self.coordinator = False
             case "callback":
                 self.called.remove(event["callback"])
@@ -103,7 +103,7 @@ class Drawing:
                     self.committing.append(self.commits)
                     self.commits += 1
 
-    def _begin_anew(self, *, is_new: bool) -> None:
+    def _restart(self, *, is_new: bool) -> None:
         self.heartbeats = self.callbacks = self.commits = 0
         self.unanswered.clear()
         self.called.clear()
@@ -114,30 +114,30 @@ class Drawing:
 
 
 def draw(seed: int, start: Callable[[Json], Runner], length: int = LENGTH) -> tuple[Json, list[Json]]:
-    """Draws a program while a member runs it.
+    """Draw a program while a member runs it.
 
     Args:
-        seed: Of all that is random.
-        start: Makes a member of these options.
-        length: How many events at most; there are fewer after a fatal error.
+        seed: Seed of all random choices.
+        start: Starts a member with these options.
+        length: Number of events, unless there is a fatal error.
 
     Returns:
-        The program, and what the member reported after each event.
+        The program, and the report of the member after each event.
     """
     chance = random.Random(seed)
     drawing = Drawing(chance, _options(chance))
     living = start(drawing.options)
     for event in _beginning(chance):
-        drawing.happened(event, living.step(event))
+        drawing.add(event, living.step(event))
     rest = length
     while rest > 0:
         event = _next(drawing)
         report = living.step(event)
-        drawing.happened(event, report)
+        drawing.add(event, report)
         rest = min(rest, 4) if drawing.state == "FATAL" else rest
         rest -= 1
         if report.get("differs"):
-            drawing.happened(*resynchronise(living, drawing.at))
+            drawing.add(*resynchronise(living, drawing.at))
     return {"seed": seed, "options": drawing.options, "events": drawing.events}, drawing.reports
 
 
@@ -155,7 +155,7 @@ def _options(chance: random.Random) -> Json:
 
 
 def _beginning(chance: random.Random) -> list[Json]:
-    """Mostly a client that is ready; what is left out here comes later, or never."""
+    """Return the first events, which usually make the client ready; omitted ones come later, or never."""
     found = {"at": START, "type": "coordinator", "known": True}
     names = {"at": START, "type": "metadata", "names": NAMES}
     return [event for event, share in ((found, 0.85), (names, 0.8)) if chance.random() < share]
@@ -175,7 +175,7 @@ def _next(drawing: Drawing) -> Json:
         _coordinator: 0.2 if drawing.coordinator else 5,
         _metadata: 0.05 if drawing.named else (4 if state == "RECONCILING" else 0.4),
         _leave: (0.6 if state in RARE_STATES else 0.5) if drawing.subscribed else 0.1,
-        # What Kafka does with a subscription that comes while it prepares to leave is among the deliberate differences.
+        # A subscription in PREPARE_LEAVING is one of the deliberate differences.
         _subscribe: 0 if state in {"PREPARE_LEAVING", "FATAL"} else (0.3 if drawing.subscribed else 5),
     }
     event = chance.choices(list(choices), list(choices.values()))[0](drawing)
@@ -197,7 +197,7 @@ def _answer(drawing: Drawing) -> Json:
     answer = {"type": "response", "heartbeat": number, "error": 0, "message": None, "epoch": 0, "assignment": None}
     answer["interval"] = chance.choice((3000, 3000, 3000, 3000, 5000, 700, 0))
     if fate < 0.17:
-        kinds = (FENCING, AGAIN, (TOPIC_AUTHORIZATION_FAILED,), FOR_GOOD)
+        kinds = (FENCING, RETRIABLE, (TOPIC_AUTHORIZATION_FAILED,), FATAL_ERRORS)
         error = chance.choice(chance.choices(kinds, (8, 6, 2, 3))[0])
         return {**answer, "error": error, "message": chance.choice((None, "no")), "interval": 0}
     if fate < 0.19 and sent >= 0:
@@ -221,11 +221,11 @@ def _assignment(drawing: Drawing) -> Json:
     if kind < 0.1:
         return drawing.target
     former = drawing.target
-    if kind < 0.35:  # the first step of the protocol: what others are to have is taken away
+    if kind < 0.35:  # the first step of the protocol: the member loses partitions for other members
         drawing.target = {id: kept for id, ids in drawing.target.items() if (kept := [i for i in ids if i % 2])}
     elif kind < 0.4:
         drawing.target = {}
-    elif kind < 0.47:  # what was about to be revoked may stay
+    elif kind < 0.47:  # partitions that were to be revoked may stay
         both = {**drawing.former, **drawing.target}
         drawing.target = {id: sorted({*ids, *drawing.former.get(id, ids)}) for id, ids in both.items()}
     elif kind < 0.6:
@@ -234,17 +234,17 @@ def _assignment(drawing: Drawing) -> Json:
         topics = chance.sample(list(IDS), chance.randint(1, 3))
         drawing.target = {id: sorted(chance.sample(range(12), chance.randint(1, 4))) for id in topics}
     if chance.random() < 0.03:
-        drawing.target = {**drawing.target, NAMELESS: [0]}
-    if chance.random() < 0.03 and MADE_ANEW in drawing.target:
-        drawing.target = {SAME_NAME if id == MADE_ANEW else id: ids for id, ids in drawing.target.items()}
-    elif MADE_ANEW in drawing.target:
-        drawing.target = {id: ids for id, ids in drawing.target.items() if id != SAME_NAME}
+        drawing.target = {**drawing.target, UNNAMED: [0]}
+    if chance.random() < 0.03 and OLD_ID in drawing.target:
+        drawing.target = {NEW_ID if id == OLD_ID else id: ids for id, ids in drawing.target.items()}
+    elif OLD_ID in drawing.target:
+        drawing.target = {id: ids for id, ids in drawing.target.items() if id != NEW_ID}
     drawing.former = former
-    return _said_otherwise(drawing)
+    return _reordered(drawing)
 
 
-def _said_otherwise(drawing: Drawing) -> Json:
-    """The same partitions in another order now and then, or one of them twice."""
+def _reordered(drawing: Drawing) -> Json:
+    """Return the target, sometimes in another order or with a duplicate partition."""
     chance, target = drawing.random, drawing.target
     if not target or chance.random() < 0.9:
         return target
@@ -276,7 +276,7 @@ def _tick(drawing: Drawing) -> Json:
 
 
 def _wake(drawing: Drawing) -> Json:
-    """Time goes on to when the member wants to be woken, or to just before or after."""
+    """Advance to the time at which the member wants to wake, or one millisecond before or after."""
     wake = drawing.reports[-1]["wake"] if drawing.reports else None
     wake = drawing.at + 3000 if wake is None else min(wake, drawing.at + drawing.options["rebalance_timeout_ms"])
     drawing.at = max(drawing.at, wake + drawing.random.choice((-1, 0, 0, 0, 1)))

@@ -1,9 +1,9 @@
-"""Runs of Kafka's own member, recorded, so that ours can be compared where there is no Java.
+"""Recorded runs of Kafka's own member, for comparisons without Java.
 
-`PYTHONPATH=python python -m tests.member.recorded_runs` records them anew (see `oracle.py` for what it needs). The
-first line of the file says which release answered; each other one is a program and what Kafka's member reported after
-each event, of which a report gives only what is not as in the one before. After a deliberate difference of our member
-from Kafka's follows an event that resynchronises or restarts both.
+`PYTHONPATH=python python -m tests.member.recorded_runs` records them again (`oracle.py` says what it requires). The
+first line of the file has the release of Kafka. Each other line is a program with the reports of Kafka's member after
+each event; a report has only the fields that changed. After a deliberate difference the next event resynchronises or
+restarts both members.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PROGRAMS = 400
 
 
 def recorded() -> Iterator[tuple[Json, list[Json]]]:
-    """Each program with the reports of Kafka's member."""
+    """Yield each program with the reports of Kafka's member."""
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
         next(lines)
         for line in lines:
@@ -40,7 +40,7 @@ def recorded() -> Iterator[tuple[Json, list[Json]]]:
 
 
 def write(runs: Iterable[tuple[Json, list[Json]]], release: str) -> None:
-    """Writes the file."""
+    """Write the file."""
     lines = [json.dumps({"kafka": release})]
     for events, reports in runs:
         before: Json = {}
@@ -54,10 +54,10 @@ def write(runs: Iterable[tuple[Json, list[Json]]], release: str) -> None:
 
 
 class RecordedRunner:
-    """A member of Kafka's whose reports were recorded.
+    """Recorded member of Kafka.
 
     Args:
-        reports: Its reports, one for each event of the program.
+        reports: Reports of the member, one for each event of the program.
     """
 
     def __init__(self, reports: list[Json]) -> None:
@@ -69,7 +69,7 @@ class RecordedRunner:
 
 
 def record(oracle: MemberOracle) -> None:
-    """Record Kafka's member over the program of each difference and over programs of the first seeds."""
+    """Record Kafka's member over the program of each difference and over drawn programs of the first seeds."""
     found = [_record_difference(oracle, difference) for difference in DIFFERENCES]
     write([*found, *(_draw(oracle, seed) for seed in range(PROGRAMS))], version())
 

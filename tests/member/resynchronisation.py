@@ -1,9 +1,9 @@
-"""Bring a member of a program back to a known state, so that two members that differ can be compared again.
+"""Resynchronisation: returns the members of a program to a known state, so that their comparison can continue.
 
-A resynchronisation is one event of a program. Each member gets the steps that it needs: it leaves the group, joins it,
-is answered well, and leaves again, until it is UNSUBSCRIBED, nothing is outstanding and no interval or backoff runs.
-Afterwards heartbeats, callbacks and commits are numbered from 0 again. A FATAL member cannot be brought back. A new one
-replaces it: a restart, also an event of the program.
+A resynchronisation is one event of a program. Each member leaves the group, joins it with successful answers, and
+leaves again, until it is UNSUBSCRIBED, nothing is pending and no interval or backoff runs. Heartbeats, callbacks and
+commits are then numbered from 0 again. A FATAL member cannot be resynchronised; a new one replaces it. This is a
+restart, also an event of the program.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 INTERVAL = 3000
-"""The heartbeat interval that both members have learned last."""
+"""Heartbeat interval in the last answer to both members."""
 
 DURATION = 20_000
-"""How long a resynchronisation takes: more than its steps, and than any interval or backoff of a program."""
+"""Duration of a resynchronisation, longer than its steps and than any interval or backoff of a program."""
 
 _MOST_STEPS = 100
 
 
 class ResynchronisationError(Exception):
-    """A member cannot be brought back: it is FATAL, or does not come to rest."""
+    """A member cannot be resynchronised: it is FATAL, or does not become UNSUBSCRIBED."""
 
 
 class Resynchronised:
     """A member that can be resynchronised and restarted.
 
     Args:
-        start: Starts the member; called again for each restart.
+        start: Function that starts the member; called again for each restart.
     """
 
     def __init__(self, start: Callable[[], Runner]) -> None:
@@ -50,10 +50,10 @@ class Resynchronised:
         self._state = "UNSUBSCRIBED"
 
     def step(self, event: Json) -> Json:
-        """Hand an event of the program to the member, and return its report.
+        """Pass an event of the program to the member, and return its report.
 
         Raises:
-            ResynchronisationError: The event is a resynchronisation, which failed.
+            ResynchronisationError: The event is a resynchronisation that failed.
         """
         if event["type"] == "resynchronise":
             return self._resynchronise(event["at"])
@@ -97,7 +97,7 @@ class Resynchronised:
         return self._step({"at": end, "type": "tick"})
 
     def _leave(self, at: int) -> None:
-        """Leave the group, from whatever state, and answer all that is outstanding."""
+        """Leave the group from any state, and answer everything that is pending."""
         self._step({"at": at, "type": "leave"})
         for _ in range(_MOST_STEPS):
             if self._state == "FATAL":
@@ -109,7 +109,7 @@ class Resynchronised:
             elif self._heartbeats:
                 number, epoch = next(iter(self._heartbeats.items()))
                 self._step(_answer(at, number, epoch))
-            elif self._state == "STALE":  # only a subscription and a poll lead out of it, into a new join
+            elif self._state == "STALE":  # only a subscription and a poll lead out of STALE, into a new join
                 self._step({"at": at, "type": "subscribe", "topics": ["a"], "pattern": None})
                 self._step({"at": at, "type": "poll"})
                 self._step({"at": at, "type": "leave"})
@@ -117,15 +117,15 @@ class Resynchronised:
                 self._step({"at": at, "type": "leave"})
             else:
                 return
-        raise ResynchronisationError(f"the member does not come to rest in {self._state}")
+        raise ResynchronisationError(f"the member stays in {self._state}")
 
 
 def resynchronise(living: Runner, at: int) -> tuple[Json, Json]:
-    """Resynchronise a member, or several as one; restart it if that fails.
+    """Resynchronise one member or a pair; restart it if that fails.
 
     Args:
         living: The member.
-        at: The time of the event before.
+        at: Time of the previous event.
 
     Returns:
         The event, which is a resynchronisation or a restart, and the report.

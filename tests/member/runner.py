@@ -1,7 +1,7 @@
-"""Run a program of events with `assignor.member.Member`, and report after each what followed, as `MemberOracle` does.
+"""Run a program of events with `assignor.member.Member`, and report its effects in the format of `MemberOracle`.
 
-A program is JSON: the options of the member, and events with the time at which they happen. Heartbeats, callbacks and
-commits are numbered from 0 in the order in which they appear, so that a program holds for every member that runs it.
+A program is JSON: the options of the member, and events with their times. Heartbeats, callbacks and commits are
+numbered from 0 in order of appearance, so that a program is valid for every member that runs it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ class Runner(Protocol):
     """A member that runs a program event by event."""
 
     def step(self, event: Json) -> Json:
-        """Hand an event to the member, and return what followed from it."""
+        """Pass an event to the member, and return its report."""
         ...
 
 
 def member(options: Json, **others: Any) -> Member:
-    """A member that decides as Kafka's code does where ours has a choice.
+    """Return a member with the options that follow Kafka's code.
 
-    Kafka leaves it to the network's client to give a request up, which this program of events stands for.
+    The request timeout is disabled, because in Kafka the network client handles it, and the program stands for the
+    network client.
     """
     given = {name: value for name, value in options.items() if name != "group"}
     kafka = {
@@ -42,17 +43,17 @@ def member(options: Json, **others: Any) -> Member:
 
 
 def start(options: Json, **others: Any) -> MemberRunner:
-    """Start a member of these options."""
+    """Start a member with these options."""
     return MemberRunner(member(options, **others), options["retry_backoff_max_ms"], options["retry_backoff_ms"])
 
 
 class MemberRunner:
-    """Runs a member of ours over a program.
+    """Runner of our member.
 
     Args:
-        member: The member, which nothing has happened to yet.
-        patience: How long it may wait before it asks for the same names again.
-        pause: How long it may wait before it asks for the coordinator again.
+        member: The member, before its first event.
+        patience: Greatest time before it requests the same topic names again.
+        pause: Greatest time before it looks for the coordinator again.
     """
 
     def __init__(self, member: Member, patience: int, pause: int) -> None:
@@ -68,7 +69,7 @@ class MemberRunner:
         self._commits: list[int] = []
 
     def step(self, event: Json) -> Json:
-        """Takes an event, tells that each heartbeat asked for is on its way, and says all that came of it."""
+        """Pass an event to the member, confirm that its heartbeats are sent, and return the report."""
         report: Json = {"effects": [], "metadata": False}
         if event["type"] == "coordinator" and event["known"]:
             self._looks_for_coordinator = False
@@ -97,7 +98,7 @@ class MemberRunner:
         report["looks_for_coordinator"] = self._looks_for_coordinator
         report["asked_lately"] = event["at"] - self._asked < self._patience
         report["wake"] = self.member.next_deadline()
-        # Other deadlines may be earlier, and so `next_deadline` does not show this one.
+        # `next_deadline` does not show this deadline, because others may be earlier.
         waits = self._may_look_at in self.member._heartbeats.deadlines() and self._may_look_at > event["at"]
         report["looks_soon"] = waits and not self._looks_for_coordinator
         return report
@@ -133,7 +134,7 @@ class MemberRunner:
             case "callback":
                 number = self._callbacks[event["callback"]]
                 return events.CallbackFailed(number, "it failed") if event["failed"] else events.CallbackDone(number)
-        raise ValueError(f"no event has the type {event['type']!r}")
+        raise ValueError(f"unknown type of event: {event['type']!r}")
 
     def _shown(self, effect: effects.Effect) -> Json | None:
         match effect:
@@ -160,7 +161,7 @@ class MemberRunner:
 
 
 def response(event: Json) -> HeartbeatResponse:
-    """The coordinator's answer that an event tells of."""
+    """Return the coordinator's answer of an event."""
     assignment = event["assignment"]
     return HeartbeatResponse(
         error_code=event["error"],
@@ -173,7 +174,7 @@ def response(event: Json) -> HeartbeatResponse:
 
 
 def fields(request: HeartbeatRequest) -> Json:
-    """A request as the oracle shows one."""
+    """Return a request in the format of the oracle."""
     names, owned = request.subscribed_topic_names, request.topic_partitions
     return {
         "group_id": request.group_id,
@@ -190,5 +191,5 @@ def fields(request: HeartbeatRequest) -> Json:
 
 
 def pairs(partitions: Any) -> list[list[Any]]:
-    """Partitions as the oracle shows them."""
+    """Return partitions in the format of the oracle."""
     return [[topic, id] for topic, id in partitions]

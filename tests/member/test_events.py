@@ -1,4 +1,4 @@
-"""Every event in every state, and every error that a heartbeat can be answered with: what follows, if anything does."""
+"""Every event in every state, and every error of an answer to a heartbeat."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ After = dict[MemberState, MemberState | None]
 
 IN_GROUP = {JOINING, RECONCILING, ACKNOWLEDGING, STABLE}
 SAME: After = {state: state for state in MemberState}
-REFUSED = None
-NOWHERE: After = dict.fromkeys(MemberState, REFUSED)
+REJECTED = None
+UNEXPECTED: After = dict.fromkeys(MemberState, REJECTED)
 
-# What follows once a heartbeat that was sent before is answered with such an error.
+# State after an answer with such an error to a heartbeat that was sent before.
 AFTER_FENCING = SAME | dict.fromkeys(IN_GROUP, FENCED) | {PREPARE_LEAVING: UNSUBSCRIBED, LEAVING: UNSUBSCRIBED}
-AFTER_FENCING[JOINING] = JOINING  # by way of FENCED, where there is nothing to release
+AFTER_FENCING[JOINING] = JOINING  # through FENCED, without partitions to release
 AFTER_FAILURE = SAME | dict.fromkeys([*IN_GROUP, UNSUBSCRIBED, PREPARE_LEAVING, LEAVING], FATAL)
 AFTER = {
     Reaction.RETRY: SAME,
@@ -34,11 +34,11 @@ AFTER = {
     Reaction.FAIL: AFTER_FAILURE,
 }
 
-# Where a heartbeat given up is that of a member that was leaving, or about to be told that it had to.
+# States after a timeout of a heartbeat that left, or that acknowledged.
 AFTER_LOSS = {LEAVING: {UNSUBSCRIBED}, ACKNOWLEDGING: {STABLE}}
 
 EVENTS: dict[str, tuple[events.Event, After]] = {
-    "Subscribe": (events.Subscribe(["orders"]), SAME | {FATAL: REFUSED}),
+    "Subscribe": (events.Subscribe(["orders"]), SAME | {FATAL: REJECTED}),
     "Leave": (
         events.Leave(),
         SAME | {JOINING: LEAVING, FENCED: UNSUBSCRIBED} | dict.fromkeys(IN_GROUP - {JOINING}, PREPARE_LEAVING),
@@ -48,15 +48,15 @@ EVENTS: dict[str, tuple[events.Event, After]] = {
     "CoordinatorFound": (events.CoordinatorFound(), SAME),
     "CoordinatorLost": (events.CoordinatorLost(), SAME),
     "MetadataArrived": (events.MetadataArrived({CLICKS: "clicks"}), SAME),
-    "HeartbeatSent": (events.HeartbeatSent(99), NOWHERE),
-    "ResponseReceived": (events.ResponseReceived(99, HeartbeatResponse()), NOWHERE),
-    "TransportFailed": (events.TransportFailed(99, retriable=True), NOWHERE),
-    "CommitDone": (events.CommitDone(99), NOWHERE),
-    "CommitFailed": (events.CommitFailed(99), NOWHERE),
-    "CallbackDone": (events.CallbackDone(99), NOWHERE),
-    "CallbackFailed": (events.CallbackFailed(99), NOWHERE),
+    "HeartbeatSent": (events.HeartbeatSent(99), UNEXPECTED),
+    "ResponseReceived": (events.ResponseReceived(99, HeartbeatResponse()), UNEXPECTED),
+    "TransportFailed": (events.TransportFailed(99, retriable=True), UNEXPECTED),
+    "CommitDone": (events.CommitDone(99), UNEXPECTED),
+    "CommitFailed": (events.CommitFailed(99), UNEXPECTED),
+    "CallbackDone": (events.CallbackDone(99), UNEXPECTED),
+    "CallbackFailed": (events.CallbackFailed(99), UNEXPECTED),
 }
-"""An event that nothing asked for, and the state that follows, by the state before."""
+"""An event without an earlier effect, and the state after it by the state before it."""
 
 
 def fields_of(thing: object) -> list[str]:
@@ -64,7 +64,7 @@ def fields_of(thing: object) -> list[str]:
 
 
 def inside(thing: object) -> Any:
-    """All that an object is made of, down to plain values."""
+    """Return everything that an object consists of, as plain values."""
     if isinstance(thing, (list, tuple, set, frozenset)):
         return [inside(each) for each in (sorted(thing, key=repr) if isinstance(thing, (set, frozenset)) else thing)]
     if isinstance(thing, dict):
@@ -74,19 +74,19 @@ def inside(thing: object) -> Any:
     return repr(thing)
 
 
-def test_every_kind_of_event_is_there() -> None:
+def test_every_kind_of_event_is_listed() -> None:
     assert set(EVENTS) == set(events.__all__) - {"Event"}
 
 
 @pytest.mark.parametrize("state", MemberState)
 @pytest.mark.parametrize("name", EVENTS)
-def test_every_event_in_every_state_leads_where_it_should_or_changes_nothing(name: str, state: MemberState) -> None:
+def test_every_event_in_every_state_leads_to_the_listed_state(name: str, state: MemberState) -> None:
     event, after = EVENTS[name]
     driver = IN_STATE[state]()
     before = inside(driver.member)
 
     wanted = after[state]
-    if wanted is REFUSED:
+    if wanted is REJECTED:
         with pytest.raises(IllegalStateError, match=rf"a member in {state.name} does not allow {name}\b"):
             driver.hand(event)
         assert before == inside(driver.member)
@@ -95,8 +95,8 @@ def test_every_event_in_every_state_leads_where_it_should_or_changes_nothing(nam
     assert (wanted or state) is driver.member.state
 
 
-def one_under_way(state: MemberState) -> tuple[Driver, int]:
-    """A member in a state with a heartbeat of the same life under way, and its number."""
+def with_heartbeat_in_flight(state: MemberState) -> tuple[Driver, int]:
+    """Return a member in a state, with a heartbeat of the current join in flight, and its number."""
     if state is UNSUBSCRIBED:
         driver = IN_STATE[LEAVING]()
         driver.send()
@@ -130,27 +130,27 @@ def one_under_way(state: MemberState) -> tuple[Driver, int]:
 
 @pytest.mark.parametrize("state", MemberState)
 @pytest.mark.parametrize("code", [*ERRORS, -1, 3, 999, -32768])
-def test_every_error_in_every_state_leads_where_it_should(code: int, state: MemberState) -> None:
-    driver, number = one_under_way(state)
+def test_every_error_in_every_state_leads_to_the_listed_state(code: int, state: MemberState) -> None:
+    driver, number = with_heartbeat_in_flight(state)
     assert state is driver.member.state
     errors = driver.count(RaiseError)
-    answer = events.ResponseReceived(number, HeartbeatResponse(error_code=code, error_message="so it is"))
+    answer = events.ResponseReceived(number, HeartbeatResponse(error_code=code, error_message="message"))
 
     driver.hand(answer)
 
     reaction = heartbeat_error(code).reaction
-    if code == GROUP_ID_NOT_FOUND and state is UNSUBSCRIBED:  # there is no group left to leave
+    if code == GROUP_ID_NOT_FOUND and state is UNSUBSCRIBED:  # the group does not exist any more
         reaction = Reaction.RETRY
     assert AFTER[reaction][state] is driver.member.state
-    told = reaction in (Reaction.RAISE, Reaction.FAIL) and state is not FATAL
-    assert errors + told == driver.count(RaiseError)
-    if told:
+    is_raised = reaction in (Reaction.RAISE, Reaction.FAIL) and state is not FATAL
+    assert errors + is_raised == driver.count(RaiseError)
+    if is_raised:
         assert (code, heartbeat_error(code).name) == (driver.last(RaiseError).code, driver.last(RaiseError).name)
 
 
 @pytest.mark.parametrize("state", MemberState)
-def test_an_answer_that_comes_twice_changes_nothing(state: MemberState) -> None:
-    driver, number = one_under_way(state)
+def test_a_second_answer_changes_nothing(state: MemberState) -> None:
+    driver, number = with_heartbeat_in_flight(state)
     driver.hand(events.ResponseReceived(number, HeartbeatResponse(error_code=14)))
     before = inside(driver.member)
 
@@ -164,8 +164,8 @@ def test_an_answer_that_comes_twice_changes_nothing(state: MemberState) -> None:
 
 @pytest.mark.parametrize("state", MemberState)
 @pytest.mark.parametrize("retriable", [True, False])
-def test_a_heartbeat_without_an_answer_leads_where_it_should(state: MemberState, retriable: bool) -> None:
-    driver, number = one_under_way(state)
+def test_a_failed_heartbeat_leads_to_the_listed_state(state: MemberState, retriable: bool) -> None:
+    driver, number = with_heartbeat_in_flight(state)
 
     driver.hand(events.TransportFailed(number, retriable=retriable, message="connection reset"))
 
@@ -173,15 +173,15 @@ def test_a_heartbeat_without_an_answer_leads_where_it_should(state: MemberState,
         assert state is driver.member.state
     else:
         assert AFTER_FAILURE[state] is driver.member.state
-    told = not retriable and state is not FATAL
-    if told:
+    is_raised = not retriable and state is not FATAL
+    if is_raised:
         assert "connection reset" == driver.last(RaiseError).message
         assert "UNKNOWN_SERVER_ERROR" == driver.last(RaiseError).name
 
 
 @pytest.mark.parametrize("state", MemberState)
-def test_without_an_answer_for_too_long_nothing_waits_any_more(state: MemberState) -> None:
-    driver, _ = one_under_way(state)
+def test_a_heartbeat_without_an_answer_times_out(state: MemberState) -> None:
+    driver, _ = with_heartbeat_in_flight(state)
 
     driver.wait(30_000)
 
@@ -190,7 +190,7 @@ def test_without_an_answer_for_too_long_nothing_waits_any_more(state: MemberStat
 
 
 @pytest.mark.parametrize("state", MemberState)
-def test_the_next_deadline_is_never_past(state: MemberState) -> None:
+def test_the_next_deadline_is_in_the_future(state: MemberState) -> None:
     driver = IN_STATE[state]()
     for _ in range(20):
         deadline = driver.member.next_deadline()

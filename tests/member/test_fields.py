@@ -1,4 +1,4 @@
-"""Which fields a member's heartbeats carry."""
+"""Fields of a member's heartbeats."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.member.driver import (
 
 
 def next_request(driver: Driver) -> HeartbeatRequest:
-    """The heartbeat that goes out once the interval is over."""
+    """Return the next heartbeat after the interval."""
     driver.wait(INTERVAL)
     driver.send()
     return driver.request
 
 
-def test_the_first_heartbeat_says_everything() -> None:
+def test_the_first_heartbeat_has_all_fields() -> None:
     driver = joining(instance_id="i", rack_id="r", server_assignor="range", rebalance_timeout_ms=60_000)
 
     assert {
@@ -43,26 +43,26 @@ def test_the_first_heartbeat_says_everything() -> None:
     } == asdict(driver.request)
 
 
-def test_a_member_that_joins_without_a_pattern_says_so_only_if_there_may_have_been_one() -> None:
+def test_a_join_without_a_pattern_sends_an_empty_one_only_if_there_may_have_been_one() -> None:
     assert joining().request.subscribed_topic_regex is None
-    # Whoever had the instance id before may have subscribed by pattern, which the coordinator hands on.
+    # An earlier member with the instance id may have had a pattern, which the coordinator keeps.
     assert "" == joining(instance_id="i").request.subscribed_topic_regex
 
 
-def test_later_ones_say_only_what_changed_and_the_instance_id() -> None:
+def test_later_heartbeats_have_only_changed_fields_and_the_instance_id() -> None:
     driver = stable(instance_id="i", rack_id="r", server_assignor="range")
 
     assert {"instance_id": "i"} == changed(next_request(driver))
     assert 1 == driver.request.member_epoch
 
 
-def test_an_acknowledgement_says_what_is_owned() -> None:
+def test_an_acknowledgement_has_the_owned_partitions() -> None:
     driver = acknowledging()
 
     assert {"topic_partitions": {ORDERS: (0, 1)}} == changed(driver.request)
 
 
-def test_the_same_partitions_acknowledged_anew_are_said_again() -> None:
+def test_equal_partitions_are_sent_again_after_another_assignment() -> None:
     driver = stable()
     for assignment in ({}, {ORDERS: [0, 1]}):
         driver.wait(INTERVAL)
@@ -72,7 +72,7 @@ def test_the_same_partitions_acknowledged_anew_are_said_again() -> None:
     assert {"topic_partitions": {ORDERS: (0, 1)}} == changed(driver.request)
 
 
-def test_another_subscription_is_said_in_the_next_heartbeat_and_once() -> None:
+def test_a_new_subscription_is_sent_once_in_the_next_heartbeat() -> None:
     driver = stable()
     driver.hand(Subscribe(["orders"]))
 
@@ -81,7 +81,7 @@ def test_another_subscription_is_said_in_the_next_heartbeat_and_once() -> None:
     assert {} == changed(next_request(driver))
 
 
-def test_a_pattern_is_said_and_taken_back_with_an_empty_one() -> None:
+def test_a_removed_pattern_is_sent_as_an_empty_one() -> None:
     driver = stable()
     driver.hand(Subscribe(pattern="ord.*"))
 
@@ -91,7 +91,7 @@ def test_a_pattern_is_said_and_taken_back_with_an_empty_one() -> None:
     assert {"subscribed_topic_names": ("orders",), "subscribed_topic_regex": ""} == changed(next_request(driver))
 
 
-def test_that_a_pattern_is_gone_is_said_again_after_a_failure() -> None:
+def test_a_removed_pattern_is_sent_again_after_a_failure() -> None:
     driver = stable()
     driver.hand(Subscribe(pattern="ord.*"))
     next_request(driver)
@@ -104,7 +104,7 @@ def test_that_a_pattern_is_gone_is_said_again_after_a_failure() -> None:
     assert "" == driver.request.subscribed_topic_regex
 
 
-def test_that_a_pattern_is_gone_is_said_by_a_member_that_joins_again() -> None:
+def test_a_removed_pattern_is_sent_again_by_a_member_that_rejoins() -> None:
     driver = stable()
     driver.hand(Subscribe(pattern="ord.*"))
     next_request(driver)
@@ -118,13 +118,13 @@ def test_that_a_pattern_is_gone_is_said_by_a_member_that_joins_again() -> None:
     assert (0, "") == (driver.request.member_epoch, driver.request.subscribed_topic_regex)
 
 
-def test_after_a_failure_everything_is_said_again() -> None:
+def test_all_fields_are_sent_again_after_a_failure() -> None:
     driver = stable(server_assignor="range", rack_id="r")
     driver.wait(INTERVAL)
     driver.send()
     driver.respond(error=14)
     driver.wait(100)
 
-    said = changed(driver.request)
-    assert {"rebalance_timeout_ms", "subscribed_topic_names", "server_assignor", "topic_partitions"} == set(said)
-    assert {ORDERS: (0, 1)} == said["topic_partitions"]
+    fields = changed(driver.request)
+    assert {"rebalance_timeout_ms", "subscribed_topic_names", "server_assignor", "topic_partitions"} == set(fields)
+    assert {ORDERS: (0, 1)} == fields["topic_partitions"]

@@ -1,4 +1,4 @@
-"""When a member's heartbeats go out."""
+"""Times of a member's heartbeats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.member.driver import (
 )
 
 
-def test_a_stable_member_keeps_to_the_interval_of_the_last_answer() -> None:
+def test_a_stable_member_uses_the_interval_of_the_last_answer() -> None:
     driver = stable()
     sent = driver.count(SendHeartbeat)
 
@@ -41,7 +41,7 @@ def test_a_stable_member_keeps_to_the_interval_of_the_last_answer() -> None:
     assert sent + 1 == driver.count(SendHeartbeat)
 
 
-def test_another_interval_counts_from_the_answer_that_brings_it() -> None:
+def test_a_new_interval_starts_with_the_answer() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
@@ -52,7 +52,7 @@ def test_another_interval_counts_from_the_answer_that_brings_it() -> None:
     assert driver.now + 700 == driver.member.next_deadline()
 
 
-def test_no_second_one_goes_out_while_the_first_has_no_answer() -> None:
+def test_only_one_heartbeat_is_in_flight() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     sent = driver.count(SendHeartbeat)
@@ -70,7 +70,7 @@ def test_an_acknowledgement_does_not_wait_for_the_interval() -> None:
     assert sent + 1 == driver.count(SendHeartbeat)
 
 
-def test_the_leave_heartbeat_waits_for_nothing_not_even_for_an_answer() -> None:
+def test_the_leave_heartbeat_is_sent_immediately_even_without_an_answer_to_the_last_one() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
@@ -82,7 +82,7 @@ def test_the_leave_heartbeat_waits_for_nothing_not_even_for_an_answer() -> None:
     assert -1 == driver.request.member_epoch
 
 
-def test_failures_are_followed_by_waits_that_double_up_to_the_most() -> None:
+def test_the_backoff_doubles_up_to_its_limit() -> None:
     driver = stable(retry_backoff_ms=100, retry_backoff_max_ms=1000)
     driver.wait(INTERVAL)
     waits = []
@@ -103,7 +103,7 @@ def test_failures_are_followed_by_waits_that_double_up_to_the_most() -> None:
     assert driver.now + 100 == driver.member.next_deadline()
 
 
-def test_the_random_part_of_the_wait_depends_on_the_member_id_alone() -> None:
+def test_jitter_depends_only_on_the_member_id() -> None:
     def waits(member_id: str) -> list[int]:
         driver = Driver(Member("g", member_id, jitter=0.2))
         driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
@@ -120,7 +120,7 @@ def test_the_random_part_of_the_wait_depends_on_the_member_id_alone() -> None:
     assert all(80 <= waits(id)[0] <= 120 and waits(id)[-1] <= 1000 for id in "abcdefgh")
 
 
-def test_the_shortest_wait_is_not_drawn_down_to_none() -> None:
+def test_jitter_never_reduces_the_backoff_to_zero() -> None:
     driver = Driver(Member("g", "m-1", retry_backoff_ms=1, jitter=0.99))
     driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
     answer = HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=0)
@@ -133,7 +133,7 @@ def test_the_shortest_wait_is_not_drawn_down_to_none() -> None:
     assert {1} == waits
 
 
-def test_joining_waits_for_the_backoff_as_documented_or_not_as_coded() -> None:
+def test_joining_waits_for_the_backoff_as_documented_unless_join_at_once() -> None:
     documented, coded = joining(), joining(join_at_once=True)
     documented.respond(error=14)
     coded.respond(error=14)
@@ -143,32 +143,32 @@ def test_joining_waits_for_the_backoff_as_documented_or_not_as_coded() -> None:
     assert 2 == documented.count(SendHeartbeat)
 
 
-def test_preparing_to_leave_is_silent_as_documented_or_goes_on_as_coded() -> None:
-    silent, going_on = preparing_to_leave(), preparing_to_leave(heartbeat_while_preparing_to_leave=True)
-    sent = silent.count(SendHeartbeat), going_on.count(SendHeartbeat)
+def test_preparing_to_leave_sends_no_heartbeats_as_documented_unless_the_option_is_set() -> None:
+    silent, active = preparing_to_leave(), preparing_to_leave(heartbeat_while_preparing_to_leave=True)
+    sent = silent.count(SendHeartbeat), active.count(SendHeartbeat)
     silent.wait(INTERVAL)
-    going_on.wait(INTERVAL)
+    active.wait(INTERVAL)
 
-    assert sent == (silent.count(SendHeartbeat), going_on.count(SendHeartbeat) - 1)
-    assert 1 == going_on.request.member_epoch
-    assert {} == changed(going_on.request)
+    assert sent == (silent.count(SendHeartbeat), active.count(SendHeartbeat) - 1)
+    assert 1 == active.request.member_epoch
+    assert {} == changed(active.request)
     assert silent.member.next_deadline() is None
 
 
-def test_fenced_is_silent_as_documented_or_asks_to_join_as_3_7_did() -> None:
-    silent, asking = fenced(), fenced(heartbeat_while_fenced=True)
+def test_a_fenced_member_sends_no_heartbeats_as_documented_unless_the_option_is_set() -> None:
+    silent, active = fenced(), fenced(heartbeat_while_fenced=True)
 
     assert 1 == silent.request.member_epoch
-    assert (0, {}) == (asking.request.member_epoch, asking.request.topic_partitions)
-    asking.send()
-    asking.respond(7, {ORDERS: [0]})
-    assert "FENCED" == asking.member.state.name
+    assert (0, {}) == (active.request.member_epoch, active.request.topic_partitions)
+    active.send()
+    active.respond(7, {ORDERS: [0]})
+    assert "FENCED" == active.member.state.name
 
 
 # ---- the coordinator
 
 
-def test_without_a_coordinator_nothing_goes_out_and_it_is_asked_for_once() -> None:
+def test_without_a_coordinator_no_heartbeat_is_sent_and_one_look_up_is_requested() -> None:
     driver = Driver(Member("g", "m-1"))
     driver.hand(Subscribe(["orders"]), Poll(), Tick())
     driver.wait(60_000)
@@ -178,7 +178,7 @@ def test_without_a_coordinator_nothing_goes_out_and_it_is_asked_for_once() -> No
     assert 0 == driver.request.member_epoch
 
 
-def test_a_member_outside_asks_for_no_coordinator() -> None:
+def test_a_member_outside_the_group_looks_for_no_coordinator() -> None:
     driver = Driver(Member("g", "m-1"))
     driver.hand(Poll(), CoordinatorLost())
 
@@ -186,7 +186,7 @@ def test_a_member_outside_asks_for_no_coordinator() -> None:
 
 
 @pytest.mark.parametrize("error", [15, 16])
-def test_a_coordinator_that_is_none_is_looked_for_and_told_at_once(error: int) -> None:
+def test_a_new_coordinator_gets_a_heartbeat_immediately(error: int) -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
@@ -199,7 +199,7 @@ def test_a_coordinator_that_is_none_is_looked_for_and_told_at_once(error: int) -
     assert sent + 1 == driver.count(SendHeartbeat)
 
 
-def test_a_coordinator_that_is_found_over_and_over_is_asked_for_with_a_pause() -> None:
+def test_repeated_look_ups_of_the_coordinator_have_a_pause() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     asked = []
@@ -216,7 +216,7 @@ def test_a_coordinator_that_is_found_over_and_over_is_asked_for_with_a_pause() -
     assert [0, 100, 200] == [at - asked[0] for at in asked]
 
 
-def test_one_that_does_not_answer_in_time_is_looked_for_again() -> None:
+def test_a_timeout_starts_a_look_up_of_the_coordinator() -> None:
     driver = stable(request_timeout_ms=2000)
     driver.wait(INTERVAL)
     driver.send()
@@ -225,7 +225,7 @@ def test_one_that_does_not_answer_in_time_is_looked_for_again() -> None:
     assert [FindCoordinator()] == driver.wait(1)
 
 
-def test_an_answer_after_the_time_means_nothing() -> None:
+def test_an_answer_after_the_timeout_is_ignored() -> None:
     driver = stable(request_timeout_ms=2000)
     driver.wait(INTERVAL)
     driver.send()
@@ -235,7 +235,7 @@ def test_an_answer_after_the_time_means_nothing() -> None:
     assert ("STABLE", 1) == (driver.state, driver.member.epoch)
 
 
-def test_a_lost_connection_is_tried_again_after_the_backoff() -> None:
+def test_a_heartbeat_after_a_lost_connection_waits_for_the_backoff() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     sent = driver.last(SendHeartbeat).number
@@ -249,7 +249,7 @@ def test_a_lost_connection_is_tried_again_after_the_backoff() -> None:
 # ---- time
 
 
-def test_the_next_deadline_is_told_when_it_changes_and_only_then() -> None:
+def test_wake_at_is_returned_only_when_the_deadline_changes() -> None:
     member = Member("g", "m-1", jitter=0)
     member.handle(CoordinatorFound(), 0)
     member.handle(Subscribe(["orders"]), 0)
@@ -262,7 +262,7 @@ def test_the_next_deadline_is_told_when_it_changes_and_only_then() -> None:
     assert 502 == member.next_deadline()
 
 
-def test_a_life_is_the_same_from_any_origin_of_time() -> None:
+def test_behaviour_does_not_depend_on_the_origin_of_time() -> None:
     def life(origin: int) -> list[object]:
         driver = Driver(Member("g", "m-1", jitter=0, rebalance_timeout_ms=20_000), origin)
         driver.hand(Subscribe(["orders"]), Poll(), CoordinatorFound())
@@ -281,7 +281,7 @@ def test_a_life_is_the_same_from_any_origin_of_time() -> None:
     assert life(0) == life(-(2**62)) == life(2**62)
 
 
-def test_time_that_goes_backwards_stands_still() -> None:
+def test_an_earlier_time_counts_as_the_previous_one() -> None:
     driver = stable()
     deadline = driver.member.next_deadline()
     driver.now -= 500_000
@@ -292,7 +292,7 @@ def test_time_that_goes_backwards_stands_still() -> None:
     assert 1 == len(driver.wait(INTERVAL))
 
 
-def test_one_that_is_answered_counts_as_sent() -> None:
+def test_an_answered_heartbeat_counts_as_sent() -> None:
     driver = acknowledging()
     assert "ACKNOWLEDGING" == driver.state
 

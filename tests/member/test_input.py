@@ -1,4 +1,4 @@
-"""What a member and its events refuse, by name, and that nothing changes then."""
+"""Invalid arguments of a member and its events are rejected by name, without a change."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FIRST = UUID(int=1)
         ({"join_at_once": []}, WrongTypeError, "join_at_once must be a bool"),
     ],
 )
-def test_a_member_that_cannot_be_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
+def test_invalid_options_are_rejected(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words) as refused:
         Member(**({"group_id": "g", "member_id": "m"} | options))
 
@@ -97,7 +97,7 @@ def test_a_member_that_cannot_be_is_refused(options: dict[str, Any], error: type
         (HeartbeatResponse, {"assignment": {FIRST: [None]}}, NullArgumentError, "partition id must be an int"),
     ],
 )
-def test_an_event_that_cannot_be_is_refused(
+def test_invalid_events_are_rejected(
     kind: Callable[..., object], fields: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words) as refused:
@@ -107,7 +107,7 @@ def test_an_event_that_cannot_be_is_refused(
 
 
 @pytest.mark.parametrize("event", [None, "poll", 3, Tick, object()])
-def test_what_is_no_event_is_refused(event: Any) -> None:
+def test_an_object_that_is_not_an_event_is_rejected(event: Any) -> None:
     driver = joining()
 
     with pytest.raises(WrongTypeError, match=r"event must be an instance of a class in assignor\.member\.events"):
@@ -116,7 +116,7 @@ def test_what_is_no_event_is_refused(event: Any) -> None:
 
 
 @pytest.mark.parametrize("now", [None, "0", 1.0, 2**63])
-def test_what_is_no_time_is_refused(now: Any) -> None:
+def test_an_invalid_time_is_rejected(now: Any) -> None:
     driver = joining()
     deadline = driver.member.next_deadline()
 
@@ -125,7 +125,7 @@ def test_what_is_no_time_is_refused(now: Any) -> None:
     assert deadline == driver.member.next_deadline()
 
 
-def test_a_response_to_another_member_is_refused_and_the_heartbeat_still_waits() -> None:
+def test_a_response_for_another_member_is_rejected_and_the_heartbeat_still_waits() -> None:
     driver = joining()
     foreign = HeartbeatResponse(member_id="m-2", member_epoch=4, assignment={ORDERS: [0]})
 
@@ -136,7 +136,7 @@ def test_a_response_to_another_member_is_refused_and_the_heartbeat_still_waits()
     assert "RECONCILING" == driver.state
 
 
-def test_a_response_without_a_member_id_is_taken() -> None:
+def test_a_response_without_a_member_id_is_accepted() -> None:
     for member_id in (None, ""):
         driver = joining()
         driver.hand(ResponseReceived(driver.heartbeat.number, HeartbeatResponse(member_id=member_id, member_epoch=3)))
@@ -144,7 +144,7 @@ def test_a_response_without_a_member_id_is_taken() -> None:
         assert 3 == driver.member.epoch
 
 
-def test_an_answer_is_taken_once() -> None:
+def test_an_answer_is_accepted_once() -> None:
     driver = reconciling()
     driver.call_back()
 
@@ -156,7 +156,7 @@ def test_an_answer_is_taken_once() -> None:
     assert "STABLE" == driver.state
 
 
-def test_a_response_keeps_each_partition_once_and_in_order() -> None:
+def test_a_response_stores_sorted_partitions_without_duplicates() -> None:
     response = HeartbeatResponse(assignment={UUID(int=9): [3, 1, 3], FIRST: iter([0])})
 
     assert {FIRST: (0,), UUID(int=9): (1, 3)} == response.assignment
@@ -164,16 +164,16 @@ def test_a_response_keeps_each_partition_once_and_in_order() -> None:
     assert [FIRST, UUID(int=9)] == list(response.assignment)
 
 
-def test_a_subscription_keeps_each_topic_once_and_in_javas_order() -> None:
+def test_a_subscription_stores_topics_without_duplicates_in_javas_order() -> None:
     assert ("a", "b") == Subscribe(iter(["b", "a", "b"])).topics
     assert ("\U0001f600", "\uff5e") == Subscribe(["\uff5e", "\U0001f600"]).topics
 
 
-class Rude(str):
-    """A str that does not let itself be compared."""
+class Incomparable(str):
+    """A str that raises an error when compared."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]  # as the language has it
+    __hash__ = None  # type: ignore[assignment]  # Python's way to remove it
 
     def __eq__(self, other: object) -> bool:
         raise RuntimeError("compared")
@@ -183,43 +183,44 @@ class Rude(str):
 
 
 class Unhashable(int):
-    """An int that no dict takes."""
+    """An int that cannot be a key of a dict."""
 
-    __hash__ = None  # type: ignore[assignment]  # as the language has it
+    __hash__ = None  # type: ignore[assignment]  # Python's way to remove it
 
 
-class SecondLook(Mapping[Any, Any]):
-    """A mapping that has other keys and values each time it is looked at."""
+class ChangingMapping(Mapping[Any, Any]):
+    """A mapping that has different keys and values at each access."""
 
-    def __init__(self, *looks: dict[Any, Any]) -> None:
-        self.looks = list(looks)
+    def __init__(self, *contents: dict[Any, Any]) -> None:
+        self.contents = list(contents)
 
     def __len__(self) -> int:
         return 1
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.looks[0])
+        return iter(self.contents[0])
 
     def __getitem__(self, key: Any) -> Any:
-        return self.looks.pop(0)[key]
+        return self.contents.pop(0)[key]
 
 
-def test_a_str_that_cannot_be_compared_is_taken_as_the_text_it_is() -> None:
-    member = Member(Rude("g"), Rude("m-1"), instance_id=Rude("i"), rack_id=Rude("r"), server_assignor=Rude("range"))
+def test_a_subclass_of_str_is_converted_to_str() -> None:
+    text = Incomparable
+    member = Member(text("g"), text("m-1"), instance_id=text("i"), rack_id=text("r"), server_assignor=text("range"))
     driver = Driver(member)
-    names = MetadataArrived({ORDERS: Rude("orders"), CLICKS: Rude("orders")})
-    driver.hand(CoordinatorFound(), names, Subscribe([Rude("orders"), Rude("orders")], Rude("o.*")), Poll())
-    answer = HeartbeatResponse(0, Rude("fine"), Rude("m-1"), 1, 5000, {ORDERS: [0], CLICKS: [0]})
+    names = MetadataArrived({ORDERS: text("orders"), CLICKS: text("orders")})
+    driver.hand(CoordinatorFound(), names, Subscribe([text("orders"), text("orders")], text("o.*")), Poll())
+    answer = HeartbeatResponse(0, text("fine"), text("m-1"), 1, 5000, {ORDERS: [0], CLICKS: [0]})
     driver.hand(ResponseReceived(1, answer))
     driver.call_back()
-    driver.hand(Subscribe([Rude("orders")], Rude("o.*")))
+    driver.hand(Subscribe([text("orders")], text("o.*")))
 
     assert "ACKNOWLEDGING" == driver.state
     assert (("orders", 0),) == member.assignment
     assert [str, str] == [type(member.member_id), type(member.assignment[0].topic)]
 
 
-def test_a_number_is_taken_as_the_int_it_is() -> None:
+def test_a_subclass_of_int_is_converted_to_int() -> None:
     driver = joining()
     driver.hand(ResponseReceived(Unhashable(1), HeartbeatResponse(member_epoch=Unhashable(1), assignment={ORDERS: []})))
     driver.hand(CallbackDone(Unhashable(1)))
@@ -227,24 +228,24 @@ def test_a_number_is_taken_as_the_int_it_is() -> None:
     assert "ACKNOWLEDGING" == driver.state
 
 
-def test_times_of_numpy_do_not_run_over() -> None:
+def test_numpy_times_do_not_overflow() -> None:
     times = dict.fromkeys(("rebalance_timeout_ms", "retry_backoff_ms", "request_timeout_ms"), np.int16(30_000))
-    driver = Driver(Member("g", "m-1", jitter=0, **times), now=10**12)  # type: ignore[arg-type]  # no int by its type
+    driver = Driver(Member("g", "m-1", jitter=0, **times), now=10**12)  # type: ignore[arg-type]  # not int to mypy
     driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
     driver.respond(error=14)
 
     assert 10**12 + 1000 == driver.member.next_deadline()
 
 
-def test_a_mapping_is_looked_at_once() -> None:
-    names = MetadataArrived(SecondLook({FIRST: "orders"}, {"a": 3}))
-    response = HeartbeatResponse(assignment=SecondLook({FIRST: [0]}, {"a": "b"}))
+def test_a_mapping_is_read_once() -> None:
+    names = MetadataArrived(ChangingMapping({FIRST: "orders"}, {"a": 3}))
+    response = HeartbeatResponse(assignment=ChangingMapping({FIRST: [0]}, {"a": "b"}))
 
     assert {FIRST: "orders"} == names.names
     assert {FIRST: (0,)} == response.assignment
 
 
-def test_what_was_handed_in_can_be_changed_afterwards() -> None:
+def test_arguments_are_copied() -> None:
     driver = joining()
     names, ids = {ORDERS: "orders"}, [0]
     assignment = {ORDERS: ids}
@@ -260,7 +261,7 @@ def test_what_was_handed_in_can_be_changed_afterwards() -> None:
     assert (("orders", 0),) == driver.member.assignment
 
 
-def test_an_iterable_that_raises_makes_no_event() -> None:
+def test_an_iterable_that_raises_an_error_creates_no_event() -> None:
     def topics() -> Iterator[str]:
         yield "orders"
         raise RuntimeError("lost the list")

@@ -1,4 +1,4 @@
-"""A member that leaves: its leave heartbeat, and what can come in between."""
+"""The leave heartbeat of a member, and events before its answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.member.driver import INTERVAL, ORDERS, Driver, leaving, preparing_to_
 
 
 @pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("static", -2)])
-def test_a_member_that_is_fenced_before_its_leave_heartbeat_has_the_epoch_of_one_that_left(
+def test_a_member_fenced_before_its_leave_heartbeat_has_the_epoch_of_a_member_that_left(
     instance_id: str | None, epoch: int
 ) -> None:
     driver = preparing_to_leave(instance_id=instance_id, heartbeat_while_preparing_to_leave=True)
@@ -19,7 +19,7 @@ def test_a_member_that_is_fenced_before_its_leave_heartbeat_has_the_epoch_of_one
     assert ("UNSUBSCRIBED", epoch) == (driver.state, driver.member.epoch)
 
 
-def test_a_leave_heartbeat_that_fails_for_good_is_told_before_the_leave_is_over() -> None:
+def test_a_failed_leave_heartbeat_raises_its_error_before_the_leave_is_complete() -> None:
     driver = leaving()
     driver.send()
     found = driver.hand(events.TransportFailed(driver.heartbeat.number, False, "the connection is gone"))
@@ -28,7 +28,7 @@ def test_a_leave_heartbeat_that_fails_for_good_is_told_before_the_leave_is_over(
     assert "FATAL" == driver.state
 
 
-def back_with_a_leave_heartbeat_under_way() -> tuple[Driver, int]:
+def rejoined_with_a_leave_heartbeat_in_flight() -> tuple[Driver, int]:
     """Return a member that left, was STALE and is stable again, and the number of its first leave heartbeat."""
     driver = stable(rebalance_timeout_ms=20_000, request_timeout_ms=60_000)
     driver.hand(events.Leave())
@@ -47,8 +47,8 @@ def back_with_a_leave_heartbeat_under_way() -> tuple[Driver, int]:
     return driver, leave_heartbeat
 
 
-def test_the_answer_to_an_earlier_leave_heartbeat_does_not_end_a_second_leave() -> None:
-    driver, leave_heartbeat = back_with_a_leave_heartbeat_under_way()
+def test_the_answer_to_an_earlier_leave_heartbeat_does_not_complete_a_second_leave() -> None:
+    driver, leave_heartbeat = rejoined_with_a_leave_heartbeat_in_flight()
     driver.hand(events.Leave())
 
     assert [] == driver.hand(events.ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
@@ -57,9 +57,9 @@ def test_the_answer_to_an_earlier_leave_heartbeat_does_not_end_a_second_leave() 
     assert [effects.LeaveCompleted()] == driver.respond(-1)
 
 
-def test_what_ends_a_member_that_is_back_does_not_end_its_earlier_leave() -> None:
+def test_an_error_of_a_member_that_rejoined_does_not_complete_its_earlier_leave() -> None:
     for error in (42, 110):
-        driver, leave_heartbeat = back_with_a_leave_heartbeat_under_way()
+        driver, leave_heartbeat = rejoined_with_a_leave_heartbeat_in_flight()
         driver.wait(INTERVAL)
         driver.respond(error=error)
 

@@ -1,4 +1,4 @@
-"""How a member leaves: because it wants to, or because it must."""
+"""How a member leaves the group, on request or after an error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def kinds(effects: Sequence[object]) -> list[str]:
     return [type(effect).__name__ for effect in effects]
 
 
-# ---- because it wants to
+# ---- on request
 
 
 def test_partitions_are_released_before_the_leave_heartbeat() -> None:
@@ -68,13 +68,13 @@ def test_partitions_are_released_before_the_leave_heartbeat() -> None:
     assert [LeaveCompleted()] == driver.respond(-1)
 
 
-def test_a_static_member_says_that_it_may_come_back() -> None:
+def test_a_static_member_leaves_with_its_own_epoch() -> None:
     driver = leaving(instance_id="i")
 
     assert (-2, "i") == (driver.request.member_epoch, driver.request.instance_id)
 
 
-def test_one_that_owns_nothing_says_leave_heartbeat_at_once() -> None:
+def test_a_member_without_partitions_sends_its_leave_heartbeat_immediately() -> None:
     driver = joining()
     (leave_heartbeat,) = driver.hand(Leave())
 
@@ -82,7 +82,7 @@ def test_one_that_owns_nothing_says_leave_heartbeat_at_once() -> None:
     assert ("m-1", -1) == (leave_heartbeat.request.member_id, leave_heartbeat.request.member_epoch)
 
 
-def test_leaving_before_the_first_answer_ends_well_whether_the_coordinator_knows_the_member_or_not() -> None:
+def test_leaving_before_the_first_answer_succeeds_even_if_the_coordinator_does_not_know_the_member() -> None:
     for error in (0, 25, 69):
         driver = joining()
         join = driver.heartbeat.number
@@ -96,7 +96,7 @@ def test_leaving_before_the_first_answer_ends_well_whether_the_coordinator_knows
         assert () == driver.member.assignment
 
 
-def test_the_leave_heartbeat_is_said_once_and_without_an_answer_it_is_over_all_the_same() -> None:
+def test_the_leave_heartbeat_is_sent_once_and_the_leave_completes_without_an_answer() -> None:
     for lost in ("refused", "timed out"):
         driver = leaving()
         driver.send()
@@ -111,7 +111,7 @@ def test_the_leave_heartbeat_is_said_once_and_without_an_answer_it_is_over_all_t
         assert sent == driver.count(SendHeartbeat)
 
 
-def test_without_a_coordinator_nothing_is_said_and_the_leave_is_over() -> None:
+def test_without_a_coordinator_the_leave_completes_without_a_heartbeat() -> None:
     driver = preparing_to_leave()
     driver.hand(CoordinatorLost())
 
@@ -131,7 +131,7 @@ def test_a_second_leave_waits_for_the_first() -> None:
 
 
 @pytest.mark.parametrize("state", [MemberState.UNSUBSCRIBED, MemberState.FATAL, MemberState.STALE])
-def test_where_there_is_nothing_to_leave_it_is_over_at_once(state: MemberState) -> None:
+def test_a_leave_outside_the_group_completes_immediately(state: MemberState) -> None:
     driver = IN_STATE[state]()
     given_up = [ReleaseAssignment()] if driver.member.assignment else []
 
@@ -140,7 +140,7 @@ def test_where_there_is_nothing_to_leave_it_is_over_at_once(state: MemberState) 
     assert () == driver.member.assignment
 
 
-def test_leaving_while_fenced_forgets_the_partitions_and_stays_outside() -> None:
+def test_leaving_while_fenced_removes_the_partitions_and_stays_outside() -> None:
     driver = fenced()
     assert [ReleaseAssignment(), LeaveCompleted()] == driver.hand(Leave())
     assert "UNSUBSCRIBED" == driver.state
@@ -150,25 +150,25 @@ def test_leaving_while_fenced_forgets_the_partitions_and_stays_outside() -> None
     assert "UNSUBSCRIBED" == driver.state
 
 
-def test_leaving_before_the_first_poll_joins_nothing() -> None:
+def test_leaving_before_the_first_poll_prevents_the_join() -> None:
     driver = outside()
     driver.hand(Subscribe(["orders"]), Leave(), Poll())
 
     assert "UNSUBSCRIBED" == driver.state
 
 
-def test_a_failed_callback_does_not_keep_a_member_from_leaving() -> None:
+def test_a_failed_callback_does_not_prevent_leaving() -> None:
     driver = preparing_to_leave()
     driver.hand(CallbackFailed(driver.last(CallPartitionsRevoked).number, "boom"))
 
     assert "LEAVING" == driver.state
 
 
-def test_a_subscription_made_while_leaving_is_kept_for_afterwards() -> None:
+def test_a_subscription_made_while_leaving_is_used_afterwards() -> None:
     driver = preparing_to_leave(heartbeat_while_preparing_to_leave=True)
     driver.hand(Subscribe(["clicks"]), Poll())
     driver.wait(INTERVAL)
-    assert driver.request.subscribed_topic_names is None  # what is being left is still what was subscribed
+    assert driver.request.subscribed_topic_names is None  # the heartbeats still have the old subscription
     driver.hand(CallbackDone(driver.last(CallPartitionsRevoked).number))
     driver.send()
     driver.respond(-1)
@@ -191,7 +191,7 @@ def test_joining_again_waits_for_the_answer_to_the_leave_heartbeat() -> None:
     assert ("JOINING", 0) == (driver.state, driver.request.member_epoch)
 
 
-def test_fenced_while_preparing_to_leave_says_no_leave_heartbeat_and_joins_no_more() -> None:
+def test_a_member_fenced_in_prepare_leaving_sends_no_leave_heartbeat_and_does_not_rejoin() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
@@ -200,7 +200,7 @@ def test_fenced_while_preparing_to_leave_says_no_leave_heartbeat_and_joins_no_mo
     assert ("UNSUBSCRIBED", partitions("orders", 0, 1)) == (driver.state, driver.member.assignment)
 
     driver.hand(Subscribe(["orders"]), Poll())
-    assert "UNSUBSCRIBED" == driver.state  # the callback is still at work
+    assert "UNSUBSCRIBED" == driver.state  # the callback is still running
     assert [ReleaseAssignment()] == driver.call_back()
     driver.hand(Poll())
     assert "JOINING" == driver.state
@@ -217,10 +217,10 @@ def test_fatal_while_leaving_completes_the_leave() -> None:
     assert "FATAL" == driver.state
 
 
-# ---- because it must
+# ---- after an error
 
 
-def test_fenced_loses_everything_and_joins_as_a_new_member_with_the_same_id() -> None:
+def test_a_fenced_member_loses_its_partitions_and_joins_with_the_same_id() -> None:
     driver = fenced()
     mine = partitions("orders", 0, 1)
     assert CallPartitionsLost(2, mine) == driver.last(CallPartitionsLost)
@@ -230,7 +230,7 @@ def test_fenced_loses_everything_and_joins_as_a_new_member_with_the_same_id() ->
     assert ("clicks", "orders") == driver.request.subscribed_topic_names
 
 
-def test_fenced_again_and_again_waits_longer_and_longer() -> None:
+def test_repeated_fencing_increases_the_backoff() -> None:
     driver = joining()
     waits = []
     for _ in range(4):
@@ -241,21 +241,21 @@ def test_fenced_again_and_again_waits_longer_and_longer() -> None:
     assert [100, 200, 400, 800] == waits
 
 
-def test_fenced_soon_after_it_was_let_in_waits_as_well() -> None:
+def test_a_member_fenced_soon_after_its_join_waits_for_the_backoff() -> None:
     driver = joining()
-    lives = []
+    waits = []
     for epoch in range(1, 4):
         driver.respond(epoch, {})
         driver.call_back()
         driver.send()
         driver.respond(error=110)
-        lives.append((driver.state, (driver.member.next_deadline() or 0) - driver.now))
+        waits.append((driver.state, (driver.member.next_deadline() or 0) - driver.now))
         driver.wait(100)
 
-    assert [("JOINING", 100)] * 3 == lives
+    assert [("JOINING", 100)] * 3 == waits
 
 
-def test_fenced_after_a_while_it_joins_without_a_wait() -> None:
+def test_a_member_fenced_long_after_its_join_rejoins_without_a_backoff() -> None:
     driver = stable(retry_backoff_max_ms=1000)
     driver.wait(INTERVAL)
     driver.send()
@@ -266,7 +266,7 @@ def test_fenced_after_a_while_it_joins_without_a_wait() -> None:
     assert sent + 1 == driver.count(SendHeartbeat)
 
 
-def test_an_answer_of_an_earlier_life_means_nothing() -> None:
+def test_an_answer_from_an_earlier_join_is_ignored() -> None:
     driver = stale()
     driver.call_back()
     driver.hand(Poll())
@@ -277,7 +277,7 @@ def test_an_answer_of_an_earlier_life_means_nothing() -> None:
     assert ("JOINING", 0) == (driver.state, driver.member.epoch)
 
 
-def test_an_older_epoch_means_nothing() -> None:
+def test_an_answer_with_an_older_epoch_is_ignored() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
@@ -289,19 +289,19 @@ def test_an_older_epoch_means_nothing() -> None:
     assert ("STABLE", 5) == (driver.state, driver.member.epoch)
 
 
-def test_an_error_that_cannot_be_mended_is_told_and_everything_is_lost() -> None:
+def test_a_fatal_error_is_raised_and_all_partitions_are_lost() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
 
     error, paused, lost = driver.respond(error=112)
-    assert RaiseError(112, "UNSUPPORTED_ASSIGNOR", "as the coordinator says") == error
+    assert RaiseError(112, "UNSUPPORTED_ASSIGNOR", "message of the coordinator") == error
     assert ["PauseFetching", "CallPartitionsLost"] == kinds([paused, lost])
     assert [ReleaseAssignment()] == driver.call_back()
     assert driver.member.next_deadline() is None
 
 
-def test_errors_that_speak_for_themselves_are_told_in_our_words() -> None:
+def test_two_errors_have_a_message_of_this_package() -> None:
     for error, words in ((30, "not authorized for the group 'g'"), (35, "use group.protocol=classic")):
         driver = joining()
         driver.respond(error=error)
@@ -312,14 +312,14 @@ def test_errors_that_speak_for_themselves_are_told_in_our_words() -> None:
 # ---- committing
 
 
-def test_a_member_commits_as_itself_and_outside_as_nobody() -> None:
+def test_a_member_commits_with_its_identity_and_without_one_outside_the_group() -> None:
     assert CommitIdentity("m-1", 1, "i") == stable(instance_id="i").member.commit_identity()
     assert CommitIdentity("m-1", 1, None) == preparing_to_leave().member.commit_identity()
     assert CommitIdentity("", -1, None) == outside(instance_id="i").member.commit_identity()
 
 
 @pytest.mark.parametrize("make", [joining, fenced, leaving, fatal, stale])
-def test_partitions_that_are_not_its_own_are_not_committed(make: Callable[[], Driver]) -> None:
+def test_a_member_that_does_not_own_its_partitions_cannot_commit(make: Callable[[], Driver]) -> None:
     member = make().member
 
     with pytest.raises(IllegalStateError, match=rf"a member in {member.state.name} with epoch -?\d cannot commit"):

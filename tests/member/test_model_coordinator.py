@@ -1,4 +1,4 @@
-"""The model of the coordinator: it answers as a real broker did, and its timers and limits are Kafka's."""
+"""The model of the coordinator answers as a real broker did, and has Kafka's timers and limits."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ ORDERS, MAIL = UUID(int=1), UUID(int=2)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_model_answers_as_the_broker_did(name: str) -> None:
+def test_the_model_answers_as_the_broker(name: str) -> None:
     assert [] == differences(SCENARIOS[name])
 
 
 @pytest.mark.parametrize("name", RANDOM_SCENARIOS)
-def test_the_model_answers_as_the_broker_did_to_heartbeats_at_random(name: str) -> None:
+def test_the_model_answers_random_heartbeats_as_the_broker(name: str) -> None:
     assert [] == differences(RANDOM_SCENARIOS[name])
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_any_other_answer_is_noticed_where_it_is(name: str) -> None:
+def test_a_changed_answer_is_detected(name: str) -> None:
     rng = random.Random(name)
     answers = [index for index, event in enumerate(SCENARIOS[name]["events"]) if "response" in event]
     for index in rng.sample(answers, min(len(answers), 8)):
@@ -54,7 +54,7 @@ def test_any_other_answer_is_noticed_where_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["hand-over", "three-by-hand", "wrong-epochs"])
-def test_an_exchange_left_out_is_noticed(name: str) -> None:
+def test_a_missing_exchange_is_detected(name: str) -> None:
     scenario = copy.deepcopy(SCENARIOS[name])
     del scenario["events"][next(index for index, event in enumerate(scenario["events"]) if "response" in event)]
     assert differences(scenario)
@@ -72,7 +72,7 @@ def _altered(response: dict[str, Any], rng: random.Random) -> Iterator[dict[str,
 
 
 class Group:
-    """A coordinator and the clock, and requests by what matters about them."""
+    """A coordinator with a clock, and short forms of requests."""
 
     def __init__(self, **settings: Any) -> None:
         self.coordinator = ModelCoordinator(CoordinatorSettings(**({"assignment_interval_ms": 0} | settings)))
@@ -88,7 +88,7 @@ class Group:
         return self.coordinator.heartbeat(HeartbeatRequest("group", member, epoch, **fields), self.now)
 
 
-def test_a_member_gets_nothing_that_another_has_not_given_up() -> None:
+def test_a_member_gets_no_partition_before_its_owner_has_revoked_it() -> None:
     group = Group()
     first = group.join("a")
     second = group.join("b")
@@ -103,7 +103,7 @@ def test_a_member_gets_nothing_that_another_has_not_given_up() -> None:
     assert {ORDERS: tuple(sorted({0, 1, 2, 3} - set(kept)))} == group.beat("b", second.member_epoch).assignment
 
 
-def test_a_member_that_is_silent_is_removed_when_its_session_ends() -> None:
+def test_a_silent_member_is_removed_when_its_session_expires() -> None:
     group = Group()
     epoch = group.join("a").member_epoch
     assert 45_000 == group.coordinator.next_deadline()
@@ -126,7 +126,7 @@ def test_a_member_that_does_not_revoke_in_time_is_removed() -> None:
     assert ["rebalance"] == [removal.reason for removal in group.coordinator.removals]
 
 
-def test_timers_start_anew_when_another_broker_takes_over() -> None:
+def test_timers_restart_after_a_fail_over() -> None:
     group = Group()
     epoch = group.join("a").member_epoch
     group.join("b")
@@ -140,7 +140,7 @@ def test_timers_start_anew_when_another_broker_takes_over() -> None:
     assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
 
 
-def test_a_new_target_waits_until_the_interval_between_two_has_passed() -> None:
+def test_a_new_target_waits_for_the_assignment_interval() -> None:
     group = Group(assignment_interval_ms=1000)
     first = group.join("a")
     group.now = 500
@@ -152,7 +152,7 @@ def test_a_new_target_waits_until_the_interval_between_two_has_passed() -> None:
     assert first.member_epoch + 1 == group.beat("b", second.member_epoch).member_epoch
 
 
-def test_a_pattern_is_resolved_a_little_later_and_a_new_topic_joins_in_after_ten_seconds() -> None:
+def test_a_pattern_is_resolved_after_a_delay_and_refreshed_after_ten_seconds() -> None:
     group = Group(regex_resolution_ms=5)
     first = group.join("a", subscribed_topic_names=None, subscribed_topic_regex="o.*|mail")
     assert {} == first.assignment
@@ -170,7 +170,7 @@ def test_a_pattern_is_resolved_a_little_later_and_a_new_topic_joins_in_after_ten
     assert {ORDERS: (0, 1, 2, 3), MAIL: (0,)} == group.beat("a", resolved.member_epoch).assignment
 
 
-def test_an_unknown_pattern_and_a_group_that_is_full_are_refused() -> None:
+def test_an_invalid_pattern_and_a_full_group_are_rejected() -> None:
     group = Group(max_size=1)
     refused = group.join("a", subscribed_topic_regex="(")
     assert ErrorCode.invalid_regular_expression == refused.error_code
@@ -179,7 +179,7 @@ def test_an_unknown_pattern_and_a_group_that_is_full_are_refused() -> None:
     assert ErrorCode.group_max_size_reached == group.join("b").error_code
 
 
-def test_a_static_member_finds_its_partitions_again_and_keeps_others_out() -> None:
+def test_a_returning_static_member_keeps_its_partitions_and_fences_others() -> None:
     group = Group()
     first = group.join("a", instance_id="one")
     assert ErrorCode.unreleased_instance_id == group.join("b", instance_id="one").error_code
@@ -194,7 +194,7 @@ def test_a_static_member_finds_its_partitions_again_and_keeps_others_out() -> No
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
 @pytest.mark.parametrize("seed", range(10))
-def test_a_target_gives_each_partition_to_one_subscriber(assignor: str, seed: int) -> None:
+def test_a_target_assigns_each_partition_to_one_subscriber(assignor: str, seed: int) -> None:
     rng = random.Random(seed)
     names = ["t0", "t1", "t2", "t3"]
     group = Group()
@@ -211,11 +211,11 @@ def test_a_target_gives_each_partition_to_one_subscriber(assignor: str, seed: in
             assert {topics[id] for id, _ in target} <= described.members[member_id].topic_names
 
 
-def test_states_have_the_numbers_of_kafka() -> None:
+def test_states_have_kafkas_numbers() -> None:
     assert [0, 1, 2] == [state.value for state in ReconciliationState]
 
 
-def test_hash_tables_have_the_orders_of_java() -> None:
+def test_hash_tables_have_javas_orders() -> None:
     table = TimelineTable()
     for name in ["range", "uniform", "a", "b"]:
         table.add(name)

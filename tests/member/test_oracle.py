@@ -1,8 +1,7 @@
-"""The member does what Kafka's own classes do, in programs of events drawn here and now; needs Java and Kafka's jars.
+"""The member compared with Kafka's own classes in new random programs of events; requires Java and Kafka's jars.
 
-Where ours differs on purpose, `comparison.py` says how; both members are then resynchronised, and the comparison
-continues. Each run draws new programs and records from which seed; ASSIGNOR_SEED in the environment is the seed to
-begin with.
+`comparison.py` names the deliberate differences. After one, both members are resynchronised and the comparison
+continues. Each run draws new programs and records their seeds. Set ASSIGNOR_SEED to the first seed to repeat a run.
 """
 
 from __future__ import annotations
@@ -19,7 +18,14 @@ from assignor.member.heartbeat_manager import HeartbeatManager
 from assignor.member.heartbeat_state import HeartbeatFields, HeartbeatTimer
 from assignor.member.reconciler import Reconciler
 from assignor.member.state_machine import MemberStateMachine
-from tests.member.comparison import ENDS, EXCUSES, Comparison, Pair, UnexpectedDifferenceError, compare
+from tests.member.comparison import (
+    IMMEDIATE_DIFFERENCES,
+    LASTING_DIFFERENCES,
+    Comparison,
+    Pair,
+    UnexpectedDifferenceError,
+    compare,
+)
 from tests.member.differences import program
 from tests.member.oracle import MemberOracle, OracleMissingError
 from tests.member.programs import LENGTH, draw
@@ -65,7 +71,7 @@ def compare_drawn(oracle: MemberOracle, seeds: Iterable[int], **others: Any) -> 
         yield comparison
 
 
-def test_it_does_what_kafkas_own_classes_do(
+def test_the_member_equals_kafkas_own_classes(
     oracle: MemberOracle, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("seeds", f"{SEED} to {SEED + PROGRAMS - 1}")
@@ -83,7 +89,7 @@ def test_it_does_what_kafkas_own_classes_do(
     for name, count in (*totals.items(), *deliberate.items()):
         record_property(name, count)
     counts = f"{dict(totals)} of {PROGRAMS} programs from seed {SEED}; deliberate differences: {dict(deliberate)}"
-    print(counts)  # noqa: T201 - `pytest -s` shows how much was compared
+    print(counts)  # noqa: T201 - `pytest -s` shows the extent of the comparison
 
 
 def check_comparison(comparison: Comparison, program: str) -> None:
@@ -97,8 +103,8 @@ def check_comparison(comparison: Comparison, program: str) -> None:
     assert comparison.deliberate.total() == comparison.resynchronised + comparison.restarted, program
 
 
-@pytest.mark.parametrize("difference", [*ENDS, *EXCUSES])
-def test_every_deliberate_difference_is_there(oracle: MemberOracle, difference: str) -> None:
+@pytest.mark.parametrize("difference", [*LASTING_DIFFERENCES, *IMMEDIATE_DIFFERENCES])
+def test_every_deliberate_difference_exists(oracle: MemberOracle, difference: str) -> None:
     shortest = program(difference)
     comparison = compare_program(oracle, shortest)
 
@@ -106,7 +112,7 @@ def test_every_deliberate_difference_is_there(oracle: MemberOracle, difference: 
     assert len(shortest["events"]) - 1 == comparison.compared
 
 
-@pytest.mark.parametrize("difference", [*ENDS, *EXCUSES])
+@pytest.mark.parametrize("difference", [*LASTING_DIFFERENCES, *IMMEDIATE_DIFFERENCES])
 def test_the_members_agree_again_after_every_deliberate_difference(oracle: MemberOracle, difference: str) -> None:
     shortest = program(difference)
     options, events = shortest["options"], shortest["events"]
@@ -131,8 +137,8 @@ def compare_program(oracle: MemberOracle, program: Json) -> Comparison:
     return compare(program, Resynchronised(lambda: start(options)), kafkas)
 
 
-def is_noticed(oracle: MemberOracle, **others: Any) -> bool:
-    """Return True if a program of the first seeds shows an unexpected difference."""
+def is_detected(oracle: MemberOracle, **others: Any) -> bool:
+    """Return True if a program of the first seeds has an unexpected difference."""
     try:
         for _ in compare_drawn(oracle, range(2000), **others):
             pass
@@ -154,24 +160,24 @@ def is_noticed(oracle: MemberOracle, **others: Any) -> bool:
     ],
     ids=lambda option: next(iter(option)),
 )
-def test_a_member_with_another_option_is_noticed(oracle: MemberOracle, option: dict[str, Any]) -> None:
-    assert is_noticed(oracle, **option)
+def test_a_member_with_another_option_is_detected(oracle: MemberOracle, option: dict[str, Any]) -> None:
+    assert is_detected(oracle, **option)
 
 
 WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
-    "a join says only what changed": (
+    "a join sends only the changed fields": (
         HeartbeatFields,
         "request",
         lambda right: lambda *given, joining: right(*given, joining=False),  # noqa: ARG005 - the wrong rule
     ),
-    "an interval is never begun anew": (
+    "an interval is never restarted": (
         HeartbeatTimer,
         "answered",
         lambda right: lambda timer, now, interval: right(timer, now, timer._interval or interval),
     ),
-    "a backoff goes on without the coordinator": (HeartbeatTimer, "forget_failures", lambda _: _nothing),
+    "a backoff continues without a coordinator": (HeartbeatTimer, "forget_failures", lambda _: _nothing),
     "the poll timer never expires": (HeartbeatManager, "_poll_is_overdue", lambda _: _nothing),
-    "a commit is waited for however long it takes": (Reconciler, "expire_commit", lambda _: _nothing),
+    "a commit has no time limit": (Reconciler, "expire_commit", lambda _: _nothing),
     "partitions are revoked without a poll": (
         MemberStateMachine,
         "reconcile",
@@ -179,7 +185,7 @@ WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[
     ),
     "the coordinator is not looked for": (HeartbeatManager, "_find_coordinator", lambda _: _nothing),
     "a leave is never complete": (MemberStateMachine, "complete_leave", lambda _: _nothing),
-    "each assignment is a new one": (
+    "every assignment is a new one": (
         LocalAssignment,
         "followed_by",
         lambda _: lambda before, partitions: LocalAssignment(before.epoch + 1, partitions),
@@ -188,14 +194,14 @@ WRONG_RULES: dict[str, tuple[type, str, Callable[[Callable[..., Any]], Callable[
 
 
 def _nothing(*_: object, **__: object) -> None:
-    """A rule that is not there."""
+    """Do nothing."""
 
 
 @pytest.mark.parametrize("rule", WRONG_RULES)
-def test_a_member_with_one_wrong_rule_is_noticed(
+def test_a_member_with_one_wrong_rule_is_detected(
     oracle: MemberOracle, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner, name, wrong = WRONG_RULES[rule]
     monkeypatch.setattr(owner, name, wrong(getattr(owner, name)))
 
-    assert is_noticed(oracle)
+    assert is_detected(oracle)

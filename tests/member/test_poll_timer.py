@@ -1,4 +1,4 @@
-"""How a member leaves because its application does not poll, and how it comes back."""
+"""How a member leaves when its application does not poll, and how it rejoins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kinds(effects: Sequence[object]) -> list[str]:
     return [type(effect).__name__ for effect in effects]
 
 
-def test_without_a_poll_for_too_long_the_member_leaves_and_is_stale() -> None:
+def test_a_member_without_a_poll_leaves_and_becomes_stale() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.wait(19_999)
     driver.effects.clear()
@@ -49,7 +49,7 @@ def test_without_a_poll_for_too_long_the_member_leaves_and_is_stale() -> None:
     assert "STALE" == driver.state
 
 
-def test_it_joins_again_once_its_partitions_are_released_and_it_polls() -> None:
+def test_a_stale_member_rejoins_when_its_partitions_are_released_and_it_polls() -> None:
     for order in ("released first", "polled first"):
         driver = stale()
         if order == "released first":
@@ -66,7 +66,7 @@ def test_it_joins_again_once_its_partitions_are_released_and_it_polls() -> None:
         assert "JOINING" == driver.state
 
 
-def test_one_that_unsubscribed_while_stale_joins_once_it_subscribes() -> None:
+def test_a_member_that_unsubscribed_while_stale_joins_after_it_subscribes() -> None:
     driver = stale()
     driver.call_back()
     driver.hand(Leave(), Poll())
@@ -78,8 +78,8 @@ def test_one_that_unsubscribed_while_stale_joins_once_it_subscribes() -> None:
     assert "JOINING" == driver.state
 
 
-def test_an_error_of_an_older_heartbeat_does_not_move_a_stale_member() -> None:
-    for error, told in ((110, 0), (42, 1)):
+def test_an_error_of_an_older_heartbeat_leaves_a_member_stale() -> None:
+    for error, raised in ((110, 0), (42, 1)):
         driver = stable(rebalance_timeout_ms=20_000)
         driver.wait(19_000)
         driver.send()
@@ -88,13 +88,13 @@ def test_an_error_of_an_older_heartbeat_does_not_move_a_stale_member() -> None:
         driver.send()
         driver.hand(ResponseReceived(older, HeartbeatResponse(error_code=error)))
 
-        assert ("STALE", told) == (driver.state, driver.count(RaiseError))
+        assert ("STALE", raised) == (driver.state, driver.count(RaiseError))
         driver.call_back()
         driver.hand(Poll())
         assert "JOINING" == driver.state
 
 
-def test_a_poll_timer_leave_heartbeat_that_cannot_be_sent_ends_in_stale_too() -> None:
+def test_a_leave_heartbeat_that_cannot_be_sent_makes_the_member_stale_too() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.wait(20_000)
     driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
@@ -102,7 +102,7 @@ def test_a_poll_timer_leave_heartbeat_that_cannot_be_sent_ends_in_stale_too() ->
     assert "STALE" == driver.state
 
 
-def test_fenced_between_a_poll_timer_leave_heartbeat_and_its_sending_joins_at_the_next_poll() -> None:
+def test_a_member_fenced_before_its_leave_heartbeat_is_sent_joins_at_the_next_poll() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.wait(19_000)
     driver.send()
@@ -118,7 +118,7 @@ def test_fenced_between_a_poll_timer_leave_heartbeat_and_its_sending_joins_at_th
     assert "JOINING" == driver.state
 
 
-def test_without_a_coordinator_the_poll_timer_is_looked_at_once_there_is_one() -> None:
+def test_the_poll_timer_expires_only_while_the_coordinator_is_known() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.hand(CoordinatorLost())
     driver.wait(60_000)
@@ -128,7 +128,7 @@ def test_without_a_coordinator_the_poll_timer_is_looked_at_once_there_is_one() -
     assert "LEAVING" == driver.state
 
 
-def test_a_stale_member_joins_at_the_poll_although_its_leave_heartbeat_has_no_answer_yet() -> None:
+def test_a_stale_member_joins_at_the_poll_before_its_leave_heartbeat_is_answered() -> None:
     driver = stale()
     driver.call_back()
     (heartbeat,) = driver.hand(Poll())
@@ -146,9 +146,9 @@ def test_a_stale_member_joins_at_the_poll_although_its_leave_heartbeat_has_no_an
         lambda number: ResponseReceived(number, HeartbeatResponse(error_code=25)),
         lambda number: ResponseReceived(number, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)),
     ],
-    ids=["failed for good", "failed", "error 30", "error 25", "answered well"],
+    ids=["failed for good", "failed", "error 30", "error 25", "successful"],
 )
-def test_what_is_answered_to_the_leave_heartbeat_of_a_stale_member_means_nothing(
+def test_the_answer_to_the_leave_heartbeat_of_a_stale_member_is_ignored(
     answer: Callable[[int], Event],
 ) -> None:
     for released in (False, True):
@@ -160,7 +160,7 @@ def test_what_is_answered_to_the_leave_heartbeat_of_a_stale_member_means_nothing
         assert "STALE" == driver.state
 
 
-def test_a_member_that_is_back_does_not_take_the_answer_to_its_leave_heartbeat_for_one_to_its_join() -> None:
+def test_the_answer_to_a_leave_heartbeat_does_not_count_as_an_answer_to_the_next_join() -> None:
     driver = stale()
     driver.call_back()
     leave_heartbeat = driver.heartbeat.number
@@ -169,7 +169,7 @@ def test_a_member_that_is_back_does_not_take_the_answer_to_its_leave_heartbeat_f
     assert [] == driver.hand(ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
 
 
-def test_a_stale_member_that_unsubscribes_has_nothing_any_more_although_its_callback_still_runs() -> None:
+def test_a_stale_member_that_unsubscribes_owns_nothing_even_if_its_callback_still_runs() -> None:
     driver = stale()
 
     assert partitions("orders", 0, 1) == driver.last(CallPartitionsLost).partitions

@@ -1,4 +1,4 @@
-"""Whatever happens to a member, in whatever order: only declared errors, only Kafka's steps, and never stuck."""
+"""Properties of a member under random events: only declared errors, only listed transitions, and no deadlock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from assignor.member.state_machine import TRANSITIONS, MemberStateMachine
 from tests.member.driver import CLICKS, IN_STATE, ORDERS
 
 TOPICS = {ORDERS: "orders", CLICKS: "clicks", UUID(int=3): "late"}
-STEPS = {(state, after) for state, row in TRANSITIONS.items() for after in row.values()}
+TRANSITION_PAIRS = {(state, after) for state, row in TRANSITIONS.items() for after in row.values()}
 
 numbers = st.integers(0, 12)
 topic_names = st.lists(st.sampled_from(sorted(TOPICS.values())), min_size=1, max_size=3)
@@ -63,7 +63,7 @@ anything = st.one_of(
     st.builds(events.CallbackDone, numbers),
     st.builds(events.CallbackFailed, numbers),
 )
-# An answer to what came out last is drawn more often than one to any number.
+# Answers to the latest effects are drawn more often than answers with random numbers.
 answers = st.sampled_from(["sent", "answered", "failed", "called back", "callback failed", "committed"])
 steps = st.lists(
     st.tuples(anything | st.tuples(answers, responses), st.sampled_from([0, 1, 100, 700, 5000, 40_000])), max_size=40
@@ -83,7 +83,7 @@ Program = tuple[MemberState, dict[str, Any], list[tuple[Any, int]]]
 
 
 class Run:
-    """A member in a state, to which anything happens; each step is looked at."""
+    """A member in a given state, with checks after every event."""
 
     def __init__(self, start: MemberState, options: dict[str, Any]) -> None:
         driver = IN_STATE[start](**options)
@@ -102,7 +102,7 @@ class Run:
             raise
         self.effects += found
         for effect in found:
-            self.take_in(effect)
+            self.apply(effect)
         assert (self.assignment, self.wake) == (self.member.assignment, self.member.next_deadline())
         assert self.wake is None or self.now < self.wake
         assert all(
@@ -113,12 +113,12 @@ class Run:
         return found
 
     def seen(self) -> tuple[object, ...]:
-        """All that can be seen of the member."""
+        """Return the visible state of the member."""
         member = self.member
         return member.state, member.epoch, member.assignment, member.next_deadline()
 
-    def take_in(self, effect: Effect) -> None:
-        """Keep what a client knows from effects alone: what it has, and when to wake."""
+    def apply(self, effect: Effect) -> None:
+        """Update the assignment and the wake-up time that a client knows from effects alone."""
         match effect:
             case CallPartitionsAssigned(_, partitions, assignment):
                 assert set(partitions) <= set(assignment)
@@ -132,7 +132,7 @@ class Run:
                 self.wake = at
 
     def answer(self, how: str, response: HeartbeatResponse) -> events.Event:
-        """An event about what came out last, if anything of the kind did."""
+        """Return an answer to the latest effect of a kind."""
         kinds: dict[str, Any] = {
             "sent": SendHeartbeat,
             "answered": SendHeartbeat,
@@ -154,10 +154,10 @@ class Run:
 
 
 def reachable(before: MemberState, after: MemberState) -> bool:
-    """Whether the table leads from one state to the other; one event may be several steps."""
+    """Return True if the table leads from one state to the other; one event may cause several transitions."""
     seen, edge = {before}, {before}
     while edge:
-        edge = {to for at, to in STEPS if at in edge} - seen
+        edge = {to for at, to in TRANSITION_PAIRS if at in edge} - seen
         seen |= edge
     return after in seen
 
@@ -174,7 +174,7 @@ def run(program: Program) -> Run:
 
 
 def settle(given_run: Run) -> None:
-    """From now on everything goes well: each effect is answered as it should be, and the application polls."""
+    """Answer every effect successfully from now on, and let the application poll."""
     epoch, waiting = max(given_run.member.epoch, 0) + 10, list(given_run.effects)
     coordinator: events.Event = events.CoordinatorFound()
     queue: list[events.Event] = [coordinator, events.MetadataArrived(TOPICS)]
@@ -204,19 +204,19 @@ def settle(given_run: Run) -> None:
         event = queue.pop(0)
         try:
             waiting += given_run.hand(event)
-        except IllegalStateError:  # answered before everything went well
+        except IllegalStateError:  # answered before `settle`
             continue
 
 
 @given(programs)
-def test_only_declared_errors_and_only_steps_of_the_table(program: Program) -> None:
+def test_events_cause_only_declared_errors_and_listed_transitions(program: Program) -> None:
     end = run(program)
 
     assert end.member.state in MemberState
 
 
 @given(programs)
-def test_a_member_that_subscribes_is_stable_once_everything_goes_well(program: Program) -> None:
+def test_a_member_that_subscribes_becomes_stable_if_all_answers_succeed(program: Program) -> None:
     end = run(program)
     if end.member.state is MemberState.FATAL:
         return
@@ -228,7 +228,7 @@ def test_a_member_that_subscribes_is_stable_once_everything_goes_well(program: P
 
 
 @given(programs)
-def test_a_member_that_leaves_is_out_once_everything_goes_well_and_has_nothing(program: Program) -> None:
+def test_a_member_that_leaves_ends_outside_without_partitions_if_all_answers_succeed(program: Program) -> None:
     end = run(program)
     completed = sum(isinstance(effect, LeaveCompleted) for effect in end.effects)
     end.hand(events.Leave())
@@ -239,7 +239,7 @@ def test_a_member_that_leaves_is_out_once_everything_goes_well_and_has_nothing(p
     assert completed < sum(isinstance(effect, LeaveCompleted) for effect in end.effects)
 
 
-def test_programs_end_in_nearly_every_state() -> None:
+def test_programs_end_in_most_states() -> None:
     ends: set[MemberState] = set()
 
     @given(programs)
@@ -250,8 +250,8 @@ def test_programs_end_in_nearly_every_state() -> None:
     assert len(ends) >= 8  # of ten; 100 programs are few
 
 
-def test_a_member_that_is_stuck_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadlock_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemberStateMachine, "_released", MemberStateMachine._release_all)
 
     with pytest.raises((AssertionError, ExceptionGroup)):
-        settings(phases=[Phase.generate])(test_a_member_that_subscribes_is_stable_once_everything_goes_well)()
+        settings(phases=[Phase.generate])(test_a_member_that_subscribes_becomes_stable_if_all_answers_succeed)()

@@ -1,4 +1,4 @@
-"""How a member turns what it has into what it was given: names, commit, callbacks, acknowledgement."""
+"""How a member reconciles an assignment: topic names, commit, callbacks, acknowledgement."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNKNOWN, LATE = UUID(int=8), UUID(int=9)
 
 
 def given(driver: Driver, assignment: dict[UUID, list[int]], epoch: int = 2) -> Driver:
-    """The member, after its next heartbeat was answered with an assignment."""
+    """Return the member after an answer with this assignment to its next heartbeat."""
     driver.wait(INTERVAL)
     driver.send()
     driver.effects.clear()
@@ -44,10 +44,10 @@ def kinds(driver: Driver) -> list[str]:
     return [type(effect).__name__ for effect in driver.effects]
 
 
-# ---- the order of things
+# ---- order of steps
 
 
-def test_what_is_only_added_needs_no_poll() -> None:
+def test_added_partitions_need_no_poll() -> None:
     driver = given(stable(), {ORDERS: [0, 1], CLICKS: [4]})
 
     new, all_of_it = partitions("clicks", 4), partitions("clicks", 4) + partitions("orders", 0, 1)
@@ -82,7 +82,7 @@ def test_a_commit_comes_before_the_callbacks_even_if_it_fails() -> None:
         assert ["PauseFetching", "Commit", "CallPartitionsRevoked"] == kinds(driver)
 
 
-def test_with_commits_even_what_is_only_added_waits_for_a_poll() -> None:
+def test_with_auto_commit_added_partitions_wait_for_a_poll_too() -> None:
     driver = given(stable(auto_commit=True), {ORDERS: [0, 1, 2]})
     assert [] == driver.effects
 
@@ -90,7 +90,7 @@ def test_with_commits_even_what_is_only_added_waits_for_a_poll() -> None:
     assert ["Commit"] == kinds(driver)
 
 
-def test_a_commit_that_does_not_come_back_is_given_up_at_its_deadline() -> None:
+def test_a_commit_without_an_answer_is_abandoned_at_its_deadline() -> None:
     driver = given(stable(auto_commit=True), {ORDERS: [0]})
     driver.hand(Poll())
     commit = driver.last(Commit)
@@ -105,7 +105,7 @@ def test_a_commit_that_does_not_come_back_is_given_up_at_its_deadline() -> None:
     assert [] == driver.hand(CommitDone(commit.number))
 
 
-def test_nothing_new_is_told_with_no_partitions() -> None:
+def test_the_callback_is_called_even_without_added_partitions() -> None:
     driver = given(stable(), {ORDERS: [0]})
     driver.hand(Poll())
     driver.call_back()
@@ -113,14 +113,14 @@ def test_nothing_new_is_told_with_no_partitions() -> None:
     assert CallPartitionsAssigned(3, (), partitions("orders", 0)) == driver.last(CallPartitionsAssigned)
 
 
-def test_the_same_assignment_again_changes_nothing() -> None:
+def test_an_equal_assignment_changes_nothing() -> None:
     driver = given(stable(), {ORDERS: [1, 0]})
 
     assert [] == driver.effects
     assert ("STABLE", 2) == (driver.state, driver.member.epoch)
 
 
-def test_an_answer_without_assignment_leaves_everything_as_it_is() -> None:
+def test_an_answer_without_an_assignment_keeps_the_target() -> None:
     driver = reconciling()
     driver.wait(INTERVAL)
     driver.send()
@@ -129,7 +129,7 @@ def test_an_answer_without_assignment_leaves_everything_as_it_is() -> None:
     assert ("RECONCILING", 3) == (driver.state, driver.member.epoch)
 
 
-def test_an_assignment_that_comes_meanwhile_is_reconciled_next() -> None:
+def test_an_assignment_that_arrives_during_a_reconciliation_is_reconciled_next() -> None:
     driver = reconciling()
     driver.wait(INTERVAL)
     driver.send()
@@ -141,8 +141,8 @@ def test_an_assignment_that_comes_meanwhile_is_reconciled_next() -> None:
     assert partitions("orders", 2) == driver.last(CallPartitionsAssigned).partitions
 
 
-def test_what_may_be_taken_before_the_answer_comes_is_claimed_already() -> None:
-    driver = given(stable(), {ORDERS: [0, 1, 2]})  # 2 is being taken, its callback at work
+def test_partitions_that_may_be_added_before_the_answer_are_reported() -> None:
+    driver = given(stable(), {ORDERS: [0, 1, 2]})  # partition 2 is being added, its callback is pending
     driver.wait(INTERVAL)
     driver.send()
     driver.respond(3, {ORDERS: [0], CLICKS: [5]})
@@ -153,7 +153,7 @@ def test_what_may_be_taken_before_the_answer_comes_is_claimed_already() -> None:
     assert {ORDERS: (0, 1, 2), CLICKS: (5,)} == driver.request.topic_partitions
 
 
-def test_what_is_given_up_is_claimed_no_more() -> None:
+def test_revoked_partitions_are_no_longer_reported() -> None:
     driver = given(stable(), {ORDERS: [1]})
     driver.hand(Poll())
     driver.call_back()
@@ -162,10 +162,10 @@ def test_what_is_given_up_is_claimed_no_more() -> None:
     assert {ORDERS: (1,)} == driver.request.topic_partitions
 
 
-# ---- what ends it
+# ---- end of a reconciliation
 
 
-def test_being_fenced_ends_it_and_its_callback_means_nothing_any_more() -> None:
+def test_fencing_ends_a_reconciliation_and_its_callback_is_ignored() -> None:
     driver = given(stable(), {ORDERS: [0]})
     driver.hand(Poll())
     revoked = driver.last(CallPartitionsRevoked).number
@@ -181,7 +181,7 @@ def test_being_fenced_ends_it_and_its_callback_means_nothing_any_more() -> None:
     assert ("JOINING", 0, ()) == (driver.state, driver.member.epoch, driver.member.assignment)
 
 
-def test_what_began_in_an_earlier_life_does_not_end_in_the_next() -> None:
+def test_a_callback_of_an_earlier_join_does_not_complete_a_later_reconciliation() -> None:
     driver = given(stable(), {ORDERS: [0]})
     driver.hand(Poll())
     revoked = driver.last(CallPartitionsRevoked).number
@@ -194,15 +194,15 @@ def test_what_began_in_an_earlier_life_does_not_end_in_the_next() -> None:
     assigned = driver.count(CallPartitionsAssigned)
 
     assert "RECONCILING" == driver.state
-    driver.hand(CallbackDone(revoked))  # only now may the next begin: callbacks run one after the other
+    driver.hand(CallbackDone(revoked))  # callbacks run one at a time, so the next one starts only now
     assert assigned + 1 == driver.count(CallPartitionsAssigned)
     assert partitions("orders", 3) == driver.last(CallPartitionsAssigned).assignment
 
 
-# ---- names that are missing
+# ---- missing topic names
 
 
-def test_names_are_asked_for_and_the_rest_is_reconciled_meanwhile() -> None:
+def test_missing_names_are_requested_and_the_other_topics_are_reconciled() -> None:
     driver = joining()
     driver.effects.clear()
     driver.respond(1, {ORDERS: [0], LATE: [0, 1], UNKNOWN: [7]})
@@ -213,7 +213,7 @@ def test_names_are_asked_for_and_the_rest_is_reconciled_meanwhile() -> None:
     ] == driver.effects
 
 
-def test_what_is_reconciled_in_part_is_acknowledged_once_and_not_over_and_over() -> None:
+def test_a_partly_reconciled_assignment_is_acknowledged_only_once() -> None:
     driver = joining()
     driver.respond(1, {ORDERS: [0], LATE: [0, 1]})
     driver.call_back()
@@ -231,7 +231,7 @@ def test_what_is_reconciled_in_part_is_acknowledged_once_and_not_over_and_over()
     ) == driver.last(CallPartitionsAssigned)
 
 
-def test_names_that_do_not_come_are_asked_for_again_at_intervals() -> None:
+def test_missing_names_are_requested_again_at_intervals() -> None:
     driver = joining(retry_backoff_max_ms=1000)
     driver.respond(1, {LATE: [0]})
     driver.call_back()
@@ -245,14 +245,14 @@ def test_names_that_do_not_come_are_asked_for_again_at_intervals() -> None:
     assert asked + 1 == driver.count(RequestMetadata)
 
 
-def test_a_topic_that_was_made_anew_under_its_name_is_the_same_to_the_application() -> None:
+def test_a_recreated_topic_is_the_same_topic_to_the_application() -> None:
     driver = given(stable(), {LATE: [0, 1]})
     driver.hand(MetadataArrived({LATE: "orders"}), Poll())
 
     assert CallPartitionsAssigned(2, (), partitions("orders", 0, 1)) == driver.last(CallPartitionsAssigned)
 
 
-def test_partitions_come_in_javas_order_of_topics_and_by_id() -> None:
+def test_partitions_are_in_javas_order_of_topics_then_by_id() -> None:
     driver = joining()
     driver.hand(MetadataArrived({UNKNOWN: "\uff5e", LATE: "\U0001f600"}))
     driver.respond(1, {UNKNOWN: [10, 9], LATE: [0], ORDERS: [2]})
@@ -261,10 +261,10 @@ def test_partitions_come_in_javas_order_of_topics_and_by_id() -> None:
     assert tuple(TopicPartition(*each) for each in wanted) == driver.last(CallPartitionsAssigned).partitions
 
 
-# ---- callbacks that fail
+# ---- failed callbacks
 
 
-def test_a_failed_revocation_is_tried_again_at_the_next_poll() -> None:
+def test_a_failed_revocation_is_retried_at_the_next_poll() -> None:
     driver = given(stable(), {ORDERS: [0]})
     driver.hand(Poll())
     first = driver.last(CallPartitionsRevoked)
@@ -279,7 +279,7 @@ def test_a_failed_revocation_is_tried_again_at_the_next_poll() -> None:
     )
 
 
-def test_partitions_that_were_not_told_well_are_told_again_at_the_next_poll() -> None:
+def test_a_failed_assignment_callback_is_retried_at_the_next_poll() -> None:
     driver = reconciling()
     first = driver.last(CallPartitionsAssigned)
     assert [] == driver.hand(CallbackFailed(first.number, "boom"))
@@ -292,7 +292,7 @@ def test_partitions_that_were_not_told_well_are_told_again_at_the_next_poll() ->
     assert "ACKNOWLEDGING" == driver.state
 
 
-def test_a_callback_that_failed_does_not_hold_up_the_next_life() -> None:
+def test_a_failed_callback_does_not_delay_the_next_join() -> None:
     driver = reconciling()
     driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
     driver.wait(INTERVAL)
@@ -306,7 +306,7 @@ def test_a_callback_that_failed_does_not_hold_up_the_next_life() -> None:
     assert assigned + 1 == driver.count(CallPartitionsAssigned)
 
 
-def test_what_was_not_told_well_and_is_taken_away_is_revoked() -> None:
+def test_partitions_of_a_failed_callback_that_are_taken_away_are_revoked() -> None:
     driver = reconciling()
     driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
     given(driver, {ORDERS: [1]})
@@ -317,7 +317,7 @@ def test_what_was_not_told_well_and_is_taken_away_is_revoked() -> None:
     assert partitions("orders", 1) == driver.last(CallPartitionsAssigned).partitions
 
 
-def test_what_was_not_told_well_is_claimed_until_it_is_given_up() -> None:
+def test_partitions_of_a_failed_callback_are_reported_until_they_are_revoked() -> None:
     driver = reconciling()
     driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
     given(driver, {ORDERS: [1]})
@@ -331,7 +331,7 @@ def test_what_was_not_told_well_is_claimed_until_it_is_given_up() -> None:
     assert {ORDERS: (0, 1)} == driver.request.topic_partitions
 
 
-def test_what_comes_back_after_it_was_given_up_is_told_again() -> None:
+def test_partitions_that_return_after_a_revocation_are_announced_again() -> None:
     driver = given(stable(), {ORDERS: [1]})
     driver.hand(Poll())
     driver.call_back()
@@ -345,7 +345,7 @@ def test_what_comes_back_after_it_was_given_up_is_told_again() -> None:
 
 
 @pytest.mark.parametrize("failed", [True, False])
-def test_losing_partitions_goes_on_even_if_its_callback_fails(failed: bool) -> None:
+def test_losing_partitions_continues_after_a_failed_callback(failed: bool) -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()

@@ -1,6 +1,6 @@
-"""The member does what Kafka's own classes did in the recorded runs; needs no Java.
+"""The member compared with recorded runs of Kafka's own classes, without Java.
 
-Where ours differs on purpose, `comparison.py` says how; both members are then resynchronised, and the comparison
+`comparison.py` names the deliberate differences. After one, both members are resynchronised and the comparison
 continues.
 """
 
@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.member.comparison import ENDS, EXCUSES, Comparison, UnexpectedDifferenceError, compare
+from tests.member.comparison import (
+    IMMEDIATE_DIFFERENCES,
+    LASTING_DIFFERENCES,
+    Comparison,
+    UnexpectedDifferenceError,
+    compare,
+)
 from tests.member.recorded_runs import PROGRAMS, RecordedRunner, recorded
 from tests.member.resynchronisation import Resynchronised
 from tests.member.runner import Json, start
@@ -21,11 +27,11 @@ if TYPE_CHECKING:
 
 
 def drawn() -> Iterator[tuple[Json, list[Json]]]:
-    """The recorded runs whose programs were drawn."""
+    """Return the recorded runs of drawn programs."""
     return (run for run in recorded() if "difference" not in run[0])
 
 
-def test_it_does_what_kafkas_own_classes_did(record_property: Callable[[str, object], None]) -> None:
+def test_the_member_equals_the_recorded_runs(record_property: Callable[[str, object], None]) -> None:
     totals: Counter[str] = Counter()
     deliberate: Counter[str] = Counter()
     for program, kafkas in drawn():
@@ -52,8 +58,8 @@ def test_it_does_what_kafkas_own_classes_did(record_property: Callable[[str, obj
     assert 0 < totals["heartbeats with other partitions"] < 0.05 * totals["events compared"], counts
 
 
-@pytest.mark.parametrize("difference", [*ENDS, *EXCUSES])
-def test_every_deliberate_difference_is_there(difference: str) -> None:
+@pytest.mark.parametrize("difference", [*LASTING_DIFFERENCES, *IMMEDIATE_DIFFERENCES])
+def test_every_deliberate_difference_exists(difference: str) -> None:
     (program, kafkas), *others = (run for run in recorded() if run[0].get("difference") == difference)
     comparison = compare_recorded(program, kafkas)
 
@@ -63,19 +69,19 @@ def test_every_deliberate_difference_is_there(difference: str) -> None:
 
 
 @pytest.mark.parametrize("distance", [0, 1, 5], ids=lambda distance: f"{distance} events after it")
-def test_a_wrong_report_after_a_resynchronisation_is_noticed(distance: int) -> None:
+def test_a_wrong_report_after_a_resynchronisation_is_detected(distance: int) -> None:
     program, kafkas = next(run for run in drawn() if "resynchronise" in kinds_of(run[0])[: -distance - 1])
     kafkas[kinds_of(program).index("resynchronise") + distance]["epoch"] += 1
 
-    with pytest.raises(UnexpectedDifferenceError, match=f"the program of seed {program['seed']} "):
+    with pytest.raises(UnexpectedDifferenceError, match=f"program of seed {program['seed']} "):
         compare_recorded(program, kafkas)
 
 
-def test_a_restart_of_a_member_that_is_not_fatal_is_noticed() -> None:
+def test_a_restart_of_a_member_that_is_not_fatal_is_detected() -> None:
     program, kafkas = next(run for run in drawn() if "resynchronise" in kinds_of(run[0]))
     program["events"][kinds_of(program).index("resynchronise")]["type"] = "restart"
 
-    with pytest.raises(UnexpectedDifferenceError, match="members are restarted if one of them is FATAL"):
+    with pytest.raises(UnexpectedDifferenceError, match="members must be restarted if one of them is FATAL"):
         compare_recorded(program, kafkas)
 
 
@@ -89,11 +95,11 @@ def compare_recorded(program: Json, kafkas: list[Json]) -> Comparison:
     return compare(program, Resynchronised(lambda: start(program["options"])), RecordedRunner(kafkas))
 
 
-def test_the_recorded_runs_are_in_every_state_and_meet_every_kind_of_effect() -> None:
+def test_the_recorded_runs_have_every_state_and_every_kind_of_effect() -> None:
     states = {report["state"] for _, reports in recorded() for report in reports}
     kinds = {effect["kind"] for _, reports in recorded() for report in reports for effect in report["effects"]}
 
-    # A leave heartbeat goes out as soon as there is nothing to wait for, so that no event leaves a member in LEAVING.
+    # No event leaves a member in LEAVING, because a leave heartbeat that need not wait is sent immediately.
     every = {"UNSUBSCRIBED", "JOINING", "RECONCILING", "ACKNOWLEDGING", "STABLE"}
     assert every | {"FENCED", "PREPARE_LEAVING", "FATAL", "STALE"} == states
     assert kinds >= {"heartbeat", "assigned", "revoked", "lost", "commit", "left", "error"}

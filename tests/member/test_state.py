@@ -1,4 +1,4 @@
-"""The ten states and the two tables of Kafka's class, against what the classes themselves answered."""
+"""The ten states and the two tables of Kafka's class, compared with answers of the classes themselves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def names(states: frozenset[MemberState]) -> set[str]:
     return {state.name for state in states}
 
 
-def test_the_states_are_those_of_kafka_in_the_order_of_its_documents() -> None:
+def test_the_states_are_kafkas_in_the_order_of_its_documentation() -> None:
     assert list(recorded("4.4.0")["states"]) == [state.name for state in MemberState]
     assert list(recorded("3.7.0")["states"]) == [state.name for state in MemberState]
 
@@ -40,7 +40,7 @@ def table_3_7(state: MemberState) -> frozenset[MemberState]:
 
 @pytest.mark.parametrize("state", MemberState)
 @pytest.mark.parametrize(("version", "before"), [("4.4.0", table_4x), ("3.7.0", table_3_7)])
-def test_the_tables_are_those_of_kafkas_class(
+def test_the_tables_equal_those_of_kafkas_class(
     version: str, before: Callable[[MemberState], frozenset[MemberState]], state: MemberState
 ) -> None:
     table = recorded(version)
@@ -66,7 +66,7 @@ def test_a_state_is_found_by_its_exact_name(state: MemberState) -> None:
 
 
 @pytest.mark.parametrize("name", ["stable", " STABLE", "STABLE ", "", "STALED", "UNJOINED", "mro", 1, b"STABLE"])
-def test_a_name_that_is_not_exactly_one_is_refused(name: Any) -> None:
+def test_an_unknown_name_is_rejected(name: Any) -> None:
     with pytest.raises(IllegalArgumentError, match=r"unknown state") as by_value:
         MemberState(name)
     with pytest.raises(IllegalArgumentError, match=r"unknown state"):
@@ -75,14 +75,14 @@ def test_a_name_that_is_not_exactly_one_is_refused(name: Any) -> None:
     assert repr(name) in str(by_value.value)
 
 
-def test_no_name_is_refused_as_java_refuses_null() -> None:
-    with pytest.raises(NullArgumentError, match=r"the name of a state must be a str, not None") as refused:
+def test_none_is_rejected_as_null_in_java() -> None:
+    with pytest.raises(NullArgumentError, match=r"the name of a state must be a str, not None") as caught:
         MemberState(None)
 
-    assert isinstance(refused.value, TypeError)
+    assert isinstance(caught.value, TypeError)
 
 
-def test_offsets_may_be_committed_without_a_group_and_while_partitions_are_ones_own() -> None:
+def test_offsets_may_be_committed_outside_a_group_and_while_partitions_are_owned() -> None:
     allowed = {state.name for state in MemberState if state.can_commit()}
 
     assert {"UNSUBSCRIBED", "RECONCILING", "ACKNOWLEDGING", "STABLE", "PREPARE_LEAVING"} == allowed

@@ -1,4 +1,4 @@
-"""The member's one table: every state by every trigger, and that it takes no step that Kafka's class forbids."""
+"""The member's table of transitions: every state with every trigger, and no transition that Kafka's class forbids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assignor.member.state_machine import TRANSITIONS, Trigger, next_state
 UNSUBSCRIBED, JOINING, RECONCILING, ACKNOWLEDGING, STABLE, FENCED, PREPARE_LEAVING, LEAVING, FATAL, STALE = MemberState
 IN_GROUP = {JOINING, RECONCILING, ACKNOWLEDGING, STABLE}
 
-# What Kafka's `transitionTo` would let pass and no member does.
+# Transitions that Kafka's `transitionTo` accepts and a member never takes.
 NEVER_TAKEN = {
     (PREPARE_LEAVING, FENCED),
     (LEAVING, FENCED),
@@ -20,7 +20,7 @@ NEVER_TAKEN = {
     (RECONCILING, STABLE),
 }
 
-# Said a second time, trigger by trigger: where each leads from the states that allow it.
+# The same table by trigger: the next state for each state that allows the trigger.
 LEADS = {
     Trigger.SUBSCRIBED: {state: state for state in MemberState if state is not FATAL},
     Trigger.JOIN: {UNSUBSCRIBED: JOINING},
@@ -59,7 +59,7 @@ def test_every_state_and_trigger_is_as_listed(state: MemberState, trigger: Trigg
     assert wanted is None or wanted is next_state(state, trigger)
 
 
-def test_the_steps_are_kafkas_but_for_those_that_it_does_not_take_either() -> None:
+def test_transitions_are_kafkas_without_those_that_are_never_taken() -> None:
     taken = {(state, after) for state, row in TRANSITIONS.items() for after in row.values() if after is not state}
     taken.add((RECONCILING, RECONCILING))
     allowed = {(before, state) for state in MemberState for before in state.previous_valid_states}
@@ -68,7 +68,7 @@ def test_the_steps_are_kafkas_but_for_those_that_it_does_not_take_either() -> No
     assert allowed - taken == NEVER_TAKEN
 
 
-def test_only_fatal_has_no_way_out() -> None:
+def test_only_fatal_cannot_be_left() -> None:
     stuck = [state for state, row in TRANSITIONS.items() if {state} == set(row.values())]
 
     assert [FATAL] == stuck

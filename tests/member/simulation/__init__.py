@@ -1,1 +1,1 @@
-"""Consumer groups in virtual time: a model of Kafka's coordinator, and members that meet it over a bad network."""
+"""Simulation of consumer groups in virtual time: a model of Kafka's coordinator, and members on a faulty network."""

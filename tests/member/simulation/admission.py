@@ -1,4 +1,4 @@
-"""Which heartbeats the coordinator refuses, and with which error.
+"""Checks of heartbeats, and the errors with which the coordinator refuses them.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService (throwIfConsumerGroupHeartbeatRequestIsInvalid) and
 GroupMetadataManager (throwIf...), Kafka 4.3.1.
@@ -23,7 +23,7 @@ __all__ = ["RefusalError", "check_epoch", "check_instance", "static_member", "un
 
 
 class RefusalError(Exception):
-    """Ends a heartbeat with an error."""
+    """Error that ends a heartbeat."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class RefusalError(Exception):
 
 
 def validate(request: HeartbeatRequest, assignors: Container[str]) -> None:
-    """Refuses what no member may say, whatever the state of the group."""
+    """Refuse fields that are invalid in any state of the group."""
 
     def need(condition: object, message: str, code: ErrorCode = ErrorCode.invalid_request) -> None:
         if not condition:
@@ -56,7 +56,7 @@ def validate(request: HeartbeatRequest, assignors: Container[str]) -> None:
 
 
 def static_member(group: ConsumerGroup, request: HeartbeatRequest) -> GroupMember:
-    """The member that has the instance id; that there is none is an error."""
+    """Return the member with the instance id, or raise an error if there is none."""
     member_id = group.static_members.get(request.instance_id or "")
     if member_id is None:
         raise RefusalError(ErrorCode.unknown_member_id, f"Instance id {request.instance_id} is unknown.")
@@ -64,19 +64,19 @@ def static_member(group: ConsumerGroup, request: HeartbeatRequest) -> GroupMembe
 
 
 def check_instance(member: GroupMember, request: HeartbeatRequest) -> None:
-    """Refuses a member whose instance id is another member's by now."""
+    """Refuse a member if another member now has its instance id."""
     if member.member_id != request.member_id:
         raise RefusalError(ErrorCode.fenced_instance_id, f"Fenced by member {member.member_id}.")
 
 
 def check_epoch(member: GroupMember, epoch: int, owned: Partitions | None) -> None:
-    """Refuses an epoch the member is not at; the one before is good while it owns nothing that it has to give up."""
+    """Refuse an epoch other than the member's; the previous one is valid if nothing owned must be revoked."""
     late = epoch == member.previous_epoch and owned is not None and owned <= member.assigned
     if epoch not in (JOIN_EPOCH, member.epoch) and not (epoch < member.epoch and late):
         raise RefusalError(ErrorCode.fenced_member_epoch, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")
 
 
 def unknown_member(request: HeartbeatRequest) -> RefusalError:
-    """The error for a member that is not in the group."""
+    """Return the error for a member that is not in the group."""
     message = f"Member {request.member_id} is not a member of group {request.group_id}."
     return RefusalError(ErrorCode.unknown_member_id, message)

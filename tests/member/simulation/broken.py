@@ -1,4 +1,4 @@
-"""Members and coordinators with a mistake each, to see that a simulation finds it."""
+"""Members and coordinators with one mistake each, which a simulation must detect."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["COORDINATORS", "MEMBERS"]
 _FENCING = (25, 110)
 
 
-class AcknowledgesAtOnce(Member):
-    """Says that it owns what it was given, before it has given up what it had."""
+class AcknowledgesEarly(Member):
+    """A member that reports a new assignment before it has revoked the old one."""
 
     _given: Mapping[UUID, Any] | None = None
 
@@ -38,8 +38,8 @@ class AcknowledgesAtOnce(Member):
         return effect
 
 
-class KeepsWhatItLost(Member):
-    """Goes on owning what it had when it was fenced."""
+class KeepsLostPartitions(Member):
+    """A member that keeps its partitions after it was fenced."""
 
     _kept: frozenset[TopicPartition] = frozenset()
 
@@ -55,8 +55,8 @@ class KeepsWhatItLost(Member):
         return tuple(sorted({*super().assignment, *self._kept}))
 
 
-class KeepsWhatIsRevoked(Member):
-    """Goes on owning what it was asked to give up."""
+class KeepsRevokedPartitions(Member):
+    """A member that keeps partitions after they were revoked."""
 
     _kept: frozenset[TopicPartition] = frozenset()
 
@@ -72,8 +72,8 @@ class KeepsWhatIsRevoked(Member):
         return tuple(sorted({*super().assignment, *self._kept}))
 
 
-class GuessesItsEpoch(Member):
-    """Counts an epoch further than it was told."""
+class IncrementsEpoch(Member):
+    """A member whose epoch is one above the epoch in the answer."""
 
     def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
         if isinstance(event, events.ResponseReceived) and event.response.member_epoch > 0:
@@ -82,8 +82,8 @@ class GuessesItsEpoch(Member):
         return super().handle(event, now)
 
 
-class OverhearsFencing(Member):
-    """Takes being fenced for a connection that broke."""
+class IgnoresFencing(Member):
+    """A member that treats fencing as a lost connection."""
 
     def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
         if isinstance(event, events.ResponseReceived) and event.response.error_code in _FENCING:
@@ -91,8 +91,8 @@ class OverhearsFencing(Member):
         return super().handle(event, now)
 
 
-class ClaimsTooLittle(Member):
-    """Says that it owns what it has reconciled, and not what it may take before the answer comes."""
+class ReportsTooFewPartitions(Member):
+    """A member that does not report partitions that it may add before the answer arrives."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -100,37 +100,37 @@ class ClaimsTooLittle(Member):
         reconciler.reported_partitions = lambda: self._assignments.current.partitions
 
 
-class NeverSaysItLeft(Member):
-    """Leaves, and does not tell the application."""
+class NeverCompletesLeave(Member):
+    """A member that leaves without reporting it to the application."""
 
     def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
         return tuple(each for each in super().handle(event, now) if not isinstance(each, effects.LeaveCompleted))
 
 
-class Sleepless(Member):
-    """Wants to be woken at once, always."""
+class WakesImmediately(Member):
+    """A member that always wants to wake immediately."""
 
     def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
         return *super().handle(event, now), effects.WakeAt(now)
 
 
-class GivesBeforeReleased(ModelCoordinator):
-    """Gives a partition to its next owner while the one before still has it."""
+class AssignsBeforeRevocation(ModelCoordinator):
+    """A coordinator that assigns a partition before its previous owner has revoked it."""
 
     def held(self, group: ConsumerGroup) -> Container[tuple[UUID, int]]:  # noqa: ARG002 - the model's signature
         return ()
 
 
-class KeepsAssignmentsToItself(ModelCoordinator):
-    """Tells members their epochs only."""
+class OmitsAssignments(ModelCoordinator):
+    """A coordinator that sends assignments only in answers to joins."""
 
     def heartbeat(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         response = super().heartbeat(request, now)
         return response if request.member_epoch == 0 else dataclasses.replace(response, assignment=None)
 
 
-class ForgetsAnEpoch(ModelCoordinator):
-    """Takes every member back by an epoch when another broker takes over."""
+class LosesAnEpoch(ModelCoordinator):
+    """A coordinator that decrements the epoch of every member at a fail-over."""
 
     def fail_over(self, now: int) -> None:
         super().fail_over(now)
@@ -141,13 +141,13 @@ class ForgetsAnEpoch(ModelCoordinator):
 
 
 MEMBERS = (
-    AcknowledgesAtOnce,
-    KeepsWhatItLost,
-    KeepsWhatIsRevoked,
-    GuessesItsEpoch,
-    OverhearsFencing,
-    ClaimsTooLittle,
-    NeverSaysItLeft,
-    Sleepless,
+    AcknowledgesEarly,
+    KeepsLostPartitions,
+    KeepsRevokedPartitions,
+    IncrementsEpoch,
+    IgnoresFencing,
+    ReportsTooFewPartitions,
+    NeverCompletesLeave,
+    WakesImmediately,
 )
-COORDINATORS = (GivesBeforeReleased, KeepsAssignmentsToItself, ForgetsAnEpoch)
+COORDINATORS = (AssignsBeforeRevocation, OmitsAssignments, LosesAnEpoch)

@@ -1,8 +1,8 @@
-"""One application with its member: it carries the member's effects out, polls, and runs callbacks.
+"""One application with its member: it performs the member's effects, polls, and runs callbacks.
 
-It is what a client library would be around `Member`, in virtual time, and with all that can go wrong in one: it crashes
-and starts again, stalls (the application does not come back to poll), freezes (nothing runs at all), its callbacks and
-commits take long or fail, its metadata is late or incomplete.
+It stands for a client library around `Member`, in virtual time and with faults. It crashes and restarts, stalls (the
+application does not poll) and freezes (nothing runs). Its callbacks and commits are slow or fail, and its metadata is
+late or incomplete.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assignor.member import MemberState, effects, events
-from tests.member.simulation.network import Dice, Network, Weather
+from tests.member.simulation.network import Dice, Network, NetworkQuality
 
 if TYPE_CHECKING:
     from assignor.member import Member
     from tests.member.simulation.program import ClientPlan
     from tests.member.simulation.simulator import Simulator
 
-__all__ = ["Client", "Habits"]
+__all__ = ["Behavior", "Client"]
 
 NEVER = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """How long the application takes, and how often it fails.
+class Behavior:
+    """Durations and failure rates of the application.
 
     Attributes:
-        callback_ms: How long a callback takes, at most.
-        callback_failures: The part of callbacks that raise.
-        commit_ms: How long a commit takes, at most.
-        commit_failures: The part of commits that fail.
-        commit_losses: The part of commits that nothing is heard of.
-        metadata_ms: How long names of topics take, at most.
-        metadata_gaps: The part of names that are missing.
+        callback_ms: Longest duration of a callback.
+        callback_failures: Share of callbacks that raise an error.
+        commit_ms: Longest duration of a commit.
+        commit_failures: Share of commits that fail.
+        commit_losses: Share of commits without an answer.
+        metadata_ms: Longest duration of a request for topic names.
+        metadata_gaps: Share of topic names that are missing.
     """
 
     callback_ms: int = 3
@@ -48,15 +48,15 @@ class Habits:
 
 
 class Client:
-    """One application; it outlives its processes, each of which has another member with an id of its own."""
+    """One application; it outlives its processes, each of which has a new member with a new id."""
 
     def __init__(self, index: int, plan: ClientPlan, world: Simulator) -> None:
         self.index = index
         self.plan = plan
         self.world = world
         self.dice = Dice(world.program.seed, index)
-        self.weather = Weather()
-        self.habits = Habits()
+        self.network_quality = NetworkQuality()
+        self.behavior = Behavior()
         self.subscription: tuple[tuple[str, ...], str | None] | None = (plan.topics, plan.pattern)
         self.transport_faults: list[bool] = []
         self.error_faults: list[tuple[int, bool]] = []
@@ -71,13 +71,13 @@ class Client:
         return f"client {self.index} ({self.member!r})"
 
     def option(self, name: str) -> Any:
-        """An argument of its member, None where it is not given."""
+        """Return an option of its member, or None."""
         return dict(self.plan.options).get(name)
 
-    # ---- what is done to it
+    # ---- actions on the client
 
     def start(self) -> None:
-        """A process starts, subscribes and polls from now on."""
+        """Start a process, which subscribes and polls."""
         self.process += 1
         self.member_id = f"m{self.index}.{self.process}"
         self.member = self.world.new_member(self)
@@ -93,25 +93,25 @@ class Client:
         self._later(self.plan.poll_every // 3, self._poll)
 
     def crash(self) -> None:
-        """The process is gone, and nobody says so."""
+        """End the process without a message to the coordinator."""
         self.world.watch.gone(self)
         self.member = None
         self.process += 1
 
     def subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
-        """The application subscribes to something else, or again."""
+        """Change the subscription of the application, or subscribe again."""
         self.subscription = topics, pattern
         if self.member is not None:
             self.handle(events.Subscribe(topics, pattern))
 
     def leave(self) -> None:
-        """The application unsubscribes."""
+        """Unsubscribe the application."""
         self.subscription = None
         if self.member is not None:
             self.handle(events.Leave())
 
     def handle(self, event: events.Event) -> None:
-        """Something happened to the member; while the process is frozen, or busy with another event, that waits."""
+        """Pass an event to the member; the event waits while the process is frozen or handles another event."""
         self._inbox.append(event)
         if self.world.now < self.frozen_until:
             self.world.schedule(self.frozen_until, self._if_running, self.process, self._take_all)
@@ -130,7 +130,7 @@ class Client:
         assert self.member is not None
         member = self.member
         if isinstance(event, events.Subscribe) and member.state is MemberState.FATAL:
-            return  # which a member may refuse; the next process subscribes
+            return  # the member may refuse a subscription; the next process subscribes
         if isinstance(event, events.Leave):
             self.awaits_leave = True
         self.world.watch.before(self, event)
@@ -139,7 +139,7 @@ class Client:
         for effect in found:
             self._carry_out(effect)
 
-    # ---- what it does
+    # ---- actions of the client
 
     def _carry_out(self, effect: effects.Effect) -> None:
         match effect:
@@ -155,10 +155,12 @@ class Client:
                     self.world.schedule(max(at, self.world.now), self._if_running, self.process, self._tick, self._wake)
             case effects.FindCoordinator():
                 self._later(
-                    40 + self.dice.up_to("search", self.weather.delay_ms), self.handle, events.CoordinatorFound()
+                    40 + self.dice.up_to("search", self.network_quality.delay_ms),
+                    self.handle,
+                    events.CoordinatorFound(),
                 )
             case effects.RequestMetadata(ids):
-                self._later(1 + self.dice.up_to("metadata", self.habits.metadata_ms), self._tell_names, ids)
+                self._later(1 + self.dice.up_to("metadata", self.behavior.metadata_ms), self._send_names, ids)
             case effects.Commit(number):
                 self._commit(number)
             case (
@@ -180,7 +182,7 @@ class Client:
             self.handle(events.Tick())
 
     def _poll(self) -> None:
-        """One turn of the application's loop; it does not come to it while it stalls or is in a callback."""
+        """Run one turn of the application's loop, unless it stalls or is in a callback."""
         if self.world.now < self.stalled_until:
             self.world.schedule(self.stalled_until, self._if_running, self.process, self._poll)
             return
@@ -190,17 +192,17 @@ class Client:
         self._later(self.plan.poll_every, self._poll)
 
     def _call(self) -> None:
-        """Begins the next callback if the application can."""
+        """Start the next callback if the application can."""
         if self._callback is None and self._callbacks and self.world.now >= self.stalled_until:
             self._callback = self._callbacks.popleft()
-            self._later(self.dice.up_to("callback", self.habits.callback_ms), self._called, self._callback)
+            self._later(self.dice.up_to("callback", self.behavior.callback_ms), self._called, self._callback)
 
     def _called(self, number: int) -> None:
         if self.world.now < self.stalled_until:
             self.world.schedule(self.stalled_until, self._if_running, self.process, self._called, number)
             return
         self._callback = None
-        if self.dice.happens("callback fails", self.habits.callback_failures):
+        if self.dice.happens("callback fails", self.behavior.callback_failures):
             self.world.count("callback failed")
             self.handle(events.CallbackFailed(number, "the application raised"))
         else:
@@ -208,27 +210,27 @@ class Client:
         self._call()
 
     def _commit(self, number: int) -> None:
-        if self.dice.happens("commit lost", self.habits.commit_losses):
+        if self.dice.happens("commit lost", self.behavior.commit_losses):
             self.world.count("commit lost")
             return
-        failed = self.dice.happens("commit fails", self.habits.commit_failures)
+        failed = self.dice.happens("commit fails", self.behavior.commit_failures)
         if failed:
             self.world.count("commit failed")
         event = events.CommitFailed(number, "no") if failed else events.CommitDone(number)
-        self._later(1 + self.dice.up_to("commit", self.habits.commit_ms), self.handle, event)
+        self._later(1 + self.dice.up_to("commit", self.behavior.commit_ms), self.handle, event)
 
-    def _tell_names(self, ids: tuple[Any, ...]) -> None:
+    def _send_names(self, ids: tuple[Any, ...]) -> None:
         names = {topic.id: name for name, topic in self.world.coordinator.topics.items()}
         known = {}
         for id in ids:
-            if id in names and self.dice.happens("name missing", self.habits.metadata_gaps):
-                self.world.count("name missing")
+            if id in names and self.dice.happens("name missing", self.behavior.metadata_gaps):
+                self.world.count("topic name missing")
             elif id in names:
                 known[id] = names[id]
         self.handle(events.MetadataArrived(known))
 
     def _raised(self, code: int) -> None:
-        """An error that ends the member ends the process too; the application starts again after a while."""
+        """Handle an error; a fatal one ends the process, and the application restarts after a while."""
         self.world.count(f"error {code} raised")
         assert self.member is not None
         if self.member.state is MemberState.FATAL:
@@ -242,6 +244,6 @@ class Client:
         self.world.schedule(self.world.now + delay, self._if_running, self.process, do, *arguments)
 
     def _if_running(self, process: int, do: Any, *arguments: Any) -> None:
-        """Does what was planned, unless the process is another one by now."""
+        """Run a planned action, unless the process has ended."""
         if self.process == process and self.member is not None:
             do(*arguments)

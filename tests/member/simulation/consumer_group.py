@@ -1,4 +1,4 @@
-"""The state of one consumer group in the model of the coordinator, and what follows from it.
+"""State of one consumer group in the model of the coordinator.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup and modern.ModernGroup, Kafka 4.3.1.
 """
@@ -23,7 +23,7 @@ __all__ = ["ConsumerGroup", "Membership", "Resolution", "Resolved"]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The topics that a pattern means, and when and for which state of the topics that was found out."""
+    """Topics that match a pattern, with the version of the topics and the time of the resolution."""
 
     topics: frozenset[str]
     version: int
@@ -32,7 +32,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A resolution under way: when it will be done, and what it will have found."""
+    """A resolution in progress: the time when it is complete, and its result."""
 
     at: int
     found: Mapping[str, Resolved]
@@ -40,25 +40,25 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The members of a group with or without one change, and what they all want together."""
+    """The members of a group, possibly with one change, and their resolved patterns."""
 
     members: Mapping[str, GroupMember]
     resolved: Mapping[str, Resolved]
 
     def topics_of(self, member: GroupMember) -> frozenset[str]:
-        """The names that a member subscribes to, those that its pattern is known to mean among them."""
+        """Return the topics that a member subscribes to by name, or by a resolved pattern."""
         found = self.resolved.get(member.topic_regex)
         return member.topic_names | found.topics if found else member.topic_names
 
     def metadata(self, topics: Mapping[str, Topic]) -> Mapping[str, Topic]:
-        """What the group's assignment depends on: the topics that anybody subscribes to and that exist."""
+        """Return the existing topics with subscribers, on which the group's assignment depends."""
         names = {name for member in self.members.values() for name in member.topic_names}
         for each in self.resolved.values():
             names |= each.topics
         return {name: topics[name] for name in sorted(names) if name in topics}
 
     def is_homogeneous(self) -> bool:
-        """Whether all members subscribe to the same names, or all to one pattern and nothing else."""
+        """Return True if all members subscribe to the same names, or all to one pattern only."""
         by_name = Counter(name for member in self.members.values() for name in member.topic_names)
         patterns = Counter(member.topic_regex for member in self.members.values() if member.topic_regex)
         if not patterns:
@@ -73,7 +73,7 @@ class Membership:
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """One group."""
+    """One consumer group."""
 
     epoch: int = 1
     assignment_epoch: int = 0
@@ -93,7 +93,7 @@ class ConsumerGroup:
 
     @property
     def state(self) -> str:
-        """What the group is described as."""
+        """State of the group in its description."""
         if not self.members:
             return "Empty"
         if self.epoch > self.assignment_epoch:
@@ -104,25 +104,25 @@ class ConsumerGroup:
 
     @property
     def membership(self) -> Membership:
-        """The members as they are."""
+        """Current members of the group."""
         return Membership(self.members, self.resolved)
 
     def patterns(self) -> Counter[str]:
-        """The patterns in use, with how many members use each."""
+        """Return the patterns in use, with the number of their members."""
         return Counter(member.topic_regex for member in self.members.values() if member.topic_regex)
 
     def target_of(self, member: GroupMember) -> Partitions:
-        """The last target; a static member's is that of whoever had its instance id."""
+        """Return the member's last target; a static member has the target of its instance id."""
         if member.instance_id is None:
             return self.targets.get(member.member_id, frozenset())
         return self.targets.get(self.static_members.get(member.instance_id, ""), frozenset())
 
     def in_order(self, extra: Iterable[str] = ()) -> list[str]:
-        """Ids of members in the order in which the assignor meets them, with some more that are about to be members."""
+        """Return member ids in the assignor's order, including ids that are about to join."""
         return hash_map_order([*self._order, *extra], string_hash)
 
     def preferred_assignor(self, before: GroupMember | None, after: GroupMember) -> str | None:
-        """The assignor that most members ask for once one of them has changed; where votes tie, the table's first."""
+        """Return the assignor with most votes after a change of one member; the table's order breaks ties."""
         votes = Counter(member.server_assignor for member in self.members.values() if member.server_assignor)
         table = HashTable.copy_of(self._assignors, string_hash)
         if before and before.server_assignor:
@@ -135,7 +135,7 @@ class ConsumerGroup:
         return max(table, key=votes.__getitem__, default=None)
 
     def put(self, member: GroupMember) -> None:
-        """Keeps a member as it is now."""
+        """Add or replace a member."""
         before = self.members.get(member.member_id)
         self._vote(before, member)
         if before:
@@ -147,7 +147,7 @@ class ConsumerGroup:
             self.static_members[member.instance_id] = member.member_id
 
     def remove(self, member: GroupMember) -> None:
-        """Forgets a member and its target; what it held is free."""
+        """Remove a member and its target, and free its partitions."""
         self._vote(member, None)
         self._release(member)
         del self.members[member.member_id]
@@ -162,7 +162,7 @@ class ConsumerGroup:
                 del self.holders[partition]
 
     def _vote(self, before: GroupMember | None, after: GroupMember | None) -> None:
-        """Keeps the table of assignors asked for as the coordinator's is: first one vote less, then one more."""
+        """Update the table of requested assignors as the coordinator does: first remove a vote, then add one."""
         others = Counter(
             member.server_assignor
             for member in self.members.values()

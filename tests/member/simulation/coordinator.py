@@ -1,8 +1,8 @@
-"""A model of the group coordinator of Kafka 4.3.1 for consumer groups under KIP-848, pure and in virtual time.
+"""Model of the group coordinator of Kafka 4.3.1 for consumer groups under KIP-848, in virtual time without I/O.
 
-It answers heartbeats as a broker does: same errors, epochs and assignments. Topics are what it is told they are, and
-nothing happens by itself: sessions, the time to revoke and the resolving of patterns end when `expire` is called, which
-each heartbeat does first. Groups of the classic protocol, authorization and the log are left out.
+It answers heartbeats with the errors, epochs and assignments of a broker. The topics are given. Sessions, revocation
+timeouts and resolutions of patterns end only when `expire` is called, which each heartbeat does first. The model has no
+classic groups, authorization or log.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager, Kafka 4.3.1.
 """
@@ -47,13 +47,13 @@ _NEVER = 1 << 62
 
 
 class Removal(NamedTuple):
-    """A member that the coordinator does not count in any more."""
+    """Removal of a member by the coordinator."""
 
     at: int
     group_id: str
     member_id: str
     reason: str
-    """`session`, `rebalance`, `left` or `replaced`."""
+    """One of `session`, `rebalance`, `left`, `replaced`."""
 
 
 class GroupDescription(NamedTuple):
@@ -69,12 +69,12 @@ class GroupDescription(NamedTuple):
 
 @dataclass(slots=True)
 class ModelCoordinator:
-    """The coordinator of any number of groups.
+    """Coordinator of any number of groups.
 
     Attributes:
-        settings: The broker's settings.
-        removals: Whom it removed so far, in order.
-        groups: By id.
+        settings: Settings of the broker.
+        removals: Removals so far, in order.
+        groups: Groups by id.
     """
 
     settings: CoordinatorSettings = field(default_factory=CoordinatorSettings)
@@ -85,11 +85,11 @@ class ModelCoordinator:
 
     @property
     def topics(self) -> Mapping[str, Topic]:
-        """The topics that exist, by name."""
+        """Existing topics by name."""
         return self._image.topics
 
     def heartbeat(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
-        """The answer to a heartbeat."""
+        """Return the answer to a heartbeat."""
         self.expire(now)
         self._nothing_before = 0
         try:
@@ -101,7 +101,7 @@ class ModelCoordinator:
             return HeartbeatResponse(error_code=refusal.code, error_message=str(refusal))
 
     def expire(self, now: int) -> None:
-        """Does what is due by now: patterns that were resolved, and members whose time is up."""
+        """Complete resolutions that are due, and remove members whose time is up."""
         if now < self._nothing_before:
             return
         self._expire(now)
@@ -124,11 +124,11 @@ class ModelCoordinator:
                         self._remove(group_id, member, at, "rebalance")
 
     def next_deadline(self) -> int | None:
-        """When `expire` will have something to do if nothing happens before."""
+        """Return the next time at which `expire` has an effect, or None."""
         return min(self._deadlines(), default=None)
 
     def change_topics(self, topics: Mapping[str, Topic]) -> None:
-        """Tells what topics there are now."""
+        """Replace the topics."""
         changed = self._image.change(topics)
         for group in self.groups.values():
             membership = group.membership
@@ -136,11 +136,11 @@ class ModelCoordinator:
                 group.metadata_expired = True
 
     def matching(self, pattern: str) -> frozenset[str]:
-        """The topics that a pattern means."""
+        """Return the topics that match a pattern."""
         return self._image.matching(pattern)
 
     def fail_over(self, now: int) -> None:
-        """Becomes another broker's coordinator, which has read what is in the log: timers start anew."""
+        """Become the coordinator of another broker that has read the log: all timers restart."""
         self._nothing_before = 0
         for group in self.groups.values():
             group.resolution = None
@@ -153,11 +153,11 @@ class ModelCoordinator:
             }
 
     def delete_group(self, group_id: str) -> None:
-        """Forgets a group, as a broker does with one that is empty and has no offsets."""
+        """Remove a group, as a broker does with an empty group without offsets."""
         self.groups.pop(group_id, None)
 
     def describe(self, group_id: str) -> GroupDescription | None:
-        """How a group stands, or None if there is no such group."""
+        """Return the description of a group; None if it does not exist."""
         group = self.groups.get(group_id)
         if group is None:
             return None
@@ -168,12 +168,12 @@ class ModelCoordinator:
         )
 
     def member(self, group_id: str, member_id: str) -> GroupMember | None:
-        """A member as the coordinator keeps it, or None if it does not count it in."""
+        """Return a member's state; None if it is not in the group."""
         group = self.groups.get(group_id)
         return group.members.get(member_id) if group else None
 
     def held(self, group: ConsumerGroup) -> Container[tuple[UUID, int]]:
-        """What nobody may be given as somebody has it."""
+        """Return the partitions that must not be assigned because a member holds them."""
         return group.holders
 
     def _deadlines(self) -> Iterator[int]:
@@ -186,7 +186,7 @@ class ModelCoordinator:
     def _regular(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         owned = _owned(request)
         heartbeat = self._begin(request, owned)
-        heartbeat.look_at_pattern(self._image, self.settings, now)
+        heartbeat.check_pattern(self._image, self.settings, now)
         homogeneous = heartbeat.group.membership.is_homogeneous()
         metadata = heartbeat.group.metadata
         if heartbeat.bumps or heartbeat.group.metadata_expired:
@@ -221,7 +221,7 @@ class ModelCoordinator:
         )
 
     def _begin(self, request: HeartbeatRequest, owned: Partitions | None) -> HandledHeartbeat:
-        """Finds the group and the member, or makes them."""
+        """Find or create the group and the member."""
         joins = request.member_epoch == JOIN_EPOCH
         group = self.groups.get(request.group_id)
         if group is None:
@@ -254,7 +254,7 @@ class ModelCoordinator:
         )
 
     def _resolved(self, group: ConsumerGroup, resolution: Resolution) -> None:
-        """Takes in what patterns were found to mean; another meaning makes another epoch."""
+        """Store the topics of resolved patterns; different topics start a new epoch."""
         group.resolution = None
         in_use = group.patterns()
         bump = False
@@ -270,7 +270,7 @@ class ModelCoordinator:
             group.metadata_expired = False
 
     def _target(self, heartbeat: HandledHeartbeat, now: int, *, homogeneous: bool) -> Target:
-        """The member's target; a new one for all if the group has moved on and enough time has passed."""
+        """Return the member's target; compute new targets if the epoch has changed and the interval has passed."""
         group, updated = heartbeat.group, heartbeat.updated
         membership = heartbeat.membership
         interval = self.settings.assignment_interval_ms
@@ -297,7 +297,7 @@ class ModelCoordinator:
         return Target(epoch, partitions, subscribed)
 
     def _keep(self, group_id: str, heartbeat: HandledHeartbeat, metadata: Mapping[str, Topic], now: int) -> None:
-        """Makes the change of the group last."""
+        """Store the changes of a heartbeat in the group."""
         group = self.groups.setdefault(group_id, heartbeat.group)
         if heartbeat.replaced:
             target = group.targets.get(heartbeat.replaced.member_id, frozenset())
@@ -346,7 +346,7 @@ class ModelCoordinator:
         return HeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
 
     def _remove(self, group_id: str, member: GroupMember, at: int, reason: str) -> None:
-        """Takes a member out for good; the group's epoch rises, the next heartbeat of anybody makes a new target."""
+        """Remove a member, and increase the epoch; the next heartbeat of any member computes a new target."""
         group = self.groups[group_id]
         last = member.topic_regex and group.patterns()[member.topic_regex] == 1
         group.remove(member)

@@ -1,4 +1,4 @@
-"""The settings of a broker that the answers of its group coordinator depend on.
+"""Settings of a broker that affect the answers of its group coordinator.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorConfig, Kafka 4.3.1.
 """
@@ -12,7 +12,7 @@ __all__ = ["CoordinatorSettings"]
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorSettings:
-    """The broker's settings that the answers depend on, with the broker's defaults; times in milliseconds.
+    """Settings of a broker with the broker's defaults; times are in milliseconds.
 
     Attributes:
         heartbeat_interval_ms: `group.consumer.heartbeat.interval.ms`.
@@ -21,7 +21,7 @@ class CoordinatorSettings:
         assignors: `group.consumer.assignors`; the first is the default.
         assignment_interval_ms: `group.consumer.assignment.interval.ms`.
         regex_refresh_interval_ms: `group.consumer.regex.refresh.interval.ms`.
-        regex_resolution_ms: How long it takes to find out what patterns mean; no setting, but the broker's work.
+        regex_resolution_ms: Duration of the resolution of patterns; not a setting, but a duration in the broker.
     """
 
     heartbeat_interval_ms: int = 5000

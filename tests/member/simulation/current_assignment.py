@@ -1,7 +1,7 @@
-"""One step of a member towards its target assignment, as the coordinator decides it.
+"""One step of a member towards its target assignment, decided by the coordinator.
 
-A partition is given to a member only when nobody holds it, and a member that has to give something up is given nothing
-new before it has. That is what keeps a partition from having two owners.
+A member gets a partition only if no other member holds it, and a member that must revoke partitions gets no new ones
+before it has done so. This is why a partition never has two owners.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.CurrentAssignmentBuilder, Kafka 4.3.1.
 """
@@ -27,12 +27,12 @@ STABLE, UNREVOKED, UNRELEASED = ReconciliationState
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a member has to get.
+    """Target of a member.
 
     Attributes:
-        epoch: The epoch of the target assignment.
-        partitions: The member's part of it.
-        subscribed: Ids of the topics that the member subscribes to and that exist; of others it gets nothing.
+        epoch: Epoch of the target assignment.
+        partitions: The member's part of the target assignment.
+        subscribed: Ids of the existing topics that the member subscribes to; it gets no partitions of others.
     """
 
     epoch: int
@@ -48,14 +48,14 @@ def next_step(
     *,
     subscription_changed: bool = False,
 ) -> GroupMember:
-    """The member after its heartbeat; the same object if it cannot move.
+    """Return the member after its heartbeat; the same object if it cannot proceed.
 
     Args:
-        member: The member before.
-        target: Where it has to get.
-        held: What some member holds, this one or another.
-        owned: What the member says it owns; None if it said nothing.
-        subscription_changed: Whether this heartbeat changed what the member subscribes to.
+        member: The member before the heartbeat.
+        target: Target of the member.
+        held: Partitions that any member holds.
+        owned: Partitions that the member reports; None if it reports none.
+        subscription_changed: True if this heartbeat changed the member's subscription.
     """
     if member.state is STABLE:
         waits = member.epoch == target.epoch
@@ -67,7 +67,7 @@ def next_step(
 
 
 def _still_owns(owned: Partitions | None, revoked: Partitions) -> bool:
-    """Whether any of them is not given up yet; a member that says nothing has given up nothing."""
+    """Return True if a partition is not revoked yet; a member without a report has revoked nothing."""
     return owned is None or not owned.isdisjoint(revoked)
 
 
@@ -87,7 +87,7 @@ def _towards(
 
 
 def _without_unsubscribed(member: GroupMember, subscribed: frozenset[UUID], owned: Partitions | None) -> GroupMember:
-    """What is no longer subscribed to goes at once, before there is a new target."""
+    """Remove partitions of topics that are no longer subscribed, before there is a new target."""
     kept = frozenset(partition for partition in member.assigned if partition[0] in subscribed)
     if kept == member.assigned:
         return member

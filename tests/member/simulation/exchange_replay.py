@@ -1,6 +1,6 @@
-"""Plays what a real broker was asked, and what it answered, through the model of its coordinator.
+"""Replay of recorded requests to a real broker through the model of its coordinator.
 
-What a recording holds is told in `tests/broker/recording.py`.
+`tests/broker/recording.py` describes the format of a recording.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ __all__ = ["Difference", "differences"]
 Story = dict[str, Any]
 
 SLOW_LOOK_UP_MS = 25
-"""Longer than between the heartbeats of two members, shorter than between two of one."""
+"""A delay longer than the time between heartbeats of two members, shorter than between two of one member."""
 
 
 class Difference(NamedTuple):
-    """Where the model says something else than the broker did."""
+    """A difference between the broker's answer and the model's."""
 
     scenario: str
     event: int
@@ -38,10 +38,10 @@ class Difference(NamedTuple):
 
 
 def differences(scenario: Story) -> list[Difference]:
-    """Every answer and every description that the model does not give as the broker did; texts of errors left out.
+    """Return all differences between the answers and descriptions of broker and model, without error messages.
 
-    How long the broker took to look up what patterns mean is in no recording, and a heartbeat right after it shows
-    whether it was done. Where the model is too fast, a look-up is tried that is slow.
+    A recording does not show how long the broker took to resolve patterns, and the next heartbeat depends on it. If the
+    model is too fast, slow resolutions are tried.
     """
     slow: frozenset[int] = frozenset()
     best, count = _differences(scenario, slow)
@@ -54,7 +54,7 @@ def differences(scenario: Story) -> list[Difference]:
 
 
 def _differences(scenario: Story, slow: frozenset[int]) -> tuple[list[Difference], int]:
-    """The differences where these look-ups of patterns are slow, by their numbers, and how many look-ups there are."""
+    """Return the differences with these resolutions slow, by their numbers, and the number of resolutions."""
     settings = scenario["settings"]
     coordinator = ModelCoordinator(
         CoordinatorSettings(
@@ -81,7 +81,7 @@ def _differences(scenario: Story, slow: frozenset[int]) -> tuple[list[Difference
 
 
 def _both(coordinator: ModelCoordinator, group: str, event: Mapping[str, Any]) -> tuple[object, object]:
-    """What the broker said to an event, and what the model says."""
+    """Return the broker's and the model's answer to an event."""
     if "topics" in event:
         topics = dict(coordinator.topics)
         for name, topic in event["topics"].items():
@@ -108,7 +108,7 @@ def _request(given: Mapping[str, Any]) -> HeartbeatRequest:
 
 
 def _expected(response: Mapping[str, Any]) -> dict[str, Any]:
-    """What counts of the broker's answer."""
+    """Return the compared part of the broker's answer."""
     return {name: value for name, value in response.items() if name != "error_message"}
 
 
@@ -145,7 +145,7 @@ def _described(coordinator: ModelCoordinator, group: str) -> dict[str, Any] | No
 
 
 def _by_name(partitions: Partitions, names: Mapping[UUID, str]) -> dict[str, list[int]]:
-    """Partitions by the names of topics that exist."""
+    """Return partitions by the names of existing topics."""
     found: dict[str, list[int]] = {}
     for name, number in sorted((names[id], number) for id, number in partitions if id in names):
         found.setdefault(name, []).append(number)

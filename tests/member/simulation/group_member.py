@@ -1,4 +1,4 @@
-"""What the model of the coordinator knows about one member of a group.
+"""State of one member of a group in the model of the coordinator.
 
 Source: org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember, Kafka 4.3.1.
 """
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["GroupMember", "Partitions", "ReconciliationState"]
 
 Partitions = frozenset["tuple[UUID, int]"]
-"""Partitions by topic id and number."""
+"""Pairs of topic id and partition id."""
 
 _NONE: Partitions = frozenset()
 
 
 class ReconciliationState(enum.Enum):
-    """How far a member is on the way to its target assignment, in the coordinator's eyes."""
+    """Progress of a member towards its target assignment."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -33,21 +33,21 @@ class ReconciliationState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One member as the coordinator keeps it.
+    """One member in the coordinator.
 
     Attributes:
-        member_id: Its id.
-        epoch: Its epoch; -2 for a static member that left for a while.
-        previous_epoch: The epoch before the last change of its assignment, from which a heartbeat may still come.
-        state: How far it is with its assignment.
-        instance_id: Of a static member.
-        rack_id: Where it is.
-        rebalance_timeout_ms: How long it may take to give partitions up.
-        topic_names: What it subscribes to by name.
-        topic_regex: What it subscribes to by pattern; "" for nothing.
-        server_assignor: The assignor it asks for.
-        assigned: What it may own now.
-        pending_revocation: What it has to give up before it goes on.
+        member_id: Id of the member.
+        epoch: Epoch of the member; -2 for a static member that left temporarily.
+        previous_epoch: Epoch before the last change of the assignment, which a late heartbeat may still have.
+        state: Progress of the reconciliation.
+        instance_id: Instance id of a static member.
+        rack_id: Rack of the member.
+        rebalance_timeout_ms: Time limit of revocations.
+        topic_names: Topics subscribed by name.
+        topic_regex: Subscribed pattern; "" for none.
+        server_assignor: Requested assignor.
+        assigned: Partitions that the member may own.
+        pending_revocation: Partitions that the member must revoke before it proceeds.
     """
 
     member_id: str
@@ -65,15 +65,15 @@ class GroupMember:
 
     @property
     def held(self) -> Partitions:
-        """All that nobody else may be given."""
+        """Partitions that no other member may get."""
         return self.assigned | self.pending_revocation
 
     def is_reconciled_to(self, epoch: int) -> bool:
-        """Whether nothing is left to do for that target."""
+        """Return True if the member has reconciled the target of this epoch."""
         return self.state is ReconciliationState.STABLE and self.epoch == epoch
 
     def updated_by(self, request: HeartbeatRequest) -> GroupMember:
-        """The member with all that a heartbeat says about itself; what it leaves out stays."""
+        """Return the member with the fields of a heartbeat; absent fields are unchanged."""
         names = request.subscribed_topic_names
         timeout = request.rebalance_timeout_ms
         return dataclasses.replace(
@@ -89,7 +89,7 @@ class GroupMember:
     def moved_to(
         self, epoch: int, state: ReconciliationState, assigned: Partitions, pending: Partitions = _NONE
     ) -> GroupMember:
-        """The member one step further; the epoch it had becomes the previous one, even if it is the same."""
+        """Return the member with a new epoch and assignment; its epoch becomes the previous one, even if equal."""
         return dataclasses.replace(
             self,
             epoch=epoch,

@@ -1,4 +1,4 @@
-"""One heartbeat on its way through the model of the coordinator, and what it does to the group's patterns.
+"""One heartbeat while the model of the coordinator handles it, and its effect on the group's patterns.
 
 Source: org.apache.kafka.coordinator.group.GroupMetadataManager (maybeUpdateRegularExpressions), Kafka 4.3.1.
 """
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = ["HandledHeartbeat"]
 
-REFRESH_AT_MOST_EVERY = 10_000
-"""Patterns are not resolved anew before so many milliseconds have passed, unless the group has none yet."""
+LEAST_REFRESH_INTERVAL_MS = 10_000
+"""Least time between two resolutions of the patterns, unless the group has none yet."""
 
 
 @dataclass(slots=True)
 class HandledHeartbeat:
-    """The member before and after, and what becomes of the group; nothing lasts before it is kept.
+    """The member before and after a heartbeat, and changes of the group that are not stored yet.
 
     Attributes:
         group: The group.
-        member: The member before.
-        updated: The member with what the heartbeat says about itself.
-        replaced: The static member whose place it takes.
-        epoch: The group's epoch after it.
-        names_changed: Whether it subscribes to other names.
-        regex_changed: Whether it subscribes by another pattern.
-        regex_resolved: Whether it is known already what that pattern means.
-        dropped_regex: The pattern that nobody subscribes by any more.
-        resolution: What is found out about patterns from now on.
-        targets: The new target of all members, if one was made.
+        member: The member before the heartbeat.
+        updated: The member with the fields of the heartbeat.
+        replaced: The static member that it replaces.
+        epoch: Epoch of the group after the heartbeat.
+        names_changed: True if the subscribed names changed.
+        regex_changed: True if the pattern changed.
+        regex_resolved: True if the pattern is already resolved.
+        dropped_regex: Pattern that no member uses any more.
+        resolution: Resolution of patterns that this heartbeat starts.
+        targets: New targets of all members, if they were computed.
     """
 
     group: ConsumerGroup
@@ -56,7 +56,7 @@ class HandledHeartbeat:
 
     @property
     def membership(self) -> Membership:
-        """The group's members with this change, under the patterns that stay."""
+        """Members of the group with this change, and the resolved patterns that are still in use."""
         members = dict(self.group.members)
         if self.replaced:
             members.pop(self.replaced.member_id, None)
@@ -66,16 +66,16 @@ class HandledHeartbeat:
 
     @property
     def subscription_changed(self) -> bool:
-        """Whether it subscribes to something else in any way."""
+        """True if the subscription changed."""
         return self.names_changed or self.regex_changed
 
     @property
     def bumps(self) -> bool:
-        """Whether that alone makes a new group epoch; a pattern does once it is known what it means."""
+        """True if this change starts a new group epoch; a new pattern does so once it is resolved."""
         return self.names_changed or (self.regex_changed and self.regex_resolved)
 
-    def look_at_pattern(self, image: TopicsImage, settings: CoordinatorSettings, now: int) -> None:
-        """Finds out whether the member's pattern is another one, and whether patterns have to be resolved."""
+    def check_pattern(self, image: TopicsImage, settings: CoordinatorSettings, now: int) -> None:
+        """Check for a new pattern of the member, and start a resolution of patterns if necessary."""
         group, old, new = self.group, self.member.topic_regex, self.updated.topic_regex
         in_use = group.patterns()
         refresh = False
@@ -93,7 +93,7 @@ class HandledHeartbeat:
         if (not refresh and not in_use) or group.resolution:
             return
         last = next(iter(group.resolved.values()), None)
-        if last and now <= last.at + REFRESH_AT_MOST_EVERY:
+        if last and now <= last.at + LEAST_REFRESH_INTERVAL_MS:
             return
         wanted = in_use.copy()
         if old:

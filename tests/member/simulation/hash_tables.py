@@ -1,8 +1,8 @@
-"""The orders in which the coordinator's hash tables list what is in them.
+"""Orders of the coordinator's hash tables.
 
-Nothing in the protocol speaks of an order of members, but the uniform assignor gives the partitions that are left over
-to members in the order of a `java.util.HashMap`, and that is filled from a table of the coordinator's own, whose order
-decides where two members share a bucket. Both are told here for the small tables of a group.
+The protocol does not define an order of members. But the uniform assignor gives leftover partitions to members in the
+order of a `java.util.HashMap`, which is filled from a table of the coordinator; the order of that table decides between
+members in one bucket. This module models both tables for the small tables of a group.
 
 Source: org.apache.kafka.timeline.BaseHashTable and SnapshottableHashTable, kafka-server-common 4.3.1; java.util.HashMap
 as in `assignor.ordering`.
@@ -32,18 +32,18 @@ string_hash: Callable[[str], int] = lru_cache(maxsize=4096)(ordering.string_hash
 
 @lru_cache(maxsize=4096)
 def uuid_hash(uuid: UUID) -> int:
-    """What `Uuid.hashCode()` of Kafka is, as an unsigned number of 32 bits."""
+    """Return `Uuid.hashCode()` of Kafka as an unsigned number of 32 bits."""
     mixed = uuid.int >> 64 ^ uuid.int & _LONG
     return mixed >> 32 ^ mixed & _INT
 
 
 def folded(code: int) -> int:
-    """A hash code as a `HashMap` has it, the high half folded into the low one; its low bits tell the bucket."""
+    """Return a hash code with its high half folded into the low half, as in `HashMap`."""
     return code ^ code >> 16
 
 
 def hash_map_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = 16) -> list[Key]:
-    """Distinct keys in the order of a `HashMap` into which they were put one after the other."""
+    """Return distinct keys in the order of a `HashMap` into which they are put one by one."""
     table = HashTable(hash_of, capacity)
     for key in keys:
         table.add(key)
@@ -51,7 +51,7 @@ def hash_map_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity:
 
 
 class HashTable(Generic[Key]):
-    """The order of a `java.util.HashMap` without trees: by bucket, and in a bucket as the keys came."""
+    """The order of a `java.util.HashMap` without trees: by bucket, then by insertion."""
 
     def __init__(self, hash_of: Callable[[Key], int], capacity: int = 16) -> None:
         self._hash_of = hash_of
@@ -60,7 +60,7 @@ class HashTable(Generic[Key]):
 
     @classmethod
     def copy_of(cls, keys: Iterable[Key], hash_of: Callable[[Key], int]) -> HashTable[Key]:
-        """What `new HashMap<>(map)` has: as many buckets as the map needs, 16 if it is empty."""
+        """Return the table of `new HashMap<>(map)`: the number of buckets fits the map, 16 if it is empty."""
         listed = list(keys)
         wanted = int(len(listed) / 0.75 + 1.0) if listed else 16
         table = cls(hash_of, 1 << (wanted - 1).bit_length())
@@ -69,20 +69,20 @@ class HashTable(Generic[Key]):
         return table
 
     def add(self, key: Key) -> None:
-        """Puts a key; one that is there stays where it is."""
+        """Put a key; an existing key keeps its place."""
         self._keys.setdefault(key)
         while 4 * len(self._keys) > 3 * self._capacity:
             self._capacity *= 2
 
     def compute(self, key: Key) -> None:
-        """Puts a key as `compute` does, which makes room before the key comes, and puts it first in its bucket."""
+        """Put a key like `compute`, which resizes before the insertion and puts the key first in its bucket."""
         if key not in self._keys:
             while 4 * len(self._keys) > 3 * self._capacity:
                 self._capacity *= 2
             self._keys = {key: None, **self._keys}
 
     def remove(self, key: Key) -> None:
-        """Takes a key out, which leaves the number of buckets as it is."""
+        """Remove a key; the number of buckets does not change."""
         self._keys.pop(key, None)
 
     def __iter__(self) -> Iterator[Key]:
@@ -91,14 +91,14 @@ class HashTable(Generic[Key]):
 
 
 class TimelineTable:
-    """The order of a `TimelineHashMap` with names as keys: by slot, and in a slot the last one first."""
+    """The order of a `TimelineHashMap` with str keys: by slot, then by insertion, latest first."""
 
     def __init__(self) -> None:
         self._slots: list[list[str]] = [[], []]
         self._size = 0
 
     def add(self, key: str) -> None:
-        """Puts a key; one that is there stays where it is."""
+        """Put a key; an existing key keeps its place."""
         if (self._size + 1) * 0.75 > len(self._slots):
             before, self._slots = self._slots, [[] for _ in range(2 * len(self._slots))]
             for slot in before:
@@ -110,7 +110,7 @@ class TimelineTable:
             self._size += 1
 
     def remove(self, key: str) -> None:
-        """Takes a key out if it is there."""
+        """Remove a key if it exists."""
         slot = self._slot(key)
         if key in slot:
             slot.remove(key)

@@ -1,9 +1,9 @@
-"""What has to be true whatever happens: checked after every event that a member takes, and once all has calmed down.
+"""Invariants of a simulation, checked after every event of a member and at the end.
 
-No partition has two owners by the members' own view, unless the coordinator has removed one of them from the group: a
-member whose session ended, or that did not revoke in time, cannot know it at once, in Kafka neither, and KIP-848
-guarantees no more. Nor is one counted that has said goodbye and is still releasing, which happens to a member whose
-application did not poll in time.
+By the members' own view no partition has two owners, unless the coordinator has removed one of them from the group. A
+member whose session expired, or that did not revoke in time, does not know it immediately, in Kafka neither; KIP-848
+guarantees no more. A member that has sent its leave heartbeat and still releases its partitions does not count either;
+this happens if its application did not poll in time.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["InvariantError", "Watch"]
 
 TICKS = 40
-"""More ticks than that at one time mean that a member asks to be woken without end."""
+"""Largest number of ticks at one time; more mean that a member asks to be woken endlessly."""
 
 
 class InvariantError(AssertionError):
-    """Something is not as it has to be; the message says what, when, and what led to it."""
+    """A violated invariant; the message has the time and the latest events."""
 
 
 class Watch:
-    """Looks at all members of a simulation."""
+    """Checks of all members of a simulation."""
 
     def __init__(self, world: Simulator) -> None:
         self._world = world
@@ -45,7 +45,7 @@ class Watch:
         self.events = 0
 
     def member_made(self, member: Member) -> None:
-        """Follows each step from one state to another."""
+        """Check every transition of a new member."""
         machine: Any = member._machine
         go = machine._go
 
@@ -59,11 +59,11 @@ class Watch:
         machine._go = watched
 
     def gone(self, client: Client) -> None:
-        """A process is gone, and what it owned with it."""
+        """Remove the partitions of a process that has ended."""
         self._own(client, frozenset())
 
     def before(self, client: Client, event: events.Event) -> None:
-        """An event is about to be handled."""
+        """Check and count an event before it is handled."""
         self.events += 1
         if isinstance(event, events.ResponseReceived) and not event.response.error_code:
             self._given[client.member_id].add(event.response.member_epoch)
@@ -72,10 +72,10 @@ class Watch:
             count = count + 1 if at == self._world.now else 1
             self._ticks[client.index] = self._world.now, count
             if count > TICKS:
-                raise self.violated(f"{client} wants to be woken without end")
+                raise self.violated(f"{client} asks to be woken endlessly")
 
     def after(self, client: Client, event: events.Event, found: tuple[effects.Effect, ...]) -> None:
-        """An event was handled."""
+        """Check the member and the effects after an event."""
         member = client.member
         assert member is not None
         self._trail.append((self._world.now, client.index, event, found, member.state, member.epoch))
@@ -86,13 +86,13 @@ class Watch:
                 case effects.SendHeartbeat() | effects.WakeAt():
                     pass
                 case effects.LeaveCompleted() if not client.awaits_leave:
-                    raise self.violated(f"{client} completed a leave that nobody asked for")
+                    raise self.violated(f"{client} completed a leave that the application did not request")
                 case effects.CallPartitionsRevoked(_, partitions) | effects.CallPartitionsLost(_, partitions):
                     if not partitions or not self._owned.get(client.index, frozenset()).issuperset(partitions):
-                        raise self.violated(f"{client} gives up what it does not have: {partitions}")
+                        raise self.violated(f"{client} gives up partitions that it does not own: {partitions}")
                 case effects.CallPartitionsAssigned(_, partitions, assignment):
                     if not set(partitions) <= set(assignment):
-                        raise self.violated(f"{client} adds what it does not get: {partitions}")
+                        raise self.violated(f"{client} adds partitions that are not assigned to it: {partitions}")
                     looks = True
                 case _:
                     looks = True
@@ -100,14 +100,14 @@ class Watch:
             self._own(client, frozenset(member.assignment))
 
     def look(self) -> None:
-        """Every member has what its effects said, and nothing else."""
+        """Check that each member has exactly the assignment of its effects."""
         for client in self._world.clients:
             owned = frozenset(client.member.assignment) if client.member else frozenset()
             if owned != self._owned.get(client.index, frozenset()):
-                raise self.violated(f"{client} has another assignment without having said so: {sorted(owned)}")
+                raise self.violated(f"{client} changed its assignment without an effect: {sorted(owned)}")
 
     def violated(self, what: str) -> InvariantError:
-        """The error to raise, with the last things that happened."""
+        """Return the error for a violated invariant, with the latest events."""
         lines = [f"at {self._world.now}: {what}"]
         for at, index, event, found, state, epoch in self._trail:
             shown = [effect for effect in found if not isinstance(effect, effects.WakeAt)]
@@ -120,15 +120,15 @@ class Watch:
         self._epochs[client.member_id] = epoch
         if epoch <= 0:
             if epoch not in (0, -1, -2):
-                raise self.violated(f"{client} has an epoch that there is not")
+                raise self.violated(f"{client} has an invalid epoch: {epoch}")
             return
         if epoch < before:
             raise self.violated(f"the epoch of {client} fell from {before} to {epoch}")
         if epoch not in self._given[client.member_id]:
-            raise self.violated(f"{client} has an epoch that nobody gave it")
+            raise self.violated(f"{client} has an epoch that was in no answer: {epoch}")
         known = self._world.coordinator.member(self._world.group_id, client.member_id)
         if known and epoch > known.epoch >= 0:
-            raise self.violated(f"{client} is ahead of the coordinator, which has it at {known.epoch}")
+            raise self.violated(f"{client} is ahead of the coordinator, whose epoch for it is {known.epoch}")
 
     def _own(self, client: Client, owned: frozenset[TopicPartition]) -> None:
         before = self._owned.get(client.index, frozenset())
@@ -142,20 +142,20 @@ class Watch:
 
     def _check_pair(self, partition: TopicPartition, one: Client, two: Client) -> None:
         world = self._world
-        if partition.topic in world.reborn:
-            return  # two topics of one name, one after the other: who owns which cannot be seen by name
+        if partition.topic in world.recreated:
+            return  # two topics had the same name, so owners by name are ambiguous
         if self._counts(one) and self._counts(two):
             raise self.violated(f"{partition.topic}-{partition.partition} is owned by {one} and by {two}")
         world.count("two owners, one of them removed")
 
     def _counts(self, client: Client) -> bool:
-        """Whether the coordinator counts a member in, and the member may rely on that."""
+        """Return True if the coordinator has the member in the group, and the member may rely on it."""
         known = self._world.coordinator.member(self._world.group_id, client.member_id)
         if known is None or known.epoch == LEAVE_STATIC_EPOCH:
             return False
         assert client.member is not None
         if client.member.state is MemberState.FENCED and client.option("heartbeat_while_fenced"):
-            # As in Kafka 3.7: it asks to be let in again, owning nothing, while it still releases what it had.
-            self._world.count("two owners, as heartbeats go on in FENCED")
+            # As in Kafka 3.7, it joins again without partitions while it still releases the old ones.
+            self._world.count("two owners, because heartbeats continue in FENCED")
             return False
         return True

@@ -1,8 +1,7 @@
-"""The way between a client and the coordinator: it loses, delays and repeats, but keeps the order of requests.
+"""Network between a client and the coordinator: it loses, delays and repeats messages, but keeps the order of requests.
 
-A client has one connection to the coordinator, over which requests arrive in the order in which they were sent; if one
-is overtaken, it was on a connection that is given up, and the broker does not read it any more. Answers may come late,
-twice, in another order, or after the client has given up.
+A client has one connection, on which requests arrive in order. An overtaken request was on an abandoned connection,
+which the broker no longer reads. Answers may arrive late, twice, in another order, or after a timeout.
 """
 
 from __future__ import annotations
@@ -17,39 +16,39 @@ if TYPE_CHECKING:
     from assignor.member.messages import HeartbeatRequest, HeartbeatResponse
     from tests.member.simulation.client import Client
 
-__all__ = ["Dice", "Network", "Weather"]
+__all__ = ["Dice", "Network", "NetworkQuality"]
 
 
 class Dice:
-    """Numbers that depend on a seed, on who asks and on how often it has asked, and so not on what others do."""
+    """Random numbers that depend only on a seed, on their user and on the number of earlier draws for one purpose."""
 
     def __init__(self, seed: int, who: int) -> None:
         self._prefix = f"{seed}/{who}/"
         self._thrown: dict[str, int] = {}
 
     def draw(self, what: str) -> float:
-        """A number from 0 up to 1."""
+        """Return a number >= 0 and < 1."""
         thrown = self._thrown[what] = self._thrown.get(what, 0) + 1
         digest = blake2b(f"{self._prefix}{what}/{thrown}".encode(), digest_size=6).digest()
         return int.from_bytes(digest, "big") / 2**48
 
     def up_to(self, what: str, most: int) -> int:
-        """A whole number from 0 to the one given."""
+        """Return an integer from 0 to the given number."""
         return int(self.draw(what) * (most + 1)) if most else 0
 
     def happens(self, what: str, chance: float) -> bool:
-        """Whether something of that chance happens."""
+        """Return True with the given probability."""
         return chance > 0 and self.draw(what) < chance
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
-    """How bad the network of a client is.
+class NetworkQuality:
+    """Delays and faults of a client's network.
 
     Attributes:
-        delay_ms: How long a message may take, at most.
-        loss: The part of messages that is lost.
-        repeats: The part of them that arrives twice.
+        delay_ms: Longest delay of a message.
+        loss: Share of messages that are lost.
+        repeats: Share of messages that arrive twice.
     """
 
     delay_ms: int = 4
@@ -58,7 +57,7 @@ class Weather:
 
 
 class Network:
-    """The connection of one process."""
+    """Connection of one process."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -69,7 +68,7 @@ class Network:
         self._read = 0
 
     def send(self, number: int, request: HeartbeatRequest) -> None:
-        """Puts a request on its way."""
+        """Send a request."""
         client, world = self._client, self._world
         self._sent += 1
         if client.transport_faults:
@@ -79,7 +78,7 @@ class Network:
         elif self._is_lost("request lost"):
             self._fail_perhaps(number)
         else:
-            at = world.now + 1 + self._dice.up_to("request delay", client.weather.delay_ms)
+            at = world.now + 1 + self._dice.up_to("request delay", client.network_quality.delay_ms)
             world.schedule(at, self._arrive, self._sent, number, request)
 
     def _arrive(self, order: int, number: int, request: HeartbeatRequest) -> None:
@@ -89,29 +88,29 @@ class Network:
             return
         self._read = order
         response = world.answer(client, request)
-        if self._dice.happens("request repeated", client.weather.repeats):
+        if self._dice.happens("request repeated", client.network_quality.repeats):
             world.count("request repeated")
             world.answer(client, request)
         if self._is_lost("response lost"):
             self._fail_perhaps(number)
             return
         self._respond(number, response)
-        if self._dice.happens("response repeated", client.weather.repeats):
+        if self._dice.happens("response repeated", client.network_quality.repeats):
             world.count("response repeated")
             self._respond(number, response)
 
     def _respond(self, number: int, response: HeartbeatResponse) -> None:
-        at = self._world.now + 1 + self._dice.up_to("response delay", self._client.weather.delay_ms)
+        at = self._world.now + 1 + self._dice.up_to("response delay", self._client.network_quality.delay_ms)
         self._world.schedule(at, self._deliver, events.ResponseReceived(number, response))
 
     def _is_lost(self, what: str) -> bool:
-        lost = self._dice.happens(what, self._client.weather.loss)
+        lost = self._dice.happens(what, self._client.network_quality.loss)
         if lost:
             self._world.count(what)
         return lost
 
     def _fail_perhaps(self, number: int) -> None:
-        """What is lost may be noticed soon, or by the member's own clock only."""
+        """Report a lost message soon, or not at all; the member then detects it by its timeout."""
         if self._dice.draw("loss noticed") < 0.5:
             self._fail(number, retriable=True, delay=1 + self._dice.up_to("loss noticed after", 1000))
 

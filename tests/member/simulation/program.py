@@ -1,7 +1,7 @@
-"""What happens in a simulation: members, topics, settings and a list of plain steps, all drawn from a seed.
+"""Programs of simulations: members, topics, settings and a list of steps, all drawn from a seed.
 
-A program printed is Python that makes the same program again: `run(Program(...))` does the same as before, for what is
-drawn while it runs (which message is lost, how long one takes) depends on the seed and on nothing else.
+A printed program is Python code that creates the same program again. `run(Program(...))` then has the same outcome,
+because random choices during the run (lost messages, delays) depend only on the seed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ PATTERNS = ("t[0-2]", "t.*", "t1|t3", ".*")
 
 @dataclass(frozen=True, slots=True)
 class ClientPlan:
-    """One application with a member.
+    """One application with a member; times are in milliseconds.
 
     Attributes:
-        topics: What it subscribes to by name at first.
-        pattern: What it subscribes to by pattern.
-        instance_id: Of a static member.
-        starts_at: When it starts.
-        poll_every: How often it polls; all times are in milliseconds.
-        options: Further arguments of its `Member`, by name.
+        topics: Initially subscribed topic names.
+        pattern: Initially subscribed pattern.
+        instance_id: Instance id of a static member.
+        starts_at: Start time.
+        poll_every: Interval between polls.
+        options: Further options of its `Member`, by name.
     """
 
     topics: tuple[str, ...]
@@ -45,13 +45,13 @@ class ClientPlan:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that is done to the simulated world at a time.
+    """One action at a given time.
 
     Attributes:
-        at: When.
-        do: What; `Simulator` has a method of that name.
-        client: To which client, if it is to one.
-        value: How; what it means is told by the method.
+        at: Time of the action.
+        do: Name of the action; `Simulator` has a method `_do_<name>`.
+        client: Index of the client, if the action concerns one.
+        value: Argument of the method.
     """
 
     at: int
@@ -65,12 +65,12 @@ class Program:
     """A whole simulation.
 
     Attributes:
-        seed: What is drawn while it runs depends on it.
-        settings: The coordinator's.
-        topics: The topics at the start, with how many partitions.
+        seed: Seed of the random choices during the run.
+        settings: Settings of the coordinator.
+        topics: Initial topics with their partition counts.
         clients: The applications.
-        steps: What happens, by time.
-        calm_at: From then on nothing goes wrong any more.
+        steps: The actions, by time.
+        faults_end_at: Time after which there are no more faults.
     """
 
     seed: int
@@ -78,14 +78,14 @@ class Program:
     topics: tuple[tuple[str, int], ...]
     clients: tuple[ClientPlan, ...]
     steps: tuple[Step, ...]
-    calm_at: int
+    faults_end_at: int
 
     @property
-    def patience_ms(self) -> int:
-        """How long after all calmed down the group may take to settle.
+    def settling_limit_ms(self) -> int:
+        """Longest time that the group may take to settle after the last fault.
 
-        Twice in a row it may take a session and a rebalance to get rid of a member that is gone, and what patterns mean
-        is found out every ten seconds only.
+        Twice in a row it may take a session and a rebalance to remove a lost member, and patterns are resolved only
+        every ten seconds.
         """
         options = [dict(client.options) for client in self.clients]
         rebalance: int = max(each["rebalance_timeout_ms"] for each in options)
@@ -98,7 +98,7 @@ class Program:
 
 
 def draw_program(seed: int) -> Program:
-    """The program of a seed."""
+    """Return the program of a seed."""
     rng = random.Random(seed)
     heartbeat = rng.choice([200, 500, 1000])
     settings = CoordinatorSettings(

@@ -1,4 +1,4 @@
-"""Makes a program that fails shorter, and writes it as Python that does the same."""
+"""Shrinking of a failed program, and its output as Python code."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MOST_RUNS = 400
 
 
 def run_seed(seed: int, **world: Any) -> Outcome:
-    """Runs the program of a seed; if something is wrong, the error has a short program that shows it.
+    """Run the program of a seed; the error of a failure has a short program that fails too.
 
     Args:
         seed: The seed.
-        world: What else `run` takes.
+        world: Further arguments of `run`.
 
     Raises:
-        InvariantError: Something is not as it has to be.
+        InvariantError: An invariant is violated.
     """
     program = draw_program(seed)
     try:
@@ -39,11 +39,11 @@ def run_seed(seed: int, **world: Any) -> Outcome:
 
 
 def shrink(program: Program, failure: Callable[[Program], Exception | None]) -> tuple[Program, Exception] | None:
-    """A program with fewer steps, clients and time that fails with the same error, and how; None if it does not fail.
+    """Return a smaller program that fails with the same type of error, and the error; None if it does not fail.
 
     Args:
-        program: One that fails.
-        failure: Runs a program and returns how it failed, or None.
+        program: A program that fails.
+        failure: Runs a program, and returns its error or None.
     """
     last = failure(program)
     if last is None:
@@ -63,7 +63,7 @@ def shrink(program: Program, failure: Callable[[Program], Exception | None]) -> 
 
 
 def as_python(program: Program) -> str:
-    """Python that runs the program."""
+    """Return Python code that runs the program."""
     lines = [
         "from tests.member.simulation.coordinator_settings import CoordinatorSettings",
         "from tests.member.simulation.program import ClientPlan, Program, Step",
@@ -79,7 +79,7 @@ def as_python(program: Program) -> str:
         "    steps=(",
         *(f"        {step!r}," for step in program.steps),
         "    ),",
-        f"    calm_at={program.calm_at},",
+        f"    faults_end_at={program.faults_end_at},",
         ")",
         "run(program)",
         "",
@@ -96,7 +96,7 @@ def _failure(program: Program, world: dict[str, Any]) -> Exception | None:
 
 
 def _smaller(program: Program) -> Iterator[Program]:
-    """Programs with something less, the largest cuts first."""
+    """Yield smaller programs, largest cuts first."""
     steps = program.steps
     size = len(steps)
     while size:
@@ -109,15 +109,15 @@ def _smaller(program: Program) -> Iterator[Program]:
     for index in range(len(program.topics)):
         if len(program.topics) > 1:
             yield dataclasses.replace(program, topics=program.topics[:index] + program.topics[index + 1 :])
-    for calm_at in (max((step.at for step in steps), default=0) + 1, program.calm_at * 2 // 3):
-        if calm_at < program.calm_at:
+    for faults_end_at in (max((step.at for step in steps), default=0) + 1, program.faults_end_at * 2 // 3):
+        if faults_end_at < program.faults_end_at:
             yield dataclasses.replace(
-                program, calm_at=calm_at, steps=tuple(step for step in steps if step.at < calm_at)
+                program, faults_end_at=faults_end_at, steps=tuple(step for step in steps if step.at < faults_end_at)
             )
 
 
 def _without_client(program: Program, index: int) -> Program:
-    """The program without a client; those behind it move up."""
+    """Return the program without a client, with the later clients renumbered."""
     steps = tuple(
         dataclasses.replace(step, client=step.client - 1) if step.client is not None and step.client > index else step
         for step in program.steps

@@ -1,7 +1,7 @@
-"""Runs a program: clients, a network and the model of the coordinator, one event after the other in virtual time.
+"""Simulator of a program: clients, a network and the model of the coordinator, in virtual time.
 
-Faults end when the program says so. Then the group has to settle: every member stable, every partition of a topic that
-anybody subscribes to owned by one member, as the coordinator's target says.
+Faults end at a given time. The group must then settle: every member is stable, and every partition of a subscribed
+topic has exactly one owner, by the coordinator's target.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kio.schema.errors import ErrorCode
 
 from assignor.member import Member, MemberState, events
 from assignor.member.messages import HeartbeatResponse
-from tests.member.simulation.client import Client, Habits
+from tests.member.simulation.client import Behavior, Client
 from tests.member.simulation.coordinator import ModelCoordinator
 from tests.member.simulation.invariants import InvariantError, Watch
-from tests.member.simulation.network import Weather
+from tests.member.simulation.network import NetworkQuality
 from tests.member.simulation.targets import Topic
 
 if TYPE_CHECKING:
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 __all__ = ["InvariantError", "Outcome", "Simulator", "run"]
 
 _OUTSIDE = (MemberState.UNSUBSCRIBED, MemberState.STALE)
-"""Where a member that left may end; one that had not polled for too long stays STALE, as in Kafka's table."""
+"""Final states of a member that left; as in Kafka, a member that did not poll in time stays STALE."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a simulation went.
+    """Result of a simulation.
 
     Attributes:
-        steps: How many steps the program has.
-        events: How many events members took.
-        settled_after: How long after the last fault the group took to settle, in milliseconds.
-        patience: How long it might have taken.
-        faults: How often what went wrong.
+        steps: Number of steps of the program.
+        events: Number of events that members handled.
+        settled_after: Time from the last fault until the group was settled, in milliseconds.
+        settling_limit: Largest allowed time, in milliseconds.
+        faults: Number of faults by name.
     """
 
     steps: int
     events: int
     settled_after: int
-    patience: int
+    settling_limit: int
     faults: Counter[str]
 
 
@@ -61,21 +61,21 @@ def run(
     member: Callable[..., Member] = Member,
     coordinator: Callable[..., ModelCoordinator] = ModelCoordinator,
 ) -> Outcome:
-    """Runs a program to its end.
+    """Run a program to its end.
 
     Args:
-        program: What happens.
-        member: Makes a member, as the class does.
-        coordinator: Makes a coordinator, as the class does.
+        program: The program.
+        member: Creates a member, like the class `Member`.
+        coordinator: Creates a coordinator, like the class `ModelCoordinator`.
 
     Raises:
-        InvariantError: Something is not as it has to be.
+        InvariantError: An invariant is violated.
     """
     return Simulator(program, member, coordinator).run()
 
 
 class Simulator:
-    """The world of one program."""
+    """The environment of one program."""
 
     group_id = "group"
 
@@ -85,8 +85,8 @@ class Simulator:
         self.program = program
         self.now = 0
         self.faults: Counter[str] = Counter()
-        self.reborn: set[str] = set()
-        self.left_behind = False
+        self.recreated: set[str] = set()
+        self.has_unassigned = False
         self.watch = Watch(self)
         self.coordinator = coordinator(program.settings)
         self.clients = [Client(index, plan, self) for index, plan in enumerate(program.clients)]
@@ -98,19 +98,19 @@ class Simulator:
         self._moved_at: tuple[int, int] | None = None
         self._change_topics(program.topics)
 
-    # ---- what clients and the network use
+    # ---- methods for clients and the network
 
     def schedule(self, at: int, do: Callable[..., None], *arguments: Any) -> None:
-        """Plans something; what is planned for one time happens in the order in which it was planned."""
+        """Plan an action; actions at the same time run in the order in which they were planned."""
         self._scheduled += 1
         heapq.heappush(self._queue, (at, self._scheduled, do, arguments))
 
     def count(self, fault: str) -> None:
-        """Something went wrong."""
+        """Count a fault."""
         self.faults[fault] += 1
 
     def new_member(self, client: Client) -> Member:
-        """The member of a new process."""
+        """Return the member of a new process."""
         member = self._make_member(
             self.group_id, client.member_id, instance_id=client.plan.instance_id, **dict(client.plan.options)
         )
@@ -118,7 +118,7 @@ class Simulator:
         return member
 
     def answer(self, client: Client, request: HeartbeatRequest) -> HeartbeatResponse:
-        """What the coordinator answers, if it is there and nothing is to go wrong."""
+        """Return the coordinator's answer, or an error if there is a fault."""
         if self._moved_at is not None:
             begun, done = self._moved_at
             moved = self.now < (begun + done) // 2
@@ -130,33 +130,33 @@ class Simulator:
             self.count(f"error {code_given} given {'after' if after else 'instead of'} the heartbeat")
             if after:
                 self.coordinator.heartbeat(request, self.now)
-            return HeartbeatResponse(error_code=code_given, error_message="as the program says")
+            return HeartbeatResponse(error_code=code_given, error_message="error of the program")
         return self.coordinator.heartbeat(request, self.now)
 
     # ---- the run
 
     def run(self) -> Outcome:
-        """Runs to the end."""
+        """Run the program to its end."""
         program = self.program
         for client in self.clients:
             self.schedule(client.plan.starts_at, client.start)
         for step in program.steps:
             self.schedule(step.at, self._step, step)
-        self.schedule(program.calm_at, self._calm_down)
-        self._run_until(program.calm_at)
+        self.schedule(program.faults_end_at, self._end_faults)
+        self._run_until(program.faults_end_at)
         pause = program.settings.heartbeat_interval_ms // 2 + 50
-        before, settled = "nothing was looked at", 0
-        end = program.calm_at + program.patience_ms
-        for at in range(program.calm_at + pause, end, pause):
+        before, settled = "not checked", 0
+        end = program.faults_end_at + program.settling_limit_ms
+        for at in range(program.faults_end_at + pause, end, pause):
             self._run_until(at)
             before = self._unsettled()
             settled = 0 if before else settled + 1
-            if settled > 4 and (not self.left_behind or at + pause >= end):
+            if settled > 4 and (not self.has_unassigned or at + pause >= end):
                 self.watch.look()
-                if self.left_behind:
-                    self.count("partitions left behind by a pattern for good")
-                after = at - (settled - 1) * pause - program.calm_at
-                return Outcome(len(program.steps), self.watch.events, after, program.patience_ms, self.faults)
+                if self.has_unassigned:
+                    self.count("partitions of a pattern stay unassigned")
+                after = at - (settled - 1) * pause - program.faults_end_at
+                return Outcome(len(program.steps), self.watch.events, after, program.settling_limit_ms, self.faults)
         raise self.watch.violated(f"not settled: {before}")
 
     def _run_until(self, at: int) -> None:
@@ -169,19 +169,19 @@ class Simulator:
         self.now = at
 
     def _unsettled(self) -> str:
-        """What is not yet as it shall be in the end; "" if all is.
+        """Return a sentence about something that is not settled yet, or "".
 
-        Where a member subscribes by pattern, partitions may be left behind that nobody owns: a coordinator of Kafka
-        4.3.1 makes no new target when a member goes over to a pattern that means no topic, and takes a group for one
-        of equal subscriptions while a pattern is not resolved yet. Both were seen on a real broker.
+        If a member subscribes by pattern, some partitions may stay without an owner. A coordinator of Kafka 4.3.1
+        computes no new target when a member changes to a pattern that matches no topic, and it considers subscriptions
+        equal while a pattern is not resolved. Both were observed with a real broker.
         """
         self.coordinator.expire(self.now)
         group = self.coordinator.describe(self.group_id)
         inside = {client.member_id: client for client in self.clients if client.member and client.subscription}
         if group is None:
-            return "there is no group" if inside else ""
+            return "the group does not exist" if inside else ""
         if inside.keys() != group.members.keys():
-            return f"the group has {sorted(group.members)}, and {sorted(inside)} want to be in it"
+            return f"the group has {sorted(group.members)}, but {sorted(inside)} should be in it"
         names = {topic.id: name for name, topic in self.coordinator.topics.items()}
         given: list[tuple[str, int]] = []
         for client in self.clients:
@@ -191,18 +191,18 @@ class Simulator:
                 return f"{client} has not completed its leave"
             if not client.subscription:
                 if client.member.state not in _OUTSIDE or client.member.assignment:
-                    return f"{client} has left and is not outside"
+                    return f"{client} has left but is not outside the group"
                 continue
             if client.member.state is not MemberState.STABLE:
                 return f"{client} is not stable"
             if client.member.epoch != group.members[client.member_id].epoch:
-                return f"{client} has another epoch than the coordinator thinks"
+                return f"{client} has another epoch than the coordinator"
             target = {(names[id], number) for id, number in group.targets[client.member_id] if id in names}
             if client.subscription[1] is not None:
                 topics = self._topics_of(client)
                 target = {partition for partition in target if partition[0] in topics}
             if sorted(target) != sorted(tuple(partition) for partition in client.member.assignment):
-                return f"{client} has {client.member.assignment} and shall have {sorted(target)}"
+                return f"{client} has {client.member.assignment} but should have {sorted(target)}"
             given += target
         if inside and group.state != "Stable":
             return f"the group is {group.state}"
@@ -219,12 +219,12 @@ class Simulator:
             or not wanted.issuperset(given)
             or (len(given) < len(wanted) and not by_pattern)
         ):
-            return f"{sorted(given)} is given, and {sorted(wanted)} shall be"
-        self.left_behind = len(given) < len(wanted)
+            return f"{sorted(given)} are assigned, but {sorted(wanted)} should be"
+        self.has_unassigned = len(given) < len(wanted)
         return ""
 
     def _topics_of(self, client: Client) -> set[str]:
-        """The names that a client subscribes to, those among them that its pattern means."""
+        """Return the topics that a client subscribes to by name, or by pattern."""
         names, pattern = client.subscription or ((), None)
         return {*names, *(self.coordinator.matching(pattern) if pattern else ())}
 
@@ -236,17 +236,17 @@ class Simulator:
         else:
             getattr(self, f"_do_{step.do}")(self.clients[step.client], step.value)
 
-    def _calm_down(self) -> None:
-        """From now on nothing goes wrong."""
+    def _end_faults(self) -> None:
+        """End all faults."""
         for client in self.clients:
-            client.weather, client.habits = Weather(), Habits()
+            client.network_quality, client.behavior = NetworkQuality(), Behavior()
             client.transport_faults.clear()
             client.error_faults.clear()
             client.stalled_until = min(client.stalled_until, self.now + 1)
             client.frozen_until = min(client.frozen_until, self.now + 1)
 
-    def _do_network(self, client: Client, weather: tuple[int, float, float]) -> None:
-        client.weather = Weather(*weather)
+    def _do_network(self, client: Client, quality: tuple[int, float, float]) -> None:
+        client.network_quality = NetworkQuality(*quality)
 
     def _do_crash(self, client: Client, restarts_after: int | None) -> None:
         if client.member is None:
@@ -278,15 +278,17 @@ class Simulator:
 
     def _do_callbacks(self, client: Client, value: tuple[int, float]) -> None:
         slow, failing = value
-        client.habits = dataclasses.replace(client.habits, callback_ms=slow, callback_failures=failing)
+        client.behavior = dataclasses.replace(client.behavior, callback_ms=slow, callback_failures=failing)
 
     def _do_commits(self, client: Client, value: tuple[int, float, float]) -> None:
         slow, failing, lost = value
-        client.habits = dataclasses.replace(client.habits, commit_ms=slow, commit_failures=failing, commit_losses=lost)
+        client.behavior = dataclasses.replace(
+            client.behavior, commit_ms=slow, commit_failures=failing, commit_losses=lost
+        )
 
     def _do_metadata(self, client: Client, value: tuple[int, float]) -> None:
         slow, gaps = value
-        client.habits = dataclasses.replace(client.habits, metadata_ms=slow, metadata_gaps=gaps)
+        client.behavior = dataclasses.replace(client.behavior, metadata_ms=slow, metadata_gaps=gaps)
 
     def _do_disconnect(self, client: Client, _: None) -> None:
         if client.member is not None:
@@ -313,16 +315,16 @@ class Simulator:
         self._change_topics(changes)
 
     def _change_topics(self, changes: tuple[tuple[str, int], ...]) -> None:
-        """Topics are made, grow (they never shrink), or are gone (0)."""
+        """Create, grow or delete topics (0 partitions); topics never shrink."""
         topics = dict(self.coordinator.topics)
         for name, partitions in changes:
             known = topics.get(name)
             if known is None and partitions:
                 if name in self._names:
-                    self.reborn.add(name)
-                    self.count("topic made again")
+                    self.recreated.add(name)
+                    self.count("topic recreated")
                 elif self.now:
-                    self.count("topic made")
+                    self.count("topic created")
                 self._names.add(name)
                 topics[name] = Topic(UUID(int=self._ids.getrandbits(128)), partitions)
             elif known and not partitions:

@@ -18,7 +18,7 @@ __all__ = ["MemberSpec", "Topic", "compute_targets"]
 ASSIGNORS = {assignor.name: assignor() for assignor in (server.UniformAssignor, server.RangeAssignor)}
 
 NO_TOPIC = "?"
-"""No topic can have this name."""
+"""A name that no topic can have."""
 
 
 class Topic(NamedTuple):
@@ -43,14 +43,14 @@ def compute_targets(
     """Return the new target assignment of each member.
 
     Args:
-        assignor: Kafka's name.
-        members: By id, in the order of the coordinator's hash table.
-        topics: All topics that exist, by name.
+        assignor: Kafka's name of the assignor.
+        members: Members by id, in the order of the coordinator's hash table.
+        topics: All existing topics by name.
         homogeneous: True if the coordinator reports to the assignor that all members have the same topics. Kafka's
-            coordinator is sometimes wrong: it overlooks members without topics, and takes names and patterns for
+            coordinator is sometimes wrong: it overlooks members without topics, and considers names and patterns
             different topics. Kafka's assignor then gives all members the topics of the first one (range: the first in
-            its own order). The product's assignors compare the subscriptions themselves, so here they are given what
-            the coordinator says.
+            its own order). The product's assignors compare the subscriptions themselves, so the subscriptions passed
+            to them here reflect the coordinator's report.
     """
     names = {topic.id: name for name, topic in topics.items()}
     first = next(iter(members))

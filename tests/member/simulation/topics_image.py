@@ -1,4 +1,4 @@
-"""The topics that there are, as the model of the coordinator sees them, and what patterns mean among them."""
+"""Existing topics in the model of the coordinator, and the topics that match a pattern."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class TopicsImage:
     """All topics.
 
     Attributes:
-        topics: By name.
-        version: Counts the changes.
-        version_with_new_topics: The last that brought a topic; only such a one makes patterns be looked at anew.
+        topics: Topics by name.
+        version: Number of changes.
+        version_with_new_topics: Version of the last change that added a topic; only such a change expires patterns.
     """
 
     topics: Mapping[str, Topic] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class TopicsImage:
     version_with_new_topics: int = 0
 
     def change(self, topics: Mapping[str, Topic]) -> set[str]:
-        """Takes in what topics there are now; the names of those that are new, other ones or gone."""
+        """Replace the topics; return the names of new, changed and deleted topics."""
         before, self.topics = self.topics, dict(topics)
         self.version += 1
         known = {topic.id for topic in before.values()}
@@ -43,7 +43,7 @@ class TopicsImage:
         return {name for name in before.keys() | topics.keys() if before.get(name) != topics.get(name)}
 
     def matching(self, pattern: str) -> frozenset[str]:
-        """The topics that a pattern means; one that is none is refused."""
+        """Return the topics that match a pattern; refuse an invalid pattern."""
         try:
             return frozenset(match_topics(pattern, self.topics, dialect="re2j", include_internal=True))
         except (InvalidPatternError, UnsupportedPatternError) as error:

@@ -1,4 +1,4 @@
-"""What a run of many simulations amounts to."""
+"""Totals of many simulations."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ __all__ = ["Totals"]
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over simulations.
+    """Totals of simulations.
 
     Attributes:
-        seeds: How many simulations.
-        steps: Of their programs.
-        events: That members took.
-        settling_ms: The longest time that a group took to settle after the last fault.
-        patience: The largest part of the time it had that a group needed.
-        faults: How often what went wrong.
+        seeds: Number of simulations.
+        steps: Number of steps.
+        events: Number of events that members handled.
+        settling_ms: Longest time from the last fault until a group was settled.
+        settling_share: Largest used share of the allowed time.
+        faults: Number of faults by name.
     """
 
     seeds: int = 0
     steps: int = 0
     events: int = 0
     settling_ms: int = 0
-    patience: float = 0.0
+    settling_share: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome) -> None:
-        """Takes a simulation in."""
+        """Add the outcome of a simulation."""
         self.seeds += 1
         self.steps += outcome.steps
         self.events += outcome.events
         self.settling_ms = max(self.settling_ms, outcome.settled_after)
-        self.patience = max(self.patience, outcome.settled_after / outcome.patience)
+        self.settling_share = max(self.settling_share, outcome.settled_after / outcome.settling_limit)
         self.faults += outcome.faults
 
     def rows(self) -> list[tuple[str, str]]:
-        """All of it: what, and how many; faults by how often they happened."""
+        """Return rows of name and number; faults by frequency."""
         return [
             ("seeds", f"{self.seeds:,}"),
-            ("steps of programs", f"{self.steps:,}"),
-            ("events that members took", f"{self.events:,}"),
-            ("longest time to settle", f"{self.settling_ms / 1000:.1f} s, virtual"),
-            ("largest part of the time allowed for that", f"{self.patience:.0%}"),
+            ("steps", f"{self.steps:,}"),
+            ("events handled by members", f"{self.events:,}"),
+            ("longest time to settle (virtual)", f"{self.settling_ms / 1000:.1f} s"),
+            ("largest share of the time limit for settling", f"{self.settling_share:.0%}"),
             *((fault, f"{count:,}") for fault, count in self.faults.most_common()),
         ]
 
     def write(self, path: Path) -> None:
-        """Keep the rows, from which a page tells them."""
+        """Write the rows to a file, for a page of the docs."""
         path.write_text(json.dumps(self.rows(), indent=0) + "\n", encoding="utf-8")
