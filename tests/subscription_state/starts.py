@@ -1,4 +1,4 @@
-"""What tests of the subscription state start from: partitions, leaders, a listener and an assignment."""
+"""Fixtures for tests of the subscription state: partitions, leaders, a listener and assigned states."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from assignor.subscription_state import (
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 NODE, OTHER = Node(1, "h1", 9092), Node(2, "h2", 9092)
 LEADER = LeaderAndEpoch(NODE, 5)
-CHECKED = FetchPosition(10, 4, LEADER)  # both epochs are known, so it is validated where it can be
+CHECKED = FetchPosition(10, 4, LEADER)  # can be validated, because both epochs are known
 EXCLUSIVE = "^Subscription to topics, partitions and pattern are mutually exclusive$"
 NOT_ASSIGNED = "^No current assignment for partition u-0$"
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
 
 
 class Listener:
-    """A listener to be told apart from others."""
+    """A listener that does nothing."""
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 def assigned(*partitions: TopicPartition, strategy: str = "latest") -> SubscriptionState:
-    """A state to which a group has assigned these."""
+    """Return a state in which a group has assigned these partitions."""
     state = SubscriptionState(strategy)
     state.subscribe({tp.topic for tp in partitions})
     state.assign_from_subscribed(partitions)

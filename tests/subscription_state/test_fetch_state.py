@@ -1,4 +1,4 @@
-"""The table of fetch states, every pair of states, and every way of a partition from one to the other."""
+"""The table of fetch states, and every transition of a partition between two states."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from assignor.subscription_state.partition_state import PartitionState
 
 INITIALIZING, FETCHING, AWAIT_RESET, AWAIT_VALIDATION = FetchState
 
-# As Kafka 4.4.0's FetchStates say; the steps that are missing are ignored.
-STEPS = {
+# Transitions of FetchStates in Kafka 4.4.0; others are ignored.
+TRANSITIONS = {
     (INITIALIZING, FETCHING),
     (INITIALIZING, AWAIT_RESET),
     (INITIALIZING, AWAIT_VALIDATION),
@@ -33,7 +33,7 @@ EARLIEST, LATEST = AutoOffsetResetStrategy.EARLIEST, AutoOffsetResetStrategy.LAT
 
 
 def in_state(state: FetchState) -> PartitionState:
-    """A partition in that state, with everything that a step may change."""
+    """Return a partition in this state, with a value in every field that a transition may change."""
     partition = PartitionState()
     partition.fetch_state = state
     partition.position = OLD if TABLE[state].requires_position else None
@@ -42,52 +42,52 @@ def in_state(state: FetchState) -> PartitionState:
     return partition
 
 
-def test_the_table_has_every_state_and_leads_to_no_other() -> None:
+def test_the_table_has_every_state_and_transition() -> None:
     assert set(FetchState) == set(TABLE)
-    assert {(state, target) for state, rules in TABLE.items() for target in rules.next} == STEPS
+    assert {(state, target) for state, rules in TABLE.items() for target in rules.next} == TRANSITIONS
 
 
-def test_a_position_is_required_where_it_is_kept_and_valid_only_while_fetching() -> None:
+def test_positions_are_required_in_two_states_and_valid_only_while_fetching() -> None:
     assert [FETCHING, AWAIT_VALIDATION] == [state for state in FetchState if TABLE[state].requires_position]
     assert [FETCHING] == [state for state in FetchState if TABLE[state].valid_position]
 
 
 @pytest.mark.parametrize(("state", "target"), list(itertools.product(FetchState, FetchState)))
-def test_a_step_is_taken_if_the_table_has_it_and_else_silently_ignored(state: FetchState, target: FetchState) -> None:
+def test_a_transition_that_the_table_does_not_list_is_ignored(state: FetchState, target: FetchState) -> None:
     partition = in_state(state)
     before = partition.position
 
     partition.transition(target, NEW, LATEST)
 
-    if (state, target) in STEPS:
+    if (state, target) in TRANSITIONS:
         position = NEW if TABLE[target].requires_position else None
-        assert (target, position, LATEST, None) == what_a_step_changes(partition)
+        assert (target, position, LATEST, None) == changed_fields(partition)
     else:
-        assert (state, before, EARLIEST, 100) == what_a_step_changes(partition)
+        assert (state, before, EARLIEST, 100) == changed_fields(partition)
 
 
 @pytest.mark.parametrize(("state", "target"), list(itertools.product(FetchState, FetchState)))
-def test_a_step_without_the_position_that_it_requires_is_taken_and_an_error(
+def test_a_transition_without_a_required_position_is_an_error_but_changes_the_state(
     state: FetchState, target: FetchState
 ) -> None:
     partition = in_state(state)
 
-    if (state, target) in STEPS and TABLE[target].requires_position:
+    if (state, target) in TRANSITIONS and TABLE[target].requires_position:
         with pytest.raises(IllegalStateError) as caught:
             partition.transition(target, None, LATEST)
         assert f"Transitioned subscription state to {target.name}, but position is null" == str(caught.value)
-        assert (target, None, LATEST, None) == what_a_step_changes(partition)
+        assert (target, None, LATEST, None) == changed_fields(partition)
     else:
         partition.transition(target, None, LATEST)
 
 
-def what_a_step_changes(
+def changed_fields(
     partition: PartitionState,
 ) -> tuple[FetchState, FetchPosition | None, AutoOffsetResetStrategy | None, int | None]:
     return partition.fetch_state, partition.position, partition.reset_strategy, partition.retry_at
 
 
-def test_every_state_can_be_reached_and_only_the_first_is_never_reached_again() -> None:
-    reached = {target for _, target in STEPS}
+def test_every_state_but_the_first_can_be_reached() -> None:
+    reached = {target for _, target in TRANSITIONS}
 
     assert {FETCHING, AWAIT_RESET, AWAIT_VALIDATION} == reached

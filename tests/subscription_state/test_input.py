@@ -1,4 +1,4 @@
-"""Bad input to the subscription state names the thing and changes nothing; what else goes in and out."""
+"""Invalid input is rejected by name without a change; numpy numbers, pickling and listeners work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.subscription_state.starts import CHECKED, NODE, T0, T1, Listener, ass
 
 
 def odd(value: Any) -> Any:
-    """A value of the wrong type, unseen by the type checker."""
+    """Return a value of a wrong type, hidden from the type checker."""
     return value
 
 
@@ -118,7 +118,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("call", "message"), BAD, ids=[message for _, message in BAD])
-def test_bad_input_names_the_thing_and_changes_nothing(call: Callable[[Any], Any], message: str) -> None:
+def test_invalid_input_is_rejected_by_name_and_changes_nothing(call: Callable[[Any], Any], message: str) -> None:
     state = assigned(T0)
     state.seek(T0, 3)
     before = pickle.dumps(state)
@@ -130,7 +130,7 @@ def test_bad_input_names_the_thing_and_changes_nothing(call: Callable[[Any], Any
     assert before == pickle.dumps(state)
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     import numpy as np
 
     state = SubscriptionState("latest")
@@ -144,13 +144,13 @@ def test_numbers_of_numpy_are_numbers() -> None:
 def test_a_state_can_be_copied_and_pickled() -> None:
     state = assigned(T0, T1)
     state.seek_unvalidated(T0, CHECKED)
-    for twin in (copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
-        assert {T0: CHECKED} == twin.partitions_needing_validation(0)
-        twin.pause(T1)
+    for clone in (copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        assert {T0: CHECKED} == clone.partitions_needing_validation(0)
+        clone.pause(T1)
         assert not state.is_paused(T1)
 
 
-def test_listeners_of_the_python_clients_fit() -> None:
+def test_listeners_of_the_python_clients_are_compatible() -> None:
     kafka = pytest.importorskip("kafka.consumer.subscription_state")
     aiokafka = pytest.importorskip("aiokafka.abc")
 
@@ -159,11 +159,11 @@ def test_listeners_of_the_python_clients_fit() -> None:
     assert issubclass(aiokafka.ConsumerRebalanceListener, ConsumerRebalanceListener)
 
 
-def test_the_class_is_loaded_when_it_is_first_asked_for() -> None:
-    ask = (
+def test_the_class_is_loaded_on_first_use() -> None:
+    program = (
         "import sys, assignor; print('assignor.subscription_state' in sys.modules, assignor.SubscriptionState.__name__)"
     )
-    ran = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert "False SubscriptionState\n" == ran.stdout
     assert "SubscriptionState" in assignor.__all__

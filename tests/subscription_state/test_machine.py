@@ -1,4 +1,4 @@
-"""Operations in any order on a SubscriptionState, beside a plain model of what it says; checked after every step."""
+"""Random operations on a SubscriptionState, compared with a simple model after every operation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ USER, NONE = SubscriptionType.USER_ASSIGNED, SubscriptionType.NONE
 
 
 class SubscriptionStateMachine(RuleBasedStateMachine):
-    """The state under test, and what has to be true of it whatever is done."""
+    """The state under test, a model of it, and their invariants."""
 
     @initialize(strategy=strategies)
     def start(self, strategy: str) -> None:
@@ -61,11 +61,11 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         self.assignments = 0
         self.needs_assignment = False
 
-    # ---- helpers that say what is expected of a call
+    # ---- helpers for the expected result of a call
 
     @contextmanager
     def expected_to(self, work: bool, error: type[Exception] = IllegalStateError) -> Iterator[None]:
-        """Fails unless the call works, or raises that error."""
+        """Fail unless the call succeeds, or raises this error if it must not succeed."""
         if work:
             yield
         else:
@@ -73,21 +73,21 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
                 yield
 
     def enters(self, wanted: SubscriptionType) -> bool:
-        """Whether a type can be entered; the model has it then."""
+        """Return True if the type can be set; set it in the model."""
         if self.type not in (NONE, wanted):
             return False
         self.type = wanted
         return True
 
     def changes(self, names: set[str]) -> bool:
-        """Whether the topics change; the model has them then."""
+        """Return True if the topics change; set them in the model."""
         changed = self.topics != names
         self.topics = names
         self.needs_assignment |= changed
         return changed
 
     def on(self, tp: TopicPartition, call: Callable[[], Any]) -> None:
-        """A call that needs the partition to be assigned."""
+        """Call a method that requires the partition to be assigned."""
         with self.expected_to(tp in self.assigned):
             call()
 
@@ -174,7 +174,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
             self.needs_assignment = False
 
     def assigns(self, given: list[TopicPartition]) -> None:
-        """The model assigns them."""
+        """Assign the partitions in the model."""
         self.assigned = set(given)
         self.paused &= self.assigned
         self.leaving &= self.assigned
@@ -216,7 +216,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
             assert position == self.state.valid_position(tp)
 
     @rule(tp=partition, leader=leaders, usable=st.booleans())
-    def hear_of_a_leader(self, tp: TopicPartition, leader: LeaderAndEpoch, usable: bool) -> None:
+    def update_leader(self, tp: TopicPartition, leader: LeaderAndEpoch, usable: bool) -> None:
         awaits = self.state.maybe_validate_position_for_current_leader(usable, tp, leader)
         assert not awaits or self.state.awaiting_validation(tp)
         position = self.state.position_or_null(tp)
@@ -255,7 +255,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         self.state.request_failed(given, at)
 
     @rule(tp=partition, offset=offsets)
-    def hear_of_the_ends(self, tp: TopicPartition, offset: int) -> None:
+    def update_end_offsets(self, tp: TopicPartition, offset: int) -> None:
         known = tp in self.assigned
         assert known == self.state.try_updating_high_watermark(tp, offset)
         assert known == self.state.try_updating_last_stable_offset(tp, offset)
@@ -288,7 +288,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
             tp
         ) == self.state.assigned_partitions_list()
 
-    # ---- what is always true
+    # ---- invariants
 
     @invariant()
     def the_model_agrees(self) -> None:
@@ -305,11 +305,11 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         assert self.needs_assignment == state.needs_partition_assignment
 
     @invariant()
-    def nothing_is_listed_twice(self) -> None:
+    def no_partition_is_listed_twice(self) -> None:
         assert len(set(self.state.assigned_partitions_list())) == len(self.state.assigned_partitions_list())
 
     @invariant()
-    def a_partition_has_a_position_where_its_state_requires_one(self) -> None:
+    def a_partition_has_a_position_exactly_if_its_state_requires_one(self) -> None:
         for tp in self.state.assigned_partitions():
             rules = TABLE[self.state._assignment.partitions[tp].fetch_state]
             assert rules.requires_position == (self.state.position(tp) is not None)
@@ -317,7 +317,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
             assert self.state.valid_position(tp) == (self.state.position(tp) if rules.valid_position else None)
 
     @invariant()
-    def no_partition_goes_back_to_the_first_state(self) -> None:
+    def no_partition_returns_to_the_first_state(self) -> None:
         for tp in self.state.assigned_partitions():
             now = self.state._assignment.partitions[tp].fetch_state
             assert now is not FetchState.INITIALIZING or self.before.get(tp, now) is now
@@ -336,7 +336,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         assert fetching == state.all_consumed().keys()
 
     @invariant()
-    def only_what_has_a_valid_position_and_is_not_paused_is_fetchable(self) -> None:
+    def only_valid_partitions_that_are_not_held_back_are_fetchable(self) -> None:
         state = self.state
         alone = [tp for tp in state.assigned_partitions_list() if state.is_fetchable(tp)]
         everything = self.type is SubscriptionType.AUTO_TOPICS_SHARE
@@ -350,4 +350,4 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         ]
 
 
-test_the_state_and_a_plain_model_agree = SubscriptionStateMachine.TestCase
+test_the_state_equals_a_simple_model = SubscriptionStateMachine.TestCase

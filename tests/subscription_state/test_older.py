@@ -1,4 +1,4 @@
-"""The view of Kafka 0.9 and 0.10 on the subscription state."""
+"""The interface of Kafka 0.9 and 0.10 on the subscription state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assignor.subscription_state import (
 from tests.subscription_state.starts import T0, U0, assigned
 
 
-def test_older_an_assignment_is_needed_from_a_change_of_topics_until_it_is_made() -> None:
+def test_older_an_assignment_is_needed_between_a_change_of_topics_and_the_assignment() -> None:
     state = SubscriptionState("latest")
     assert not state.needs_partition_assignment
 
@@ -35,7 +35,7 @@ def test_older_an_assignment_is_needed_from_a_change_of_topics_until_it_is_made(
     assert state.needs_partition_assignment
 
 
-def test_older_unsubscribing_needs_an_assignment_and_the_user_makes_one() -> None:
+def test_older_unsubscribing_needs_an_assignment_which_the_user_can_make() -> None:
     state = assigned(T0)
 
     state.unsubscribe()
@@ -47,7 +47,7 @@ def test_older_unsubscribing_needs_an_assignment_and_the_user_makes_one() -> Non
     assert not state.needs_partition_assignment
 
 
-def test_older_what_fails_needs_no_assignment_and_makes_none() -> None:
+def test_older_failed_calls_do_not_change_the_need_of_an_assignment() -> None:
     state = assigned(T0)
     with pytest.raises(IllegalStateError):
         state.subscribe_to_share_group(["u"])
@@ -59,7 +59,7 @@ def test_older_what_fails_needs_no_assignment_and_makes_none() -> None:
     assert state.needs_partition_assignment
 
 
-def test_older_the_group_grows_by_the_leaders_topics_and_shrinks_to_ones_own() -> None:
+def test_older_need_reassignment_removes_group_topics_that_are_not_subscribed() -> None:
     state = SubscriptionState("latest")
     state.subscribe(["t"])
     assert {"t"} == state.group_subscription
@@ -70,7 +70,7 @@ def test_older_the_group_grows_by_the_leaders_topics_and_shrinks_to_ones_own() -
     assert {"t"} == state.group_subscription == state.metadata_topics()
 
 
-def test_older_the_assignment_of_the_user_is_told_apart() -> None:
+def test_older_user_assignment_is_empty_if_a_group_assigns() -> None:
     state = assigned(T0)
     assert frozenset() == state.user_assignment
 
@@ -79,7 +79,7 @@ def test_older_the_assignment_of_the_user_is_told_apart() -> None:
     assert {T0, U0} == state.user_assignment
 
 
-def test_older_metadata_change_what_a_pattern_subscribes_to() -> None:
+def test_older_metadata_update_the_topics_of_a_pattern() -> None:
     state = SubscriptionState("latest")
     assert not state.update_from_metadata(["t"])
     state.subscribe(TopicPattern("t.?"))
@@ -94,7 +94,7 @@ def test_older_metadata_change_what_a_pattern_subscribes_to() -> None:
     assert frozenset() == state.subscription()
 
 
-def test_older_a_committed_offset_does_not_outlive_the_assignment() -> None:
+def test_older_a_committed_offset_is_removed_with_the_assignment() -> None:
     state = assigned(T0, U0)
     state.set_committed(T0, OffsetAndMetadata(5))
     state.assign_from_subscribed([U0])
@@ -105,7 +105,7 @@ def test_older_a_committed_offset_does_not_outlive_the_assignment() -> None:
     assert state.needs_fetch_committed_offsets
 
 
-def test_older_internal_topics_are_matched_where_they_are_asked_for() -> None:
+def test_older_internal_topics_are_matched_on_request() -> None:
     state = SubscriptionState("latest")
     state.subscribe(TopicPattern(".*"))
 
@@ -115,7 +115,7 @@ def test_older_internal_topics_are_matched_where_they_are_asked_for() -> None:
     assert {"t", "__consumer_offsets"} == state.subscription()
 
 
-def test_an_equal_partition_of_other_kinds_does_not_get_in() -> None:
+def test_an_equal_partition_of_other_types_does_not_replace_the_assigned_one() -> None:
     state = assigned(T0, U0)
 
     state.move_partition_to_end(("t", np.int64(0)))  # type: ignore[arg-type]  # on purpose
@@ -123,13 +123,13 @@ def test_an_equal_partition_of_other_kinds_does_not_get_in() -> None:
     assert {int} == {type(tp.partition) for tp in state.assigned_partitions_list()}
 
 
-def test_older_committed_offsets_are_fetched_at_first_and_when_they_are_asked_for() -> None:
+def test_older_committed_offsets_are_fetched_initially_and_on_request() -> None:
     state = assigned(T0, U0)
     assert state.needs_fetch_committed_offsets
 
     state.set_committed(T0, OffsetAndMetadata(5, 1, "note"))
     assert OffsetAndMetadata(5, 1, "note") == state.committed(T0)
-    assert state.needs_fetch_committed_offsets  # the other one's has not arrived
+    assert state.needs_fetch_committed_offsets  # U0's offset has not arrived
     state.set_committed(U0, None)
     assert not state.needs_fetch_committed_offsets
     state.need_refresh_commits()
@@ -137,6 +137,6 @@ def test_older_committed_offsets_are_fetched_at_first_and_when_they_are_asked_fo
     assert state.needs_fetch_committed_offsets
     state.commits_refreshed()
     assert not state.needs_fetch_committed_offsets
-    assert state.position(T0) is None  # a committed offset is no position
+    assert state.position(T0) is None  # a committed offset is not a position
     with pytest.raises(WrongTypeError, match="a committed offset must be an OffsetAndMetadata, not int: 5"):
         state.set_committed(T0, 5)

@@ -1,4 +1,4 @@
-"""The order of a Java hash table, against orders that Java was seen to give."""
+"""The order of Java's hash tables, compared with orders recorded from Java."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from assignor.ordering import (
 from assignor.reference.assign.table_order import signed_halves
 from tests.conformance.subscription_state_vectors import read_tp, tp_name
 
-# By OpenJDK 17 and kafka-clients 4.4.0: partitions put into a HashMap, how it lists them, and what prettyString says.
+# From OpenJDK 17 and kafka-clients 4.4.0: partitions put into a HashMap, their order in it, and prettyString.
 with gzip.open(Path(__file__).parents[1] / "data" / "java_hash_orders.jsonl.gz", "rt", encoding="utf-8") as file:
     RECORDED = [json.loads(line) for line in file]
 
-# By OpenJDK 17: keys put into a HashMap or, if presized, into `new HashSet<>(list)`, and how the table lists them.
+# From OpenJDK 17: keys put into a HashMap or, if presized, into `new HashSet<>(list)`, and their order in the table.
 with gzip.open(Path(__file__).parents[1] / "data" / "java_table_orders.jsonl.gz", "rt", encoding="utf-8") as file:
     TABLES = [json.loads(line) for line in file]
 
@@ -42,14 +42,14 @@ HASH_CODES: dict[str, Callable[[Any], int]] = {
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{len(case['put'])} partitions")
-def test_the_order_is_the_one_that_java_was_seen_to_give(case: dict[str, Any]) -> None:
+def test_partitions_have_the_order_recorded_from_java(case: dict[str, Any]) -> None:
     put = [read_tp(name) for name in case["put"]]
 
     assert case["listed"] == [tp_name(tp) for tp in hash_order(put)]
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{len(case['put'])} partitions")
-def test_what_the_user_assigned_is_in_that_order_topic_after_topic(case: dict[str, Any]) -> None:
+def test_a_user_assignment_has_that_order_grouped_by_topic(case: dict[str, Any]) -> None:
     state = SubscriptionState("none")
     state.assign_from_user(map(read_tp, case["put"]))
 
@@ -68,7 +68,7 @@ NATURAL_ORDER: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("case", TABLES, ids=lambda case: f"{len(case['put'])} of {case['keys']}")
-def test_tables_of_each_type_of_key_are_listed_as_java_lists_them(case: dict[str, Any]) -> None:
+def test_keys_of_each_type_have_the_order_recorded_from_java(case: dict[str, Any]) -> None:
     codes = [HASH_CODES[case["keys"]](key) for key in case["put"]]
     capacity = presized_capacity(len(codes)) if case["presized"] else DEFAULT_CAPACITY
     natural = [NATURAL_ORDER.get(case["keys"], lambda _: 0)(key) for key in case["put"]]
@@ -89,7 +89,7 @@ def test_tables_of_each_type_of_key_are_listed_as_java_lists_them(case: dict[str
         ("polygenelubricants", 0x80000000),
     ],
 )
-def test_the_hash_code_of_a_text_is_that_of_its_code_units(text: str, code: int) -> None:
+def test_the_hash_code_of_a_text_is_that_of_its_utf_16_code_units(text: str, code: int) -> None:
     assert code == string_hash(text)
 
 
@@ -100,10 +100,10 @@ def test_a_ninth_key_in_a_bucket_doubles_a_small_table() -> None:
     assert [0, 32, 64, 96, 128, 16, 48, 80, 112] == [partition for _, partition in hash_order(put)]
 
 
-def test_partitions_of_one_hash_code_stay_as_they_came() -> None:
-    twins = [TopicPartition(topic, 0) for topic in ("BB", "Aa")]  # "Aa" and "BB" have one hash code
-    turned = twins[::-1]
+def test_partitions_with_equal_hash_codes_stay_in_order_of_insertion() -> None:
+    equal = [TopicPartition(topic, 0) for topic in ("BB", "Aa")]  # "Aa" and "BB" have the same hash code
+    turned = equal[::-1]
 
-    assert twins == hash_order(twins)
+    assert equal == hash_order(equal)
     assert turned == hash_order(turned)
-    assert {1} == set(Counter(hash_order(twins)).values())
+    assert {1} == set(Counter(hash_order(equal)).values())

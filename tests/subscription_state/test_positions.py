@@ -1,4 +1,4 @@
-"""Where a consumer stands in its partitions: positions, resets and validation."""
+"""Positions of a consumer in its partitions, resets and validation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.subscription_state.starts import (
 )
 
 
-def test_a_partition_that_is_not_assigned_is_an_error_or_nothing() -> None:
+def test_methods_raise_or_do_nothing_if_the_partition_is_not_assigned() -> None:
     state = assigned(T0)
     asked: list[Callable[[], Any]] = [
         lambda: state.seek(U0, 1),
@@ -95,31 +95,31 @@ def test_a_partition_that_is_not_assigned_is_an_error_or_nothing() -> None:
     assert [T0] == state.assigned_partitions_list()
 
 
-def test_positions_and_pauses_stay_with_partitions_that_stay() -> None:
+def test_positions_and_pauses_are_kept_for_partitions_that_stay() -> None:
     state = assigned(T0, T1)
     state.seek(T0, 7)
     state.pause(T0)
 
     state.assign_from_subscribed([T0, U0])
-    assert (7, True) == (state.position(T0).offset, state.is_paused(T0))  # type: ignore[union-attr]  # as users write it
+    assert (7, True) == (state.position(T0).offset, state.is_paused(T0))  # type: ignore[union-attr]  # as in user code
 
     state.assign_from_subscribed([U0])
     state.assign_from_subscribed([T0])
     assert (None, False) == (state.position(T0), state.is_paused(T0))
 
 
-def test_the_group_gives_the_order_and_topics_stay_together() -> None:
+def test_fetch_order_is_that_of_the_group_grouped_by_topic() -> None:
     state = assigned(T1, U0, T0)
     assert [T1, T0, U0] == state.assigned_partitions_list()
 
     state.move_partition_to_end(T1)
     assert [T0, U0, T1] == state.assigned_partitions_list()
-    state.move_partition_to_end(("t", 0))  # type: ignore[arg-type]  # as users write it
+    state.move_partition_to_end(("t", 0))  # type: ignore[arg-type]  # as in user code
     assert [U0, T1, T0] == state.assigned_partitions_list()
     assert all(isinstance(tp, TopicPartition) for tp in state.assigned_partitions())
 
 
-def test_a_position_is_validated_where_both_epochs_are_known() -> None:
+def test_a_position_is_validated_if_both_epochs_are_known() -> None:
     state = assigned(T0)
     for position in (FetchPosition(5), FetchPosition(5, 4), FetchPosition(5, None, LEADER)):
         state.seek_unvalidated(T0, position)
@@ -134,7 +134,7 @@ def test_a_position_is_validated_where_both_epochs_are_known() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["latest", "none"])
-def test_a_leaders_answer_moves_on_goes_back_or_reports_a_truncation(strategy: str) -> None:
+def test_a_leaders_answer_completes_seeks_resets_or_reports_a_truncation(strategy: str) -> None:
     def after(answer: EpochEndOffset) -> tuple[SubscriptionState, LogTruncation | None]:
         state = assigned(T0, strategy=strategy)
         state.seek_unvalidated(T0, CHECKED)
@@ -159,7 +159,7 @@ def test_a_leaders_answer_moves_on_goes_back_or_reports_a_truncation(strategy: s
             after(EpochEndOffset(3, -2))
 
 
-def test_an_answer_about_another_position_is_out_of_date() -> None:
+def test_an_answer_about_another_position_is_ignored() -> None:
     state = assigned(T0)
     state.seek_unvalidated(T0, CHECKED)
 
@@ -167,7 +167,7 @@ def test_an_answer_about_another_position_is_out_of_date() -> None:
     assert state.awaiting_validation(T0)
 
 
-def test_a_leader_that_cannot_be_asked_is_followed_without_validation() -> None:
+def test_a_leader_without_the_api_is_followed_without_validation() -> None:
     state = assigned(T0)
     state.seek_unvalidated(T0, CHECKED)
     asked: list[int] = []
@@ -180,14 +180,14 @@ def test_a_leader_that_cannot_be_asked_is_followed_without_validation() -> None:
     assert not state.maybe_validate_position_for_current_leader(too_old, T0, moved)
     assert ([2], FetchPosition(10, 4, moved)) == (asked, state.valid_position(T0))
     assert not state.maybe_validate_position_for_current_leader(too_old, T0, LeaderAndEpoch(None, 7))
-    assert [2] == asked  # nobody is asked about nobody
+    assert [2] == asked  # not called without a leader
     assert state.maybe_validate_position_for_current_leader(True, T0, LEADER)
     assert state.maybe_validate_position_for_current_leader(True, T0, LEADER)
     state.complete_validation(T0)
     assert not state.maybe_validate_position_for_current_leader(True, T0, LEADER)
 
 
-def test_a_broker_under_another_address_is_another_leader() -> None:
+def test_a_broker_with_another_address_is_another_leader() -> None:
     state = assigned(T0)
     state.seek_validated(T0, CHECKED)
 
@@ -195,7 +195,7 @@ def test_a_broker_under_another_address_is_another_leader() -> None:
     assert state.maybe_validate_position_for_current_leader(True, T0, moved)
 
 
-def test_the_answer_to_a_reset_counts_while_the_same_reset_is_awaited() -> None:
+def test_the_answer_to_a_reset_applies_only_to_the_reset_that_is_awaited() -> None:
     state = assigned(T0)
     state.maybe_seek_unvalidated(T0, FetchPosition(3), "latest")
     assert state.position(T0) is None
@@ -206,21 +206,21 @@ def test_the_answer_to_a_reset_counts_while_the_same_reset_is_awaited() -> None:
     state.maybe_seek_unvalidated(T0, FetchPosition(3), "earliest")
     assert FetchPosition(3) == state.valid_position(T0)
     state.request_offset_reset(T0, "earliest")
-    state.maybe_seek_unvalidated(T0, FetchPosition(4), None)  # whatever strategy
+    state.maybe_seek_unvalidated(T0, FetchPosition(4), None)  # for any strategy
     assert FetchPosition(4) == state.valid_position(T0)
 
 
-def test_several_partitions_are_reset_at_once() -> None:
+def test_several_partitions_are_reset_in_one_call() -> None:
     state = assigned(T0, T1)
 
     state.request_offset_reset([T0, T1], AutoOffsetResetStrategy.EARLIEST)
 
     assert {T0, T1} == state.partitions_needing_reset(0)
     with pytest.raises(NullArgumentError, match="several partitions require a strategy"):
-        state.request_offset_reset([T0, T1])  # type: ignore[call-overload]  # as users write it
+        state.request_offset_reset([T0, T1])  # type: ignore[call-overload]  # as in user code
 
 
-def test_without_a_strategy_the_partitions_without_an_offset_are_listed_as_java_lists_them() -> None:
+def test_without_a_strategy_partitions_without_an_offset_are_listed_in_javas_order() -> None:
     partitions = [TopicPartition(topic, id) for topic in ("orders", "b") for id in (2, 0, 1)]
     state = assigned(*partitions, strategy="none")
 
@@ -233,7 +233,7 @@ def test_without_a_strategy_the_partitions_without_an_offset_are_listed_as_java_
     assert set(partitions) == state.initializing_partitions()
 
 
-def test_what_failed_is_left_alone_until_it_may_be_repeated() -> None:
+def test_failed_requests_are_not_repeated_before_their_retry_time() -> None:
     state = assigned(T0, T1)
     state.request_offset_reset(T0)
     state.seek_unvalidated(T1, CHECKED)
@@ -247,7 +247,7 @@ def test_what_failed_is_left_alone_until_it_may_be_repeated() -> None:
     assert state._assignment.partitions[T1].retry_at is None
 
 
-def test_the_end_is_the_high_watermark_or_the_last_stable_offset() -> None:
+def test_the_end_offset_is_the_high_watermark_or_the_last_stable_offset() -> None:
     state = assigned(T0)
     state.seek(T0, 10)
     assert (None, None) == (state.partition_lag(T0, COMMITTED), state.partition_lag(T0, UNCOMMITTED))
@@ -264,7 +264,7 @@ def test_the_end_is_the_high_watermark_or_the_last_stable_offset() -> None:
     assert not state.maybe_clear_partition_end_offset_requested(T0)
 
 
-def test_something_is_fetched_unless_anything_speaks_against_it() -> None:
+def test_a_partition_is_fetchable_unless_it_is_held_back() -> None:
     state = assigned(T0)
     assert not state.is_fetchable(T0)
     state.seek(T0, 0)

@@ -1,4 +1,4 @@
-"""Quirks of Kafka's own class, which are kept, each by name."""
+"""Quirks of Kafka's own class that are kept, one test each."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ def test_quirk_unsubscribe_keeps_the_listener_and_the_brokers_pattern() -> None:
     state.unsubscribe()
 
     assert listener is state.rebalance_listener()
-    assert state.subscription_pattern() is None  # it is shown only while it is in use
+    assert state.subscription_pattern() is None  # returned only while its type is in use
 
 
 def test_quirk_a_disallowed_fetch_transition_is_silently_ignored() -> None:
     state = assigned(T0)
     state.request_offset_reset(T0)
 
-    state._assignment.partitions[T0].validate(CHECKED)  # no public method comes to it, in Kafka's class neither
+    state._assignment.partitions[T0].validate(CHECKED)  # no public method leads here, in Kafka's class neither
 
     assert state.is_offset_reset_needed(T0)
     assert state.position(T0) is None
 
 
-def test_quirk_a_null_position_is_an_error_and_fetched_from_all_the_same() -> None:
+def test_quirk_a_null_position_is_an_error_but_makes_the_partition_fetchable() -> None:
     state = assigned(T0)
     state.request_offset_reset(T0)
 
@@ -95,7 +95,7 @@ def test_quirk_a_null_position_can_be_set_on_a_valid_one() -> None:
     assert state.position(T0) is None
 
 
-def test_quirk_the_lead_is_a_null_pointer_where_the_start_is_known_and_the_position_is_not() -> None:
+def test_quirk_the_lead_raises_an_error_if_only_the_log_start_is_known() -> None:
     state = assigned(T0)
     assert state.partition_lead(T0) is None
 
@@ -106,7 +106,7 @@ def test_quirk_the_lead_is_a_null_pointer_where_the_start_is_known_and_the_posit
     assert 2 == state.partition_lead(T0)
 
 
-def test_quirk_a_negative_offset_is_sought_and_only_refused_when_it_is_to_be_committed() -> None:
+def test_quirk_a_negative_offset_is_accepted_by_seek_and_rejected_for_commits() -> None:
     state = assigned(T0)
     state.seek(T0, -1)
 
@@ -115,7 +115,7 @@ def test_quirk_a_negative_offset_is_sought_and_only_refused_when_it_is_to_be_com
         state.all_consumed()
 
 
-def test_quirk_a_negative_epoch_is_kept_in_a_position_and_dropped_from_what_is_committed() -> None:
+def test_quirk_a_negative_epoch_is_kept_in_a_position_and_dropped_for_commits() -> None:
     state = assigned(T0)
     state.seek_validated(T0, FetchPosition(7, -2))
 
@@ -126,11 +126,11 @@ def test_quirk_a_negative_epoch_is_kept_in_a_position_and_dropped_from_what_is_c
 def test_quirk_the_lease_of_the_same_replica_is_not_extended() -> None:
     state = assigned(T0)
     state.update_preferred_read_replica(T0, 3, lambda: 100)
-    state.update_preferred_read_replica(T0, 3, lambda: pytest.fail("nobody is asked"))
+    state.update_preferred_read_replica(T0, 3, lambda: pytest.fail("must not be called"))
 
     assert 3 == state.preferred_read_replica(T0, 100)
     assert state.preferred_read_replica(T0, 101) is None
-    assert state.preferred_read_replica(T0, 100) is None  # forgotten for good
+    assert state.preferred_read_replica(T0, 100) is None  # removed when it expired
     assert state.clear_preferred_read_replica(T0) is None
 
 
@@ -154,7 +154,7 @@ def test_quirk_marking_stops_at_the_first_partition_that_is_not_assigned() -> No
     assert [True, False] == [state._assignment.partitions[tp].pending_revocation for tp in (T0, T1)]
 
 
-def test_quirk_an_added_partition_that_is_not_assigned_is_noticed_after_the_assignment() -> None:
+def test_quirk_an_unassigned_added_partition_is_detected_after_the_assignment() -> None:
     state = assigned(T0)
 
     with pytest.raises(IllegalStateError, match=NOT_ASSIGNED):
@@ -172,10 +172,10 @@ def test_quirk_an_assignment_by_the_group_is_not_checked_against_the_subscriptio
 
     state.seek(T0, 0)
     state.seek(U0, 0)
-    assert [T0] == state.fetchable_partitions()  # but one that is not subscribed is not fetched
+    assert [T0] == state.fetchable_partitions()  # a partition of an unsubscribed topic is not fetched
 
 
-def test_quirk_an_equal_assignment_by_the_group_still_counts() -> None:
+def test_quirk_an_equal_assignment_by_the_group_increments_the_id() -> None:
     state = assigned(T0)
     assert 1 == state.assignment_id()
 
@@ -186,7 +186,7 @@ def test_quirk_an_equal_assignment_by_the_group_still_counts() -> None:
     assert 4 == state.assignment_id()
 
 
-def test_quirk_an_equal_assignment_by_the_user_sets_the_type_and_nothing_else() -> None:
+def test_quirk_an_equal_assignment_by_the_user_sets_only_the_type() -> None:
     state = SubscriptionState("latest")
 
     assert not state.assign_from_user([])
@@ -204,7 +204,7 @@ def test_quirk_other_partitions_of_the_same_topics_are_no_change() -> None:
     assert 3 == state.assignment_id()
 
 
-def test_quirk_the_topics_of_a_user_assignment_are_metadata_topics_and_no_subscription() -> None:
+def test_quirk_the_topics_of_a_user_assignment_need_metadata_but_are_not_subscribed() -> None:
     state = SubscriptionState("latest")
     state.assign_from_user([T0])
 
@@ -214,7 +214,7 @@ def test_quirk_the_topics_of_a_user_assignment_are_metadata_topics_and_no_subscr
     assert state.check_assignment_matched_subscription([T1])
 
 
-def test_quirk_a_share_group_fetches_whatever_the_state_if_all_are_asked_for() -> None:
+def test_quirk_a_share_group_lists_all_assigned_partitions_as_fetchable() -> None:
     state = SubscriptionState("latest")
     state.subscribe_to_share_group(["t"])
     state.assign_from_subscribed([T0, T1])
@@ -225,7 +225,7 @@ def test_quirk_a_share_group_fetches_whatever_the_state_if_all_are_asked_for() -
     assert not state.is_fetchable(T1)
 
 
-def test_quirk_what_awaits_the_listener_is_initialized_and_what_is_about_to_go_is_not() -> None:
+def test_quirk_partitions_awaiting_the_listener_are_initialized_but_not_those_being_revoked() -> None:
     state = SubscriptionState("latest")
     state.subscribe(["t"])
     state.assign_from_subscribed_awaiting_callback([T0, T1], [T0])
@@ -236,7 +236,7 @@ def test_quirk_what_awaits_the_listener_is_initialized_and_what_is_about_to_go_i
     assert [True, False] == [state.is_offset_reset_needed(tp) for tp in (T0, T1)]
 
 
-def test_quirk_without_a_named_strategy_even_none_is_asked_for() -> None:
+def test_quirk_without_a_strategy_argument_the_default_is_used_even_if_it_is_none() -> None:
     state = assigned(T0, strategy="none")
 
     state.request_offset_reset(T0)
@@ -255,7 +255,7 @@ def test_quirk_a_null_default_strategy_is_a_policy() -> None:
     assert state.reset_strategy(T0) is None
 
 
-def test_quirk_a_lag_goes_round_where_javas_long_does() -> None:
+def test_quirk_the_lag_overflows_like_javas_long() -> None:
     state = assigned(T0)
     state.seek(T0, 2**63 - 1)
     state.update_high_watermark(T0, -2)

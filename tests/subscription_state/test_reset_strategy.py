@@ -1,4 +1,4 @@
-"""Reset strategies: what the setting may say, against what Kafka's class was seen to make of it."""
+"""Reset strategies: the values of the setting, compared with answers recorded from Kafka's class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNABLE = "Unable to parse duration string in by_duration offset reset strategy."
 
 
 @pytest.mark.parametrize("name", ["latest", "earliest", "none"])
-def test_a_strategy_without_duration_is_always_the_same_one(name: str) -> None:
+def test_a_strategy_without_duration_is_a_constant(name: str) -> None:
     strategy = AutoOffsetResetStrategy.from_string(name)
 
     assert strategy is getattr(AutoOffsetResetStrategy, name.upper())
@@ -43,7 +43,7 @@ def test_a_strategy_without_duration_is_always_the_same_one(name: str) -> None:
         ("PT00000000000000000000000000001S", 10**9),
     ],
 )
-def test_durations_are_read_as_java_reads_them(text: str, nanoseconds: int) -> None:
+def test_durations_are_parsed_as_by_java(text: str, nanoseconds: int) -> None:
     strategy = AutoOffsetResetStrategy.from_string(f"by_duration:{text}")
 
     assert ("by_duration", nanoseconds) == (strategy.name, strategy.duration)
@@ -83,25 +83,25 @@ def test_durations_are_read_as_java_reads_them(text: str, nanoseconds: int) -> N
         ),
     ],
 )
-def test_what_is_no_strategy_is_refused_in_kafkas_words(text: str, message: str) -> None:
+def test_invalid_settings_are_rejected_with_kafkas_messages(text: str, message: str) -> None:
     with pytest.raises(IllegalArgumentError) as caught:
         AutoOffsetResetStrategy.from_string(text)
 
     assert message == str(caught.value)
 
 
-def test_none_is_an_illegal_argument_as_null_is_in_kafka() -> None:
+def test_none_is_rejected_as_null_in_kafka() -> None:
     with pytest.raises(IllegalArgumentError, match=r"^Auto offset reset strategy is null$"):
         AutoOffsetResetStrategy.from_string(None)  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_timestamp_says_what_to_look_up() -> None:
+def test_timestamps_for_list_offsets() -> None:
     def timestamp(text: str) -> int | None:
         return AutoOffsetResetStrategy.from_string(text).timestamp(now=1_000_000)
 
     assert (-1, -2, None) == (timestamp("latest"), timestamp("earliest"), timestamp("none"))
     assert 940_000 == timestamp("by_duration:PT1M")
-    assert 999_999 == timestamp("by_duration:PT0.000000001S")  # the millisecond before, as Java rounds
+    assert 999_999 == timestamp("by_duration:PT0.000000001S")  # rounded down, as in Java
 
 
 def test_equal_durations_are_equal_strategies() -> None:
@@ -113,7 +113,7 @@ def test_equal_durations_are_equal_strategies() -> None:
     )
 
 
-def test_a_strategy_made_by_hand_is_checked() -> None:
+def test_the_constructor_checks_its_arguments() -> None:
     with pytest.raises(WrongTypeError, match="type must be a StrategyType, not str"):
         AutoOffsetResetStrategy("latest")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(IllegalArgumentError, match="type = latest, duration = 5: by_duration, and no"):

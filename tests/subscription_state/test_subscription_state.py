@@ -1,4 +1,4 @@
-"""The consumer's subscription state: what one relies on."""
+"""The consumer's subscription state: types of subscription, patterns, metadata topics and copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assignor.subscription_state import (
 )
 from tests.subscription_state.starts import EXCLUSIVE, T0, T1, U0
 
-ENTRANCES: dict[SubscriptionType, Callable[[SubscriptionState], Any]] = {
+SETTERS: dict[SubscriptionType, Callable[[SubscriptionState], Any]] = {
     SubscriptionType.AUTO_TOPICS: lambda state: state.subscribe(["t"]),
     SubscriptionType.AUTO_PATTERN: lambda state: state.subscribe(TopicPattern("t")),
     SubscriptionType.AUTO_PATTERN_RE2J: lambda state: state.subscribe(SubscriptionPattern("t")),
@@ -28,28 +28,28 @@ ENTRANCES: dict[SubscriptionType, Callable[[SubscriptionState], Any]] = {
 }
 
 
-@pytest.mark.parametrize("first", ENTRANCES)
-@pytest.mark.parametrize("second", ENTRANCES)
+@pytest.mark.parametrize("first", SETTERS)
+@pytest.mark.parametrize("second", SETTERS)
 def test_types_exclude_each_other_until_unsubscribe(first: SubscriptionType, second: SubscriptionType) -> None:
     state = SubscriptionState("latest")
     assert SubscriptionType.NONE is state.subscription_type
-    ENTRANCES[first](state)
+    SETTERS[first](state)
     assert first is state.subscription_type
 
     if first is not second:
         with pytest.raises(IllegalStateError, match=EXCLUSIVE):
-            ENTRANCES[second](state)
+            SETTERS[second](state)
         assert first is state.subscription_type
         state.unsubscribe()
         assert state.has_no_subscription_or_user_assignment()
-    ENTRANCES[second](state)
+    SETTERS[second](state)
     assert second is state.subscription_type
 
 
-@pytest.mark.parametrize("entered", ENTRANCES)
-def test_a_group_decides_with_every_type_but_the_users(entered: SubscriptionType) -> None:
+@pytest.mark.parametrize("entered", SETTERS)
+def test_a_group_assigns_with_every_type_except_user_assigned(entered: SubscriptionType) -> None:
     state = SubscriptionState("latest")
-    ENTRANCES[entered](state)
+    SETTERS[entered](state)
     by_group = entered is not SubscriptionType.USER_ASSIGNED
 
     assert by_group is state.has_auto_assigned_partitions()
@@ -65,11 +65,11 @@ def test_a_group_decides_with_every_type_but_the_users(entered: SubscriptionType
             state.assign_from_subscribed([T0])
 
 
-@pytest.mark.parametrize("entered", [SubscriptionType.NONE, *ENTRANCES])
-def test_topics_come_from_a_pattern_only_where_one_is_matched_here(entered: SubscriptionType) -> None:
+@pytest.mark.parametrize("entered", [SubscriptionType.NONE, *SETTERS])
+def test_topics_come_from_a_pattern_only_if_the_client_matches_it(entered: SubscriptionType) -> None:
     state = SubscriptionState("latest")
     if entered is not SubscriptionType.NONE:
-        ENTRANCES[entered](state)
+        SETTERS[entered](state)
 
     if entered is SubscriptionType.AUTO_PATTERN:
         assert state.subscribe_from_pattern(["t"])
@@ -80,7 +80,7 @@ def test_topics_come_from_a_pattern_only_where_one_is_matched_here(entered: Subs
             state.subscribe_from_pattern(["t"])
 
 
-def test_a_pattern_has_to_match_the_whole_name() -> None:
+def test_a_pattern_must_match_the_whole_name() -> None:
     state = SubscriptionState("latest")
     state.subscribe(TopicPattern("t|uv"))
 
@@ -89,7 +89,7 @@ def test_a_pattern_has_to_match_the_whole_name() -> None:
     assert not state.check_assignment_matched_subscription([T0, U0])
 
 
-def test_the_brokers_pattern_is_never_matched_here() -> None:
+def test_the_client_never_matches_the_brokers_pattern() -> None:
     state = SubscriptionState("latest")
     state.subscribe(SubscriptionPattern("t"))
 
@@ -104,7 +104,7 @@ def test_the_brokers_pattern_is_never_matched_here() -> None:
     assert not state.is_assigned_from_re2j("id")
 
 
-def test_metadata_are_needed_of_ones_own_topics_and_of_the_groups() -> None:
+def test_metadata_topics_are_the_subscribed_ones_and_the_groups() -> None:
     state = SubscriptionState("latest")
     state.subscribe(["t"])
 
@@ -112,14 +112,14 @@ def test_metadata_are_needed_of_ones_own_topics_and_of_the_groups() -> None:
     assert state.group_subscribe(["u"])
     assert {"t", "u"} == state.metadata_topics()
     assert {"t"} == state.subscription()
-    state.group_subscribe(["v"])  # replaces
+    state.group_subscribe(["v"])  # replaces the topics of the group
     assert {"t", "v"} == state.metadata_topics()
     state.reset_group_subscription()
     assert {"t"} == state.metadata_topics()
     assert not state.needs_metadata("v")
 
 
-def test_what_is_given_is_copied() -> None:
+def test_collections_are_copied_in_and_out() -> None:
     topics, partitions = {"t"}, [T0]
     state = SubscriptionState("latest")
     state.subscribe(topics)
@@ -145,7 +145,7 @@ def test_what_is_given_is_copied() -> None:
         (lambda state: state.assign_from_user([U0, T0]), "Assign([t-0, u-0] , id=1)"),
     ],
 )
-def test_the_pretty_string_has_a_form_for_each_type(entered: Callable[[SubscriptionState], Any], text: str) -> None:
+def test_the_pretty_string_of_each_type(entered: Callable[[SubscriptionState], Any], text: str) -> None:
     state = SubscriptionState("latest")
     entered(state)
 
