@@ -1,4 +1,4 @@
-"""A program that asks fleets over Spark Connect; its answers, as JSON, are what the tests compare.
+"""Program that calls the methods of fleets over Spark Connect, and writes their results as JSON for the tests.
 
 python connect_program.py RECORDING ANSWERS
 """
@@ -34,18 +34,18 @@ MEMBERS = "cluster string, group_id string, member_id string, topics array<strin
 
 
 def in_order(frame: DataFrame) -> list[str]:
-    """The rows, to be compared."""
+    """Return the rows in an order that does not depend on Spark."""
     return sorted(map(repr, frame.toArrow().to_pylist()))
 
 
 def tables(fleet: Fleet) -> list[DataFrame]:
-    """The DataFrames that a fleet is made of."""
+    """Return the DataFrames of a fleet."""
     assert fleet.current is not None
     return [fleet.topics, fleet.members, fleet.current]
 
 
-def asked(fleet: Fleet) -> dict[str, list[str]]:
-    """What each method answers."""
+def answers_of(fleet: Fleet) -> dict[str, list[str]]:
+    """Return the result of each method."""
     answers = {
         "resolve": fleet.resolve(),
         "assign": fleet.assign(),
@@ -57,13 +57,13 @@ def asked(fleet: Fleet) -> dict[str, list[str]]:
     return {name: in_order(frame) for name, frame in answers.items()}
 
 
-def made_up(spark: SparkSession) -> Fleet:
-    """A fleet of 200 groups."""
+def generated(spark: SparkSession) -> Fleet:
+    """Return a synthetic fleet of 200 groups."""
     return Fleet(*synthetic_fleet(spark, 200, racks=3, seed=3))
 
 
 def small(spark: SparkSession, members: Sequence[tuple[Any, ...]]) -> Fleet:
-    """One topic and these members, without the columns that may be missing."""
+    """Return a fleet of one topic and these members, without optional columns."""
     topics = spark.createDataFrame([("c", "t", 3)], TOPICS)
     current = spark.createDataFrame(
         [("c", "g", "a", "t", 0, 3), ("c", "g", None, "t", 0, 1)],
@@ -72,7 +72,12 @@ def small(spark: SparkSession, members: Sequence[tuple[Any, ...]]) -> Fleet:
     return Fleet(topics, spark.createDataFrame(list(members), MEMBERS), current)
 
 
-LACKING = [("c", "g", "a", ["t"]), ("c", "g", "b", ["t", "gone"]), ("c", "g", None, ["t"]), (None, "g", "a", ["t"])]
+WITHOUT_KEYS = [
+    ("c", "g", "a", ["t"]),
+    ("c", "g", "b", ["t", "gone"]),
+    ("c", "g", None, ["t"]),
+    (None, "g", "a", ["t"]),
+]
 
 
 class _Terminal(io.StringIO):
@@ -92,21 +97,21 @@ def _progress(spark: SparkSession) -> str:
     return terminal.getvalue()
 
 
-def _refused(spark: SparkSession) -> dict[str, Any]:
-    """The error of a column of another type, and what the server was asked to run for it."""
-    told: list[str] = []
+def _rejected(spark: SparkSession) -> dict[str, Any]:
+    """Return the error for a column of another type, and the number of operations that the server ran for it."""
+    operations: list[str] = []
 
-    def note(*_: Any, operation_id: str, **__: Any) -> None:
-        told.append(operation_id)
+    def remember(*_: Any, operation_id: str, **__: Any) -> None:
+        operations.append(operation_id)
 
-    handler: Any = note
+    handler: Any = remember
 
     topics = spark.range(3).selectExpr("'c' cluster", "string(id) topic", "id partitions")
     spark.registerProgressHandler(handler)
     try:
         Fleet(topics, spark.createDataFrame([], MEMBERS))
     except WrongTypeError as error:
-        return {"message": str(error), "operations": len(told)}
+        return {"message": str(error), "operations": len(operations)}
     finally:
         spark.removeProgressHandler(handler)
     return {}
@@ -121,17 +126,17 @@ def _failed(spark: SparkSession) -> str:
 
 
 def main(recording: str, answers: str) -> None:
-    """Ask everything, and write the answers."""
+    """Call all methods, and write the results."""
     spark = SparkSession.builder.remote("local[2]").getOrCreate()
     recorded = [frame.toArrow() for frame in tables(Fleet.from_recording(recording, spark=spark))]
     found = {
         "session": type(spark).__module__,
         "tables": [sorted(map(repr, table.to_pylist())) for table in recorded],
-        "recorded": asked(Fleet(*map(spark.createDataFrame, recorded))),
-        "made up": asked(made_up(spark)),
-        "lacking": asked(small(spark, LACKING)),
+        "recorded": answers_of(Fleet(*map(spark.createDataFrame, recorded))),
+        "generated": answers_of(generated(spark)),
+        "without keys": answers_of(small(spark, WITHOUT_KEYS)),
         "progress": _progress(spark),
-        "refused": _refused(spark),
+        "rejected": _rejected(spark),
         "failed": _failed(spark),
     }
     Path(answers).write_text(json.dumps(found), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Fleets as plain rows: drawn ones, what `assign` says of each group, and assignments by member."""
+"""Fleets as plain rows: random fleets, the answers of `assign` for each group, and assignments by member."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ ASSIGNMENTS = pa.schema(
 
 Row = dict[str, Any]
 Owned = dict[tuple[Any, Any], dict[str, list[tuple[str, int]]]]
-"""By cluster and group, and then by member, the partitions; members without any are left out."""
+"""Partitions by (cluster, group) and member; members without partitions are omitted."""
 
 RACKS = ["r0", "r1", "r2", None]
 PATTERNS = [("java", "orders.*"), ("re2j", ".*-eu"), ("librdkafka", "^pay"), ("python", "ord"), ("java", "nothing")]
 
 
 def draw(groups: int, seed: int) -> tuple[list[Row], list[Row]]:
-    """Topics of three clusters, and the members of so many groups in them, nasty in every way that has an answer."""
+    """Return topics of three clusters, and the members of `groups` groups: random valid input with rare features."""
     dice = random.Random(seed)
     topics: list[Row] = [
         {"cluster": cluster, "topic": f"{kind}-{number}{end}", "partitions": count, "racks": _racks(dice, count)}
@@ -70,7 +70,7 @@ def _racks(dice: random.Random, count: int) -> list[list[str | None]] | None:
 def _members(dice: random.Random, group_id: str, topics: list[Row]) -> Iterable[Row]:
     cluster = dice.choice(["eu", "us", "größe", "unknown"])
     names = [topic["topic"] for topic in topics if topic["cluster"] == cluster] + ["gone"]
-    # Patterns are tried on names that Kafka could have, and a third cluster has others.
+    # Patterns match only valid topic names, and the topics of the third cluster have invalid ones.
     may_have_patterns = cluster in ("eu", "us") and dice.random() < 0.3
     subscriptions = [dice.sample(names, dice.randint(0, min(len(names), 14))) for _ in range(dice.randint(1, 3))]
     for number in range(dice.choice([1, 1, 2, 3, 5, 8, 20])):
@@ -87,7 +87,7 @@ def _members(dice: random.Random, group_id: str, topics: list[Row]) -> Iterable[
 
 
 def partitions_per_topic(topics: Iterable[Row]) -> dict[str, dict[str, int | list[PartitionInfo]]]:
-    """By cluster what `assign` takes."""
+    """Return the argument `partitions_per_topic` of `assign` for each cluster."""
     found: dict[str, dict[str, int | list[PartitionInfo]]] = defaultdict(dict)
     for row in topics:
         racks = row.get("racks")
@@ -101,12 +101,12 @@ def partitions_per_topic(topics: Iterable[Row]) -> dict[str, dict[str, int | lis
 def subscriptions(
     members: Iterable[Row], current: Iterable[Row] = ()
 ) -> dict[tuple[str, str], dict[str, Subscription]]:
-    """By cluster and group what `assign` takes, with members in the order of their ids."""
-    has: dict[tuple[str, str, str], list[TopicPartition]] = defaultdict(list)
+    """Return the subscriptions of each (cluster, group) for `assign`, with members in the order of their ids."""
+    owned_by: dict[tuple[str, str, str], list[TopicPartition]] = defaultdict(list)
     for row in current:
         ids = range(row["start"], row["start"] + row["count"])
         owner = (row["cluster"], row["group_id"], row["member_id"])
-        has[owner] += [TopicPartition(row["topic"], id) for id in ids]
+        owned_by[owner] += [TopicPartition(row["topic"], id) for id in ids]
     found: dict[tuple[str, str], dict[str, Subscription]] = defaultdict(dict)
     for row in sorted(members, key=lambda row: str(row["member_id"]).encode("utf-16-be")):
         pattern = {"pattern": row["pattern"], "dialect": row["dialect"] or "java"} if row.get("pattern") else {}
@@ -114,7 +114,7 @@ def subscriptions(
             topics=row.get("topics") or (),
             group_instance_id=row.get("group_instance_id"),
             rack=row.get("rack"),
-            owned_partitions=tuple(has[row["cluster"], row["group_id"], row["member_id"]]),
+            owned_partitions=tuple(owned_by[row["cluster"], row["group_id"], row["member_id"]]),
             generation=row.get("generation"),
             **pattern,
         )
@@ -130,7 +130,7 @@ def assignors(members: Iterable[Row]) -> dict[tuple[str, str], tuple[str, str | 
 
 
 def assigned(topics: Iterable[Row], members: Sequence[Row], current: Iterable[Row] = ()) -> Owned:
-    """Return the answers of `assign`, called for each group with its assignor; groups under `stream` are left out."""
+    """Return the answers of `assign`, called for each group with its assignor; omit groups under `stream`."""
     topics = list(topics)
     of_clusters = partitions_per_topic(topics)
     ids = {row["topic"]: row["topic_id"] for row in topics if row.get("topic_id")}
@@ -141,14 +141,14 @@ def assigned(topics: Iterable[Row], members: Sequence[Row], current: Iterable[Ro
         if name == "stream":
             continue
         answer = assign(of_clusters.get(cluster, {}), of_group, assignor=name, group_protocol=protocol, topic_ids=ids)
-        # Plain tuples, as spans are turned into.
+        # Plain tuples, as in the result of `owned`.
         owned = {member: [(topic, number) for topic, number in ids] for member, ids in answer.items() if ids}
         found[cluster, group_id] = {member: sorted(ids) for member, ids in owned.items()}
     return {group: owned for group, owned in found.items() if owned}
 
 
 def owned(spans: Iterable[Row]) -> Owned:
-    """The partitions that spans stand for; one that stands in two spans of a member is there twice."""
+    """Return the partitions of spans; a partition in two spans of a member occurs twice."""
     found: Owned = defaultdict(lambda: defaultdict(list))
     for row in spans:
         ids = range(row["start"], row["start"] + row["count"])

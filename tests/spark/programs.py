@@ -1,4 +1,4 @@
-"""Runs programs that start a Spark of their own, on this machine only, and sees that none of it stays."""
+"""Run programs that start their own Spark on this machine, and stop their processes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _SECONDS = 280
 
 
 def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder until it ends, or, with all that it started, is killed.
+    """Run a command in a folder. After a timeout or an error, kill it with all processes that it started.
 
     Args:
         command: The program and its arguments.
-        folder: Where it runs.
-        **variables: What its environment has beside what every Spark needs.
+        folder: The working directory.
+        **variables: Environment variables in addition to those that Spark needs.
 
     Returns:
-        What it ended with; its output as text.
+        The exit code and the output as text.
     """
     with subprocess.Popen(
         list(map(str, command)),
@@ -66,6 +66,6 @@ def _environment(folder: Path) -> Mapping[str, str]:
     settings = {
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_TESTING": "1",  # a Connect server takes any free port then
+        "SPARK_TESTING": "1",  # makes a Connect server use any free port
     }
     return {**kept, **settings}

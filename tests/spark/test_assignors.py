@@ -1,4 +1,4 @@
-"""`Fleet` computes each group with its own assignor: drawn fleets, and the bundled recorded one."""
+"""`Fleet` with the assignor of each group: random fleets, and the bundled recording."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def in_order(frame: DataFrame) -> list[str]:
     return sorted(map(repr, rows(frame)))
 
 
-def choice(group_id: str) -> tuple[str, str]:
-    """Return the protocol and the assignor of a drawn group."""
+def assignor_of(group_id: str) -> tuple[str, str]:
+    """Return the protocol and the assignor of a random group."""
     return CHOICES[int(group_id.removeprefix("group-")) % len(CHOICES)]
 
 
-class Drawn:
-    """A fleet of groups with all assignors. Members own an assignment by range without every fifth run."""
+class RandomFleet:
+    """Random fleet with all assignors. Members own a part of the answer of range."""
 
     def __init__(self, groups: int, seed: int) -> None:
         self.topics, members = fleet_rows.draw(groups, seed)
         self.members: list[Row] = []
         for row in members:
-            protocol, name = choice(row["group_id"])
+            protocol, name = assignor_of(row["group_id"])
             self.members.append({**row, "group_protocol": protocol, "assignor": name, "generation": 3})
         self.current: list[Row] = []
         for number, ((cluster, group_id), owned) in enumerate(fleet_rows.assigned(self.topics, members).items()):
@@ -82,8 +82,8 @@ class Drawn:
 
 
 @pytest.fixture(scope="module")
-def drawn() -> Drawn:
-    return Drawn(700, seed=18)
+def random_fleet() -> RandomFleet:
+    return RandomFleet(700, seed=18)
 
 
 @pytest.fixture(scope="module")
@@ -99,26 +99,26 @@ def by_group(frame: DataFrame, *names: str) -> dict[str, tuple[Any, ...]]:
     return {row["group_id"]: tuple(row[name] for name in names) for row in rows(frame)}
 
 
-def test_each_drawn_group_gets_what_its_assignor_gives(spark: SparkSession, drawn: Drawn) -> None:
-    expected = drawn.assigned()
+def test_random_groups_get_the_answer_of_their_assignor(spark: SparkSession, random_fleet: RandomFleet) -> None:
+    expected = random_fleet.assigned()
 
-    spans = rows(drawn.fleet(spark).assign())
+    spans = rows(random_fleet.fleet(spark).assign())
 
     assert expected == fleet_rows.owned(spans)
-    assert {name for name in CHOICES if name[1] != "stream"} == {choice(group_id) for _, group_id in expected}
+    assert {name for name in CHOICES if name[1] != "stream"} == {assignor_of(group_id) for _, group_id in expected}
 
 
-def test_all_assignors_are_computed_in_one_job(spark: SparkSession, drawn: Drawn) -> None:
-    asked = drawn.fleet(spark)
+def test_all_assignors_are_computed_in_one_job(spark: SparkSession, random_fleet: RandomFleet) -> None:
+    fleet = random_fleet.fleet(spark)
 
-    queries = [asked.assign(), asked.balance(), asked.balance(of="current"), asked.moves(), asked.what_if(SCENARIOS)]
+    queries = [fleet.assign(), fleet.balance(), fleet.balance(of="current"), fleet.moves(), fleet.what_if(SCENARIOS)]
 
     plans = [query._jdf.queryExecution().executedPlan().toString() for query in queries]
     assert [1] * len(queries) == [plan.count("ArrowEvalPython") for plan in plans]
 
 
-def test_the_reference_answers_the_same(spark: SparkSession) -> None:
-    few = Drawn(70, seed=19)
+def test_both_engines_give_the_same_result(spark: SparkSession) -> None:
+    few = RandomFleet(70, seed=19)
     rust, reference = (few.fleet(spark, engine=engine) for engine in ("rust", "reference"))
 
     for found, expected in (
@@ -133,36 +133,36 @@ def test_the_reference_answers_the_same(spark: SparkSession) -> None:
         assert in_order(expected) == in_order(found)
 
 
-def test_what_resolve_gives_has_the_same_assignors(spark: SparkSession) -> None:
+def test_resolved_members_keep_their_assignors(spark: SparkSession) -> None:
     from assignor.spark import Fleet
 
-    asked = Drawn(70, seed=20).fleet(spark)
+    fleet = RandomFleet(70, seed=20).fleet(spark)
 
-    assert in_order(asked.assign()) == in_order(Fleet(asked.topics, asked.resolve(), asked.current).assign())
+    assert in_order(fleet.assign()) == in_order(Fleet(fleet.topics, fleet.resolve(), fleet.current).assign())
 
 
-def test_a_null_row_and_a_missing_column_are_range(spark: SparkSession, drawn: Drawn) -> None:
+def test_null_and_missing_assignor_columns_mean_range(spark: SparkSession, random_fleet: RandomFleet) -> None:
     from assignor.spark import Fleet
 
-    asked = drawn.fleet(spark)
-    none = asked.members.drop("assignor", "group_protocol", "generation")
+    fleet = random_fleet.fleet(spark)
+    none = fleet.members.drop("assignor", "group_protocol", "generation")
     null = none.selectExpr("*", "cast(null as string) assignor", "cast(null as string) group_protocol")
 
-    found = [in_order(Fleet(asked.topics, members, asked.current).assign()) for members in (none, null)]
+    found = [in_order(Fleet(fleet.topics, members, fleet.current).assign()) for members in (none, null)]
 
     assert found[0] == found[1]
-    assert {"range"} == {row["computed_as"] for row in rows(Fleet(asked.topics, none).balance())}
+    assert {"range"} == {row["computed_as"] for row in rows(Fleet(fleet.topics, none).balance())}
 
 
-def test_the_balance_of_current_needs_the_table_current(spark: SparkSession, drawn: Drawn) -> None:
+def test_the_balance_of_current_needs_owned_partitions(spark: SparkSession, random_fleet: RandomFleet) -> None:
     from assignor.spark import Fleet
 
-    asked = drawn.fleet(spark)
+    fleet = random_fleet.fleet(spark)
 
     with pytest.raises(IllegalArgumentError, match=r"^balance\(of='current'\) needs the owned partitions: Fleet\("):
-        Fleet(asked.topics, asked.members).balance(of="current")
+        Fleet(fleet.topics, fleet.members).balance(of="current")
     with pytest.raises(IllegalArgumentError, match=r"^of must be 'assign' or 'current', not 'now'$"):
-        asked.balance(of="now")  # type: ignore[arg-type]  # what is wrong is the point
+        fleet.balance(of="now")  # type: ignore[arg-type]  # an invalid argument is the test
 
 
 # ---- the recorded fleet
@@ -190,24 +190,24 @@ def test_recorded_groups_are_computed_by_their_own_assignors(recorded: Fleet) ->
     assert problem["problem"].startswith(reason)
 
 
-def test_recorded_groups_of_uniform_have_the_load_that_uniform_gives(recorded: Fleet) -> None:
+def test_recorded_groups_of_uniform_have_the_load_of_uniform(recorded: Fleet) -> None:
     loads = by_group(recorded.balance(), "partitions", "unowned", "least_loaded", "most_loaded")
 
     assert (47, 0, 15, 16) == loads["payments-audit"]
 
 
-def test_recorded_groups_that_are_settled_stay_as_they_are(recorded: Fleet) -> None:
+def test_only_unstable_recorded_groups_move_partitions(recorded: Fleet) -> None:
     moved = {row["group_id"] for row in rows(recorded.moves())}
 
-    # inventory-sync is in a storm of rebalances, and the last assignment of orders-next is that of another assignor.
+    # inventory-sync is in a rebalance storm, and the last assignment of orders-next is that of another assignor.
     assert {"inventory-sync", "orders-next"} == moved
 
 
 def test_the_last_assignment_of_orders_next_is_that_of_the_brokers_range(recorded: Fleet) -> None:
     from assignor.spark import Fleet
 
-    members = recorded.members.where("group_id = 'orders-next'").selectExpr("*", "'range' as asked")
-    members = members.drop("assignor").withColumnRenamed("asked", "assignor")
+    members = recorded.members.where("group_id = 'orders-next'").selectExpr("*", "'range' as replaced")
+    members = members.drop("assignor").withColumnRenamed("replaced", "assignor")
     assert recorded.current is not None
 
     current = recorded.current.where("group_id = 'orders-next'")

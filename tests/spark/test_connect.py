@@ -1,4 +1,4 @@
-"""`Fleet` over Spark Connect answers as in Classic Spark, and where no query may be analysed while it is written."""
+"""`Fleet` over Spark Connect, compared with classic Spark, and in functions of Declarative Pipelines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def connect(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one program with a Connect session of its own found."""
+    """Return the results of a program with its own Connect session."""
     folder = tmp_path_factory.mktemp("connect")
     answers = folder / "answers.json"
     command: list[str | Path] = [sys.executable, connect_program.__file__, programs.RECORDING, answers]
@@ -36,7 +36,7 @@ def connect(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def recorded(spark: SparkSession) -> Fleet:
-    """The recorded fleet in Classic Spark, its tables read once."""
+    """Return the recorded fleet in classic Spark; its tables are read once."""
     from assignor.spark import Fleet
 
     tables = [frame.toArrow() for frame in connect_program.tables(Fleet.from_recording(programs.RECORDING))]
@@ -49,18 +49,21 @@ def test_a_recording_is_decoded_and_replayed_the_same(connect: dict[str, Any], r
 
 
 def test_a_recorded_fleet_gets_the_same_answers(connect: dict[str, Any], recorded: Fleet) -> None:
-    assert connect_program.asked(recorded) == connect["recorded"]
+    assert connect_program.answers_of(recorded) == connect["recorded"]
     assert [] == [name for name, rows in connect["recorded"].items() if not rows and name != "problems"]
 
 
 def test_200_groups_get_the_same_answers(connect: dict[str, Any], spark: SparkSession) -> None:
-    assert connect_program.asked(connect_program.made_up(spark)) == connect["made up"]
-    assert 200 == len(connect["made up"]["balance"])
+    assert connect_program.answers_of(connect_program.generated(spark)) == connect["generated"]
+    assert 200 == len(connect["generated"]["balance"])
 
 
-def test_rows_that_lack_keys_are_told_the_same(connect: dict[str, Any], spark: SparkSession) -> None:
-    assert connect_program.asked(connect_program.small(spark, connect_program.LACKING)) == connect["lacking"]
-    assert 3 == len(connect["lacking"]["problems"])
+def test_rows_without_keys_are_reported_the_same(connect: dict[str, Any], spark: SparkSession) -> None:
+    assert (
+        connect_program.answers_of(connect_program.small(spark, connect_program.WITHOUT_KEYS))
+        == connect["without keys"]
+    )
+    assert 3 == len(connect["without keys"]["problems"])
 
 
 def test_progress_is_drawn(connect: dict[str, Any]) -> None:
@@ -68,10 +71,10 @@ def test_progress_is_drawn(connect: dict[str, Any]) -> None:
     assert "/4 tasks" in connect["progress"]
 
 
-def test_a_column_of_another_type_is_refused_before_anything_runs(connect: dict[str, Any]) -> None:
+def test_a_wrong_column_type_is_an_error_before_anything_runs(connect: dict[str, Any]) -> None:
     expected = {"message": "topics: column partitions must be of type int, not bigint", "operations": 0}
 
-    assert expected == connect["refused"]
+    assert expected == connect["rejected"]
 
 
 def test_an_error_of_a_worker_names_the_group_and_the_cause(connect: dict[str, Any]) -> None:
@@ -79,10 +82,10 @@ def test_an_error_of_a_worker_names_the_group_and_the_cause(connect: dict[str, A
     assert "group 'g' of cluster 'c': member 'a' is given twice" in connect["failed"]
 
 
-# ---- columns that nobody knows yet, as in functions of Declarative Pipelines
+# ---- columns that are not known yet, as in functions of Declarative Pipelines
 
 
-def test_columns_that_lack_are_null_where_they_are_not_known_yet(spark: SparkSession) -> None:
+def test_missing_optional_columns_are_null_if_columns_are_not_known_yet(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(1, "t", "c")], "other int, topic string, cluster string")
     frame = frame.selectExpr("*", "3 partitions")
 
@@ -100,9 +103,7 @@ def test_columns_that_lack_are_null_where_they_are_not_known_yet(spark: SparkSes
         ("'c' cluster, 't' topic", "A column, variable, or function parameter with name `partitions`"),
     ],
 )
-def test_a_table_of_another_shape_ends_the_job_where_it_is_not_known_yet(
-    spark: SparkSession, given: str, message: str
-) -> None:
+def test_wrong_columns_fail_the_job_if_columns_are_not_known_yet(spark: SparkSession, given: str, message: str) -> None:
     from pyspark.errors import PySparkException
 
     optional = {"racks", "topic_id"}

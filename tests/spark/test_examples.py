@@ -1,4 +1,4 @@
-"""The examples run as their pages say, in copies, and what they give is what `Fleet` and `assign` say."""
+"""Examples: copies run with the commands of their pages, and give the results of `Fleet` and `assign`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCENARIOS = (
     Scenario("rolling restart").rolling_restart(),
     Scenario("rolling restart with instance ids").rolling_restart(instance_ids=True),
 )
-"""Those of the pipeline."""
+"""Scenarios of the pipeline."""
 
 
 # ---- the pipeline
@@ -53,13 +53,13 @@ def materialized(folder: Path, name: str) -> list[Row]:
 
 @pytest.fixture(scope="module")
 def pipeline(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the pipeline that has run once."""
+    """Return a copy of the pipeline that has run once."""
     folder = tmp_path_factory.mktemp("pipeline") / "copy"
     shutil.copytree(programs.PIPELINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     spec = importlib.util.spec_from_file_location("prepare", folder / "prepare.py")
     assert spec
     assert spec.loader
-    assert spark.version  # what `prepare` finds
+    assert spark.version  # the active session, which `prepare` uses
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.prepare(programs.RECORDING)
@@ -69,14 +69,14 @@ def pipeline(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 @pytest.fixture(scope="module")
-def given(spark: SparkSession, pipeline: Path) -> Fleet:
-    """The tables that the pipeline read, in Classic Spark."""
+def classic_fleet(spark: SparkSession, pipeline: Path) -> Fleet:
+    """Return a fleet in classic Spark of the tables that the pipeline read."""
     from assignor.spark import Fleet
 
     return Fleet(*(spark.read.parquet(str(pipeline / "input" / name)) for name in ("topics", "members", "current")))
 
 
-def test_the_pipeline_gives_each_group_what_assign_gives(pipeline: Path) -> None:
+def test_the_pipeline_gives_the_answers_of_assign(pipeline: Path) -> None:
     topics, members, current = (materialized(pipeline, name) for name in ("topics", "members", "current"))
 
     assert fleet_rows.assigned(topics, members, current) == fleet_rows.owned(materialized(pipeline, "assignments"))
@@ -84,14 +84,14 @@ def test_the_pipeline_gives_each_group_what_assign_gives(pipeline: Path) -> None
     assert 39 == len(members)
 
 
-def test_the_pipeline_gives_what_classic_spark_gives(pipeline: Path, given: Fleet) -> None:
+def test_the_pipeline_gives_the_results_of_classic_spark(pipeline: Path, classic_fleet: Fleet) -> None:
     answers = {
-        "resolved": given.resolve(),
-        "assignments": given.assign(),
-        "balance": given.balance(),
-        "moves": given.moves(),
-        "what_if": given.what_if(SCENARIOS),
-        "problems": given.problems(),
+        "resolved": classic_fleet.resolve(),
+        "assignments": classic_fleet.assign(),
+        "balance": classic_fleet.balance(),
+        "moves": classic_fleet.moves(),
+        "what_if": classic_fleet.what_if(SCENARIOS),
+        "problems": classic_fleet.problems(),
     }
     expected = {name: sorted(map(repr, frame.toArrow().to_pylist())) for name, frame in answers.items()}
 
@@ -113,14 +113,14 @@ def test_the_pipeline_can_run_again(pipeline: Path) -> None:
 # ---- the pages
 
 
-def test_the_examples_of_the_page_hold(spark: SparkSession) -> None:
+def test_the_examples_of_the_fleet_page_hold(spark: SparkSession) -> None:
     results = doctest.testfile(str(programs.ROOT / "docs" / "fleet.md"), module_relative=False, globs={"spark": spark})
 
     assert results.attempted >= 12
     assert 0 == results.failed
 
 
-def test_the_page_on_kip_848_has_the_numbers_of_the_recorded_fleet(
+def test_the_page_on_kip_848_has_the_results_of_the_recorded_fleet(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = programs.ROOT / "docs" / "should-this-group-move-to-kip-848.md"
@@ -150,7 +150,7 @@ def test_the_first_example_of_the_page_prints_its_output(
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """The notebook, run as a script in a folder that has the recording."""
+    """Run the notebook as a script in a folder with the recording."""
     folder = tmp_path_factory.mktemp("notebook")
     (folder / "data").symlink_to(programs.ROOT / "data")
     ended = programs.run([sys.executable, NOTEBOOK], folder)
@@ -160,7 +160,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedPr
 
 
 def printed(text: str, title: str) -> list[dict[str, str]]:
-    """The table below the line that begins so."""
+    """Return the table below the line that starts with this title."""
     lines = iter(text.splitlines())
     next(line for line in lines if line.startswith(title))
     names = next(lines).split()
@@ -172,8 +172,8 @@ def texts(rows: list[Row], *names: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def made_up(spark: SparkSession) -> Fleet:
-    """The fleet that the notebook makes up."""
+def generated(spark: SparkSession) -> Fleet:
+    """Return the synthetic fleet of the notebook."""
     from assignor.spark import Fleet, synthetic_fleet
 
     fleet = synthetic_fleet(spark, groups=400, seed=3)
@@ -181,9 +181,9 @@ def made_up(spark: SparkSession) -> Fleet:
 
 
 @pytest.fixture(scope="module")
-def loads(made_up: Fleet) -> dict[str, list[int]]:
-    """By group how many partitions each member has, as `assign` says."""
-    topics, members = (frame.toArrow().to_pylist() for frame in (made_up.topics, made_up.members))
+def loads(generated: Fleet) -> dict[str, list[int]]:
+    """Return the partition counts of the members of each group, as `assign` gives them."""
+    topics, members = (frame.toArrow().to_pylist() for frame in (generated.topics, generated.members))
     owned = fleet_rows.assigned(topics, members)
     found: dict[str, list[int]] = {}
     for row in members:
@@ -192,7 +192,7 @@ def loads(made_up: Fleet) -> dict[str, list[int]]:
     return found
 
 
-def test_the_notebook_says_which_groups_have_idle_members(
+def test_the_notebook_lists_groups_with_idle_members(
     notebook: subprocess.CompletedProcess[str], loads: dict[str, list[int]]
 ) -> None:
     idle = {group: each.count(0) for group, each in loads.items() if 0 in each}
@@ -208,12 +208,12 @@ def test_the_notebook_says_which_groups_have_idle_members(
     assert texts(rows[:10], *rows[0]) == found
 
 
-def test_the_notebook_says_what_two_members_more_bring(
-    notebook: subprocess.CompletedProcess[str], loads: dict[str, list[int]], made_up: Fleet
+def test_the_notebook_lists_the_effect_of_two_more_members(
+    notebook: subprocess.CompletedProcess[str], loads: dict[str, list[int]], generated: Fleet
 ) -> None:
     slowest = sorted(loads, key=lambda group: (-max(loads[group]), group))[:10]
     scenario = Scenario("two more", frozenset(slowest)).add_members(2)
-    then = {row["group_id"]: row for row in made_up.what_if(scenario).toArrow().to_pylist()}
+    then = {row["group_id"]: row for row in generated.what_if(scenario).toArrow().to_pylist()}
     rows = [
         {
             "group_id": group,
@@ -230,15 +230,15 @@ def test_the_notebook_says_what_two_members_more_bring(
     assert all(row["most_loaded_then"] <= row["most_loaded"] for row in rows)
 
 
-def test_the_notebook_says_what_a_rolling_restart_moves(
-    notebook: subprocess.CompletedProcess[str], made_up: Fleet
+def test_the_notebook_lists_the_moves_of_a_rolling_restart(
+    notebook: subprocess.CompletedProcess[str], generated: Fleet
 ) -> None:
     scenarios = {
         "all_have_instance_ids": Scenario("all_have_instance_ids").rolling_restart(instance_ids=True),
         "as_it_is": Scenario("as_it_is").rolling_restart(),
         "nobody_has_an_instance_id": Scenario("nobody_has_an_instance_id").rolling_restart(instance_ids=False),
     }
-    outcomes = made_up.what_if(scenarios.values()).toArrow().to_pylist()
+    outcomes = generated.what_if(scenarios.values()).toArrow().to_pylist()
     sums = [
         {
             "scenario": name,
@@ -256,7 +256,7 @@ def test_the_notebook_says_what_a_rolling_restart_moves(
     assert 0 == sums[0]["rebalances"]
 
 
-def test_the_notebook_says_how_far_it_is(notebook: subprocess.CompletedProcess[str]) -> None:
+def test_the_notebook_shows_its_progress(notebook: subprocess.CompletedProcess[str]) -> None:
     steps = re.findall(r"^([a-z ]+): \d+\.\d s$", notebook.stderr, re.MULTILINE)
 
     assert [

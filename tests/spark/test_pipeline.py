@@ -1,4 +1,4 @@
-"""The pipeline through a real Spark session: the bundled fleet against what was recorded of it, and broken records."""
+"""Pipeline in a real Spark session: the bundled recording, compared with the state of its cluster, and bad records."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ GONE = {
     "nightly-export": "offsets",
     "settlement-eos": "classic",
 }
-"""Groups that the recorded script deleted, with what they last were."""
+"""Groups that were deleted during the recording, with their last kind."""
 
 
 def lines(name: str) -> Iterator[dict[str, Any]]:
-    """The objects of a recorded file."""
+    """Yield the objects of a recorded file."""
     with gzip.open(TRUTH / name, "rt", encoding="utf-8") as text:
         for line in text:
             yield json.loads(line)
 
 
 def rebalances(generations: pa.Table) -> int:
-    """How many generations are rebalances: not 0, and not the one before in its group once more."""
+    """Return the number of rebalances: generations other than 0 that differ from the previous one of their group."""
     ordered = generations.sort_by([("group_id", "ascending"), ("offset", "ascending")])
     found = ordered.select(["group_id", "kind", "generation"]).to_pylist()
     return sum(now["generation"] > 0 and now != before for now, before in zip(found, [None, *found], strict=False))
@@ -54,13 +54,13 @@ def rebalances(generations: pa.Table) -> int:
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the fleet's output goes."""
+    """Return the output folder of the report."""
     return tmp_path_factory.mktemp("report") / "fleet"
 
 
 @pytest.fixture(scope="module")
 def fleet(spark: SparkSession, out: Path) -> Report:
-    """The report on the bundled fleet."""
+    """Return the report on the bundled recording."""
     from assignor.spark.report import report
 
     return report(spark, Recording.open(FLEET), out, quiet=True)
@@ -76,21 +76,21 @@ def test_every_record_is_counted_under_its_type(fleet: Report) -> None:
     assert 0 == fleet.bad_records
 
 
-def test_every_group_stands_as_the_cluster_described_it(fleet: Report) -> None:
+def test_groups_have_the_state_that_the_cluster_described(fleet: Report) -> None:
     described = {}
     for found in lines("snapshots.jsonl.gz"):
         if found["label"] == "final":
             kind = "offsets" if found["simple"] else found["type"].lower()
             described[found["group"]] = (kind, found["state"], found.get("assignor") or None, len(found["members"]))
 
-    told = {group.group: (group.kind, group.state, group.protocol, group.members) for group in fleet.groups}
+    reported = {group.group: (group.kind, group.state, group.protocol, group.members) for group in fleet.groups}
     gone = {name: (kind, "gone", None, 0) for name, kind in GONE.items()}
-    assert {**described, **gone} == told
-    assert sorted(told) == [group.group for group in fleet.groups]
+    assert {**described, **gone} == reported
+    assert sorted(reported) == [group.group for group in fleet.groups]
 
 
-def test_epochs_and_assignments_are_as_the_cluster_described_them(fleet: Report) -> None:
-    told = {group.group: group for group in fleet.groups}
+def test_epochs_and_assignments_equal_those_that_the_cluster_described(fleet: Report) -> None:
+    reported = {group.group: group for group in fleet.groups}
     assigned = Counter[str]()
     for member in fleet.members:
         assigned[member.group] += sum(count for _, _, count in member.spans)
@@ -101,7 +101,7 @@ def test_epochs_and_assignments_are_as_the_cluster_described_them(fleet: Report)
         owned = {
             (topic, id) for member in found["members"] for topic, ids in member["assignment"].items() for id in ids
         }
-        group = told[found["group"]]
+        group = reported[found["group"]]
         assert len(owned) == group.partitions == assigned[group.group], group
         assert len({topic for topic, _ in owned}) == group.topics, group
         if found.get("group_epoch") is not None:
@@ -110,7 +110,7 @@ def test_epochs_and_assignments_are_as_the_cluster_described_them(fleet: Report)
     assert 18 == compared
 
 
-def test_thirty_of_thirty_two_range_generations_are_equal_to_kafkas_rules(fleet: Report) -> None:
+def test_thirty_of_thirty_two_range_generations_equal_kafkas(fleet: Report) -> None:
     ranges = [group.range_generations for group in fleet.groups]
 
     assert 32 == sum(found.checked for found in ranges)
@@ -122,14 +122,14 @@ def test_thirty_of_thirty_two_range_generations_are_equal_to_kafkas_rules(fleet:
     assert "Kafka's own reader refuses the subscription of sarama-" in texts
 
 
-def test_the_recorded_storm_stands_out_and_nothing_else_does(fleet: Report) -> None:
+def test_only_the_recorded_storm_is_reported(fleet: Report) -> None:
     assert ["inventory-sync"] == [group.group for group in fleet.groups if group.stormy]
     storm = next(group for group in fleet.groups if group.stormy)
     assert 12474 == storm.generation
     assert 14 == storm.unowned
 
 
-def test_the_output_can_be_read_back_and_nothing_is_lost(fleet: Report, out: Path) -> None:
+def test_the_parquet_files_have_all_records_and_groups(fleet: Report, out: Path) -> None:
     rows = {name: pq.read_table(out / name) for name in ("records", "groups", "generations", "members", "assignments")}
 
     recorded = pq.read_table(FLEET / "records.parquet")
@@ -152,28 +152,28 @@ def test_the_readme_shows_what_the_demo_prints(fleet: Report) -> None:
     for line in shown.splitlines():
         if line.strip() in {"", "…"} or line.startswith("Parquet files:"):
             continue
-        assert line in printed, f"the README shows, out of order or in vain: {line}"
+        assert line in printed, f"README.md has a line that the demo does not print, or not in this order: {line}"
         checked += 1
     assert checked > 20
 
 
-def test_the_command_prints_json_alone(
+def test_json_is_the_only_output_on_standard_output(
     spark: SparkSession, fleet: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert spark.version
 
     code = main(["report", str(FLEET), "--json", "--out", str(tmp_path / "out")])
 
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert 0 == code
-    assert fleet.to_json() == json.loads(told.out)
+    assert fleet.to_json() == json.loads(printed.out)
     assert ["starting Spark", "decoding records", "replaying groups", "summarizing"] == [
-        line.split(":")[0] for line in told.err.splitlines()
+        line.split(":")[0] for line in printed.err.splitlines()
     ]
 
 
 def recording(folder: Path, rows: list[dict[str, Any]], topics: pa.Table | None = None) -> Recording:
-    """A recording of these records, with the fleet's topics."""
+    """Return a recording of these records, with the topics of the bundled one."""
     folder.mkdir()
     schema = pq.read_schema(FLEET / "records.parquet")
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "records.parquet")
@@ -181,7 +181,7 @@ def recording(folder: Path, rows: list[dict[str, Any]], topics: pa.Table | None 
     return Recording.open(folder)
 
 
-def test_truncated_records_and_unknown_types_are_rows_that_say_so(spark: SparkSession, tmp_path: Path) -> None:
+def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.report import report
 
     whole = [
@@ -218,7 +218,7 @@ def test_truncated_records_and_unknown_types_are_rows_that_say_so(spark: SparkSe
     assert 7 == billing.range_generations.equal
 
 
-def test_an_empty_recording_is_legal(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_recording_has_an_empty_report(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.report import report
 
     found = report(spark, recording(tmp_path / "empty", []), tmp_path / "out", quiet=True)
@@ -227,7 +227,7 @@ def test_an_empty_recording_is_legal(spark: SparkSession, tmp_path: Path) -> Non
     assert "0 groups" in found.to_text()
 
 
-def test_a_column_of_another_type_is_named_before_any_job_starts(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_wrong_column_type_is_an_error_before_any_job(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.report import report
 
     given = recording(tmp_path / "given", [])
@@ -241,7 +241,7 @@ def test_a_column_of_another_type_is_named_before_any_job_starts(spark: SparkSes
     assert ["given"] == [path.name for path in tmp_path.iterdir()]
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_replaced(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.report import report
 
     (tmp_path / "mine").mkdir()
@@ -267,7 +267,7 @@ def test_an_earlier_report_is_replaced(spark: SparkSession, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", [" é注文 two words a%20b a#b:c", "x{a,b} g[1] q?* b\\s"])
-def test_any_name_of_a_folder_will_do(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_folder_names_may_have_special_characters(spark: SparkSession, tmp_path: Path, name: str) -> None:
     from assignor.spark.report import report
 
     rows = pq.read_table(FLEET / "records.parquet").slice(0, 50).to_pylist()
@@ -277,7 +277,7 @@ def test_any_name_of_a_folder_will_do(spark: SparkSession, tmp_path: Path, name:
     assert 50 == found.records == pq.read_table(tmp_path / f"out {name}" / "records").num_rows
 
 
-def test_columns_of_somebody_elses_do_no_harm(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_columns_are_ignored(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.report import report
 
     given = recording(tmp_path / "given", [])
@@ -289,7 +289,7 @@ def test_columns_of_somebody_elses_do_no_harm(spark: SparkSession, tmp_path: Pat
     assert 50 == report(spark, given, tmp_path / "out", quiet=True).records
 
 
-def test_decode_refuses_columns_that_it_needs_for_itself(spark: SparkSession) -> None:
+def test_decode_rejects_columns_with_names_that_it_adds(spark: SparkSession) -> None:
     from assignor.spark import decode
 
     records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 5))
@@ -300,16 +300,14 @@ def test_decode_refuses_columns_that_it_needs_for_itself(spark: SparkSession) ->
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "error"),
     [
         ({"partition": -1}, "column partition of the topic metadata must not be negative: -1"),
         ({"topic": None}, "column topic of the topic metadata must have no nulls"),
         ({}, "topic 'audit.log': partition 0 is given twice"),
     ],
 )
-def test_metadata_that_cannot_be_meant_is_refused_before_any_job(
-    spark: SparkSession, change: dict[str, Any], told: str
-) -> None:
+def test_invalid_metadata_is_an_error_before_any_job(spark: SparkSession, change: dict[str, Any], error: str) -> None:
     from assignor.spark import decode, replay
 
     topics = pq.read_table(FLEET / "topics.parquet")
@@ -317,11 +315,11 @@ def test_metadata_that_cannot_be_meant_is_refused_before_any_job(
     wrong = pa.concat_tables([topics, pa.Table.from_pylist([row | change], schema=topics.schema)])
     records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 5))
 
-    with pytest.raises(IllegalArgumentError, match=re.escape(told)):
+    with pytest.raises(IllegalArgumentError, match=re.escape(error)):
         replay(decode(records), wrong)
 
 
-def test_the_verbs_are_verbs_whatever_was_imported_before() -> None:
+def test_functions_are_not_hidden_by_modules_of_the_same_name() -> None:
     import assignor.spark
     import assignor.spark.report
 

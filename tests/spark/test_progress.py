@@ -1,4 +1,4 @@
-"""The progress line: what is drawn, where, and that nothing of it stays."""
+"""Progress line: its content, where it is drawn, and that it is erased."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ERASED = "\r\x1b[1A\x1b[2K"
-"""What rich writes to erase the line at the end."""
+"""Control codes that rich writes to erase the line at the end."""
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 class _Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """Stream that claims to be a terminal."""
 
     encoding = "utf-8"
 
@@ -34,14 +34,14 @@ class _Terminal(io.StringIO):
 
 
 class _Teletype(_Terminal):
-    """A terminal that knows ASCII only."""
+    """Terminal with ASCII encoding."""
 
     encoding = "ascii"
 
 
 @dataclass
 class _Stage:
-    """What Spark, classic or Connect, says of a stage."""
+    """Information on a stage, as of Spark classic and Connect."""
 
     num_tasks: int
     num_completed_tasks: int
@@ -58,9 +58,9 @@ class _Stage:
 
 @dataclass
 class _Classic:
-    """A session, its context and its status tracker in one."""
+    """Fake session that is its own context and status tracker. Each poll of the active stages takes the next entry."""
 
-    moments: list[dict[int, _Stage]]
+    polls: list[dict[int, _Stage]]
     known: dict[int, _Stage] = field(default_factory=dict)
 
     @property
@@ -71,9 +71,9 @@ class _Classic:
         return self
 
     def getActiveStageIds(self) -> list[int]:  # noqa: N802 - Spark's name
-        if not self.moments:
+        if not self.polls:
             raise ConnectionError("the session was stopped")
-        now = self.moments.pop(0)
+        now = self.polls.pop(0)
         self.known.update(now)
         return [stage for stage, info in now.items() if info.num_completed_tasks < info.num_tasks]
 
@@ -82,7 +82,7 @@ class _Classic:
 
 
 class _Connect:
-    """A session without a context, that calls back."""
+    """Fake Connect session, which has no context and calls progress handlers."""
 
     def __init__(self) -> None:
         self.handlers: list[Callable[..., None]] = []
@@ -95,6 +95,7 @@ class _Connect:
 
 
 def until(stream: io.StringIO, text: str) -> None:
+    """Wait until the text is written to the stream."""
     deadline = time.monotonic() + 20
     while text not in stream.getvalue():
         assert time.monotonic() < deadline, f"{text!r} was never drawn: {stream.getvalue()!r}"
@@ -102,13 +103,13 @@ def until(stream: io.StringIO, text: str) -> None:
 
 
 def lines(stream: io.StringIO) -> list[str]:
-    """What was drawn, without colours, cursor and what was erased at once."""
+    """Return the drawn lines without control codes."""
     drawn = [CODES.sub("", line).strip() for line in stream.getvalue().split("\r")]
     return [line for line in drawn if line]
 
 
 @pytest.mark.parametrize("width", [10, 20, 31, 80])
-def test_the_line_never_is_wider_than_the_terminal(width: int) -> None:
+def test_the_line_fits_the_terminal(width: int) -> None:
     out = _Terminal()
     with progress(cast("Any", _Classic([{1: _Stage(8, 5)}] * 1000)), "a long title", stream=out, width=width):
         time.sleep(0.35)
@@ -127,14 +128,14 @@ def test_the_line_has_title_bar_tasks_and_time() -> None:
     assert (title, len(bar), tasks) == ("decoding [records]", 24, "12/16 tasks 0.0 s")
 
 
-def test_a_terminal_without_blocks_gets_ascii() -> None:
+def test_an_ascii_terminal_gets_ascii() -> None:
     out = _Teletype()
     with progress(cast("Any", _Classic([{1: _Stage(4, 2)}] * 1000)), "step", stream=out):
         until(out, "2/4 tasks")
     assert out.getvalue().isascii()
 
 
-def test_where_nobody_watches_one_plain_line_tells_the_end() -> None:
+def test_a_file_gets_one_plain_line_at_the_end() -> None:
     out = io.StringIO()
     ticks = iter([10.0, 13.24])
     with progress(None, "decoding records", stream=out, clock=lambda: next(ticks)):
@@ -142,7 +143,7 @@ def test_where_nobody_watches_one_plain_line_tells_the_end() -> None:
     assert out.getvalue() == "decoding records: 3.2 s\n"
 
 
-def test_a_dumb_terminal_is_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_one_plain_line_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     out = _Terminal()
     with progress(None, "step", stream=out, clock=lambda: 0.0):
@@ -150,20 +151,20 @@ def test_a_dumb_terminal_is_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.getvalue() == "step: 0.0 s\n"
 
 
-def test_quiet_is_quiet() -> None:
+def test_quiet_writes_nothing() -> None:
     for out in (io.StringIO(), _Terminal()):
         with progress(None, "step", stream=out, quiet=True):
             time.sleep(0.15)
         assert out.getvalue() == ""
 
 
-def test_standard_error_is_where_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_written_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with progress(None, "step", quiet=False, clock=lambda: 0.0):
         pass
     assert capsys.readouterr() == ("", "step: 0.0 s\n")
 
 
-def test_where_standard_output_is_no_terminal_nothing_is_shown_unless_asked_for(
+def test_progress_is_shown_by_default_only_if_standard_output_is_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with progress(None, "step"):
@@ -175,7 +176,7 @@ def test_where_standard_output_is_no_terminal_nothing_is_shown_unless_asked_for(
     assert "step: 0.0 s\n" == capsys.readouterr().err
 
 
-def test_a_step_that_fails_has_no_end_line() -> None:
+def test_a_failed_step_writes_no_final_line() -> None:
     for out in (io.StringIO(), _Terminal()):
         with pytest.raises(ZeroDivisionError), progress(None, "step", stream=out):
             _ = 1 / 0
@@ -183,8 +184,8 @@ def test_a_step_that_fails_has_no_end_line() -> None:
         assert out.getvalue() == "" or out.getvalue().endswith(ERASED)
 
 
-def test_stages_add_up_and_ended_ones_still_count() -> None:
-    moments = [
+def test_tasks_of_running_and_ended_stages_are_added() -> None:
+    polls = [
         {},
         {1: _Stage(4, 1)},
         {1: _Stage(4, 3), 2: _Stage(8, 0)},
@@ -192,14 +193,14 @@ def test_stages_add_up_and_ended_ones_still_count() -> None:
         *[{2: _Stage(8, 8)}] * 1000,
     ]
     out = _Terminal()
-    with progress(cast("Any", _Classic(moments)), "step", stream=out, clock=lambda: 0.0, width=60):
+    with progress(cast("Any", _Classic(polls)), "step", stream=out, clock=lambda: 0.0, width=60):
         until(out, "12/12")
     counts = [re.findall(r"\d+/\d+ tasks", line) for line in lines(out)]
     assert counts[:6] == [[], [], ["1/4 tasks"], ["3/12 tasks"], ["9/12 tasks"], ["12/12 tasks"]]
     assert out.getvalue().endswith(ERASED)
 
 
-def test_a_session_that_stops_on_the_way_disturbs_nobody() -> None:
+def test_a_session_that_stops_does_not_fail_the_block() -> None:
     out = _Terminal()
     with progress(cast("Any", _Classic([{1: _Stage(4, 1)}])), "step", stream=out):
         until(out, "1/4")
@@ -207,14 +208,14 @@ def test_a_session_that_stops_on_the_way_disturbs_nobody() -> None:
     assert out.getvalue().endswith(ERASED)
 
 
-def test_connect_tells_by_itself() -> None:
+def test_connect_reports_progress_by_callback() -> None:
     spark, out = _Connect(), _Terminal()
     with progress(cast("Any", spark), "step", stream=out):
-        (tell,) = spark.handlers
-        tell(stages=[_Stage(4, 4, 1), _Stage(8, 2, 2)], inflight_tasks=2, operation_id="a", done=False)
+        (report,) = spark.handlers
+        report(stages=[_Stage(4, 4, 1), _Stage(8, 2, 2)], inflight_tasks=2, operation_id="a", done=False)
         until(out, "6/12")
-        tell(stages=None, inflight_tasks=0, operation_id="a", done=True)
-        tell(stages=[_Stage(4, 0, 1)], inflight_tasks=0, operation_id="b", done=False)
+        report(stages=None, inflight_tasks=0, operation_id="a", done=True)
+        report(stages=[_Stage(4, 0, 1)], inflight_tasks=0, operation_id="b", done=False)
         until(out, "6/16")
     assert spark.handlers == []
     assert out.getvalue().endswith(ERASED)

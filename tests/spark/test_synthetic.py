@@ -1,4 +1,4 @@
-"""The synthetic fleet: the same for the same seed, of the shape that is promised, and possible."""
+"""Synthetic fleet: it is reproducible and valid, and follows the documented distributions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SMALL: dict[str, Any] = {
 
 
 class Collected:
-    """The rows of a fleet, and its members by group."""
+    """Rows of a fleet, with its members and owned partitions by group."""
 
     def __init__(self, fleet: SyntheticFleet) -> None:
         self.topics, self.members, self.current = map(rows, fleet)
@@ -48,20 +48,20 @@ class Collected:
         self.partitions: dict[str, dict[str, int]] = defaultdict(dict)
         for row in self.topics:
             self.partitions[row["cluster"]][row["topic"]] = row["partitions"]
-        self.given: dict[Group, set[tuple[str, str, int]]] = defaultdict(set)
+        self.owned: dict[Group, set[tuple[str, str, int]]] = defaultdict(set)
         for row in self.current:
             span = range(row["start"], row["start"] + row["count"])
-            self.given[row["cluster"], row["group_id"]].update((row["member_id"], row["topic"], id) for id in span)
+            self.owned[row["cluster"], row["group_id"]].update((row["member_id"], row["topic"], id) for id in span)
 
-    def planned(self, group: Group, members: list[Row]) -> set[tuple[str, str, int]]:
-        """What range gives those members of a group."""
+    def assigned_by_range(self, group: Group, members: list[Row]) -> set[tuple[str, str, int]]:
+        """Return the answer of range for these members of a group."""
         topics = self.partitions[group[0]]
-        wanted = {row["member_id"]: subscription(row) for row in members}
-        return {(member, *each) for member, given in assignor.assign(topics, wanted).items() for each in given}
+        subscriptions = {row["member_id"]: subscription(row) for row in members}
+        return {(member, *each) for member, owned in assignor.assign(topics, subscriptions).items() for each in owned}
 
 
 def subscription(row: Row) -> Subscription:
-    """What a member wants, its rack left out."""
+    """Return the subscription of a member without its rack."""
     static = row["group_instance_id"]
     if row["pattern"] is None:
         return Subscription(row["topics"], group_instance_id=static)
@@ -69,19 +69,19 @@ def subscription(row: Row) -> Subscription:
 
 
 def rows(frame: DataFrame) -> list[Row]:
-    """The rows of a DataFrame."""
+    """Return the rows of a DataFrame."""
     found: list[Row] = frame.toArrow().to_pylist()
     return found
 
 
 def ordered(rows: list[Row]) -> list[str]:
-    """Rows in an order of their own."""
+    """Return rows in an order that does not depend on Spark."""
     return sorted(map(repr, rows))
 
 
 @pytest.fixture(scope="module")
-def made(spark: SparkSession) -> Collected:
-    """A fleet of 2,000 groups, of the shape that is given by default."""
+def large(spark: SparkSession) -> Collected:
+    """Return a fleet of 2,000 groups with the default distributions."""
     from assignor.spark.synthetic import synthetic_fleet
 
     return Collected(synthetic_fleet(spark, 2000, seed=1))
@@ -89,7 +89,7 @@ def made(spark: SparkSession) -> Collected:
 
 @pytest.fixture(scope="module")
 def small(spark: SparkSession) -> Collected:
-    """A fleet of 150 groups in two clusters, all that share may be chosen in some of them."""
+    """Return a fleet of 150 groups in two clusters, with every feature in some of them."""
     from assignor.spark.synthetic import synthetic_fleet
 
     return Collected(synthetic_fleet(spark, **SMALL))
@@ -101,30 +101,30 @@ def test_the_columns_are_those_of_the_schemas(spark: SparkSession) -> None:
 
     fleet, in_racks = synthetic_fleet(spark, 5), synthetic_fleet(spark, 5, racks=2)
 
-    for wanted, frame in [
+    for schema, frame in [
         (schemas.TOPICS, fleet.topics),
         (schemas.TOPICS, in_racks.topics),
         (schemas.MEMBERS, fleet.members),
         (schemas.ASSIGNMENTS, fleet.current),
     ]:
-        assert wanted.simpleString() == frame.schema.simpleString()
+        assert schema.simpleString() == frame.schema.simpleString()
 
 
-def test_the_same_seed_gives_the_same_rows_whatever_the_partitions(spark: SparkSession, small: Collected) -> None:
+def test_rows_do_not_depend_on_spark_partitions(spark: SparkSession, small: Collected) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
     class ManyPartitions:
         def range(self, rows: int) -> DataFrame:
             return spark.range(0, rows, 1, 7)
 
-    again = synthetic_fleet(ManyPartitions(), **SMALL)  # type: ignore[arg-type]  # a session in all that is used
+    again = synthetic_fleet(ManyPartitions(), **SMALL)  # type: ignore[arg-type]  # has the one method that is used
     assert 7 == again.members.rdd.getNumPartitions()
     assert ordered(small.topics) == ordered(rows(again.topics))
     assert ordered(small.members) == ordered(rows(again.members))
     assert ordered(small.current) == ordered(rows(again.current))
 
 
-def test_another_seed_gives_other_rows(spark: SparkSession, small: Collected) -> None:
+def test_rows_depend_on_the_seed(spark: SparkSession, small: Collected) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
     other = Collected(synthetic_fleet(spark, **{**SMALL, "seed": -2}))
@@ -143,14 +143,14 @@ def test_the_first_groups_of_a_larger_fleet_are_those_of_a_smaller_one(spark: Sp
     assert set(ordered(small.members)) < set(ordered(rows(more.members)))
 
 
-def test_the_names_say_that_it_is_synthetic(small: Collected) -> None:
+def test_names_are_marked_as_synthetic(small: Collected) -> None:
     assert {"synthetic-0", "synthetic-1"} == set(small.partitions)
     assert all(group.startswith("syn-") for _, group in small.groups)
     assert all(re.fullmatch(r"syn\.[a-z0-9.-]+", row["topic"]) for row in small.topics)
 
 
-def test_names_are_unique_within_a_cluster(made: Collected, small: Collected) -> None:
-    for fleet in (made, small):
+def test_names_are_unique_within_a_cluster(large: Collected, small: Collected) -> None:
+    for fleet in (large, small):
         topics = Counter((row["cluster"], row["topic"]) for row in fleet.topics)
         members = Counter((row["cluster"], row["group_id"], row["member_id"]) for row in fleet.members)
         assert 1 == max(topics.values())
@@ -160,32 +160,32 @@ def test_names_are_unique_within_a_cluster(made: Collected, small: Collected) ->
     assert first != second
 
 
-def test_topics_have_the_counted_shape(made: Collected) -> None:
-    counts = [row["partitions"] for row in made.topics]
-    lengths = [len(row["topic"]) for row in made.topics]
+def test_topics_follow_the_counted_distributions(large: Collected) -> None:
+    counts = [row["partitions"] for row in large.topics]
+    lengths = [len(row["topic"]) for row in large.topics]
 
-    assert 2000 * 361 // 553 == pytest.approx(len(made.topics), abs=1)
+    assert 2000 * 361 // 553 == pytest.approx(len(large.topics), abs=1)
     assert 1 == min(counts)
     assert 15 == statistics.median(counts)
     assert 50 == max(counts)
     assert 4556 / 361 == pytest.approx(statistics.mean(counts), rel=0.02)
-    assert 5 == pytest.approx(min(lengths), abs=4)  # the number of a topic needs room
+    assert 5 == pytest.approx(min(lengths), abs=4)  # the number of a topic is part of its name
     assert 33 == pytest.approx(statistics.median(lengths), abs=1)
     assert 67 == pytest.approx(max(lengths), abs=1)
 
 
-def test_subscriptions_have_the_counted_shape(made: Collected) -> None:
-    counts = [len(group[0]["topics"]) for group in made.groups.values() if group[0]["topics"]]
+def test_subscriptions_follow_the_counted_distribution(large: Collected) -> None:
+    counts = [len(group[0]["topics"]) for group in large.groups.values() if group[0]["topics"]]
 
     assert 1 == statistics.median(counts)
     assert 1.85 == pytest.approx(statistics.mean(counts), rel=0.1)
     assert 21 == max(counts)
 
 
-def test_groups_have_members_as_the_invented_table_says(made: Collected) -> None:
+def test_group_sizes_follow_the_invented_distribution(large: Collected) -> None:
     from assignor.spark.synthetic_rows import MEMBERS_PER_GROUP
 
-    sizes = Counter(map(len, made.groups.values()))
+    sizes = Counter(map(len, large.groups.values()))
 
     assert 2000 == sizes.total()
     assert set(sizes) <= set(MEMBERS_PER_GROUP)
@@ -193,27 +193,27 @@ def test_groups_have_members_as_the_invented_table_says(made: Collected) -> None
         assert 2 * thousandths == pytest.approx(sizes[size], abs=60)
 
 
-def test_the_shares_are_those_asked_for(made: Collected) -> None:
-    groups = made.groups.values()
+def test_shares_are_close_to_the_arguments(large: Collected) -> None:
+    groups = large.groups.values()
     patterns = sum(group[0]["pattern"] is not None for group in groups)
-    static = sum(row["group_instance_id"] is not None for row in made.members)
+    static = sum(row["group_instance_id"] is not None for row in large.members)
     several = [group for group in groups if len(group[0]["topics"] or ()) > 1 and len(group) > 1]
     differing = sum(len({tuple(row["topics"]) for row in group}) > 1 for group in several)
 
     assert 0.05 == pytest.approx(patterns / len(groups), abs=0.02)
-    assert 0.1 == pytest.approx(static / len(made.members), abs=0.02)
+    assert 0.1 == pytest.approx(static / len(large.members), abs=0.02)
     assert 0.1 == pytest.approx(differing / len(several), abs=0.06)
-    assert {None} == {row["rack"] for row in made.members} | {row["racks"] for row in made.topics}
+    assert {None} == {row["rack"] for row in large.members} | {row["racks"] for row in large.topics}
 
 
-def test_counts_that_are_asked_for_are_exact(small: Collected) -> None:
+def test_counts_are_equal_to_the_arguments(small: Collected) -> None:
     assert 150 == len(small.groups)
     assert {5} == {len(group) for group in small.groups.values()}
     assert {2, 3} == {len(row["topics"]) for row in small.members if row["topics"]}
     assert {3} == {len(group[0]["topics"]) for group in small.groups.values() if group[0]["topics"]} - {2}
 
 
-def test_a_member_has_names_or_a_pattern_and_says_in_which_dialect(small: Collected) -> None:
+def test_a_member_has_topics_or_a_pattern_with_its_dialect(small: Collected) -> None:
     kinds = {(row["topics"] is None, row["pattern"] is None, row["dialect"]) for row in small.members}
 
     assert {(False, True, None), (True, False, "java"), (True, False, "librdkafka")} == kinds
@@ -222,7 +222,7 @@ def test_a_member_has_names_or_a_pattern_and_says_in_which_dialect(small: Collec
         assert names <= set(small.partitions[cluster])
 
 
-def test_ids_are_as_brokers_make_them(small: Collected) -> None:
+def test_member_ids_have_the_format_of_brokers(small: Collected) -> None:
     uuid = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}"
 
     for row in small.members:
@@ -231,7 +231,7 @@ def test_ids_are_as_brokers_make_them(small: Collected) -> None:
         assert re.fullmatch(f"{client}-{uuid}", row["member_id"])
 
 
-def test_every_partition_has_its_replicas_in_three_racks(small: Collected) -> None:
+def test_replicas_are_in_three_racks(small: Collected) -> None:
     racks = {f"rack-{number}" for number in range(4)}
 
     assert racks == {row["rack"] for row in small.members}
@@ -240,8 +240,8 @@ def test_every_partition_has_its_replicas_in_three_racks(small: Collected) -> No
         assert all(3 == len(set(replicas)) and set(replicas) < racks for replicas in row["racks"])
 
 
-def test_every_span_lies_within_its_topic_and_no_partition_has_two_owners(made: Collected, small: Collected) -> None:
-    for fleet in (made, small):
+def test_spans_are_within_their_topic_and_do_not_overlap(large: Collected, small: Collected) -> None:
+    for fleet in (large, small):
         owned = Counter[tuple[str, str, str, int]]()
         members = {(row["cluster"], row["group_id"], row["member_id"]) for row in fleet.members}
         for row in fleet.current:
@@ -253,22 +253,24 @@ def test_every_span_lies_within_its_topic_and_no_partition_has_two_owners(made: 
         assert 1 == max(owned.values())
 
 
-def test_without_stale_groups_everybody_has_what_range_gives(small: Collected) -> None:
+def test_without_stale_groups_members_own_the_answer_of_range(small: Collected) -> None:
     differing = [
-        group for group, members in small.groups.items() if small.planned(group, members) != small.given[group]
+        group
+        for group, members in small.groups.items()
+        if small.assigned_by_range(group, members) != small.owned[group]
     ]
 
     assert [] == differing
 
 
-def test_a_stale_group_has_what_range_gave_before_one_member_joined(made: Collected) -> None:
+def test_a_stale_group_owns_the_answer_of_range_without_one_member(large: Collected) -> None:
     stale = several = 0
-    for group, members in list(made.groups.items())[:300]:
+    for group, members in list(large.groups.items())[:300]:
         several += len(members) > 1
-        if len(members) < 2 or made.planned(group, members) == made.given[group]:
+        if len(members) < 2 or large.assigned_by_range(group, members) == large.owned[group]:
             continue
         earlier = ([row for row in members if row is not newest] for newest in members)
-        assert any(made.planned(group, before) == made.given[group] for before in earlier), group
+        assert any(large.assigned_by_range(group, before) == large.owned[group] for before in earlier), group
         stale += 1
 
     assert 0.2 == pytest.approx(stale / several, abs=0.08)
@@ -292,7 +294,7 @@ def test_a_stale_group_has_what_range_gave_before_one_member_joined(made: Collec
         ({"seed": 2**63}, r"seed must have at most 64 bits: 9223372036854775808"),
     ],
 )
-def test_values_that_cannot_be_used_are_named(spark: SparkSession, arguments: Any, message: str) -> None:
+def test_errors_name_the_invalid_value(spark: SparkSession, arguments: Any, message: str) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
     with pytest.raises(IllegalArgumentError, match=message) as caught:
@@ -301,7 +303,7 @@ def test_values_that_cannot_be_used_are_named(spark: SparkSession, arguments: An
 
 
 @pytest.mark.parametrize("arguments", [{"groups": 2.0}, {"members": True}, {"stale_share": "0.5"}, {"seed": None}])
-def test_values_of_a_wrong_type_are_named(spark: SparkSession, arguments: Any) -> None:
+def test_errors_name_the_value_of_a_wrong_type(spark: SparkSession, arguments: Any) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
     with pytest.raises(WrongTypeError, match=r"^synthetic_fleet: ") as caught:
@@ -309,7 +311,7 @@ def test_values_of_a_wrong_type_are_named(spark: SparkSession, arguments: Any) -
     assert next(iter(arguments)) in str(caught.value)
 
 
-def test_as_many_topics_as_are_wanted_are_made_where_groups_are_few(spark: SparkSession) -> None:
+def test_there_are_at_least_topics_per_group_topics(spark: SparkSession) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
     fleet = synthetic_fleet(spark, 2, topics_per_group=9, pattern_share=0, asymmetric_share=0)
