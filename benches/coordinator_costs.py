@@ -1,8 +1,8 @@
-"""What one request to the coordinator costs, against the size of the group and the number of groups.
+"""Cost of one request to the coordinator, by the size of the group and by the number of groups.
 
-Each operation is timed over many members in a row, with requests that are made before; what it did is looked at
-afterwards. Requests whose answer or record carries all members are not here: the leader's join and its sync, the
-replacement of a static member in a Stable group, a description.
+Each operation is timed over many members in a row. Requests are created before, and results are checked after. Requests
+whose answer or record contains all members are not timed: the leader's join and sync, the replacement of a static
+member in a Stable group, a description.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from benches.coordinator_workloads import SESSION_MS, Crowd, Life, require
 from benches.timing import Times
 
 CALLS = 1_000
-"""About so many requests are timed in a row, or as many as there can be."""
+"""Number of requests that are timed in a row, if there are enough members."""
 
 Operation = Callable[[Life], float]
-"""Does something to many members of a crowd that is Stable; answers the seconds of one request."""
+"""Function that sends requests of many members of Stable groups and returns the seconds per request."""
 
 
 def heartbeat(life: Life) -> float:
-    """A heartbeat in a Stable group."""
+    """Time a heartbeat in a Stable group."""
     return _timed(life, life.coordinator.heartbeat, life.heartbeats(CALLS))
 
 
 def commit(life: Life) -> float:
-    """A commit of one partition's offset."""
+    """Time a commit of one partition's offset."""
     seconds = _timed(life, life.coordinator.offset_commit, life.commits(CALLS))
     require(bool(life.coordinator.committed("group-0")), "commits")
     return seconds
 
 
 def join(life: Life) -> float:
-    """A join of one member more into a group that prepares a rebalance: it waits."""
+    """Time a join of one more member while the group prepares a rebalance; the join waits."""
     waiting = []
     for group, leader in _groups_to_spend(life):
         life.coordinator.join_group(life.join(group, leader), life.now)
@@ -45,7 +45,7 @@ def join(life: Life) -> float:
 
 
 def leave(life: Life) -> float:
-    """The end of a member that does not lead."""
+    """Time the leave of a member that is not the leader."""
     requests = [
         life.leave(group, number)
         for group, leader in _groups_to_spend(life)
@@ -55,7 +55,7 @@ def leave(life: Life) -> float:
 
 
 def leave_of_leader(life: Life) -> float:
-    """The end of the leader, and of the one that succeeds it, and so on."""
+    """Time the leave of the leader, of the next leader, and so on."""
     requests = []
     for group, leader in _groups_to_spend(life):
         described = life.coordinator.describe(f"group-{group}").members
@@ -66,7 +66,7 @@ def leave_of_leader(life: Life) -> float:
 
 
 def expiry(life: Life) -> float:
-    """The end of a session: of a tenth of the members of some groups, at the same time."""
+    """Time the expiry of a session; a tenth of the members of some groups expire at the same time."""
     spent = list(_groups_to_spend(life))
     silent = [
         HeartbeatRequest(f"group-{group}", life.generation, life.members[group][number])
@@ -85,7 +85,7 @@ def expiry(life: Life) -> float:
     for beats, at in ((silent, now + 10), (others, now + SESSION_MS // 2)):
         for beat in beats:
             life.coordinator.heartbeat(beat, at)
-    life.coordinator.expire(deadline - 1)  # has done with whatever the heartbeats left behind
+    life.coordinator.expire(deadline - 1)  # fire the timers that the heartbeats left
     start = time.perf_counter()
     effects = life.coordinator.expire(deadline)
     seconds = time.perf_counter() - start
@@ -99,28 +99,28 @@ def expiry(life: Life) -> float:
 OPERATIONS: dict[str, Operation] = {
     "heartbeat": heartbeat,
     "offset commit": commit,
-    "join, group prepares": join,
+    "join while preparing a rebalance": join,
     "leave": leave,
     "leave of the leader": leave_of_leader,
     "session expires": expiry,
 }
-"""By name."""
+"""The operations by name."""
 
-SPENDING = ("join, group prepares", "leave", "leave of the leader", "session expires")
-"""After these a group is not used any more."""
+SPENDING = ("join while preparing a rebalance", "leave", "leave of the leader", "session expires")
+"""Operations after which a group is no longer used."""
 
 FRESH = 10_000
-"""A crowd of so many members or fewer is founded anew for each sample of what spends groups."""
+"""Largest crowd that is created again for each sample of an operation in `SPENDING`."""
 
 SAMPLES = 5
-"""So often a larger crowd, which spends some of its groups each time, can be asked for such an operation."""
+"""Number of samples of such an operation that a larger crowd has enough groups for."""
 
 
 class Costs:
-    """The costs of one crowd's requests.
+    """Costs of the requests of one crowd.
 
     Args:
-        crowd: Its sizes.
+        crowd: Number and size of the groups.
     """
 
     def __init__(self, crowd: Crowd) -> None:
@@ -128,7 +128,7 @@ class Costs:
         self._kept = self._founded()
 
     def sample(self, operation: str) -> float:
-        """The seconds of one request."""
+        """Return the seconds per request of an operation."""
         fresh = operation in SPENDING and self._crowd.size <= FRESH
         return OPERATIONS[operation](self._founded() if fresh else self._kept)
 
@@ -139,7 +139,7 @@ class Costs:
 
 
 def costs(crowds: Iterable[Crowd], rounds: int) -> dict[str, Times]:
-    """By operation and crowd, the seconds of one request in each round; the crowds take turns."""
+    """Return the seconds per request in each round, by operation and crowd. The crowds take turns."""
     asked = {crowd.name: Costs(crowd) for crowd in crowds}
     times: dict[str, Times] = {operation: {name: [] for name in asked} for operation in OPERATIONS}
     for _ in range(min(rounds, SAMPLES)):
@@ -151,7 +151,7 @@ def costs(crowds: Iterable[Crowd], rounds: int) -> dict[str, Times]:
 
 
 def _groups_to_spend(life: Life) -> Iterator[tuple[int, int]]:
-    """Groups that nobody is to use afterwards, with their leaders' numbers."""
+    """Yield groups, with the numbers of their leaders, and mark them as spent."""
     groups = life.crowd.groups
     count = groups if life.crowd.size <= FRESH else groups // (SAMPLES * len(SPENDING))
     for _ in range(min(count, CALLS) or 1):
@@ -165,7 +165,7 @@ def _others(life: Life, leader: int) -> Sequence[int]:
 
 
 def _leaving(life: Life) -> int:
-    """How many leave each group."""
+    """Return the number of members that leave each group."""
     return max(life.crowd.members // 10, 1)
 
 

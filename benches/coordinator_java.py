@@ -1,6 +1,6 @@
-"""Kafka's own coordinator of groups, without a broker around it, in a process that makes a round when its turn comes.
+"""Kafka's own group coordinator without a broker, in a process that runs a round when asked.
 
-javac compiles `GroupTimer` against the jars of the broker that the tests start; Maven fetches those once.
+javac compiles `GroupTimer` against the jars of the broker that the tests start. Maven fetches the jars once.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PROGRAM = "org.apache.kafka.coordinator.group.GroupTimer"
 OPTIONS = ("-Dlog4j2.level=WARN", "-Xms1g", "-Xmx1g")
 
 REHEARSALS = 15
-"""Rounds after which Java is warm."""
+"""Rounds that warm Java up."""
 
 
 class JavaCoordinator(LineProcess):
-    """One group in Kafka's class; `with` ends it.
+    """Process with one group in Kafka's class; use it as a context manager.
 
     Args:
         crowd: The group.
@@ -54,7 +54,7 @@ class JavaCoordinator(LineProcess):
 
 
 def _build() -> None:
-    """Has Maven fetch the jars and javac compile the timer, unless that was done since the source changed."""
+    """Fetch the jars with Maven and compile the timer, unless it is newer than its source."""
     fetch = "from tests.broker import cluster; cluster.install_jars()"
     done = subprocess.run([sys.executable, "-c", fetch], cwd=ROOT, stderr=subprocess.PIPE, text=True)
     if done.returncode:

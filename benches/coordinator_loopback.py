@@ -1,7 +1,7 @@
-"""A `Coordinator` behind loopback sockets, to be timed beside a real broker: prints its port and its process's number.
+"""Server with a `Coordinator` behind loopback sockets, which is compared with a real broker. It prints its port.
 
-It knows what `coordinator_sockets` sends and nothing else, and ends when its input does. As a broker does, it answers
-what arrives when it arrives, and the requests of one connection one after the other.
+It understands only the requests of `coordinator_sockets`, and exits at the end of its input. Like a broker, it answers
+requests when they arrive, and the requests of one connection in order.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ THROTTLE = struct.pack(">i", 0)
 
 
 class Asked(NamedTuple):
-    """Whom an answer goes to.
+    """Destination of an answer.
 
     Attributes:
-        file: The number of the connection.
-        correlation_id: Of the request.
+        file: File descriptor of the connection.
+        correlation_id: Correlation id of the request.
     """
 
     file: int
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
 
 class Server:
-    """The coordinator and its connections."""
+    """Coordinator with its connections."""
 
     def __init__(self) -> None:
         self._coordinator = Coordinator()
@@ -57,7 +57,7 @@ class Server:
         self._poll.register(sys.stdin, select.EPOLLIN)
 
     def serve(self) -> None:
-        """Serves until the input ends."""
+        """Serve until the end of the input."""
         while True:
             deadline = self._coordinator.next_deadline()
             left = -1.0 if deadline is None else max(deadline - _now(), 0) / 1000
@@ -110,7 +110,7 @@ class Server:
 
     def _carry_out(self, effects: Effects) -> None:
         for answer in effects.answers:
-            self._reply(answer.correlation, _written(answer))  # type: ignore[arg-type]  # it is what was given
+            self._reply(answer.correlation, _written(answer))  # type: ignore[arg-type]  # the correlation of each request is an Asked
 
     def _reply(self, asked: Asked, body: bytes) -> None:
         message = struct.pack(">ii", 4 + len(body), asked.correlation_id) + body
@@ -131,7 +131,7 @@ class Server:
 
 
 def read_heartbeat(message: bytes, at: int) -> HeartbeatRequest:
-    """Reads a heartbeat of version 3."""
+    """Parse a Heartbeat request of version 3."""
     group_id, at = read_text(message, at)
     (generation,) = struct.unpack_from(">i", message, at)
     member_id, _ = read_text(message, at + 4)
@@ -139,7 +139,7 @@ def read_heartbeat(message: bytes, at: int) -> HeartbeatRequest:
 
 
 def read_join_request(message: bytes, at: int) -> JoinGroupRequest:
-    """Reads a join of version 5, of a member that is not static."""
+    """Parse a JoinGroup request of version 5 from a dynamic member."""
     group_id, at = read_text(message, at)
     session, rebalance = struct.unpack_from(">ii", message, at)
     member_id, at = read_text(message, at + 8)
@@ -164,7 +164,7 @@ def read_join_request(message: bytes, at: int) -> JoinGroupRequest:
 
 
 def read_sync_request(message: bytes, at: int) -> SyncGroupRequest:
-    """Reads a sync of version 3, of a member that is not static."""
+    """Parse a SyncGroup request of version 3 from a dynamic member."""
     group_id, at = read_text(message, at)
     (generation,) = struct.unpack_from(">i", message, at)
     member_id, at = read_text(message, at + 4)
@@ -203,7 +203,7 @@ def _now() -> int:
 
 
 def main() -> None:
-    """Serves."""
+    """Start the server and print its port."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     server = Server()

@@ -1,9 +1,7 @@
-"""Measures what a coordinator keeps of its groups, in a process of its own.
+"""Memory of a coordinator with its groups, measured in a new process.
 
-`python -m benches.coordinator_memory GROUPS MEMBERS ...` is that process.
-
-What is printed, as JSON, are the bytes that are in memory per member when all groups are Stable. What belongs to the
-members themselves is freed by then. Linux says so in /proc; elsewhere it is null.
+`python -m benches.coordinator_memory GROUPS MEMBERS TOPICS PARTITIONS` is that process. It prints, as JSON, the bytes
+per member when all groups are Stable, without the memory of the clients. The value is null on systems other than Linux.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def bytes_per_member(crowd: Crowd) -> float | None:
-    """What a member takes, in a new process."""
+    """Return the bytes per member, measured in a new process."""
     sizes = map(str, (crowd.groups, crowd.members, crowd.topics, crowd.partitions))
     done = subprocess.run(
         [sys.executable, "-m", "benches.coordinator_memory", *sizes],
@@ -36,10 +34,10 @@ def bytes_per_member(crowd: Crowd) -> float | None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Founds the groups in this process."""
+    """Create the groups in this process and print the bytes per member."""
     crowd = Crowd(*map(int, arguments))
     first = Life(Crowd(1, 3))
-    first.found()  # so that what only the first call needs is not counted
+    first.found()  # exclude what only the first call allocates
     before = _in_use()
     life = Life(crowd)
     life.found()

@@ -64,7 +64,10 @@ def _lives(crowd: Crowd, rounds: int, report: Report) -> dict[str, Times]:
         report(f"{crowd.name}, {leader}: forming the groups")
         gc.collect()
         found = life.found()
-        times[leader] |= {phase: [found[phase]] for phase in ("ids", "joins that wait", "end of the delay")}
+        times[leader] |= {
+            phase: [found[phase]]
+            for phase in ("first joins, without id", "first joins, with id", "end of the initial delay")
+        }
     for number in range(rounds):
         for leader, life in lives.items():
             report(f"{crowd.name}, {leader}: round {number + 1}")
@@ -80,13 +83,13 @@ def _lives(crowd: Crowd, rounds: int, report: Report) -> dict[str, Times]:
 def _round(life: Life) -> dict[str, float]:
     spent = life.rebalance()
     if life.embedded:
-        del spent["leaders' own work"]
+        del spent["work of leading clients"]
     return {TWICE: spent["joins"] + spent["syncs"]} | spent | life.beat()
 
 
 def _row(crowd: Crowd, phase: str, found: Sequence[list[float]]) -> list[str]:
     count = crowd.size * (2 if phase == TWICE else 1)
-    if phase == "leaders' own work":
+    if phase == "work of leading clients":
         count = crowd.groups
     elif phase.endswith("sessions expire"):
         count = int(phase.split()[0].replace(",", ""))
@@ -214,7 +217,7 @@ def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> Report
                 servers[implementation] = stack.enter_context(ServedGroup(implementation, selection.served))
             except ServerMissingError as why:
                 return ReportSection(title, f"Not timed: {why}.")
-            found[implementation]["ids"] = [servers[implementation].beginning]
+            found[implementation]["first join, without id"] = [servers[implementation].beginning]
         for number in range(selection.crowd_rounds + REHEARSALS):
             for implementation, server in servers.items():
                 report(f"{names[implementation]} with {server.members:,} members: round {number + 1}")

@@ -1,8 +1,8 @@
-"""Servers of one large group, each in turn: a real broker, and a `Coordinator` behind loopback sockets.
+"""Servers of one large group: a real broker, and a `Coordinator` behind loopback sockets.
 
-As a program, `python -m benches.coordinator_servers SERVER MEMBERS`, it starts one of them with one group, and
-answers each line of its input with the figures of a round, as JSON. Each server has a process of its own, since each
-opens a file for every member; the one that waits for its turn costs nothing.
+The program `python -m benches.coordinator_servers SERVER MEMBERS` starts one of them with one group, and answers each
+line of its input with the figures of a round, as JSON. Each server has its own process, because it opens a file per
+member. A server that waits for its turn uses no processor time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benches.line_process import LineProcess, ProcessEndedError
 ROOT = Path(__file__).resolve().parents[1]
 
 SPARE = 1_000
-"""Files that a broker needs beside its connections."""
+"""Number of files that a broker needs in addition to its connections."""
 
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "3000",
@@ -33,32 +33,32 @@ SETTINGS = {
     "num.network.threads": "3",
     "num.io.threads": "8",
 }
-"""Kafka's defaults where the broker of the tests has others, and room for a record of all members."""
+"""Kafka's defaults for options that the tests' broker changes, and a message size for records of all members."""
 
 JVM = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
-"""As Kafka's own script starts a broker."""
+"""Options that Kafka's own start script passes to Java."""
 
 Phases = dict[str, Spent]
-"""By what everybody asked for, what it took."""
+"""Time of each phase."""
 
 
 class ServerMissingError(Exception):
-    """No server can be timed here, and why."""
+    """No server can be timed; the message has the reason."""
 
 
 class ServedGroup(LineProcess):
-    """A group of many members in a server, in a process of its own; `with` ends it.
+    """Process with a group of many members on a server; use it as a context manager.
 
     Args:
         implementation: "broker" or "ours".
-        members: How many there are to be.
+        members: Wanted number of members.
 
     Attributes:
-        members: How many there are: fewer, where so many files cannot be opened.
-        beginning: What asking for member ids took.
+        members: Number of members; smaller than wanted if the limit of open files is too low.
+        beginning: Time of the first joins, which ask for member ids.
 
     Raises:
-        ServerMissingError: There is no Java, no Maven or no Linux here.
+        ServerMissingError: Java, Maven or Linux is missing.
     """
 
     def __init__(self, implementation: str, members: int) -> None:
@@ -81,7 +81,7 @@ class ServedGroup(LineProcess):
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Starts a server and drives a group in it, a round for each line."""
+    """Start a server with a group, and run a round for each line of input."""
     implementation, wanted = arguments[0], int(arguments[1])
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -101,7 +101,7 @@ def _write(figures: object) -> None:
 
 @contextlib.contextmanager
 def _broker() -> Iterator[tuple[int, int]]:
-    """A real broker: its port and the number of its process."""
+    """Start a real broker, and yield its port and process id."""
     from tests.broker.cluster import Cluster
 
     with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder), SETTINGS, JVM) as cluster:
@@ -111,7 +111,7 @@ def _broker() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def _ours() -> Iterator[tuple[int, int]]:
-    """Our coordinator in a process of its own."""
+    """Start our coordinator in a new process, and yield its port and process id."""
     command = [sys.executable, "-m", "benches.coordinator_loopback"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

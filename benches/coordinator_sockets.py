@@ -1,9 +1,9 @@
-"""A group of many members over sockets, a connection for each, as a client that costs as little as Python can.
+"""Client of a group of many members with one connection per member, written to use little processor time.
 
-Requests are bytes before the clock runs, and answers are read after it has stopped. A connection whose join waits takes
-no other request, so every member needs one of its own. The leader's join comes first, and begins the rebalance; the
-others follow once a heartbeat has told that it has begun. Beside the time that passed stands the processor time of both
-processes: the client's, and the server's in all of its threads.
+Requests are encoded before the clock starts, and answers are decoded after it has stopped. A connection whose join
+waits takes no other request, so every member has its own. The leader joins first, which starts the rebalance. The
+others join when a heartbeat has returned REBALANCE_IN_PROGRESS. The processor time of the client and of all threads of
+the server is measured too.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ FIND_COORDINATOR, JOIN, HEARTBEAT, SYNC = 10, 11, 12, 14
 VERSIONS = {FIND_COORDINATOR: 1, JOIN: 5, HEARTBEAT: 3, SYNC: 3}
 NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED = 0, 27, 79
 NOT_YET = (14, 15, 16)
-"""The coordinator is loading, not there, or another; heartbeats are answered even so."""
+"""Errors while the coordinator is loading, not available, or another broker; heartbeats succeed even then."""
 
 PATIENCE = 120.0
-"""Seconds after which answers are not waited for any longer."""
+"""Seconds to wait for an answer."""
 
 
 class Spent(NamedTuple):
-    """What an exchange took, in seconds.
+    """Time of an exchange, in seconds.
 
     Attributes:
-        passed: From the first request sent to the last answer read.
-        waited: From the last request sent to the last answer read.
-        server: The server's processor time.
-        client: The client's.
+        passed: Time from sending the first request to reading the last answer.
+        waited: Time from sending the last request to reading the last answer.
+        server: Processor time of the server.
+        client: Processor time of the client.
     """
 
     passed: float
@@ -47,19 +47,19 @@ class Spent(NamedTuple):
 
 
 class Members:
-    """The members of one group, each behind its own connection.
+    """Members of one group, each with its own connection.
 
     Args:
-        port: Of the server, on 127.0.0.1.
-        server: The number of its process.
-        subscriptions: Of each member, as bytes.
-        partitions_per_topic: What the leader assigns.
+        port: Port of the server on 127.0.0.1.
+        server: Process id of the server.
+        subscriptions: Subscription of each member, as bytes.
+        partitions_per_topic: Partition counts that the leader uses.
     """
 
     def __init__(
         self, port: int, server: int, subscriptions: Sequence[bytes], partitions_per_topic: Mapping[str, int]
     ) -> None:
-        self._clock = (~server << 3) | 2  # Linux' clock of another process
+        self._clock = (~server << 3) | 2  # the id of another process's clock on Linux
         self._subscriptions = subscriptions
         self._partitions_per_topic = partitions_per_topic
         self._received = [bytearray() for _ in subscriptions]
@@ -78,14 +78,14 @@ class Members:
             self._poll.register(connection, select.EPOLLIN)
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         for connection in self._sockets:
             connection.close()
         self._poll.close()
 
     def found(self) -> Spent:
-        """Asks for ids, joins, and brings the group to Stable; answers what asking for ids took."""
-        self._until_there()
+        """Join twice, sync, and return the time of the first joins, which ask for member ids."""
+        self._wait_until_available()
         asking = dict(enumerate(map(self._join, range(len(self.ids)))))
         spent, answers = self._exchange(asking)
         for number, answer in answers.items():
@@ -96,7 +96,7 @@ class Members:
         return spent
 
     def rejoin(self) -> Spent:
-        """Everybody joins again, the leader first."""
+        """Let every member join again, the leader first."""
         first = {self.leader: self._join(self.leader)}
         others = {number: self._join(number) for number in range(len(self.ids)) if number != self.leader}
         other = next(iter(others))
@@ -115,7 +115,7 @@ class Members:
         return spent
 
     def sync(self) -> Spent:
-        """Everybody asks for its assignment, the leader last, with all of them."""
+        """Let every member sync, the leader last, with all assignments."""
         nothing = struct.pack(">i", 0)
         syncs = {
             number: self._message(SYNC, self._as_member(number) + nothing)
@@ -133,22 +133,22 @@ class Members:
         return spent
 
     def beat(self) -> Spent:
-        """A heartbeat of everybody."""
+        """Send a heartbeat of every member."""
         beats = {number: self._message(HEARTBEAT, self._as_member(number)) for number in range(len(self.ids))}
         spent, answers = self._exchange(beats)
         _require({read_error(answer) for answer in answers.values()} == {NONE}, "heartbeats")
         return spent
 
-    def _until_there(self) -> None:
-        """Waits until the coordinator is where we ask."""
+    def _wait_until_available(self) -> None:
+        """Wait until the server is the coordinator of the group."""
         end = time.monotonic() + PATIENCE
-        nobody = text("group-0") + struct.pack(">i", 0) + text("nobody") + text(None) + struct.pack(">i", 0)
-        for api, body in ((FIND_COORDINATOR, text("group-0") + b"\0"), (SYNC, nobody)):
+        unknown = text("group-0") + struct.pack(">i", 0) + text("unknown") + text(None) + struct.pack(">i", 0)
+        for api, body in ((FIND_COORDINATOR, text("group-0") + b"\0"), (SYNC, unknown)):
             while True:
                 _, answers = self._exchange({0: self._message(api, body)})
                 if read_error(answers[0]) not in NOT_YET:
                     break
-                _require(time.monotonic() < end, "being there")
+                _require(time.monotonic() < end, "being available")
                 time.sleep(0.2)
 
     def _join(self, number: int) -> bytes:
@@ -176,7 +176,7 @@ class Members:
         _require(set(self._members) == set(self.ids), "members")
 
     def _lead(self) -> dict[str, bytes]:
-        """The leader's work, which no clock is to see."""
+        """Compute the assignments as the leader; this is not timed."""
         subscribed = {data: decode_subscription(data).topics for data in set(self._members.values())}
         subscriptions = {member: subscribed[data] for member, data in self._members.items()}
         return plan(self._partitions_per_topic, subscriptions).encode()
@@ -206,7 +206,7 @@ class Members:
                     select.select([], [connection], [], PATIENCE)
 
     def _receive(self, numbers: Iterable[int], ask: Mapping[int, bytes] | None = None) -> dict[int, bytes]:
-        """The answers of these members, whole; `ask` is sent first."""
+        """Send `ask`, then return the complete answers of the members."""
         self._send(ask or {})
         awaited, answers = set(numbers), {}
         received, sockets, by_file = self._received, self._sockets, self._numbers
@@ -229,7 +229,7 @@ class Members:
 
 
 class Joined(NamedTuple):
-    """What an answer to a join says."""
+    """Content of an answer to a join."""
 
     error: int
     generation: int
@@ -239,7 +239,7 @@ class Joined(NamedTuple):
 
 
 def read_join(answer: bytes) -> Joined:
-    """Reads an answer of version 5."""
+    """Parse a JoinGroup response of version 5."""
     error, generation = struct.unpack_from(">hi", answer, 8)
     _, at = read_text(answer, 14)
     leader, at = read_text(answer, at)
@@ -257,19 +257,19 @@ def read_join(answer: bytes) -> Joined:
 
 
 def read_error(answer: bytes) -> int:
-    """The error of any other answer."""
+    """Return the error code of any other answer."""
     return int.from_bytes(answer[8:10], "big", signed=True)
 
 
 def read_text(data: bytes, at: int) -> tuple[str, int]:
-    """Reads text as messages have it that are not of a flexible version, and says where it ends; null is ""."""
+    """Parse a string of a non-flexible version, and return it with its end; null becomes ""."""
     (size,) = struct.unpack_from(">h", data, at)
     end = at + 2 + max(size, 0)
     return data[at + 2 : end].decode(), end
 
 
 def text(value: str | None) -> bytes:
-    """Writes it."""
+    """Encode a nullable string."""
     if value is None:
         return b"\xff\xff"
     encoded = value.encode()
@@ -277,7 +277,7 @@ def text(value: str | None) -> bytes:
 
 
 def blob(value: bytes) -> bytes:
-    """The same of bytes."""
+    """Encode bytes."""
     return struct.pack(">i", len(value)) + value
 
 

@@ -1,8 +1,8 @@
-"""The groups on which the coordinator is timed, and their lives: founded, rebalanced, kept alive, left, expired.
+"""Groups on which the coordinator is timed: they form, rebalance, send heartbeats, and lose members.
 
-A crowd is so many groups of so many members each. Its requests are made before the clock runs, and what they are
-answered is looked at after it has stopped: a wrong answer ends the run. The coordinator's time is ours to turn, so
-sessions expire without anybody waiting.
+A crowd is a number of groups with the same number of members. Requests are created before the clock starts, and answers
+are checked after it has stopped: a wrong answer ends the run. The coordinator's time is an argument, so sessions expire
+without waiting.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ from assignor.wire import decode_subscription, encode_subscription
 from benches.implementations import WrongAnswerError
 
 SESSION_MS = 300_000
-"""Long enough for whatever happens between two signs of life, and Kafka lets members ask for it."""
+"""Session timeout, longer than any phase; within the limits that Kafka allows by default."""
 
 DELAY_MS = 3_000
-"""A group that was empty waits so long for more members: Kafka's default."""
+"""Initial rebalance delay of an empty group, Kafka's default."""
 
 RUN = 100
-"""So many members of a large group have the same subscription; others have other topics."""
+"""Number of members of a large group that share a subscription."""
 
 Phases = dict[str, float]
-"""By what was done, the seconds of it for the whole crowd."""
+"""Seconds of each phase, for all members."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """So many groups of so many members.
+    """Groups of the same size.
 
     Attributes:
-        groups: How many.
-        members: In each of them.
-        topics: That each member subscribes to; 100 members share theirs.
-        partitions: Of each topic.
+        groups: Number of groups.
+        members: Number of members of each group.
+        topics: Number of topics that each member subscribes to; 100 members share their topics.
+        partitions: Number of partitions of each topic.
     """
 
     groups: int
@@ -67,38 +67,38 @@ class Crowd:
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
         return f"{self.groups:,} x {self.members:,}"
 
     @property
     def size(self) -> int:
-        """All members of all groups."""
+        """Number of members of all groups."""
         return self.groups * self.members
 
     def topics_of(self, member: int) -> list[str]:
-        """What a member of a group, by its number in it, subscribes to."""
+        """Return the topics of a member, given its number in its group."""
         first = member // RUN * self.topics
         return [f"topic{number}" for number in range(first, first + self.topics)]
 
     def partitions_per_topic(self) -> dict[str, int]:
-        """All topics, with their sizes."""
+        """Return the partition counts of all topics."""
         runs = range(0, self.members, RUN)
         return {topic: self.partitions for run in runs for topic in self.topics_of(run)}
 
 
 @dataclass(slots=True)
 class Life:
-    """A crowd in a coordinator, on its way from one generation to the next.
+    """Coordinator with all groups of a crowd.
 
     Attributes:
-        crowd: Its sizes.
-        embedded: Whether the coordinator does the leader's work.
-        coordinator: It.
-        now: Its time.
-        members: Of each group, the member ids in the order in which they joined.
-        leaders: Of each group, the leader's number among its members.
-        generation: Of every group.
-        spent: So many groups, the first ones, have lost members and are not used any more.
+        crowd: Number and size of the groups.
+        embedded: True if the coordinator does the leader's work.
+        coordinator: The coordinator.
+        now: Its time, in milliseconds.
+        members: Member ids of each group, in the order in which they joined.
+        leaders: Number of the leader of each group.
+        generation: Generation of all groups.
+        spent: Number of groups, from the first, that have lost members and are no longer used.
     """
 
     crowd: Crowd
@@ -125,11 +125,11 @@ class Life:
         self._subscriptions = subscriptions_of(self.crowd)
 
     def group_ids(self) -> list[str]:
-        """The names of the groups."""
+        """Return the names of the groups."""
         return [f"group-{number}" for number in range(self.crowd.groups)]
 
     def found(self) -> Phases:
-        """Brings all groups from nothing to Stable."""
+        """Create all groups and bring them to Stable."""
         groups = self.group_ids()
         strangers = [
             JoinGroupRequest(group, protocols=(("range", data),), client_id="bench", **_TIMEOUTS)
@@ -137,30 +137,30 @@ class Life:
             for data in self._subscriptions
         ]
         spent, answers = _timed(lambda: _all(self.coordinator.join_group, strangers, self.now))
-        phases = {"ids": spent}
+        phases = {"first joins, without id": spent}
         responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.MEMBER_ID_REQUIRED}, "ids")
         ids, size = [response.member_id for response in responses], self.crowd.members
         self.members = [ids[start : start + size] for start in range(0, len(ids), size)]
         del answers, responses
         joins = self.joins()
-        phases["joins that wait"], answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
+        phases["first joins, with id"], answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
         require(not answers, "joins that should wait for the delay")
         self.now += 10 * DELAY_MS
-        phases["end of the delay"], answers = _timed(lambda: list(self.coordinator.expire(self.now).answers))
+        phases["end of the initial delay"], answers = _timed(lambda: list(self.coordinator.expire(self.now).answers))
         self._joined(answers)
         return phases | self._sync()
 
     def rebalance(self) -> Phases:
-        """Every member joins again, the leaders first, and fetches its assignment, the leaders last."""
+        """Let every member join again, leaders first, and fetch its assignment, leaders last."""
         self.now += 1000
         making, joins = _timed(self.joins)
         joining, answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
         self._joined(answers)
-        return {"making joins": making, "joins": joining} | self._sync()
+        return {"creating joins": making, "joins": joining} | self._sync()
 
     def beat(self) -> Phases:
-        """A heartbeat of every member; a hundred in a millisecond."""
+        """Send a heartbeat of every member, 100 per millisecond of the coordinator's time."""
         making, beats = _timed(self.heartbeats)
 
         def beat() -> list[Answer]:
@@ -174,10 +174,10 @@ class Life:
         self.now += len(beats) // 100
         require(len(answers) == len(beats), "heartbeats")
         require({answer.response.error_code for answer in answers} == {ErrorCode.NONE}, "heartbeats")  # type: ignore[union-attr]  # a heartbeat's has one
-        return {"making heartbeats": making, "heartbeats": beating}
+        return {"creating heartbeats": making, "heartbeats": beating}
 
     def expire_a_tenth(self) -> Phases:
-        """A tenth of all sessions end at the same time, in a tenth of the groups, or in the only one."""
+        """Let a tenth of all sessions expire at the same time, in a tenth of the groups or in the only group."""
         now, deadline = self.now + 10, self.now + 10 + SESSION_MS
         beats = self.heartbeats()
         every = 10 if self.crowd.groups == 1 else 10 * self.crowd.members
@@ -192,13 +192,13 @@ class Life:
         return {f"{len(silent):,} sessions expire": spent}
 
     def heartbeats(self, most: int | None = None) -> list[HeartbeatRequest]:
-        """One of each member of the groups that are not spent, or of so many of them."""
-        return [HeartbeatRequest(group, self.generation, member) for group, member in self._everybody(most)]
+        """Return a heartbeat of each member of the unspent groups, or of at most about `most` of them."""
+        return [HeartbeatRequest(group, self.generation, member) for group, member in self._unspent_members(most)]
 
     def joins(self) -> list[JoinGroupRequest]:
-        """One of each member, the leaders first: theirs begin the rebalance.
+        """Return a join of each member, leaders first, because their joins start the rebalance.
 
-        Where the coordinator leads, the first member's does, since it brings something new.
+        If the coordinator leads, the first member's join starts it, with a changed subscription.
         """
         if self.embedded:
             topics, anew = tuple(self.crowd.topics_of(0)), str(self.generation).encode()
@@ -211,7 +211,7 @@ class Life:
         return requests
 
     def syncs(self) -> list[SyncGroupRequest]:
-        """One of each member, the leaders last: theirs bring the assignments."""
+        """Return a sync of each member, leaders last, because their syncs carry the assignments."""
         requests = []
         for place, (group, ids) in enumerate(zip(self.group_ids(), self.members, strict=True)):
             leader = self.leaders[place]
@@ -221,22 +221,25 @@ class Life:
         return requests
 
     def join(self, group: int, number: int) -> JoinGroupRequest:
-        """That of one member, which knows its id."""
+        """Return the join of a member that has an id."""
         subscription = self._anew if self.embedded and not number else self._subscriptions[number]
         member, protocols = self.members[group][number], (("range", subscription),)
         return JoinGroupRequest(f"group-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
 
     def commits(self, most: int | None = None) -> list[OffsetCommitRequest]:
-        """The same of commits, of one partition's offset."""
+        """Return a commit of one partition's offset for the same members as `heartbeats`."""
         offsets = (OffsetToCommit("topic0", 0, 42),)
-        return [OffsetCommitRequest(group, offsets, self.generation, member) for group, member in self._everybody(most)]
+        return [
+            OffsetCommitRequest(group, offsets, self.generation, member)
+            for group, member in self._unspent_members(most)
+        ]
 
     def leave(self, group: int, number: int) -> LeaveGroupRequest:
-        """That of one member."""
+        """Return the LeaveGroup request of a member."""
         return LeaveGroupRequest(f"group-{group}", (LeavingMember(self.members[group][number]),))
 
     def lead(self, group: int) -> tuple[tuple[str, bytes], ...]:
-        """A leader's own work: reads the subscriptions, assigns, writes down what everybody gets."""
+        """Do the work of a leading client: decode the subscriptions, assign, encode the assignments."""
         subscriptions = {
             member: decode_subscription(self._subscriptions[number]).topics
             for number, member in enumerate(self.members[group])
@@ -248,7 +251,7 @@ class Life:
             group, self.generation, member, protocol_type="consumer", protocol_name="range", assignments=given
         )
 
-    def _everybody(self, most: int | None) -> Iterator[tuple[str, str]]:
+    def _unspent_members(self, most: int | None) -> Iterator[tuple[str, str]]:
         size = self.crowd.members
         count = (self.crowd.groups - self.spent) * size
         for number in range(0, count, max(count // most, 1) if most else 1):
@@ -256,7 +259,7 @@ class Life:
             yield f"group-{group}", self.members[group][number % size]
 
     def _joined(self, answers: Sequence[Answer]) -> None:
-        """Reads the answers to everybody's joins."""
+        """Check the answers to the joins of all members."""
         require(len(answers) == self.crowd.size, f"{len(answers):,} answers to {self.crowd.size:,} joins")
         responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "joins")
@@ -282,7 +285,7 @@ class Life:
         require(given == dict(self.lead(int(first.removeprefix("group-")))), "assignments")
         state = self.coordinator.describe("group-0").state
         require(state is GroupState.STABLE, f"a state: {state.value}")
-        return {"leaders' own work": leading, "making syncs": making, "syncs": syncing}
+        return {"work of leading clients": leading, "creating syncs": making, "syncs": syncing}
 
     def _lead_all(self) -> None:
         if not self.embedded:
@@ -290,7 +293,7 @@ class Life:
 
 
 def subscriptions_of(crowd: Crowd) -> list[bytes]:
-    """Of each member of a group, by its number, the bytes of its subscription; those that are alike are one object."""
+    """Return the subscription of each member of a group as bytes; equal subscriptions are one object."""
     by_run = [
         encode_subscription(Subscription(tuple(crowd.topics_of(first)))) for first in range(0, crowd.members, RUN)
     ]
@@ -307,7 +310,7 @@ def _timed(call: Callable[[], Result]) -> tuple[float, Result]:
 
 
 def _all(call: Callable[[Any, int, object], Effects], requests: Iterable[Any], now: int) -> list[Answer]:
-    """Hands all over, each with itself as what its answer is known by."""
+    """Pass all requests to the coordinator, each with itself as correlation."""
     answers: list[Answer] = []
     for request in requests:
         answers += call(request, now, request).answers
@@ -315,6 +318,6 @@ def _all(call: Callable[[Any, int, object], Effects], requests: Iterable[Any], n
 
 
 def require(right: bool, what: str) -> None:
-    """Ends the run where the coordinator is wrong."""
+    """Raise WrongAnswerError if the coordinator is wrong."""
     if not right:
         raise WrongAnswerError(f"the coordinator is wrong about {what}")
