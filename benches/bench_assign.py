@@ -1,7 +1,7 @@
 """Benchmarks of assignment, one implementation at a time, to compare two versions with pytest-benchmark.
 
-`pytest benches --benchmark-only --benchmark-autosave`, and after the change `--benchmark-compare`. Ratios to peers are
-what `run.py` is for: it calls the implementations in turn.
+Run `pytest benches --benchmark-only --benchmark-autosave` before a change, and with `--benchmark-compare` after it. For
+ratios to peers use `run.py`, which calls the implementations in turn.
 """
 
 from __future__ import annotations

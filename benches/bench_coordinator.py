@@ -1,4 +1,4 @@
-"""The coordinator under pytest-benchmark, by kind of request, to compare a change with what was before it."""
+"""Benchmarks of the coordinator, one request type at a time, to compare two versions with pytest-benchmark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benches.coordinator_costs import OPERATIONS, SPENDING
 from benches.coordinator_report_sections import LEADERS, crowd_of
 from benches.coordinator_workloads import Life
 
-CROWDS = {"one of 1,000": crowd_of(1, 1_000), "1,000 of three": crowd_of(1_000, 3)}
+CROWDS = {"1 x 1,000": crowd_of(1, 1_000), "1,000 x 3": crowd_of(1_000, 3)}
 
 
 @pytest.mark.parametrize("groups", CROWDS)

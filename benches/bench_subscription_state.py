@@ -1,4 +1,4 @@
-"""The subscription states one at a time under pytest-benchmark, to compare a change with what was before it."""
+"""Benchmarks of `SubscriptionState`, one implementation at a time, to compare two versions with pytest-benchmark."""
 
 from __future__ import annotations
 

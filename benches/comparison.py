@@ -21,7 +21,7 @@ def timed(
 ) -> Times:
     """Time implementations on one group, each after its answer is checked.
 
-    `others` take their turns first; `known` has the seconds that they took before, by name.
+    `others` have their turn first in each round; `known` has seconds that are already known, by name.
     """
     samplers = dict(others or {})
     seconds = dict(known or {})

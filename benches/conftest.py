@@ -1,4 +1,4 @@
-"""Refuses to time a debug build, and lets one choose what is timed."""
+"""Options of pytest-benchmark runs, which refuse debug builds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benches.selections import SELECTIONS
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--selection` names the groups to run on."""
+    """Add the option `--selection`."""
     parser.addoption("--selection", choices=list(SELECTIONS), default="default", help="the groups to time")
 
 

@@ -1,10 +1,8 @@
-"""The calls whose instructions are counted; as a program, which callgrind runs, it makes them.
+"""Calls whose instructions are counted, and the program `python -m benches.guarded_calls CALL...` that makes them.
 
-`python -m benches.guarded_calls CALL...` is that program.
-
-It marks where a call begins and where it ends by asking for its parent's id, and at each `getppid` callgrind writes
-down what it has counted since the one before. So Python's start is left out, and the making of a call's input and the
-freeing of its result. Each call is made once before it counts: what only a first call needs is left out too.
+callgrind runs the program. `getppid` marks the beginning and the end of each call: callgrind then writes the count
+since the previous mark. So the start of Python, the creation of the input and the release of the result are not
+counted. Each call is made once before it is counted, which excludes the cost of first calls.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ TINY = Workload(3, 2, 6)
 ASSIGNORS: tuple[AssignorName, ...] = ("roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range")
 
 MANY = 100
-"""A tiny group is assigned so many times: of one time, the marks themselves would be a part."""
+"""Number of times that a tiny group is assigned, so that the marks do not distort the count."""
 
 Prepare = Callable[[], Callable[[], Any]]
-"""Makes a call; all its input is ready when this returns."""
+"""Function that returns a call with its input ready."""
 
 
 def _implementation(name: str, workload: Workload, shape: Shape = "lists") -> Prepare:
@@ -80,13 +78,13 @@ CALLS: dict[str, Prepare] = {
     "plan, sticky": _joined("plan", "sticky"),
     "plan, uniform": _joined("plan", "uniform"),
 }
-"""By name: 300 members and 100 topics of 20 partitions each, all subscriptions being alike and a list each, unless the
-name says something else. With an assignor: a member has joined the group, and the others own their partitions."""
+"""The calls by name. Unless the name says otherwise, 300 members subscribe to 100 topics of 20 partitions, each with a
+list. In calls with an assignor, a member has joined the group, and the others own their partitions."""
 
 
 def main(names: Iterable[str]) -> None:
-    """Makes the calls, each between two marks."""
-    gc.disable()  # when it runs depends on everything that was made before
+    """Make the calls, each between two marks."""
+    gc.disable()  # its runs depend on all objects that were created before
     for name in names:
         call = CALLS[name]()
         call()

@@ -1,4 +1,4 @@
-"""Implementations of assignment that are timed: their calls, their workloads, and checks of their answers."""
+"""Implementations of assignment to time: their calls, their workloads, and the checks of their answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from benches.rebalances import Rebalance, answers, in_turn, options, rebalances,
 from benches.workloads import PAIRS, AssignorName, Shape, Workload
 
 RACK_STEPS = 20_000_000
-"""The reference is not asked about more (member, topic, partition) triples where rack logic is on."""
+"""The most (member, topic, partition) triples for which the reference computes an assignment with racks."""
 
 REFERENCE_PARTITIONS = 3_000
 """The largest number of partitions for which the reference computes an assignment, except for range."""
 
 CHECKED = 200_000
-"""Of more partitions only their number is checked where the reference is not asked."""
+"""The most partitions for which an answer is checked with `check`; of larger answers, only the size is checked."""
 
 
 class WrongAnswerError(Exception):
@@ -31,14 +31,14 @@ class WrongAnswerError(Exception):
 
 
 def require_release() -> None:
-    """Raise an error if the build of the core is not optimised.
+    """Raise an error if the imported core is a debug build.
 
     Raises:
-        RuntimeError: The core that is imported is a debug build.
+        RuntimeError: The core is a debug build.
     """
     if assignor._core.__build__ == "debug":
         raise RuntimeError(
-            f"{assignor._core.__file__} is a debug build, and its times would mean nothing; "
+            f"{assignor._core.__file__} is a debug build, which is too slow to time; "
             "build in release mode with `make build` and run again"
         )
 
@@ -48,15 +48,15 @@ class Implementation:
     """An implementation of assignment.
 
     Attributes:
-        name: What tables and test ids call it.
-        prepare: Makes the call that is timed; all its input is ready when this returns. Of an event with several
-            rebalances the result is a list.
-        read: The result of a rebalance as member to partitions.
-        package: The distribution it comes from.
-        shapes: How it can be given the subscriptions; columns have no shape, and so are in the first.
-        slow: Whether it is spared the largest workloads.
-        racks: Whether it knows racks.
-        assignors: The assignors that it has.
+        name: Name in tables and test ids.
+        prepare: Function that returns the call to time, with its input ready. For an event with several rebalances,
+            the call returns a list.
+        read: Function from the result of a rebalance to a mapping of member to partitions.
+        package: Distribution that contains the implementation.
+        shapes: Shapes of subscriptions that it takes; columns have no shape and count as the first.
+        slow: True if it is not timed on the largest workloads.
+        racks: True if it supports racks.
+        assignors: Assignors that it supports.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Implementation:
 
     @property
     def version(self) -> str | None:
-        """The version of its package, or None where that is not installed."""
+        """Version of the package, or None if it is not installed."""
         if self.package == "assignor":
             return assignor._core.__version__
         try:
@@ -79,7 +79,7 @@ class Implementation:
             return None
 
     def takes(self, workload: Workload, shape: Shape = "lists") -> bool:
-        """Whether it is installed, and the workload is neither strange to it nor too large."""
+        """Return True if the package is installed and supports the workload, and the workload is not too large."""
         if self.version is None or shape not in self.shapes or (self.slow and workload.pairs > PAIRS):
             return False
         if workload.assignor not in self.assignors:
@@ -91,13 +91,13 @@ class Implementation:
         return self.racks or workload.racks == "none"
 
     def assert_right(self, workload: Workload, result: Any) -> None:
-        """Refuses a wrong answer; peers, whose lists have other orders, are compared as sets.
+        """Raise an error if an answer is wrong. Lists of peers have other orders and are compared as sets.
 
-        The sticky assignors of Python peers move other partitions than Kafka's, so their answers have to be complete
-        and as balanced as ours.
+        The sticky assignors of Python peers move other partitions than Kafka's, so their answers must be complete and
+        as balanced as ours.
 
         Raises:
-            WrongAnswerError: The result is not the right answer.
+            WrongAnswerError: The result is wrong.
         """
         results = result if workload.event == "rolling" else [result]
         found = [self.read(each) for each in results]
@@ -126,7 +126,7 @@ def right_answers(workload: Workload) -> list[Plan]:
     """Return the engine's answer to each rebalance. It equals the reference's, or is complete if the group is large.
 
     Raises:
-        WrongAnswerError: The engines differ, or partitions are left out or given to two.
+        WrongAnswerError: The engines differ, or the answer is incomplete.
     """
     inputs = rebalances(workload)
     found = answers(workload)[-len(inputs) :]
@@ -137,7 +137,7 @@ def right_answers(workload: Workload) -> list[Plan]:
                 raise WrongAnswerError(f"the engines differ on {workload.name}")
         elif workload.total_partitions <= CHECKED:
             findings = check(dict(kept), *rebalance)
-            if workload.assignor == "cooperative-sticky":  # it holds back what another member still owns
+            if workload.assignor == "cooperative-sticky":  # it withholds partitions that another member still owns
                 findings = replace(findings, unowned=())
             if findings:
                 raise WrongAnswerError(f"the answer to {workload.name} is incomplete: {findings}")
@@ -192,7 +192,7 @@ def _simple(workload: Workload, shape: Shape) -> Callable[[], Any]:
 
 
 def simple_range(partitions_per_topic: Mapping[str, Any], subscriptions: Mapping[str, Any]) -> Answer:
-    """Range assignment in the fewest lines: no static members, no racks, nothing checked."""
+    """Return a range assignment by the shortest code: no static members, no racks, no validation."""
     consumers: dict[str, list[str]] = {topic: [] for topic in sorted(partitions_per_topic)}
     for member in sorted(subscriptions):
         for topic in subscriptions[member]:
@@ -244,14 +244,14 @@ IMPLEMENTATIONS = {
         ),
     )
 }
-"""By name: ours in Rust, which return lists of objects or spans; the peers; ours in plain Python, and the simplest."""
+"""All implementations by name."""
 
 
 def encoders(workload: Workload) -> dict[str, Callable[[], Any]]:
     """Return two encoders of a whole assignment: from a plan, and from kafka-python's own objects.
 
-    The content is the same: kafka-python's assignor also writes down topics of which a member has no partition, and
-    those are left out here.
+    The content is equal. kafka-python's assignor also lists topics in which a member has no partition; these are left
+    out here.
 
     Raises:
         WrongAnswerError: The bytes differ.

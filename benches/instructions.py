@@ -1,12 +1,11 @@
-"""Counts the instructions of calls and compares them with the budget that is committed: the guard of the speed.
+"""Guard against regressions, which `make guard` runs: compares instructions of calls with a committed budget.
 
-This is what `make guard` runs. A time depends on what else the machine does; a number of instructions does not. Counts
-of one build are the same each time, and within 2 % where the environment has another size, which moves things about in
-memory. Nor does the processor matter, as long as it has AVX2: callgrind shows every program the same one, so glibc
-takes the same functions. How Python was compiled matters, by up to a tenth, and so may the Rust compiler. The budget is
-for CPython 3.11 on x86-64 Linux and a release build, and nothing else is counted.
+Unlike times, instruction counts do not depend on other work of the machine. Counts of one build are reproducible,
+within 2 % if the size of the environment differs. The processor does not matter if it has AVX2, because callgrind
+emulates the same one for every program. The build of Python changes counts by up to a tenth, and the Rust compiler may
+change them. The budget is for CPython 3.11 on x86-64 Linux and a release build; other builds are refused.
 
-The exit code is 1 when a call takes more than its limit, and 2 where nothing can be counted.
+The exit code is 1 if a call takes more than its limit, and 2 if instructions cannot be counted.
 """
 
 from __future__ import annotations
@@ -32,33 +31,33 @@ HERE = Path(__file__).resolve().parent
 BUDGET = HERE / "instructions.json"
 
 SLACK = 1.15
-"""The limit is so many times what was measured when the budget was written."""
+"""Limit of a call, as a multiple of its count when the budget was written."""
 
 FAR_UNDER = 0.8
-"""With less than this part of what is committed, the limit has come to allow too much."""
+"""Ratio to the committed count below which the budget should be lowered."""
 
 BUDGET_IS_FOR = ("Linux", "x86_64", "CPython", (3, 11))
-"""System, machine and Python of the budget; counts that were made elsewhere are another matter."""
+"""System, machine and Python version of the budget; counts elsewhere are not comparable."""
 
 HERE_IS = (platform.system(), platform.machine(), platform.python_implementation(), sys.version_info[:2])
 
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
-"""Sets are walked through in the same order each time, and numpy starts no threads."""
+"""Variables that fix the order of sets and keep numpy from starting threads."""
 
 
 class CannotCountError(Exception):
-    """Nothing can be counted here, and why."""
+    """Instructions cannot be counted; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """Instructions of a call beside its budget.
+    """Instructions of a call and its budget.
 
     Attributes:
         call: Name of the call.
-        measured: Its instructions; None for a call that is in the budget and no longer in CALLS.
-        committed: Its instructions when the budget was written; None for a call that is not in the budget.
-        limit: The instructions that it may take at most.
+        measured: Instruction count; None if the call is in the budget but no longer in CALLS.
+        committed: Instruction count when the budget was written; None if the call is not in the budget.
+        limit: Largest allowed count.
     """
 
     call: str
@@ -68,12 +67,12 @@ class CallCount:
 
     @property
     def ratio(self) -> float | None:
-        """Return the measured count divided by the committed one."""
+        """Measured count divided by the committed count."""
         return self.measured / self.committed if self.measured is not None and self.committed else None
 
     @property
     def status(self) -> str:
-        """Return "ok", "far under", or the reason why the guard fails."""
+        """One of "ok", "far under", or the reason why the guard fails."""
         if self.measured is None:
             return "UNKNOWN CALL"
         if self.limit is None or self.ratio is None:
@@ -84,12 +83,12 @@ class CallCount:
 
     @property
     def is_failure(self) -> bool:
-        """Return whether the guard fails because of this call."""
+        """True if the guard fails because of this call."""
         return self.status not in ("ok", "far under")
 
 
 def compare(counts: Mapping[str, int], budget: Mapping[str, Mapping[str, int]]) -> list[CallCount]:
-    """Return the count beside the budget of every call that was counted or is in the budget."""
+    """Return the count and the budget of every call that was counted or is in the budget."""
     return [
         CallCount(call, counts.get(call), committed.get("measured"), committed.get("limit"))
         for call in dict.fromkeys([*counts, *budget])
@@ -98,7 +97,7 @@ def compare(counts: Mapping[str, int], budget: Mapping[str, Mapping[str, int]]) 
 
 
 def budget_of(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return the budget that these counts make."""
+    """Return the budget for these counts."""
     return {call: {"measured": count, "limit": int(SLACK * count)} for call, count in counts.items()}
 
 
@@ -120,10 +119,10 @@ def table(call_counts: Iterable[CallCount]) -> Table:
 
 
 def count(calls: Sequence[str]) -> dict[str, int]:
-    """Return the number of instructions that each call takes.
+    """Return the instruction count of each call.
 
     Raises:
-        CannotCountError: This is not where the budget is for, or callgrind does not do what it should.
+        CannotCountError: The budget is for another platform or build, or callgrind failed.
     """
     valgrind = _valgrind()
     with tempfile.TemporaryDirectory() as folder:
@@ -139,25 +138,25 @@ def count(calls: Sequence[str]) -> dict[str, int]:
         )
         if done.returncode:
             raise CannotCountError(f"callgrind failed: {done.stdout.strip().splitlines()[-1:]}")
-        # Before a call ends one part, the call itself is the next one; what comes after the last has no number.
+        # Two marks per call: the first ends the part before the call, the second ends the call.
         marks = 2 * len(calls)
         parts = [Path(folder, f"counts.{mark}") for mark in range(1, marks + 1)]
         if not all(part.exists() for part in parts) or Path(folder, f"counts.{marks + 1}").exists():
-            raise CannotCountError(f"callgrind did not notice just {marks} calls of getppid")
+            raise CannotCountError(f"callgrind did not count exactly {marks} calls of getppid")
         return dict(zip(calls, map(_total, parts[1::2]), strict=True))
 
 
 def _valgrind() -> str:
-    """Where valgrind is, if the budget is for this machine, this Python and this build."""
+    """Return the path of valgrind. Raise an error if the budget is for another platform or build."""
     if HERE_IS != BUDGET_IS_FOR:
-        raise CannotCountError("the budget is for CPython 3.11 on x86-64 Linux, and this is something else")
+        raise CannotCountError("the budget is for CPython 3.11 on x86-64 Linux only")
     try:
         require_release()
     except RuntimeError as error:
         raise CannotCountError(str(error)) from None
     valgrind = shutil.which("valgrind")
     if valgrind is None:
-        raise CannotCountError("valgrind was not found; on Debian or Ubuntu it comes by `apt-get install valgrind`")
+        raise CannotCountError("valgrind was not found; on Debian or Ubuntu, run `apt-get install valgrind`")
     return valgrind
 
 
@@ -167,7 +166,7 @@ def _total(part: Path) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Count, print a table, and return 1 if a call is over its limit and 2 if nothing can be counted."""
+    """Print a table of counts. Return 1 if a call is over its limit, 2 if nothing can be counted, else 0."""
     options = _parser().parse_args(arguments)
     try:
         counts = count(options.only or list(CALLS))
@@ -183,14 +182,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     call_counts = compare(counts, budget)
     print("\n".join(table(call_counts).text()))
     if committed["made with"] != with_what:
-        print(f"\nThe budget was made with {committed['made with']}, and this is {with_what}.")
+        print(f"\nThe budget was made with {committed['made with']}; this run uses {with_what}.")
     if any(call_count.status == "far under" for call_count in call_counts):
-        print("\nWhat is far under its budget may grow unnoticed: `python -m benches.instructions --update` lowers it.")
+        print("\nCalls far under their budget can grow unnoticed; lower it: `python -m benches.instructions --update`.")
     return int(any(call_count.is_failure for call_count in call_counts))
 
 
 def made_with() -> str:
-    """What the counts depend on besides the source."""
+    """Return the versions of Python, Rust and valgrind."""
     said = [
         subprocess.run([tool, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         for tool in ("rustc", "valgrind")
@@ -200,10 +199,10 @@ def made_with() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Compare the instructions that calls take with the committed budget.")
+    parser = argparse.ArgumentParser(description="Compare the instructions of calls with the committed budget.")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--update", action="store_true", help="write what is counted as the new budget")
-    what.add_argument("--only", choices=list(CALLS), action="append", help="a call to count; may be repeated")
+    what.add_argument("--update", action="store_true", help="write the counts as the new budget")
+    what.add_argument("--only", choices=list(CALLS), action="append", help="count this call; may be repeated")
     return parser
 
 

@@ -1,7 +1,7 @@
-"""Java's implementations: Kafka's assignors and engines of patterns, each in a process called through pipes.
+"""Kafka's assignors and pattern engines in Java, each in a process that is called through pipes.
 
-Maven builds it. The process is there while ours is timed and makes its calls when its turn comes, in the same rounds.
-Its input is built and its code compiled before the first of them.
+Maven builds the programs. A process makes its calls in the same rounds as our implementations. Its input objects exist
+and its code is compiled before the first round.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ OPTIONS = ("-Xms4g", "-Xmx4g", "-XX:+UseParallelGC")
 
 
 class JavaMissingError(Exception):
-    """Java cannot be timed here, and why."""
+    """Java cannot be timed; the message has the reason."""
 
 
 class JavaProcess(LineProcess):
-    """A program of benches/java.
+    """Process that runs a program of benches/java.
 
     Args:
-        program: The class with its `main`.
+        program: Class with the `main` method.
 
     Attributes:
-        version: Of Java.
+        version: Version and options of Java.
 
     Raises:
-        JavaMissingError: There is no Java or no Maven, or building failed.
+        JavaMissingError: Java or Maven is missing, or the build failed.
     """
 
     def __init__(self, program: str) -> None:
@@ -57,13 +57,13 @@ class JavaProcess(LineProcess):
 
 
 class JavaRangeAssignor(JavaProcess):
-    """Kafka's RangeAssignor, with one group at a time.
+    """Process with Kafka's RangeAssignor, for one group at a time.
 
     Args:
-        warm: How many milliseconds each group is assigned for before it is timed.
+        warm: Milliseconds of calls that warm Java up for each group.
 
     Attributes:
-        version: Of Java and of kafka-clients.
+        version: Versions of Java and kafka-clients.
     """
 
     def __init__(self, warm: int) -> None:
@@ -72,7 +72,7 @@ class JavaRangeAssignor(JavaProcess):
         self.version = f"{_jar('kafka-clients')}, {self.version}"
 
     def prepare(self, workload: Workload) -> tuple[int, int]:
-        """Takes a group, and answers how many partitions Java assigns and the checksum of who has which."""
+        """Prepare a group, and return the number of assigned partitions and the checksum of their owners."""
         replicas = {"none": 0, "two": 2, "three": 3}[workload.racks]
         sizes = ",".join(map(str, workload.partition_counts()))
         buckets = ",".join(
@@ -83,7 +83,7 @@ class JavaRangeAssignor(JavaProcess):
         return int(partitions), int(checksum, 16)
 
     def sampler(self) -> Sampler:
-        """Samples calls on the group that was prepared last."""
+        """Return a sampler of calls for the group that was prepared last."""
 
         def sample(calls: int) -> float:
             return int(self.ask(f"time {calls}")) / calls / 1e9
@@ -92,14 +92,14 @@ class JavaRangeAssignor(JavaProcess):
 
 
 class JavaAssignors(JavaProcess):
-    """Kafka's other assignors, with one event of one group at a time.
+    """Process with Kafka's other assignors, for one event of one group at a time.
 
     Args:
-        warm: How many milliseconds the rebalances of an event are computed for before they are timed.
+        warm: Milliseconds of calls that warm Java up for each event.
 
     Attributes:
-        version: Of Java and of kafka-clients.
-        seconds: What one call took at the end of `prepare`.
+        version: Versions of Java and kafka-clients.
+        seconds: Seconds of one call at the end of `prepare`.
     """
 
     def __init__(self, warm: int) -> None:
@@ -109,7 +109,7 @@ class JavaAssignors(JavaProcess):
         self.version = f"{_jar('kafka-clients')}, {self.version}"
 
     def prepare(self, workload: Workload) -> list[tuple[int, int]]:
-        """Prepare the event of a group; return the number and the checksum of owned partitions of each rebalance."""
+        """Prepare an event; return the number of assigned partitions and the checksum of owners of each rebalance."""
         shape = (workload.subscription, workload.racks, workload.members, workload.topics, workload.partitions)
         words = self.ask(" ".join(map(str, ("group", workload.assignor, *shape, workload.event, RESTARTS)))).split()
         self.seconds = int(self.ask(f"warm {self._warm}")) / 1e9
@@ -118,7 +118,7 @@ class JavaAssignors(JavaProcess):
         ]
 
     def sampler(self) -> Sampler:
-        """Time calls on the event that was prepared last: all rebalances of the event are one call."""
+        """Return a sampler of calls for the event that was prepared last; all its rebalances are one call."""
 
         def sample(calls: int) -> float:
             return int(self.ask(f"time {calls}")) / calls / 1e9
@@ -127,11 +127,11 @@ class JavaAssignors(JavaProcess):
 
 
 class JavaPatterns(JavaProcess):
-    """java.util.regex and RE2/J, with one set of patterns and topics at a time.
+    """Process with java.util.regex and RE2/J, for one set of patterns and topics at a time.
 
     Attributes:
-        version: Of Java and of RE2/J.
-        engines: What tables call the two.
+        version: Versions of Java and RE2/J.
+        engines: Names of the engines in the program, by their names in tables.
     """
 
     engines: ClassVar = {"java.util.regex": "java", "RE2/J": "re2j"}
@@ -141,14 +141,14 @@ class JavaPatterns(JavaProcess):
         self.version = f"{_jar('re2j')}, {self.version}"
 
     def prepare(self, engine: str, patterns: Iterable[str], topics: Iterable[str]) -> int:
-        """Takes patterns and topics, and answers how many matches there are."""
+        """Prepare patterns and topics, and return the number of matches."""
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
             file.write("\n".join([*patterns, "", *topics]))
             file.flush()
             return int(self.ask(f"read {self.engines[engine]} {file.name}"))
 
     def sampler(self, engine: str) -> Sampler:
-        """Samples calls of an engine on what was prepared last."""
+        """Return a sampler of calls of an engine for the input that was prepared last."""
 
         def sample(calls: int) -> float:
             return int(self.ask(f"time {self.engines[engine]} {calls}")) / calls / 1e9
@@ -161,7 +161,7 @@ def _jar(name: str) -> str:
 
 
 def checksum(plan: Plan) -> tuple[int, int]:
-    """How many partitions a plan assigns and RangeTimer's checksum of who has which: the same whatever the order."""
+    """Return the number of assigned partitions, and RangeTimer's checksum of their owners, which ignores the order."""
     spans = plan.spans()
     with np.errstate(over="ignore"):
         member = _crcs(plan.members)[spans.member] * np.uint64(0x9E3779B97F4A7C15)
@@ -179,7 +179,7 @@ def _crcs(names: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 
 
 def _build() -> None:
-    """Has Maven fetch the jars and compile the timer, unless that was done since the sources changed."""
+    """Fetch the jars and compile the programs with Maven, unless they are newer than the sources."""
     sources = [HERE / "java" / "pom.xml", *(HERE / "java" / "src").rglob("*.java")]
     made = BUILT / "classes" / "PatternTimer.class"
     if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources):

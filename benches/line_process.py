@@ -1,4 +1,4 @@
-"""A program in a process of its own that answers lines of its input with lines."""
+"""Process that answers each line of its input with a line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Self
 
 
 class ProcessEndedError(RuntimeError):
-    """The process has ended without an answer; the message is what it wrote to its standard error."""
+    """The process ended without an answer; the message is its standard error."""
 
 
 class LineProcess:
-    """Process that is called through pipes; `with` ends it.
+    """Process that is called through pipes; use it as a context manager.
 
     Args:
         command: The program and its arguments.
@@ -53,7 +53,7 @@ class LineProcess:
         """Return the next line of the output.
 
         Raises:
-            ProcessEndedError: There is none.
+            ProcessEndedError: The output has ended.
         """
         assert self._process.stdout is not None
         line = self._process.stdout.readline()

@@ -1,8 +1,7 @@
-"""Measures the memory that a call takes, in a process of its own: `-m benches.memory SIDE MEMBERS TOPICS PARTITIONS`.
+"""Memory of a call, measured in a new process: `python -m benches.memory IMPLEMENTATION MEMBERS TOPICS PARTITIONS`.
 
-What is printed, as JSON, are the bytes in memory before the call, with its result alive, and at their highest between
-the two, and the seconds that `gc.collect()` takes with the result alive. Linux says so in /proc; elsewhere the first
-three are null.
+The process prints, as JSON, the resident bytes before the call, with the result alive, and at the peak of the call, and
+the seconds of `gc.collect()` with the result alive. The bytes are null on systems other than Linux.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ COLLECTIONS = 5
 
 
 class Use(NamedTuple):
-    """What a call took."""
+    """Memory of a call in bytes, and seconds of `gc.collect()`."""
 
     before: int | None
     alive: int | None
@@ -36,7 +35,7 @@ class Use(NamedTuple):
 
     @property
     def beyond(self) -> float | None:
-        """How much was in use beyond the result while it was made, as a share of the result."""
+        """Memory in use beyond the result at the peak, as a share of the result."""
         if self.before is None or self.alive is None or self.peak is None:
             return None
         return (self.peak - self.alive) / (self.alive - self.before)
@@ -54,7 +53,7 @@ IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {
 
 
 def measure(implementation: str, workload: Workload) -> Use:
-    """Makes the call in a new process."""
+    """Make the call in a new process and return its memory."""
     sizes = map(str, (workload.members, workload.topics, workload.partitions))
     done = subprocess.run(
         [sys.executable, "-m", "benches.memory", implementation, *sizes],
@@ -67,11 +66,11 @@ def measure(implementation: str, workload: Workload) -> Use:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Makes the call in this process."""
+    """Make the call in this process and print its memory."""
     call = IMPLEMENTATIONS[arguments[0]]
     members, topics, partitions = map(int, arguments[1:])
     workload = Workload(members, topics, partitions)
-    call({"t": 2}, {"a": ["t"], "b": ["t"]})  # so that what only the first call needs is not counted
+    call({"t": 2}, {"a": ["t"], "b": ["t"]})  # exclude what only the first call allocates
     given = workload.partitions_per_topic(), workload.subscriptions()
     gc.collect()
     give_back()
@@ -80,7 +79,7 @@ def main(arguments: Sequence[str]) -> None:
     peak = resident("VmHWM")
     give_back()
     alive = resident("VmRSS")
-    del given  # the collector should walk through the result, not through what it was made from
+    del given  # the collector should traverse the result, not the input
     collect = []
     for _ in range(COLLECTIONS):
         start = time.perf_counter()
@@ -91,14 +90,14 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _reset_peak() -> int | None:
-    """Makes what is in memory now the highest so far, and answers it."""
+    """Reset the peak to the present memory, and return it."""
     if RESET.exists():
         RESET.write_text("5", encoding="ascii")
     return resident("VmRSS")
 
 
 def give_back() -> None:
-    """Has the allocator give back what it only keeps, which else would pass for a part of the result."""
+    """Let the allocator return free memory, which would otherwise count as part of the result."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -1,7 +1,7 @@
-"""Names of topics and patterns as they are drawn for the timings of matching; the same for the same seed.
+"""Random topic names and patterns for the timings of matching; equal for equal seeds.
 
-Names are made of words as teams name topics. Of the patterns 30 % are a prefix, 15 % an exact name, 15 % a suffix, 10 %
-alternatives, and 30 % have classes or text within; all mean the same to every engine that is timed.
+Names consist of words that teams use for topics. Of the patterns, 30 % are a prefix, 15 % an exact name, 15 % a suffix,
+10 % alternatives, and 30 % have character classes or text inside. All timed engines match them alike.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KINDS = ["raw", "dlq", "retry", "v1", "v2", "v3", "changelog", "repartition", "
 
 
 def names(count: int, seed: int = 7) -> list[str]:
-    """So many distinct names, in no order."""
+    """Return `count` distinct names in random order."""
     rng = random.Random(seed)
     found: dict[str, None] = {}
     while len(found) < count:
@@ -52,7 +52,7 @@ def names(count: int, seed: int = 7) -> list[str]:
 
 
 def patterns(count: int, topics: list[str], seed: int = 11) -> list[str]:
-    """So many distinct patterns, of which most match some of the topics."""
+    """Return `count` distinct patterns; most of them match some topics."""
     rng = random.Random(seed)
     kinds: list[Callable[[random.Random, str], str]] = [_prefix, _exact, _suffix, _alternatives, _within]
     found: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""Assignors of kafka-python and aiokafka: their calls, with the input that they have after decoding."""
+"""Assignors of kafka-python and aiokafka: their calls with decoded input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
             )
             for member, topics, owned in _decoded(rebalance)
         ]
-        if workload.assignor == "sticky":  # its assignor keeps what it did last
+        if workload.assignor == "sticky":  # its assignor keeps state of the last call
             return lambda: StickyPartitionAssignor().assign(_Cluster(workload), members)
         chosen = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}[workload.assignor]
         return functools.partial(chosen.assign, _Cluster(workload), members)
@@ -70,10 +70,7 @@ def aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
 
 
 def _decoded(rebalance: Rebalance) -> Iterable[tuple[str, Collection[str], dict[str, list[int]]]]:
-    """Yield members with their topics and owned ids, as a peer has them after it has decoded the subscriptions.
-
-    Peers take sets of topics too.
-    """
+    """Yield members with their topics and owned ids. Peers also take sets of topics."""
     for member, wanted in rebalance.subscriptions.items():
         if isinstance(wanted, (list, set)):
             yield member, wanted, {}
@@ -85,7 +82,7 @@ def _decoded(rebalance: Rebalance) -> Iterable[tuple[str, Collection[str], dict[
 
 
 class _Cluster:
-    """Stand-in for the cluster metadata that the peers' assignors read; like it, returns new sets."""
+    """Replacement for the peers' cluster metadata; like the original, it returns new sets."""
 
     def __init__(self, workload: Workload) -> None:
         self._partitions = {
@@ -100,12 +97,12 @@ class _Cluster:
 
 
 def read_kafka_python(result: Mapping[str, Any]) -> Answer:
-    """Return what kafka-python's assignor returned as member to partitions."""
+    """Return a result of kafka-python's assignor as a mapping of member to partitions."""
     return {member: _flat(assignment.assigned_partitions) for member, assignment in result.items()}
 
 
 def read_aiokafka(result: Mapping[str, Any]) -> Answer:
-    """Return what aiokafka's assignor returned as member to partitions."""
+    """Return a result of aiokafka's assignor as a mapping of member to partitions."""
     return {member: _flat(assignment.assignment) for member, assignment in result.items()}
 
 

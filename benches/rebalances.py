@@ -1,8 +1,8 @@
-"""Inputs of the rebalances that an event causes: each starts from the partitions that members own since the last one.
+"""Inputs of the rebalances of an event; each starts from the partitions that members own since the previous rebalance.
 
-The first assignment of a group is that of its workload. Before any other event the engine assigns the group once, and
-the members own their partitions of that answer. Java's program (`benches/java/src/main/java/TimedGroup.java`) does the
-same with Kafka's classes, from Kafka's answers. Checksums of all answers are compared, so both have the same inputs.
+Before any event except `first`, the engine assigns the group once, and the members own the assigned partitions. Java's
+program (`benches/java/src/main/java/TimedGroup.java`) does the same with Kafka's answers. Checksums of all answers are
+compared, so both have the same inputs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from assignor import Plan, Subscription, TopicPartition, plan
 from benches.workloads import SERVER, Event, Shape, Workload
 
 GENERATION = 5
-"""The generation in which members got what they own."""
+"""Generation in which members got the partitions that they own."""
 
 RESTARTS = 3
-"""Members that restart in a rolling restart; each costs two rebalances."""
+"""Number of members that restart in a rolling restart, with two rebalances each."""
 
 
 class Rebalance(NamedTuple):
@@ -29,7 +29,7 @@ class Rebalance(NamedTuple):
 
 
 def options(workload: Workload) -> dict[str, Any]:
-    """Return the arguments of `plan` that name the assignor; none for range, the default."""
+    """Return the arguments of `plan` that choose the assignor, empty for range."""
     if workload.assignor == "range":
         return {}
     if workload.assignor in SERVER:
@@ -38,7 +38,7 @@ def options(workload: Workload) -> dict[str, Any]:
 
 
 def topic_ids(workload: Workload) -> dict[str, Any]:
-    """Return the argument of `plan` and `Group` for topic ids, which only the broker's assignors use."""
+    """Return the topic ids as an argument of `plan` and `Group`; only the broker's assignors use them."""
     return {"topic_ids": workload.topic_ids()} if workload.assignor in SERVER else {}
 
 
@@ -63,8 +63,8 @@ def members(event: Event, count: int) -> list[dict[str, int]]:
 def rebalances(workload: Workload, shape: Shape = "lists") -> list[Rebalance]:
     """Return the input of each timed rebalance.
 
-    `shape` counts only for the first assignment by range. Otherwise members are `Subscription` objects, and those with
-    the same topics share one tuple of them.
+    `shape` applies only to the first assignment by range. Otherwise members are `Subscription` objects, and members
+    with equal topics share a tuple.
     """
     topics = workload.partitions_per_topic()
     if workload.event == "first" and workload.assignor == "range":
@@ -80,7 +80,7 @@ def rebalances(workload: Workload, shape: Shape = "lists") -> list[Rebalance]:
 
 
 def in_turn(calls: Iterable[Callable[[], Any]]) -> Callable[[], Any]:
-    """Return one call that makes all calls, or the only one."""
+    """Return a call that makes all calls in order, or the only call."""
     made = list(calls)
     return made[0] if len(made) == 1 else lambda: [call() for call in made]
 
@@ -89,7 +89,7 @@ def in_turn(calls: Iterable[Callable[[], Any]]) -> Callable[[], Any]:
 def answers(workload: Workload) -> list[Plan]:
     """Return the engine's answer to each rebalance of an event, including the one that precedes the event.
 
-    They are kept as plans, which the garbage collector does not traverse while implementations are timed.
+    Plans are cached, because the garbage collector does not traverse them while implementations are timed.
     """
     topics = workload.partitions_per_topic()
     arguments = {**options(workload), **topic_ids(workload)}

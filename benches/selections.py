@@ -1,4 +1,4 @@
-"""Selections of workloads to time: a smoke test, the workloads of the targets, and all of JMH's grid."""
+"""Selections of workloads: a smoke test, the workloads of the targets, and JMH's whole grid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from benches.workloads import (
 )
 
 SLOW_IN_JAVA = 1000
-"""The number of topics from which on no rolling restart is timed: each of its rebalances may take Java seconds."""
+"""Number of topics from which no rolling restart is timed, because each rebalance may take Java seconds."""
 
 
 def assignor_points(assignor: AssignorName) -> list[Workload]:
@@ -62,7 +62,7 @@ def growing_assignors(start: Workload) -> list[tuple[Workload, Axis]]:
 
 
 def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
-    """JMH's points of ratio 10, without the largest, which take Java minutes."""
+    """Return JMH's points of ratio 10, without the largest, which take Java minutes."""
     return [
         point
         for subscription in ("HOMOGENEOUS", "HETEROGENEOUS")
@@ -73,27 +73,27 @@ def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equ
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What one can ask to run.
+    """Workloads and rounds of a run.
 
     Attributes:
         pace: Rounds of a comparison with Python peers.
-        peers: The groups on which Python peers are timed, and the shapes of their subscriptions.
-        own_pace: Rounds of all others, where no implementation is as slow as those.
-        java_warm: How many milliseconds Java is warmed up for at each point.
-        java: The groups on which Java is timed.
-        assignors: The groups and events on which other assignors are timed beside Java's.
-        sticky_peers: By Python peer, the groups on which its sticky assignor is timed.
-        growing_assignors: The first groups of the series in which a size doubles, for assignors other than range.
-        assignor_pace: Rounds of each of them.
-        encoded: The groups that are encoded.
-        growing: By the size that doubles, the first group of the series.
-        matched: How many topics and how many patterns; the last are the most.
-        partitions: Of the groups whose memory is measured.
-        crowds: Of the coordinator: how many groups, and how many members each has.
-        crowd_rounds: How often each of them rebalances.
+        peers: Groups on which Python peers are timed, with the shape of their subscriptions.
+        own_pace: Rounds of comparisons without Python peers.
+        java_warm: Milliseconds of calls that warm Java up for each group.
+        java: Groups on which Java's RangeAssignor is timed.
+        assignors: Groups and events on which Java's other assignors are timed.
+        sticky_peers: Groups on which the sticky assignor of each Python peer is timed.
+        growing_assignors: First groups of the series in which a size doubles, for assignors other than range.
+        assignor_pace: Rounds of comparisons of assignors other than range.
+        encoded: Groups whose assignments are encoded.
+        growing: First group of each series, by the size that doubles.
+        matched: Numbers of topics and patterns; the last are the largest.
+        partitions: Partitions of the groups whose memory is measured.
+        crowds: Numbers of groups of the coordinator, with the members of each group.
+        crowd_rounds: Number of rebalances of each crowd.
         group_sizes: Members of the groups in which the cost of one request is compared.
-        group_counts: Numbers of groups, for the same.
-        served: Members of the group that is given to a real broker; with none there is no broker.
+        group_counts: Numbers of groups with which the cost of one request is compared.
+        served: Members of the group on a real broker; 0 for no broker.
     """
 
     pace: Pace
@@ -180,4 +180,4 @@ SELECTIONS = {
         java=[point for point in grid() if point.members * point.topics <= PAIRS],
     ),
 }
-"""By name: a smoke test whose figures mean nothing, what the targets are about, and all of JMH's grid besides."""
+"""The selections by name: a smoke test, the workloads of the targets, and these with JMH's whole grid."""

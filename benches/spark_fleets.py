@@ -1,4 +1,4 @@
-"""The fleets that are planned on Spark: made up, written once as Parquet, and what the answers to them are."""
+"""Synthetic fleets for the benchmarks on Spark, which are written once as Parquet, and their right answers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FILES = 4
-"""How many files the members are in, in an order that has nothing to do with their groups."""
+"""Number of files of members, whose order is independent of their groups."""
 
 SAMPLE = 10
-"""So many groups are compared with `assign`, row by row."""
+"""Number of groups that are compared with `assign`, row by row."""
 
 Run = tuple[str, str, str, int, int]
-"""Group, member, topic, first partition, and how many."""
+"""Group, member, topic, first partition and number of partitions."""
 
 
 class Checksum(NamedTuple):
-    """What tells two answers apart, in whatever order their rows are."""
+    """Checksum of an answer, independent of the order of rows."""
 
     rows: int
     hashes: Any
@@ -36,7 +36,7 @@ class Checksum(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a fleet is; the topics are those of its one cluster."""
+    """Size of a fleet; `topics` is the number of topics of its only cluster."""
 
     groups: int
     members: int
@@ -45,13 +45,13 @@ class Size:
 
     @property
     def name(self) -> str:
-        """Groups x members x topics of a group."""
+        """Name in tables: groups x members x topics of a group."""
         return f"{self.groups:,} x {self.members:,} x {self.topics_per_group:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A fleet that is in files."""
+    """Fleet that is stored in files."""
 
     size: Size
     topics: DataFrame
@@ -64,10 +64,10 @@ class Written:
 
 
 def written(spark: SparkSession, size: Size, folder: Path) -> Written:
-    """Writes a fleet, if it is not there yet, and reads it.
+    """Write a fleet if its files do not exist yet, and return it.
 
-    Nobody subscribes by a pattern or otherwise than the rest of the group, and there are no racks; a tenth of the
-    members is static.
+    All members of a group subscribe to the same topics by name, a tenth of the members is static, and there are no
+    racks.
     """
     here = folder / size.name.replace(",", "").replace(" ", "")
     if not here.exists():
@@ -81,7 +81,7 @@ def written(spark: SparkSession, size: Size, folder: Path) -> Written:
             asymmetric_share=0,
         )
         members = made.members.select("cluster", "group_id", "member_id", "group_instance_id", "topics")
-        # Few numbers, so that the sort moves few columns to the front: any order will do that mixes the groups.
+        # Any order that mixes the groups will do; sorting by one number is cheap.
         mixed = members.withColumn("place", F.xxhash64("group_id", "member_id"))
         mixed = mixed.repartitionByRange(FILES, "place").sortWithinPartitions("place").drop("place")
         mixed.write.parquet(str(here / "members"))
@@ -90,7 +90,7 @@ def written(spark: SparkSession, size: Size, folder: Path) -> Written:
 
 
 def checksum(answer: DataFrame) -> Checksum:
-    """Of the columns of `schemas.ASSIGNMENTS`."""
+    """Return the checksum of an answer with the columns of `schemas.ASSIGNMENTS`."""
     hashed = F.xxhash64("cluster", "group_id", "member_id", "topic", "start", "count").cast("decimal(20,0)")
     row = answer.agg(F.count("*").alias("rows"), F.sum(hashed).alias("hashes")).first()
     assert row is not None
@@ -98,10 +98,10 @@ def checksum(answer: DataFrame) -> Checksum:
 
 
 def right_answer(given: Written, assignor: str = "range") -> Checksum:
-    """What every implementation has to answer: what `Fleet.assign()` does, a sample of which is compared with `assign`.
+    """Return the checksum of the answer of `Fleet.assign()`, after a sample of it is compared with `assign`.
 
     Raises:
-        WrongAnswerError: The two differ.
+        WrongAnswerError: The sample differs.
     """
     ids = [row["group_id"] for row in given.members.select("group_id").distinct().orderBy("group_id").take(SAMPLE)]
     chosen = given.members.where(F.col("group_id").isin(ids)).withColumn("subscription", F.xxhash64("topics"))

@@ -1,6 +1,6 @@
-"""Implementations of fleet planning on Spark: `Fleet`, a floor that only moves rows, and a Python call for each group.
+"""Implementations of fleet assignment on Spark: `Fleet`, a floor that only moves rows, and a call for each group.
 
-Spark's workers cannot import the benchmark: what they run are functions within functions.
+Spark's workers cannot import this module, so they get nested functions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def fleet(written: Written, assignor: str = "range") -> DataFrame:
 
 
 def floor(written: Written, rows: int) -> DataFrame:
-    """As many rows as the answer has, nothing of which is thought about: members are collected, sent, and sent back."""
+    """Collect the members of each group, send them to Python, and return `rows` rows without an assignment."""
     lists = written.members.groupBy(*KEYS).agg(
         F.collect_list(F.struct("member_id", "group_instance_id", "topics")).alias("members")
     )
-    # Of what is deterministic Spark makes a filter of its own beside `inline`, and evaluates it for both.
+    # Spark would evaluate a deterministic function twice: for `inline`, and for a filter that it adds.
     answer = arrow_udf(_reshaped(rows, written.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]
     return lists.select(*KEYS, answer("members").alias("answer")).select(*KEYS, F.inline("answer"))
 
@@ -59,7 +59,7 @@ def _reshaped(rows: int, groups: int) -> Callable[[Iterator[pa.Array]], Iterator
 
 
 def in_arrow(written: Written) -> DataFrame:
-    """The core called for each group by `applyInArrow`; its topics are read once in each task."""
+    """Call the engine for each group by `applyInArrow`; each task reads the topics once."""
     assigned = _per_group(_clusters(written))
 
     def of_group(table: pa.Table) -> pa.Table:
@@ -69,7 +69,7 @@ def in_arrow(written: Written) -> DataFrame:
 
 
 def in_pandas(written: Written) -> DataFrame:
-    """The same by `applyInPandas`."""
+    """Call the engine for each group by `applyInPandas`."""
     assigned = _per_group(_clusters(written))
 
     def of_group(frame: Any) -> Any:
@@ -99,7 +99,7 @@ def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
         names = ("member_id", "group_instance_id", "topics")
         texts = pyarrow.string()
         members = pyarrow.StructArray.from_arrays(
-            # pandas gives no type to a column without values.
+            # In pandas, a column without values has no type.
             [columns[name] if name == "topics" else columns[name].cast(texts) for name in names],
             list(names),
         )
@@ -116,7 +116,7 @@ def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
 
 
 def hashed(written: Written) -> DataFrame:
-    """Subscriptions put in order, hashed, and sent once for each group; the core is the same."""
+    """Sort and hash the subscriptions, send each once per group, and call the engine."""
     rows = written.members.withColumn("topics", F.sort_array("topics"))
     rows = rows.withColumn("subscription", F.xxhash64("topics"))
     lists = rows.groupBy(*KEYS).agg(
@@ -127,7 +127,7 @@ def hashed(written: Written) -> DataFrame:
 
 
 def interned(written: Written, members: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """The same from tables in which a member has but the number of its subscription."""
+    """Call the engine on tables in which a member has the number of its subscription."""
     of_members = members.groupBy(*KEYS).agg(
         F.collect_list(F.struct("member_id", "group_instance_id", "subscription")).alias("members")
     )

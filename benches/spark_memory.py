@@ -1,8 +1,7 @@
-"""Plans a fleet in a session of its own.
+"""Program that assigns a fleet in a new session, to measure its memory.
 
-`python -m benches.spark_memory FOLDER GROUPS MEMBERS TOPICS_PER_GROUP TOPICS ROUNDS` is the program.
-
-What is printed, as JSON, are the seconds of each round and the most bytes in memory, of Java and of a Python worker.
+`python -m benches.spark_memory FOLDER GROUPS MEMBERS TOPICS_PER_GROUP TOPICS ROUNDS` prints, as JSON, the seconds of
+each round and the peak memory of Java and of the largest Python worker, in bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from benches.spark_session import Peak, peak, session
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Plans, and tells."""
+    """Assign the fleet and print the measurements."""
     folder, groups, members, topics_per_group, topics, rounds = arguments
     size = Size(int(groups), int(members), int(topics_per_group), int(topics))
     peaks: list[Peak] = []

@@ -1,4 +1,4 @@
-"""The Spark session of the benchmark, and what its processes take: processor time and memory, as /proc says."""
+"""Spark session of the benchmarks, and the processor time and memory of its processes."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ CORES = 2
 HEAP = "3g"
 
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""What makes short programs start sooner and long ones slower."""
+"""Java options that make short programs faster and long programs slower."""
 
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 class Spent(NamedTuple):
-    """Seconds of processor time, of Java and of the Python workers; 0 where there is no /proc."""
+    """Processor seconds of Java and of the Python workers; 0 without /proc."""
 
     java: float
     workers: float
 
     def since(self, before: Spent) -> Spent:
-        """What was spent after `before`."""
+        """Return the difference to an earlier measurement."""
         return Spent(self.java - before.java, self.workers - before.workers)
 
 
 class Peak(NamedTuple):
-    """The most bytes that were in memory at once, of Java and of the largest Python worker."""
+    """Peak memory of Java and of the largest Python worker, in bytes."""
 
     java: int
     worker: int
@@ -43,7 +43,7 @@ class Peak(NamedTuple):
 
 @contextlib.contextmanager
 def session(memory: str = HEAP) -> Iterator[SparkSession]:
-    """A session of its own as `assignor.spark.session` starts one, but with Java's own compilers and collector."""
+    """Start a session like that of `assignor.spark.session`, with Java's default compilers and collector."""
     with contextlib.ExitStack() as stack:
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-spark-", ignore_cleanup_errors=True))
@@ -59,7 +59,7 @@ def session(memory: str = HEAP) -> Iterator[SparkSession]:
 
 
 def spent() -> Spent:
-    """What the session's processes have taken so far; of workers that ended, what their daemon was told."""
+    """Return the processor seconds of the session's processes so far, including workers that have ended."""
     java = workers = 0.0
     for name, fields, _ in _descendants():
         own, ended = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
@@ -71,7 +71,7 @@ def spent() -> Spent:
 
 
 def peak() -> Peak:
-    """The highest that the session's processes have been."""
+    """Return the peak memory of the session's processes so far."""
     java = worker = 0
     for name, _, folder in _descendants():
         with contextlib.suppress(OSError, StopIteration):
@@ -82,7 +82,7 @@ def peak() -> Peak:
 
 
 def _descendants() -> Iterator[tuple[str, list[str], Path]]:
-    """Name, the fields of `stat` after it, and folder of each process that this one started, and of theirs."""
+    """Yield name, following fields of `stat`, and folder of all descendants of this process."""
     children: dict[int, list[tuple[int, str, list[str], Path]]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

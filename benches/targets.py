@@ -1,4 +1,4 @@
-"""Targets of the benchmarks: how fast each implementation should be, beside which peer and on which workload."""
+"""Targets of the benchmarks: required ratios, by implementation, peer and workload."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from benches.workloads import AssignorName, Racks, Shape, Workload
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Speed on one group as a multiple of a peer's.
+    """Required ratio of a peer's time to our time on one group.
 
     Attributes:
-        ours: The implementation that is to be fast.
-        peer: The implementation it is compared with.
+        ours: Our implementation.
+        peer: The implementation that it is compared with.
         workload: The group.
-        at_least: How many times as long the peer should take.
-        shape: How Python holds the subscriptions.
+        at_least: Smallest ratio of the peer's time to ours.
+        shape: Shape of the subscriptions.
     """
 
     ours: str
@@ -29,13 +29,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class JavaTarget:
-    """Speed as a multiple of that of Java's RangeAssignor.
+    """Required ratio of the time of Java's RangeAssignor to our time.
 
     Attributes:
-        ours: The implementation that is to be fast.
-        racks: Which points it is about: those without racks, or those where rack logic is on.
-        each: How many times as long Java should take at every point.
-        mean: And in the geometric mean over all points.
+        ours: Our implementation.
+        racks: The groups of the target, by their racks.
+        each: Smallest ratio for each group.
+        mean: Smallest geometric mean of the ratios.
     """
 
     ours: str
@@ -46,14 +46,14 @@ class JavaTarget:
 
 @dataclass(frozen=True, slots=True)
 class AssignorTarget:
-    """Speed of an assignor as a multiple of that of Java's class.
+    """Required ratio of the time of Java's class of an assignor to our time.
 
     Attributes:
         assignors: The assignors.
-        ours: The implementation that the target is for.
-        each: The smallest ratio of Java's time to ours at every point.
-        mean: The smallest geometric mean of the ratios over all points.
-        slow: The smallest ratio at every point at which Java takes longer than `JAVA_SLOW`.
+        ours: Our implementation.
+        each: Smallest ratio for each group.
+        mean: Smallest geometric mean of the ratios.
+        slow: Smallest ratio for each group for which Java takes longer than `JAVA_SLOW`.
     """
 
     assignors: tuple[AssignorName, ...]
@@ -65,14 +65,14 @@ class AssignorTarget:
 
 @dataclass(frozen=True, slots=True)
 class TargetResult:
-    """A target and what was measured.
+    """Target with its measured value.
 
     Attributes:
-        what: What was measured, where.
-        measured: What it came to.
-        wanted: What it should come to.
-        unit: `x` (times) or `%`.
-        sense: `>=` or `<=`.
+        what: Name of the measured value.
+        measured: Measured value.
+        wanted: Limit of the value.
+        unit: Unit of both: `x` (times) or `%`.
+        sense: `>=` if the limit is a minimum, `<=` if it is a maximum.
     """
 
     what: str
@@ -83,7 +83,7 @@ class TargetResult:
 
     @property
     def met(self) -> bool:
-        """Whether the target is met."""
+        """True if the target is met."""
         return self.measured >= self.wanted if self.sense == ">=" else self.measured <= self.wanted
 
 
@@ -159,28 +159,27 @@ STICKY_PEERS = dict.fromkeys(
         Workload(4000, 100, 40, assignor="sticky"),
     ),
 )
-"""By peer, the groups on which its sticky assignor is timed; the last is the largest that it finishes within a minute
-on a quiet machine, where members and partitions double together."""
+"""The groups on which the sticky assignor of each peer is timed. The last group is the largest that the peer finishes
+within a minute on an idle machine if members and partitions double together."""
 
 ENCODE = 80
-"""How many times as long kafka-python should take to encode a whole group."""
+"""Smallest ratio of the time of kafka-python to ours, to encode all assignments of a group."""
 
 DOUBLING = 2.2
-"""How many times as long it may take when members, topics or partitions double."""
+"""Largest ratio of times when members, topics or partitions double."""
 
 BEYOND = 20
-"""How many per cent of the result's memory may be in use beyond it while it is made."""
+"""Largest memory in use beyond the result while it is built, in percent of the result."""
 
 COLLECT = 0.3
-"""How many times as long `gc.collect()` may take after `assign` as after the reference."""
+"""Largest ratio of the time of `gc.collect()` after `assign` to its time after the reference."""
 
 
 ALL_AT_ONCE = {"re": 10, "google-re2": 10, "google-re2 Set": 4}
-"""How many times as long a peer should take to compile and match all patterns."""
+"""Smallest ratio of the time of each peer to ours, to compile and match all patterns."""
 
 NEW_PATTERN = 20
-"""How many times as long Python's re should take for a pattern that is new."""
+"""Smallest ratio of the time of Python's re to ours, for one more pattern."""
 
 GROWN = 3
-"""How many times as long a request to the coordinator may take in a group of 10,000 as in one of 100, or among 100,000
-groups as among 100."""
+"""Largest ratio of the time of a coordinator request with 10,000 members to 100 members, or 100,000 groups to 100."""

@@ -1,10 +1,10 @@
 """Timing of several implementations in turn, round after round, so that noise affects all of them.
 
-A ratio is taken within a round and its median over the rounds is what is reported: whatever slows the machine down for
-a while slows both sides of a ratio. Before every sample the garbage collector runs; while it is taken, the collector is
-on, as users have it. A call of more than a millisecond is a sample by itself, and so has cold caches, as the rare call
-of a leader has. A shorter one is repeated, and a sample is the mean. Results are freed while the clock is stopped, but
-for calls so short that stopping it would be felt: freeing the result, and some 50 ns of the loop, are then inside.
+A ratio is computed within each round, and its median over the rounds is reported, because a slow period of the machine
+slows both sides. The garbage collector runs before every sample and is enabled during the sample. A call of more than a
+millisecond is one sample, with cold caches, like the rare call of a leader. A shorter call is repeated, and a sample is
+the mean. Results are freed while the clock is stopped, except for very short calls, where stopping the clock would
+distort the time: these samples include freeing the result and about 50 ns of the loop.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from dataclasses import dataclass
 from typing import Any
 
 SHORT = 1e-3
-"""A call that takes less than this many seconds is repeated within a sample."""
+"""A call that takes fewer seconds is repeated within a sample."""
 
 SAMPLE = 2e-3
-"""How many seconds a sample of repeated calls should take."""
+"""Target duration of a sample of repeated calls, in seconds."""
 
 MANY = 100
-"""With more calls in a sample, of 20 µs each at most, the clock is stopped only after the last."""
+"""With more calls in a sample, of at most 20 µs each, the clock is stopped only after the last call."""
 
 LONG = 0.1
-"""A call that takes more seconds needs no rehearsal."""
+"""A call that takes more seconds needs no warm-up."""
 
 COLLECT = 10e-3
-"""About how many seconds the garbage collector takes before a sample."""
+"""Approximate duration of the garbage collection before a sample, in seconds."""
 
 Sampler = Callable[[int], float]
-"""Makes so many calls; answers the seconds of one."""
+"""Function that makes a number of calls and returns the seconds per call."""
 
 Times = dict[str, list[float]]
-"""By implementation, the seconds of a call in each round."""
+"""Seconds per call in each round, by implementation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many rounds there are.
+    """Limits of the number of rounds.
 
     Attributes:
-        seconds: How long the rounds of one comparison may go on.
-        fewest: Rounds that there are even so.
-        most: Rounds after which it is enough.
+        seconds: Target duration of all rounds of a comparison.
+        fewest: Smallest number of rounds.
+        most: Largest number of rounds.
     """
 
     seconds: float
@@ -56,7 +56,7 @@ class Pace:
 
 
 def sampler(call: Callable[[], Any]) -> Sampler:
-    """A sampler of a call in this process."""
+    """Return a sampler of a call in this process."""
 
     def sample(calls: int) -> float:
         repeats = itertools.repeat(None, calls)
@@ -82,8 +82,8 @@ def interleave(
 ) -> Times:
     """Return the times of all implementations, called in turn.
 
-    A first call of each decides the number of rounds; it is left out for calls that are `known` to take long. With
-    `alike`, all make as many calls in a sample as the fastest of them.
+    The number of rounds follows from a first call of each implementation, or from its `known` seconds if they are long.
+    With `alike`, all implementations make the same number of calls in a sample as the fastest of them.
     """
     rehearsed = {
         implementation: seconds if (seconds := (known or {}).get(implementation, 0)) > LONG else sample(1)
@@ -105,5 +105,5 @@ def interleave(
 
 
 def ratio(times: Times, slow: str, fast: str) -> float:
-    """How many times as long one implementation takes as another: the median over the rounds."""
+    """Return the median over the rounds of the time of `slow` divided by the time of `fast`."""
     return statistics.median(theirs / ours for theirs, ours in zip(times[slow], times[fast], strict=True))

@@ -1,9 +1,9 @@
-"""The groups that benchmarks run on: points of Kafka's JMH grid, others, and series that double one size.
+"""Groups of the benchmarks: points of Kafka's JMH grid, other groups, and series that double one size.
 
-The grid is that of org.apache.kafka.jmh.assignor.ClientSideAssignorBenchmark, with its names (`topic0`, `member0`,
-`rack0`), its integer division and its buckets. Added are members with topics of their own, racks that matter, topics of
-different sizes, the shapes in which Python may hold a group, Kafka's other assignors, and what happens to the group
-before it is assigned (`benches/rebalances.py`).
+The grid is that of org.apache.kafka.jmh.assignor.ClientSideAssignorBenchmark, with the same names (`topic0`, `member0`,
+`rack0`), integer division and buckets. Other groups add members with their own topics, racks that change the answer,
+topics of different sizes, several shapes of Python input, Kafka's other assignors, and an event before the assignment
+(`benches/rebalances.py`).
 """
 
 from __future__ import annotations
@@ -23,23 +23,22 @@ SubscriptionType = Literal["HOMOGENEOUS", "HETEROGENEOUS", "DISTINCT", "FIFTHS",
 Racks = Literal["none", "three", "two", "far"]
 Sizes = Literal["equal", "differ"]
 Shape = Literal["lists", "fresh", "sets", "objects"]
-"""How a mapping holds the subscriptions. `lists`: a list for each member, of `str` objects that all share. `fresh`:
-the same, but every `str` is an object of its own, as decoding the members one by one makes them. `sets`: a set for each
-member. `objects`: a `Subscription` for each member."""
+"""Form of the subscriptions. `lists`: one list per member, with shared `str` objects. `fresh`: one list per member with
+its own `str` objects, as if each member were decoded separately. `sets`: one set per member. `objects`: one
+`Subscription` per member."""
 
 Axis = Literal["members", "topics", "partitions"]
-"""A size that can double alone."""
+"""Size that doubles in a series."""
 
 AssignorName = Literal["range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range"]
-"""Name of an assignor in tables; those of the broker are `uniform` and `server-range`."""
+"""Name of an assignor in tables; `uniform` and `server-range` are assignors of the broker."""
 
 SERVER = {"uniform": "uniform", "server-range": "range"}
 """Kafka's names of the broker's assignors."""
 
 Event = Literal["first", "join", "leave", "rolling"]
-"""What happens to the group. `first`: it is assigned for the first time. `join`: after that, one more member joins.
-`leave`: one member leaves. `rolling`: members leave and return under another id, one after another; each of them costs
-two rebalances."""
+"""Event before the timed assignment. `first`: none. `join`: one member joins an assigned group. `leave`: one member
+leaves. `rolling`: members leave and return with a new id, one after another, with two rebalances each."""
 
 MEMBERS = (100, 500, 1000, 5000, 10000)
 TOPICS = (10, 100, 1000)
@@ -47,27 +46,27 @@ RATIOS = (5, 10, 50)
 BUCKETS = 5
 RACKS = 3
 PAIRS = 1_000_000
-"""More (member, topic) pairs than this are timed with the Rust engine only: other implementations take minutes."""
+"""The most (member, topic) pairs for which implementations other than the Rust engine are timed; more take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A group to assign, by its sizes.
+    """Group to assign, described by its sizes.
 
     Attributes:
         members: Number of members.
         topics: Number of topics.
-        partitions: Number of partitions of each topic, or on the average; may be 0.
-        subscription: HOMOGENEOUS: every member subscribes to every topic. HETEROGENEOUS: members and topics are cut
-            into five runs, and a member subscribes to the topics of its own run. DISTINCT: every member has a tenth of
-            the topics, drawn for it alone. FIFTHS: member m subscribes to fifth m mod 5 of the topics. HALF: members of
+        partitions: Number of partitions of each topic, or their mean; may be 0.
+        subscription: HOMOGENEOUS: every member subscribes to every topic. HETEROGENEOUS: members and topics are split
+            into five runs, and a member subscribes to the topics of its run. DISTINCT: every member subscribes to a
+            random tenth of the topics. FIFTHS: member m subscribes to fifth m mod 5 of the topics. HALF: members with
             odd numbers subscribe to the first half of the topics, the others to all.
-        racks: `none`. `three`: every partition is on all three racks, so rack logic stays off and only reading racks is
-            paid for, as with JMH's isRackAware. `two`: partition p is on racks p mod 3 and p+1 mod 3: rack logic is on.
-            `far`: rack logic is on, and hardly any partition is on the rack of a member.
-        sizes: `equal`. `differ`: as far as the average allows, no two topics have the same number of partitions.
-        assignor: The assignor that computes the answer.
-        event: What happens to the group.
+        racks: `none`. `three`: every partition has replicas on all three racks, so racks are read but not used, as with
+            JMH's isRackAware. `two`: partition p has replicas on racks p mod 3 and p+1 mod 3, so racks are used. `far`:
+            racks are used, and few partitions have a replica on the rack of a member.
+        sizes: `equal`. `differ`: topics have different numbers of partitions, as far as the mean allows.
+        assignor: Assignor that computes the answer.
+        event: Event before the assignment.
     """
 
     members: int
@@ -81,7 +80,7 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """What tables and test ids call it: members x topics x partitions of a topic, and what is special about it."""
+        """Name in tables and test ids: members x topics x partitions of a topic, then values that are not defaults."""
         parts = [f"{self.members}x{self.topics}x{self.partitions}"]
         parts += [] if self.subscription == "HOMOGENEOUS" else [self.subscription.lower()]
         parts += [] if self.racks == "none" else [f"{self.racks}-racks"]
@@ -91,41 +90,41 @@ class Workload:
 
     @property
     def total_partitions(self) -> int:
-        """Partitions of all topics."""
+        """Number of partitions of all topics."""
         return sum(self.partition_counts())
 
     @property
     def pairs(self) -> int:
-        """Number of (member, topic) subscriptions: what a plain assignor's cost grows with."""
+        """Number of subscriptions, (member, topic) pairs; the cost of a simple assignor is proportional to it."""
         if self.subscription == "DISTINCT":
             return self.members * (self.topics // 10)
         return sum(map(len, self._wanted()))
 
     def buckets(self) -> list[tuple[range, range]]:
-        """Which members subscribe to which topics, both by number; no member and no topic is in two buckets.
+        """Return disjoint runs of members with the run of topics that they subscribe to, by number.
 
         Raises:
-            ValueError: There are fewer topics than buckets, which JMH refuses too, or members are in no buckets.
+            ValueError: There are fewer topics than buckets, or the subscription type has no buckets.
         """
         if self.subscription not in ("HOMOGENEOUS", "HETEROGENEOUS"):
-            raise ValueError(f"{self.name}: the members are in no buckets")
+            raise ValueError(f"{self.name}: this subscription type has no buckets")
         count = 1 if self.subscription == "HOMOGENEOUS" else min(BUCKETS, self.members)
         if self.topics < count:
             raise ValueError(f"{self.name}: {self.topics} topics cannot fill {count} buckets")
         return list(zip(_chunks(self.members, count), _chunks(self.topics, count), strict=True))
 
     def partition_counts(self) -> list[int]:
-        """The number of partitions of each topic."""
+        """Return the number of partitions of each topic."""
         if self.sizes == "equal" or not self.partitions:
             return [self.partitions] * self.topics
         steps = max(
             1, min(self.topics // 2, self.partitions - 1)
-        )  # every second topic is smaller by what one is larger
+        )  # topics come in pairs, one larger and one smaller than the mean
         counts = [self.partitions + (-1) ** topic * (1 + topic // 2 % steps) for topic in range(self.topics)]
         return counts if self.topics % 2 == 0 else [*counts[:-1], self.partitions]
 
     def partitions_per_topic(self) -> dict[str, int | list[PartitionInfo]]:
-        """The topics, as `assign` takes them; no two partitions share their tuple of racks, but all the names in it."""
+        """Return the topics for `assign`. Each partition has its own tuple of racks; the names in it are shared."""
         counts = {f"topic{topic}": count for topic, count in enumerate(self.partition_counts())}
         if self.racks == "none":
             return {**counts}
@@ -136,7 +135,7 @@ class Workload:
         }
 
     def subscriptions(self, shape: Shape = "lists") -> dict[str, Collection[str] | Subscription]:
-        """The members, as `assign` takes them: with racks always as `Subscription`."""
+        """Return the members for `assign`; with racks, always as `Subscription`."""
         if self.racks != "none":
             return {
                 f"member{member}": Subscription(tuple(topics), rack=self.rack_of_member(member))
@@ -161,7 +160,7 @@ class Workload:
         }
 
     def topic_columns(self) -> TopicColumns:
-        """The topics as columns."""
+        """Return the topics as columns."""
         counts = np.array(self.partition_counts(), dtype=np.int32)
         names = [f"topic{topic}" for topic in range(self.topics)]
         if self.racks == "none":
@@ -172,7 +171,7 @@ class Workload:
         return TopicColumns(names, counts, np.concatenate([np.arange(n, dtype=np.int32) % RACKS for n in counts]), sets)
 
     def member_columns(self) -> MemberColumns:
-        """The members as columns; topics that several members subscribe to are there once."""
+        """Return the members as columns; equal subscriptions are stored once."""
         names = [f"member{member}" for member in range(self.members)]
         distinct: dict[int, int] = {}
         lists: list[Sequence[str]] = []
@@ -186,16 +185,16 @@ class Workload:
         return MemberColumns(names, index, lists, rack=racks)
 
     def rack_of_member(self, member: int) -> str | None:
-        """Return the rack of the member with a number."""
+        """Return the rack of a member, given its number."""
         if self.racks == "none":
             return None
         return f"rack{1 - min(member, 1) if self.racks == 'far' else member % RACKS}"
 
     def topics_of_member(self, member: int) -> range:
-        """Return the topics of the member with a number, which may be larger than the numbers in the group.
+        """Return the topics of a member, given its number, which may be one that is not in the group yet.
 
         Raises:
-            ValueError: The topics of a member depend on the number of members, or are drawn.
+            ValueError: The topics depend on the number of members, or are random.
         """
         if self.subscription == "HALF":
             return range(self.topics if member % 2 == 0 else (self.topics + 1) // 2)
@@ -211,7 +210,7 @@ class Workload:
         return tuple((id + replica) % RACKS for replica in range(3 if self.racks == "three" else 2))
 
     def _wanted(self) -> list[list[str]]:
-        """The topics of each member; members with the same topics have the same list, unless they are drawn."""
+        """Return the topics of each member; members with equal topics share a list, unless topics are random."""
         names = [f"topic{topic}" for topic in range(self.topics)]
         if self.subscription == "DISTINCT":
             return [random.Random(member).sample(names, self.topics // 10) for member in range(self.members)]
@@ -226,7 +225,7 @@ class Workload:
 
 
 def _mixed(value: int) -> int:
-    """Return the last steps of SplitMix64, 64 bits."""
+    """Return a 64-bit value mixed by the last steps of SplitMix64."""
     mask = (1 << 64) - 1
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & mask
     value = (value ^ value >> 27) * 0x94D049BB133111EB & mask
@@ -234,7 +233,7 @@ def _mixed(value: int) -> int:
 
 
 def _chunks(size: int, count: int) -> list[range]:
-    """The numbers below `size` in `count` runs of ceil(size / count); the last ones may be shorter."""
+    """Return the numbers below `size` in `count` runs of ceil(size / count); the last runs may be shorter."""
     step = -(-size // count)
     return [range(min(size, start), min(size, start + step)) for start in range(0, step * count, step)]
 
@@ -247,16 +246,16 @@ def jmh(
     racks: Racks = "none",
     sizes: Sizes = "equal",
 ) -> Workload:
-    """A point of JMH's grid; `ratio` is partitions to members, and a topic has members * ratio // topics partitions."""
+    """Return a point of JMH's grid; each topic has members * ratio // topics partitions."""
     return Workload(members, topics, members * ratio // topics, subscription, racks, sizes)
 
 
 def grid(ratios: Sequence[int] = RATIOS, racks: Sequence[Racks] = ("none", "three", "two")) -> list[Workload]:
-    """The points of JMH: 90 without racks, the same 90 with its racks, and 90 where rack logic is on."""
+    """Return JMH's 90 points without racks and its 90 points with racks, and the same 90 points with racks in use."""
     buckets: tuple[SubscriptionType, ...] = ("HOMOGENEOUS", "HETEROGENEOUS")
     return [jmh(*point) for point in itertools.product(MEMBERS, TOPICS, ratios, buckets, racks)]
 
 
 def doubling(start: Workload, axis: Axis, racks: Racks = "none") -> list[Workload]:
-    """Four groups: a first one, and those to which it comes when one of its sizes doubles three times."""
+    """Return a group, and the three groups that result as one of its sizes doubles three times."""
     return [replace(start, racks=racks, **{axis: getattr(start, axis) << step}) for step in range(4)]

@@ -1,4 +1,4 @@
-"""The benchmark's tables, from figures that are made up: nothing is timed here."""
+"""Tests of the reports, with made-up figures, and of the checks before timing."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def made_up_section() -> ReportSection:
     ("value", "text"),
     [(0, "0"), (0.00123, "0.00123"), (0.0123, "0.0123"), (0.5, "0.500"), (9.99, "9.99"), (12345.6, "12,346")],
 )
-def test_figures_show_the_digits_that_matter(value: float, text: str) -> None:
+def test_figures_have_three_significant_digits(value: float, text: str) -> None:
     assert text == shown(value)
 
 
-def test_sides_take_turns_and_a_ratio_is_taken_within_a_round() -> None:
+def test_implementations_take_turns_and_ratios_are_taken_within_a_round() -> None:
     turns: list[str] = []
     seconds = {"slow": [3.0, 4.0, 9.0, 10.0], "fast": [1.0, 2.0, 1.0, 2.0]}
 
@@ -81,7 +81,7 @@ def test_sides_take_turns_and_a_ratio_is_taken_within_a_round() -> None:
         {"slow": lambda _: sample("slow"), "fast": lambda _: sample("fast")}, Pace(seconds=0, fewest=3, most=9)
     )
 
-    assert turns == ["slow", "fast"] * 4  # the first is a rehearsal
+    assert turns == ["slow", "fast"] * 4  # the first call is a warm-up
     assert times == {"slow": [4.0, 9.0, 10.0], "fast": [2.0, 1.0, 2.0]}
     assert ratio(times, "slow", "fast") == 5
 
@@ -99,7 +99,7 @@ def test_short_calls_are_repeated() -> None:
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
-def test_every_goal_of_a_selection_can_be_measured(selection: str) -> None:
+def test_every_target_of_a_selection_can_be_measured(selection: str) -> None:
     chosen = SELECTIONS[selection]
     measured = [target for target in OVER_PEERS if (target.workload, target.shape) in chosen.peers]
 
@@ -124,18 +124,18 @@ def test_java_is_timed_on_the_grid_without_its_largest_points() -> None:
     }
 
 
-def test_the_checksum_tells_who_has_which_and_not_in_which_order() -> None:
+def test_the_checksum_depends_on_owners_but_not_on_their_order() -> None:
     topics, members = {"t0": 3, "t1": 2}, {"a": ["t0", "t1"], "b": ["t0"]}
     turned = plan(dict(reversed(topics.items())), dict(reversed(members.items())))
 
-    partitions, told = checksum(plan(topics, members))
+    partitions, expected = checksum(plan(topics, members))
     assert partitions == 5
-    assert (partitions, told) == checksum(turned)
-    assert (partitions, told) != checksum(plan(topics, {"a": ["t0", "t1"], "c": ["t0"]}))
-    assert (partitions, told) != checksum(plan(topics, {"a": ["t0"], "b": ["t0", "t1"]}))
+    assert (partitions, expected) == checksum(turned)
+    assert (partitions, expected) != checksum(plan(topics, {"a": ["t0", "t1"], "c": ["t0"]}))
+    assert (partitions, expected) != checksum(plan(topics, {"a": ["t0"], "b": ["t0", "t1"]}))
 
 
-def test_without_java_the_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_the_section_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: int) -> None:
         raise JavaMissingError("mvn was not found")
 
@@ -153,7 +153,7 @@ def test_memory_beyond_the_result_is_a_share_of_the_result() -> None:
 
 @pytest.mark.parametrize("implementation", subscription_states.installed())
 @pytest.mark.parametrize("operation", [*subscription_states.OPERATIONS, *subscription_states.ASSIGNMENTS])
-def test_a_subscription_state_is_timed_once_it_is_right(
+def test_a_subscription_state_is_timed_only_if_it_is_right(
     implementation: str, operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not subscription_states.offers(implementation, operation):
@@ -169,7 +169,7 @@ def test_a_subscription_state_is_timed_once_it_is_right(
         subscription_states.prepare(implementation, operation, 3)
 
 
-def test_racks_of_columns_are_those_of_the_partitions() -> None:
+def test_columns_have_the_racks_of_the_partitions() -> None:
     workload = jmh(4, 2, 2, racks="two", sizes="differ")
     columns = workload.topic_columns()
 
@@ -185,7 +185,7 @@ def _listed(partitions: object) -> list[PartitionInfo]:
     return partitions
 
 
-def test_drawn_patterns_and_names_are_distinct_and_the_same_each_time() -> None:
+def test_random_patterns_and_names_are_distinct_and_reproducible() -> None:
     names = patterns.names(500)
     texts = patterns.patterns(200, names)
 
@@ -193,7 +193,7 @@ def test_drawn_patterns_and_names_are_distinct_and_the_same_each_time() -> None:
     assert (names, texts) == (patterns.names(500), patterns.patterns(200, names))
 
 
-def test_all_sides_match_alike() -> None:
+def test_all_implementations_match_alike() -> None:
     names = patterns.names(300)
     texts = patterns.patterns(40, names)
     right = matching.with_re(texts, names)()
@@ -204,7 +204,7 @@ def test_all_sides_match_alike() -> None:
         assert right == implementation(texts, names)(), name
 
 
-def test_a_side_that_matches_otherwise_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_implementation_that_matches_other_topics_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(texts: list[str], topics: list[str]) -> object:
         return lambda: [[*topics] for _ in texts]
 

@@ -1,4 +1,4 @@
-"""The coordinator's benchmark: its crowds live as they should, nothing wrong is timed, and the tables hold what was."""
+"""Tests of the coordinator's benchmarks: their groups, the refusal of wrong answers, and their tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SMALL = replace(
 
 @pytest.mark.parametrize("embedded", [False, True])
 @pytest.mark.parametrize("crowd", [Crowd(1, 250), Crowd(20, 3, topics=1, partitions=6)])
-def test_a_crowd_comes_to_the_next_generation_with_each_rebalance(crowd: Crowd, embedded: bool) -> None:
+def test_a_rebalance_completes_the_next_generation_of_every_group(crowd: Crowd, embedded: bool) -> None:
     life = Life(crowd, embedded)
 
     life.found()
@@ -48,7 +48,7 @@ def test_a_crowd_comes_to_the_next_generation_with_each_rebalance(crowd: Crowd, 
     }
 
 
-def test_a_hundred_members_share_their_topics_and_each_has_a_partition_of_each() -> None:
+def test_100_members_share_their_topics_and_each_owns_a_partition_of_each_topic() -> None:
     crowd = Crowd(1, 200)
 
     assert ["topic0", "topic9"] == [crowd.topics_of(99)[0], crowd.topics_of(99)[-1]]
@@ -57,7 +57,7 @@ def test_a_hundred_members_share_their_topics_and_each_has_a_partition_of_each()
     assert {100} == set(crowd.partitions_per_topic().values())
 
 
-def test_a_tenth_of_the_sessions_expires() -> None:
+def test_a_tenth_of_the_sessions_expire() -> None:
     life = Life(Crowd(1, 50))
     life.found()
 
@@ -104,7 +104,7 @@ def test_the_tables_have_a_row_for_each_phase_and_both_leaders() -> None:
     assert 2 + 2 * len(LEADERS) == len(section.figures.head)
 
 
-def test_costs_have_a_column_for_each_size_and_a_goal_for_each_operation() -> None:
+def test_costs_have_a_column_for_each_size_and_a_target_for_each_operation() -> None:
     for ask in (coordinator_report_sections.coordinator_members, coordinator_report_sections.coordinator_groups):
         section = ask(SMALL, lambda _: None, {})
 

@@ -1,4 +1,4 @@
-"""The guard of instruction counts: its arithmetic, its budget, and its exit code with a budget that is too small."""
+"""Tests of the guard: its arithmetic, its budget, and its exit code if a budget is too small."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUDGET = {"plan": {"measured": 1000, "limit": 1150}, "assign": {"measured": 200,
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that stands in for the committed one."""
+    """Return a file that replaces the committed budget."""
     file = tmp_path / "instructions.json"
     file.write_text(json.dumps({"made with": instructions.made_with(), "calls": BUDGET}), encoding="utf-8")
     monkeypatch.setattr(instructions, "BUDGET", file)
@@ -35,7 +35,7 @@ def _count_as(counts: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     ("count", "status", "is_failure"),
     [(1151, "OVER", True), (1150, "ok", False), (800, "ok", False), (799, "far under", False)],
 )
-def test_a_call_may_take_its_limit_and_no_more(count: int, status: str, is_failure: bool) -> None:
+def test_a_call_above_its_limit_is_a_failure(count: int, status: str, is_failure: bool) -> None:
     [found] = compare({"plan": count}, {"plan": BUDGET["plan"]})
 
     assert CallCount("plan", count, 1000, 1150) == found
@@ -49,7 +49,7 @@ def test_a_call_without_a_budget_and_a_budget_without_a_call_are_failures() -> N
     assert [False, True, True] == [v.is_failure for v in found]
 
 
-def test_verdicts_are_a_table() -> None:
+def test_counts_are_shown_as_a_table() -> None:
     lines = list(table(compare({"plan": 1200, "new": 5}, {"plan": BUDGET["plan"]})).text())
 
     assert lines == [
@@ -71,17 +71,17 @@ def test_one_call_over_its_limit_fails_the_guard(
     assert before == written.read_text(encoding="utf-8")
 
 
-def test_what_is_far_under_is_said_and_no_failure(
+def test_a_call_far_under_its_budget_is_reported_without_failure(
     written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert written.exists()
     _count_as({"plan": 1000, "assign": 100}, monkeypatch)
 
     assert 0 == instructions.main([])
-    assert "`python -m benches.instructions --update` lowers it" in capsys.readouterr().out
+    assert "lower it: `python -m benches.instructions --update`" in capsys.readouterr().out
 
 
-def test_another_compiler_than_that_of_the_budget_is_said(
+def test_a_compiler_other_than_that_of_the_budget_is_reported(
     written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written.write_text(json.dumps({"made with": "rustc 1.0", "calls": BUDGET}), encoding="utf-8")
@@ -98,7 +98,7 @@ def test_an_update_replaces_the_budget(written: Path, monkeypatch: pytest.Monkey
     assert {"plan": {"measured": 2000, "limit": 2300}} == json.loads(written.read_text(encoding="utf-8"))["calls"]
 
 
-def test_the_committed_budget_is_of_every_call_and_close_to_what_was_measured() -> None:
+def test_the_committed_budget_has_every_call_with_its_limit() -> None:
     calls = json.loads(instructions.BUDGET.read_text(encoding="utf-8"))["calls"]
 
     assert list(CALLS) == list(calls)
@@ -114,7 +114,7 @@ def test_a_debug_build_is_not_counted(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "is a debug build" in capsys.readouterr().err
 
 
-def test_another_python_than_that_of_the_budget_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_other_than_that_of_the_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instructions, "HERE_IS", ("Linux", "x86_64", "CPython", (3, 12)))
 
     with pytest.raises(CannotCountError, match=r"the budget is for CPython 3\.11"):
@@ -123,7 +123,7 @@ def test_another_python_than_that_of_the_budget_is_not_counted(monkeypatch: pyte
 
 @pytest.fixture(scope="module")
 def counts() -> dict[str, int]:
-    """Return the instructions of one call, counted by valgrind."""
+    """Return the instruction count of one call."""
     try:
         return instructions.count([CALL])
     except CannotCountError as why:

@@ -1,4 +1,4 @@
-"""Inputs of rebalances: the members of the group and the partitions that they own."""
+"""Tests of the inputs of rebalances: members of the group, and the partitions that they own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_event_starts_from_the_whole_group() -> None:
     assert list(rolling[-1].values()) == [1, 3, 5, 0, 2, 4]
 
 
-def test_members_own_what_the_answer_before_gave_them() -> None:
+def test_members_own_the_partitions_of_the_previous_answer() -> None:
     workload = Workload(2, 1, 4, event="join")
 
     (rebalance,) = rebalances(workload)
@@ -55,7 +55,7 @@ def test_fifths_and_halves_do_not_depend_on_the_number_of_members() -> None:
     assert (fifths.pairs, half.pairs) == (10, 13)
 
 
-def test_far_racks_hold_hardly_any_partition_of_a_member() -> None:
+def test_with_far_racks_few_partitions_are_on_the_rack_of_a_member() -> None:
     workload = Workload(3, 2, 2, racks="far")
 
     partitions = workload.partitions_per_topic()

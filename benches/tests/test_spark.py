@@ -1,4 +1,4 @@
-"""The benchmark of the fleet on Spark: what it writes is what it says, and nothing wrong is timed."""
+"""Tests of the benchmarks on Spark: the fleets, and the refusal of wrong answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 TINY = Size(groups=6, members=5, topics_per_group=2, topics=20)
 
 
-def test_a_call_for_each_group_answers_alike_and_the_floor_as_much(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_call_for_each_group_gives_the_same_answer_and_the_floor_the_same_size(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     given = written(spark, TINY, tmp_path)
 
     answer = right_answer(given)
@@ -27,7 +29,7 @@ def test_a_call_for_each_group_answers_alike_and_the_floor_as_much(spark: SparkS
     assert 0 <= answer.rows - checksum(spark_implementations.floor(given, answer.rows)).rows <= 2
 
 
-def test_an_answer_that_assign_does_not_give_is_not_timed(
+def test_an_answer_that_differs_from_assign_is_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_fleets, "assign", lambda *_, **__: {})
@@ -37,7 +39,7 @@ def test_an_answer_that_assign_does_not_give_is_not_timed(
     assert "differ" in str(refused.value)
 
 
-def test_a_fleet_of_sticky_groups_is_compared_with_assign(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_answer_for_sticky_groups_is_compared_with_assign(spark: SparkSession, tmp_path: Path) -> None:
     given = written(spark, TINY, tmp_path)
 
     sticky = right_answer(given, "sticky")

@@ -1,4 +1,4 @@
-"""The benchmark room: workloads as JMH defines them, implementations that agree, no timing of a debug build."""
+"""Tests of workloads, of the implementations' answers, and of the refusal of debug builds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TINY = [
 ]
 
 
-def test_the_grid_has_the_points_of_jmh_and_as_many_again_with_rack_logic_on() -> None:
+def test_the_grid_has_the_points_of_jmh_and_further_points_with_racks_in_use() -> None:
     points = grid()
 
     assert Counter(point.racks for point in points) == {"none": 90, "three": 90, "two": 90}
@@ -44,7 +44,7 @@ def test_the_grid_has_the_points_of_jmh_and_as_many_again_with_rack_logic_on() -
     assert {(point.members, point.topics) for point in points} == {(m, t) for m in MEMBERS for t in TOPICS}
 
 
-def test_partitions_per_topic_is_an_integer_division_and_may_be_none() -> None:
+def test_partitions_per_topic_is_an_integer_division_and_may_be_zero() -> None:
     sizes = {
         (members, topics, ratio): jmh(members, topics, ratio).partitions
         for members in MEMBERS
@@ -75,7 +75,7 @@ def test_heterogeneous_members_subscribe_to_one_of_five_disjoint_runs() -> None:
     assert jmh(100, 10, 5, "HETEROGENEOUS").pairs == 200
 
 
-def test_runs_are_rounded_up_and_the_last_ones_get_what_is_left() -> None:
+def test_runs_are_rounded_up_and_the_last_runs_are_shorter() -> None:
     buckets = jmh(11, 6, 6, "HETEROGENEOUS").buckets()
 
     assert buckets == [
@@ -115,18 +115,18 @@ def test_rack_logic_is_off_with_three_racks_and_on_with_two() -> None:
     assert two != plain
 
 
-def test_topics_differ_in_size_and_keep_the_average() -> None:
+def test_topics_differ_in_size_and_keep_the_mean() -> None:
     sizes = Workload(10, 10, 20, sizes="differ").partition_counts()
 
     assert sizes == [21, 19, 22, 18, 23, 17, 24, 16, 25, 15]
     assert sum(sizes) == Workload(10, 10, 20, sizes="differ").total_partitions == 200
-    few = Workload(10, 100, 3, sizes="differ").partition_counts()  # an average too small for 100 sizes
+    few = Workload(10, 100, 3, sizes="differ").partition_counts()  # a mean too small for 100 sizes
     assert sum(few) == 300
     assert set(few) == {1, 2, 4, 5}
     assert sum(Workload(10, 5, 3, sizes="differ").partition_counts()) == 15
 
 
-def test_distinct_members_have_a_tenth_of_the_topics_each_its_own() -> None:
+def test_distinct_members_each_subscribe_to_a_random_tenth_of_the_topics() -> None:
     workload = Workload(20, 100, 3, "DISTINCT")
     subscriptions = workload.subscriptions()
 
@@ -168,7 +168,7 @@ def test_growth_doubles_one_size(axis: Axis) -> None:
     assert len(series) == 4
 
 
-def test_slow_sides_are_spared_the_largest_workloads() -> None:
+def test_slow_implementations_are_not_timed_on_the_largest_workloads() -> None:
     largest = jmh(10000, 1000, 50)
 
     assert largest.pairs > PAIRS
@@ -179,14 +179,14 @@ def test_slow_sides_are_spared_the_largest_workloads() -> None:
     )
 
 
-def test_the_reference_is_spared_long_walks_through_racks() -> None:
+def test_the_reference_is_not_timed_on_large_groups_with_racks() -> None:
     assert IMPLEMENTATIONS["reference"].takes(jmh(10000, 10, 50))
     assert not IMPLEMENTATIONS["reference"].takes(jmh(10000, 10, 50, racks="two"))
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 @pytest.mark.parametrize("workload", TINY, ids=lambda workload: workload.name)
-def test_every_side_gives_the_right_answer(name: str, workload: Workload) -> None:
+def test_every_implementation_gives_the_right_answer(name: str, workload: Workload) -> None:
     implementation = IMPLEMENTATIONS[name]
     assert implementation.version is not None, f"{implementation.package} is not installed"
     assert implementation.takes(workload) == (implementation.racks or workload.racks == "none")
@@ -195,11 +195,11 @@ def test_every_side_gives_the_right_answer(name: str, workload: Workload) -> Non
             call = implementation.prepare(workload, shape)
 
             implementation.assert_right(workload, call())
-            implementation.assert_right(workload, call())  # a call leaves its input as it was
+            implementation.assert_right(workload, call())  # a call does not change its input
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_a_wrong_answer_is_noticed(name: str) -> None:
+def test_a_wrong_answer_is_refused(name: str) -> None:
     workload, implementation = TINY[0], IMPLEMENTATIONS[name]
     result = implementation.prepare(workload, "lists")()
     swapped = dict(result)
@@ -210,7 +210,7 @@ def test_a_wrong_answer_is_noticed(name: str) -> None:
 
 
 @pytest.mark.parametrize("workload", [workload for workload in TINY if workload.racks == "none"], ids=lambda w: w.name)
-def test_both_encoders_write_the_same_bytes(workload: Workload) -> None:
+def test_both_encoders_return_equal_bytes(workload: Workload) -> None:
     ours, theirs = encoders(workload).values()
 
     assert ours() == theirs()
@@ -227,7 +227,7 @@ def test_a_workload_too_large_for_the_reference_is_checked(checked: int, monkeyp
     assert not IMPLEMENTATIONS["reference"].takes(workload)
 
 
-def test_a_peer_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_is_not_installed_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import metadata
 
     def not_found(package: str) -> str:
@@ -246,7 +246,7 @@ def test_a_debug_build_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignor._core, "__build__", "release")
     conftest.pytest_collect_file(benchmark)
     monkeypatch.setattr(assignor._core, "__build__", "debug")
-    with pytest.raises(RuntimeError, match="is a debug build, and its times would mean nothing"):
+    with pytest.raises(RuntimeError, match="is a debug build, which is too slow to time"):
         require_release()
     with pytest.raises(pytest.UsageError, match="make build"):
         conftest.pytest_collect_file(benchmark)
