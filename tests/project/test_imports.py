@@ -1,4 +1,4 @@
-"""What `import assignor` loads: each public name and module on first use, and the reference only when it is chosen."""
+"""Tests of lazy imports: public names and modules load on first use, the reference only if it is selected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CALLS = {
 
 
 def loaded(statement: str) -> set[str]:
-    """Return the package's modules that a new interpreter has loaded after `import assignor` and a statement."""
+    """Return the modules of the package that are loaded after `import assignor` and a statement."""
     found = "[module for module in sys.modules if module.partition('.')[0] == 'assignor']"
     answer = subprocess.run(
         [sys.executable, "-c", f"import json, sys, assignor; {statement}; print(json.dumps({found}))"],
@@ -68,7 +68,7 @@ def test_the_default_engine_loads_no_module_of_the_reference(call: str) -> None:
     assert not [module for module in modules if is_of_reference(module)]
 
 
-def test_the_reference_is_loaded_when_it_is_chosen() -> None:
+def test_selecting_the_reference_loads_it() -> None:
     assert any(map(is_of_reference, loaded("assignor.match_topics('t', ['t'], engine='reference')")))
 
 
@@ -78,7 +78,7 @@ def test_a_public_module_is_an_attribute_of_the_package(module: str) -> None:
     assert module in dir(assignor)
 
 
-def test_the_modules_of_the_clients_are_attributes_of_theirs() -> None:
+def test_client_modules_are_attributes_of_clients() -> None:
     clients = ("aiokafka", "confluent", "kafka_python")
 
     modules = loaded(f"[getattr(assignor.clients, client) for client in {clients}]")

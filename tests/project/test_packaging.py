@@ -1,4 +1,4 @@
-"""What is installed: the version, the typing, what it needs, and the names that are promised."""
+"""Tests of the installed package: version, type information, dependencies and public names."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def project(file: str) -> dict[str, Any]:
-    """A project file as data."""
+    """Return the contents of a TOML file of the project."""
     return tomllib.loads((ROOT / file).read_text(encoding="utf-8"))
 
 
-def test_the_version_is_that_of_the_crate() -> None:
+def test_the_version_equals_that_of_the_crate() -> None:
     from assignor import _core
 
     version = project("Cargo.toml")["package"]["version"]
@@ -32,12 +32,12 @@ def test_the_version_is_that_of_the_crate() -> None:
     assert version == _core.__version__
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_has_type_information() -> None:
     assert (Path(assignor.__file__).parent / "py.typed").exists()
     assert (Path(assignor.__file__).parent / "_core.pyi").exists()
 
 
-def test_numpy_is_all_that_it_needs() -> None:
+def test_the_package_requires_only_numpy() -> None:
     required = importlib.metadata.requires("assignor") or []
 
     assert ["numpy>=1.26"] == project("pyproject.toml")["project"]["dependencies"]
@@ -65,30 +65,30 @@ def test_numpy_is_all_that_it_needs() -> None:
         "plan",
     ],
 )
-def test_a_promised_name_is_there(name: str) -> None:
+def test_a_promised_name_is_public(name: str) -> None:
     assert name in assignor.__all__
     assert name in dir(assignor)
     assert getattr(assignor, name) is not None
 
 
-def test_all_names_are_there_in_order_and_once() -> None:
+def test_public_names_exist_and_are_sorted_and_unique() -> None:
     assert sorted(set(assignor.__all__)) == assignor.__all__
     assert [] == [name for name in assignor.__all__ if not hasattr(assignor, name)]
 
 
-def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
+def test_an_unknown_name_raises_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'assignor' has no attribute 'asign'"):
         assignor.asign  # noqa: B018 - looking is the test
 
 
-def test_every_error_has_the_one_root() -> None:
+def test_errors_are_subclasses_of_assignor_error() -> None:
     classes = [getattr(errors, name) for name in errors.__all__]
 
     assert all(issubclass(error, errors.AssignorError) for error in classes)
     assert sorted(errors.__all__) == sorted(name for name in dir(errors) if inspect.isclass(getattr(errors, name)))
 
 
-def test_public_verbs_and_nouns_are_documented() -> None:
+def test_public_functions_and_classes_have_docstrings() -> None:
     undocumented = [name for name in assignor.__all__ if not inspect.getdoc(getattr(assignor, name))]
 
     assert [] == undocumented

@@ -1,4 +1,4 @@
-"""Promised names: importable, with the promised parameters, fields, members, extras and commands."""
+"""Tests of promised names: they exist, with the promised parameters, fields, members, extras and commands."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ SIGNATURES = {
     "assignor.spark.decode": "records",
     "assignor.spark.replay": "events",
 }
-"""Promised parameters; a callable may have more if a caller can leave them out."""
+"""Promised parameters; a callable may have further optional parameters."""
 
 EXTRAS = {
     "spark": {"pyspark", "pandas", "pyarrow", "rich"},
@@ -129,10 +129,10 @@ EXTRAS = {
     "kafka-python": {"kafka-python"},
     "aiokafka": {"aiokafka"},
 }
-"""The promised extras that exist, and what each needs."""
+"""Promised extras that exist, with their requirements."""
 
 COMMANDS = ["report"]
-"""The promised commands that exist."""
+"""Promised commands that exist."""
 
 SPARK_COLUMNS = {
     "TOPICS": "cluster string, topic string, partitions int, racks array<array<string>>",
@@ -140,17 +140,17 @@ SPARK_COLUMNS = {
     "topics array<string>, pattern string, dialect string",
     "ASSIGNMENTS": "cluster string, group_id string, member_id string, topic string, start int, count int",
 }
-"""Promised columns of the tables, by the constant of their schema."""
+"""Promised columns of tables, by the name of their schema."""
 
 
 def find(name: str) -> Any:
-    """Return what a dotted name refers to."""
+    """Return the object with a dotted name."""
     first, *rest = name.split(".")
     return functools.reduce(getattr, rest, importlib.import_module(first))
 
 
 def parameters(text: str) -> list[tuple[str, bool, object]]:
-    """Return name, whether it is keyword-only, and default of each parameter in the text of a parameter list."""
+    """Return each parameter of a parameter list: its name, True if it is keyword-only, and its default."""
     found = ast.parse(f"lambda {text}: None", mode="eval").body
     assert isinstance(found, ast.Lambda)
     given, missing = found.args, inspect.Parameter.empty
@@ -190,7 +190,7 @@ def test_a_promised_callable_has_its_parameters(name: str) -> None:
     assert [] == [each.name for each in others if each.default is each.empty]
 
 
-def test_a_parameter_list_is_read_with_kinds_and_defaults() -> None:
+def test_parameter_lists_are_parsed() -> None:
     missing = inspect.Parameter.empty
 
     assert [("a", False, missing), ("b", False, ()), ("c", True, missing), ("d", True, None)] == parameters(
@@ -207,15 +207,15 @@ def test_a_promised_module_is_an_attribute_of_the_package(module: str) -> None:
     assert (f"assignor.{module}\n", "") == (done.stdout, done.stderr)
 
 
-def test_nouns_have_the_promised_form() -> None:
+def test_data_classes_have_the_promised_fields() -> None:
     assert ("topic", "partition") == TopicPartition._fields
     assert ("partition", "racks") == assignor.PartitionInfo._fields
     assert ("member", "topic", "start", "count") == assignor.Spans._fields
-    nouns: list[Any] = [assignor.Subscription, assignor.Findings]
-    for noun in nouns:
-        assert dataclasses.is_dataclass(noun)
-        assert vars(noun)["__dataclass_params__"].frozen
-        assert "__slots__" in noun.__dict__
+    classes: list[Any] = [assignor.Subscription, assignor.Findings]
+    for data_class in classes:
+        assert dataclasses.is_dataclass(data_class)
+        assert vars(data_class)["__dataclass_params__"].frozen
+        assert "__slots__" in data_class.__dict__
     assert ["unowned", "doubly_owned", "not_subscribed", "unknown"] == [
         field.name for field in dataclasses.fields(assignor.Findings)
     ]
@@ -225,8 +225,8 @@ def test_nouns_have_the_promised_form() -> None:
     assert typing.Protocol in assignor.PartitionAssignor.__mro__
 
 
-def _fields(noun: Any) -> set[str]:
-    names = getattr(noun, "_fields", None) or [field.name for field in dataclasses.fields(noun)]
+def _fields(owner: Any) -> set[str]:
+    names = getattr(owner, "_fields", None) or [field.name for field in dataclasses.fields(owner)]
     return set(names)
 
 
@@ -280,7 +280,7 @@ def test_the_entry_point_is_the_command_line() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_promised_command_is_there(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_promised_command_exists(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
 

@@ -1,4 +1,4 @@
-"""The reference is the specification: plain Python that never touches the core it specifies."""
+"""Tests of the reference: plain Python, the same modules as the engine, and no import of the core."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ print({member: [f"{topic}p{id}" for topic, id in found] for member, found in ans
 
 INTERNED = "The engine interns names and sets, and the reference uses strings and frozensets; `group` has the rest."
 COMPACT = "The engine keeps an assignment small; the reference keeps a list of partitions per member."
-PLAN_VIEW = "A view that `Plan` computes from spans; the tests compute what they expect from lists of partitions."
-FAST_SEARCH = "It makes a search among many topics fast; the reference tries each pattern on each topic."
+PLAN_VIEW = "`Plan` computes it from spans; the tests compute expected values from lists of partitions."
+FAST_SEARCH = "It speeds up matching many topics; the reference tries each pattern on each topic."
 PYTHON_DIALECT = "The dialect of Python's `re`, which is its own reference."
-UNIT_TESTS = "Unit tests of a module, too long to stand in it."
+UNIT_TESTS = "Unit tests of a module, in a file of their own."
 
 ONLY_IN_ENGINE = {
-    "assign.table_order.trees": "`assignor.tree_bins`, which the rest of the package needs, too.",
+    "assign.table_order.trees": "`assignor.tree_bins`, which other modules of the package use, too.",
     "lib": "The list of modules.",
-    "python": "The border to Python.",
+    "python": "The Python binding.",
     "error": "Errors of the reference are those of `assignor.errors`.",
     "assign.runs": COMPACT,
-    "assign.sticky.lowest": "A fast way to the member with the fewest partitions; the reference asks all members.",
-    "assign.sticky.rack_first": "A fast way to a near member; the reference, in `constrained`, asks all members.",
+    "assign.sticky.lowest": "Fast search for the member with the fewest partitions; the reference checks all members.",
+    "assign.sticky.rack_first": "Fast search for a member in the same rack; `constrained` checks all members.",
     "assign.sticky.tests": UNIT_TESTS,
     "bytes.writer": "The reference concatenates `bytes`.",
-    "group.builder": "`group.read_joined_members`: equal subscriptions need not be parsed once.",
+    "group.builder": "`group.read_joined_members`; the reference parses equal subscriptions repeatedly.",
     "group.consumer_sets": INTERNED,
     "group.member_data": "Fields of `group.Member`.",
     "group.names": INTERNED,
@@ -75,8 +75,8 @@ ONLY_IN_ENGINE = {
     "matching.librdkafka.tests": UNIT_TESTS,
     "matching.re2j.tests": UNIT_TESTS,
     "replay.tests": UNIT_TESTS,
-    "offsets.json": "JSON text of decoded records, which the reference hands over as Python objects.",
-    "offsets.value": "Decoded values, which are Python's own objects in the reference.",
+    "offsets.json": "JSON text of decoded records, which the reference returns as Python objects.",
+    "offsets.value": "Decoded values; the reference uses Python objects.",
     "plan.balance": PLAN_VIEW,
     "plan.columnar": COMPACT,
     "plan.diff": PLAN_VIEW,
@@ -87,21 +87,21 @@ ONLY_IN_ENGINE = {
 
 ONLY_IN_REFERENCE = {
     "assign.options": "`Options` of `src/assign/mod.rs`, in a file that the assignors can import.",
-    "columns": "Arrow columns to mappings, which the engine leaves to its border, `src/python`.",
-    "fleet.clusters": "The interface of the core's `Clusters`, which the engine leaves to its border.",
-    "fleet.columns": "Arrow columns in and out, which the engine leaves to its border.",
-    "fleet.reading": "Rows to clusters and groups, which the engine leaves to its border.",
-    "offsets.parse": "Python objects to records, which the engine leaves to its border.",
+    "columns": "Conversion of Arrow columns to mappings; for the engine, `src/python` does it.",
+    "fleet.clusters": "Interface of the core's `Clusters`; for the engine, `src/python` has it.",
+    "fleet.columns": "Arrow input and output; for the engine, `src/python` has it.",
+    "fleet.reading": "Conversion of rows to clusters and groups; for the engine, `src/python` does it.",
+    "offsets.parse": "Conversion of Python objects to records; for the engine, `src/python` does it.",
 }
 
 
 def dotted(path: Path) -> str:
-    """The name of a file of the reference as a module in it."""
+    """Return the dotted name of a module of the reference."""
     return ".".join(path.relative_to(ROOM).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imported(path: Path) -> set[str]:
-    """The modules that a file imports anywhere in it, by absolute name."""
+    """Return the absolute names of all modules that a file imports."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -114,7 +114,7 @@ def imported(path: Path) -> set[str]:
 
 
 def reached(path: Path) -> set[Path]:
-    """The files of the package that a file imports, those that they import, and so on; not the package's own door."""
+    """Return the files of the package that a file imports directly or indirectly, except `assignor/__init__.py`."""
     files, todo = set(), [path]
     while todo:
         current = todo.pop()
@@ -128,7 +128,7 @@ def reached(path: Path) -> set[Path]:
     return files
 
 
-def test_the_reference_computes_where_there_is_no_core() -> None:
+def test_the_reference_works_without_the_core() -> None:
     names = [dotted(path) for path in MODULES if path != ROOM / "__init__.py"]
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
 
@@ -145,7 +145,7 @@ def test_the_reference_computes_where_there_is_no_core() -> None:
 
 
 def modules(folder: Path, suffix: str, package: str) -> set[str]:
-    """The modules of a folder by dotted name; a file named `package` stands for its folder."""
+    """Return the dotted names of the modules of a folder; a file named `package` stands for its folder."""
     found = (".".join(path.relative_to(folder).with_suffix("").parts) for path in folder.rglob(f"*{suffix}"))
     return {name.removesuffix(f".{package}") for name in found} - {package}
 
@@ -165,13 +165,13 @@ def test_no_file_of_the_reference_imports_the_core(path: Path) -> None:
         assert set() == core, f"{path.name}, by way of {file.name}"
 
 
-def test_a_file_that_imports_the_core_would_be_noticed() -> None:
+def test_an_import_of_the_core_is_detected() -> None:
     assert "assignor._core" in imported(PACKAGE / "__init__.py")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_no_file_of_the_reference_caches_or_computes_in_arrays(path: Path) -> None:
-    # These make rows of columns and columns of rows, and nothing else.
-    border = {"pyarrow"} if dotted(path) in ("columns", "fleet.columns") else set()
+    # These modules only convert between columns and rows.
+    allowed = {"pyarrow"} if dotted(path) in ("columns", "fleet.columns") else set()
 
-    assert border == imported(path) & {"functools", "numpy", "pyarrow", "pandas"}
+    assert allowed == imported(path) & {"functools", "numpy", "pyarrow", "pandas"}

@@ -1,4 +1,4 @@
-"""Layout of the tests: one folder per room, imports by full name, and no assertion about wall-clock time."""
+"""Tests of the test suite: one folder per room, absolute imports, no assertion about wall-clock time."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SOURCES = sorted(path for folder in ("tests", "benches") for path in (ROOT / fol
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}
 
 
-def test_every_test_is_in_a_room() -> None:
+def test_tests_are_in_rooms() -> None:
     assert {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")} == ROOMS
     assert {"conftest.py", "__init__.py"} == {path.name for path in TESTS.glob("*.py")}
 
 
-def test_every_folder_of_tests_says_what_it_is_for() -> None:
+def test_folders_of_tests_have_docstrings() -> None:
     folders = {path.parent for path in SOURCES}
 
     assert [] == [folder for folder in sorted(folders) if not (folder / "__init__.py").is_file()]
@@ -40,7 +40,7 @@ def test_every_folder_of_tests_says_what_it_is_for() -> None:
     ]
 
 
-def test_no_module_is_imported_by_a_name_without_its_room() -> None:
+def test_modules_of_tests_are_imported_by_full_name() -> None:
     own = {path.stem for path in SOURCES} | {path.name for path in TESTS.iterdir() if path.is_dir()}
     own -= {"tests", "benches", "__init__", "conftest", *sys.stdlib_module_names}
     installed = {"duckdb", "polars", "re2"}
@@ -58,9 +58,9 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def test_places_of_the_schedule_exist() -> None:
-    for place in (*conftest.SHARED, *conftest.ALONE):
-        assert (ROOT / place).exists(), place
+def test_scheduled_paths_exist() -> None:
+    for path in (*conftest.SHARED, *conftest.ALONE):
+        assert (ROOT / path).exists(), path
 
 
 def test_nothing_is_asserted_about_wall_clock_time() -> None:
@@ -84,12 +84,12 @@ def test_nothing_is_asserted_about_wall_clock_time() -> None:
         ("now = time.time()\nassert done", []),
     ],
 )
-def test_an_assertion_about_wall_clock_time_would_be_found(code: str, lines: list[int]) -> None:
+def test_an_assertion_about_wall_clock_time_is_detected(code: str, lines: list[int]) -> None:
     assert lines == list(clock_assertions(ast.parse(code)))
 
 
 def clock_assertions(tree: ast.Module) -> Iterator[int]:
-    """Yield the lines of assertions that read a clock or a name assigned from one; a loop may bound its waiting."""
+    """Yield the lines of assertions that read a clock or a name assigned from one; while loops are left out."""
     waiting = {each for loop in ast.walk(tree) if isinstance(loop, ast.While) for each in ast.walk(loop)}
     for scope in ast.walk(tree):
         if not isinstance(scope, ast.Module | ast.FunctionDef):
@@ -104,7 +104,7 @@ def clock_assertions(tree: ast.Module) -> Iterator[int]:
 
 
 def _own(scope: ast.Module | ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the nodes of a scope, but not those of functions within it."""
+    """Yield the nodes of a scope, except those of nested functions."""
     left: list[ast.AST] = list(scope.body)
     while left:
         node = left.pop()
