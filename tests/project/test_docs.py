@@ -161,3 +161,7 @@ def test_the_readme_names_the_two_commands() -> None:
 
     assert "$ make demo\n" in text
     assert "$ make test\n" in text
+
+
+def test_the_readme_has_at_most_150_lines() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
