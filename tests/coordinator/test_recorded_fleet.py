@@ -52,7 +52,7 @@ def last_values(found: list[Record]) -> dict[tuple[int, str, int], Record]:
 
 
 def kind(found: list[Record]) -> int | None:
-    """Return the type of the current group record; None if there is none."""
+    """Return the type of the current group record; None without one."""
     standing = None
     for record in found:
         if record.type in GROUP_TYPES and (record.value is not None or record.type == standing):

@@ -62,7 +62,7 @@ class ClassicGroup:
         protocol_type: Type of the members' protocols; None if the group never had members.
         protocol_name: Selected protocol, which all members offer; None if none is selected.
         generation: Number of the generation.
-        leader: Member id of the leader; None if there is none.
+        leader: Member id of the leader; None without a leader.
         members: Members, in the order of Kafka's hash map.
         static_members: Member ids by instance id.
         pending_joins: Member ids that the coordinator issued and that have not joined yet, each with its timer.
@@ -247,7 +247,7 @@ class ClassicGroup:
         return max(text_order(votes), key=votes.__getitem__)
 
     def elect_joined_leader(self) -> bool:
-        """Elect a member with a waiting join as leader; return False if there is none."""
+        """Elect a member with a waiting join as leader; return False without such a member."""
         if self.leader is None:
             return False
         leader = self.members.get(self.leader)

@@ -209,7 +209,7 @@ class Largest:
                 self._rebuild()
 
     def get(self) -> int:
-        """Return the largest number; 0 if there is none."""
+        """Return the largest number; 0 for an empty multiset."""
         while self._heap:
             number = -self._heap[0]
             if self._counts[number]:

@@ -215,7 +215,7 @@ class GroupDescription:
         protocol: Selected protocol; "" unless the group is Stable.
         members: Members in the order of Kafka's hash map.
         generation: Number of the generation.
-        leader: Member id of the leader; None if there is none.
+        leader: Member id of the leader; None without a leader.
         error_code: UNKNOWN_SERVER_ERROR if a returned member of a Stable group does not offer the selected protocol:
             Kafka cannot describe such a group, and `members` is empty.
     """

@@ -75,7 +75,7 @@ class EpochEndOffset(NamedTuple):
     """A leader's answer about an epoch: the end of the epoch in its log.
 
     Attributes:
-        leader_epoch: Largest epoch that is not above the requested one; -1 if there is none.
+        leader_epoch: Largest epoch that is not above the requested one; -1 without such an epoch.
         end_offset: End offset of that epoch; -1 if unknown.
     """
 

@@ -56,7 +56,7 @@ def validate(request: HeartbeatRequest, assignors: Container[str]) -> None:
 
 
 def static_member(group: ConsumerGroup, request: HeartbeatRequest) -> GroupMember:
-    """Return the member with the instance id, or raise an error if there is none."""
+    """Return the member with the instance id; raise an error if it does not exist."""
     member_id = group.static_members.get(request.instance_id or "")
     if member_id is None:
         raise RefusalError(ErrorCode.unknown_member_id, f"Instance id {request.instance_id} is unknown.")

@@ -48,7 +48,7 @@ class Behavior:
 
 
 class Client:
-    """One application; it outlives its processes, each of which has a new member with a new id."""
+    """One application; it outlives its processes, and each process has a new member with a new id."""
 
     def __init__(self, index: int, plan: ClientPlan, world: Simulator) -> None:
         self.index = index
