@@ -36,7 +36,7 @@ AT_ONCE = CoordinatorConfig(initial_rebalance_delay_ms=0)
 """Settings with which the first member's join is answered without a delay."""
 
 
-def numbered() -> Any:
+def sequential_ids() -> Any:
     """Return a generator of predictable member ids: `a-1`, `a-2`, `b-3`."""
     given = 0
 
@@ -75,14 +75,14 @@ class GroupDriver:
     @classmethod
     def begin(cls, config: CoordinatorConfig = AT_ONCE, **options: Any) -> GroupDriver:
         """Return a driver for a coordinator with these settings and no groups."""
-        return cls(Coordinator(config, member_ids=numbered(), **options))
+        return cls(Coordinator(config, member_ids=sequential_ids(), **options))
 
     @property
     def causes(self) -> list[RebalanceCause]:
         """Causes of all rebalances so far."""
         return [rebalance.cause for rebalance in self.rebalances]
 
-    def take(self, effects: Effects) -> Effects:
+    def collect(self, effects: Effects) -> Effects:
         """Store the effects of a call."""
         self.log += effects.records
         self.rebalances += effects.rebalances
@@ -110,7 +110,7 @@ class GroupDriver:
             },
         )
         self.answers.pop((name, "join"), None)
-        self.take(self.coordinator.join_group(request, self.now, (name, "join")))
+        self.collect(self.coordinator.join_group(request, self.now, (name, "join")))
         answer = self.answers.get((name, "join"))
         assert answer is None or isinstance(answer, JoinGroupResponse)
         return answer
@@ -128,25 +128,25 @@ class GroupDriver:
             },
         )
         self.answers.pop((name, "sync"), None)
-        self.take(self.coordinator.sync_group(request, self.now, (name, "sync")))
+        self.collect(self.coordinator.sync_group(request, self.now, (name, "sync")))
         answer = self.answers.get((name, "sync"))
         assert answer is None or isinstance(answer, SyncGroupResponse)
         return answer
 
-    def beat(self, name: str, **fields: Any) -> ErrorCode:
+    def heartbeat(self, name: str, **fields: Any) -> ErrorCode:
         """Send a heartbeat; return the error code of the answer."""
         request = HeartbeatRequest(
             GROUP,
             **{"generation_id": self.generations.get(name, -1), "member_id": self.ids.get(name, ""), **fields},
         )
-        self.take(self.coordinator.heartbeat(request, self.now, (name, "beat")))
-        return self.answers[name, "beat"].error_code  # type: ignore[union-attr]  # a heartbeat response has one
+        self.collect(self.coordinator.heartbeat(request, self.now, (name, "heartbeat")))
+        return self.answers[name, "heartbeat"].error_code  # type: ignore[union-attr]  # a heartbeat response has one
 
     def leave(self, *names: str, **fields: Any) -> Response | None:
         """Leave in one request; return the answer if there is one."""
         leaving = tuple(LeavingMember(self.ids.get(name, "")) for name in names)
         request = LeaveGroupRequest(GROUP, **{"members": leaving, **fields})
-        self.take(self.coordinator.leave_group(request, self.now, (names[0] if names else "", "leave")))
+        self.collect(self.coordinator.leave_group(request, self.now, (names[0] if names else "", "leave")))
         return self.answers.get((names[0] if names else "", "leave"))
 
     def commit(self, name: str, offset: int, topic: str = "t0", partition: int = 0, **fields: Any) -> ErrorCode | None:
@@ -161,14 +161,14 @@ class GroupDriver:
             },
         )
         self.answers.pop((name, "commit"), None)
-        self.take(self.coordinator.offset_commit(request, self.now, (name, "commit")))
+        self.collect(self.coordinator.offset_commit(request, self.now, (name, "commit")))
         answer = self.answers.get((name, "commit"))
         return None if answer is None else answer.partitions[0].error_code  # type: ignore[union-attr]  # a commit response
 
     def wait(self, milliseconds: int) -> Effects:
         """Advance the time and fire the timers that are due."""
         self.now += milliseconds
-        return self.take(self.coordinator.expire(self.now))
+        return self.collect(self.coordinator.expire(self.now))
 
     def settle(self, *names: str, assignment: dict[str, bytes] | None = None) -> None:
         """Bring these members into one generation, with their assignments."""

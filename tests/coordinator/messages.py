@@ -96,7 +96,7 @@ def _join(coordinator: Coordinator, given: Json, version: int, client_id: str, n
     return coordinator.join_group(request, now, step)
 
 
-def _joined(response: JoinGroupResponse, _: Json, version: int) -> Json:
+def _show_join(response: JoinGroupResponse, _: Json, version: int) -> Json:
     fields = {
         "error_code": int(response.error_code),
         "generation_id": response.generation_id,
@@ -153,7 +153,7 @@ def _sync(coordinator: Coordinator, given: Json, version: int, _: str, now: int,
     return coordinator.sync_group(request, now, step)
 
 
-def _synced(response: SyncGroupResponse, _: Json, version: int) -> Json:
+def _show_sync(response: SyncGroupResponse, _: Json, version: int) -> Json:
     fields = {
         "error_code": int(response.error_code),
         "protocol_type": response.protocol_type,
@@ -173,7 +173,7 @@ def _heartbeat(coordinator: Coordinator, given: Json, version: int, _: str, now:
     return coordinator.heartbeat(request, now, step)
 
 
-def _beaten(response: HeartbeatResponse, _: Json, version: int) -> Json:
+def _show_heartbeat(response: HeartbeatResponse, _: Json, version: int) -> Json:
     return {**_throttle(version, 1), "error_code": int(response.error_code)}
 
 
@@ -193,7 +193,7 @@ def _leave(coordinator: Coordinator, given: Json, version: int, _: str, now: int
     return coordinator.leave_group(LeaveGroupRequest(given["group_id"], tuple(members), version=version), now, step)
 
 
-def _left(response: LeaveGroupResponse, _: Json, version: int) -> Json:
+def _show_leave(response: LeaveGroupResponse, _: Json, version: int) -> Json:
     members = [
         {
             "member_id": member.member_id,
@@ -243,7 +243,7 @@ def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: in
     return coordinator.offset_commit(request, now, step)
 
 
-def _committed(response: OffsetCommitResponse, given: Json, version: int) -> Json:
+def _show_commit(response: OffsetCommitResponse, given: Json, version: int) -> Json:
     """Return the flat response as JSON by topic of the request, followed by entries that fit no topic."""
     left = list(response.partitions)
     topics = []
@@ -266,7 +266,7 @@ def _delete(coordinator: Coordinator, given: Json, _: int, __: str, now: int, st
     return coordinator.delete_group(group_id, now, step)
 
 
-def _deleted(response: DeleteGroupResponse, given: Json, version: int) -> Json:
+def _show_delete(response: DeleteGroupResponse, given: Json, version: int) -> Json:
     (group_id,) = given["groups"]
     return {
         **_throttle(version, 0),
@@ -290,7 +290,7 @@ MESSAGES = {
             "reason": range(8, 10),
         },
         _join,
-        _joined,
+        _show_join,
     ),
     "SyncGroup": Message(
         range(6),
@@ -302,16 +302,18 @@ MESSAGES = {
             "assignments": _ALL,
         },
         _sync,
-        _synced,
+        _show_sync,
     ),
-    "Heartbeat": Message(range(5), {**_OF_MEMBERS, "group_instance_id": range(3, 5)}, _heartbeat, _beaten),
-    "LeaveGroup": Message(range(6), {"group_id": _ALL, "member_id": range(3), "members": range(3, 6)}, _leave, _left),
+    "Heartbeat": Message(range(5), {**_OF_MEMBERS, "group_instance_id": range(3, 5)}, _heartbeat, _show_heartbeat),
+    "LeaveGroup": Message(
+        range(6), {"group_id": _ALL, "member_id": range(3), "members": range(3, 6)}, _leave, _show_leave
+    ),
     "OffsetCommit": Message(
         range(2, 10),  # version 10 has topic ids, which the traces do not record
         {**_OF_MEMBERS, "group_instance_id": range(7, 10), "retention_time_ms": range(2, 5), "topics": _ALL},
         _commit,
-        _committed,
+        _show_commit,
     ),
-    "DeleteGroups": Message(range(3), {"groups": _ALL}, _delete, _deleted),
+    "DeleteGroups": Message(range(3), {"groups": _ALL}, _delete, _show_delete),
 }
 """Messages by their names in the vectors."""

@@ -24,14 +24,14 @@ USUAL = st.sampled_from([RANGE, RANGE, (*RANGE, ("sticky", METADATA[1])), (("sti
 
 
 def steps() -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
-    """Return a strategy for the steps of a program: a verb of `take` and its arguments."""
+    """Return a strategy for the steps of a program: a verb of `run_step` and its arguments."""
     usual = st.one_of(
         _step("wait", milliseconds=st.sampled_from([1, 50, 500, 3_000, 9_999, 10_000, 61_000])),
         _step("join", name=NAMES, protocols=USUAL, version=st.integers(0, 9)),
         _step("join", name=NAMES, protocols=USUAL, version=st.integers(5, 9), group_instance_id=INSTANCES),
         _step("rejoin", name=NAMES, protocols=USUAL, version=st.integers(0, 9)),
         _step("sync", name=NAMES),
-        _step("beat", name=NAMES),
+        _step("heartbeat", name=NAMES),
         _step("leave", name=NAMES),
         _step("commit", name=NAMES, offset=st.integers(0, 9)),
     )
@@ -40,7 +40,7 @@ def steps() -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
         _step(
             "join", name=NAMES, session_timeout_ms=st.sampled_from([0, 6_000, 10_000]), rebalance_timeout_ms=st.just(0)
         ),
-        _step("beat", name=NAMES, generation_id=st.integers(-1, 3), group_instance_id=INSTANCES),
+        _step("heartbeat", name=NAMES, generation_id=st.integers(-1, 3), group_instance_id=INSTANCES),
         _step("sync", name=NAMES, generation_id=st.integers(-1, 3), group_instance_id=INSTANCES),
         _step("remove", instance_id=st.sampled_from(["i", "j"])),
         _step("delete"),
@@ -50,7 +50,7 @@ def steps() -> st.SearchStrategy[list[tuple[str, dict[str, Any]]]]:
     return st.lists(st.one_of(usual, usual, usual, hostile), max_size=60)
 
 
-def take(driver: GroupDriver, step: tuple[str, dict[str, Any]]) -> None:
+def run_step(driver: GroupDriver, step: tuple[str, dict[str, Any]]) -> None:
     """Run one step. Members use the ids and generations of the answers so far."""
     verb, fields = step[0], dict(step[1])
     if verb == "wait":
@@ -66,8 +66,8 @@ def take(driver: GroupDriver, step: tuple[str, dict[str, Any]]) -> None:
     elif verb == "sync":
         assignment = {name: name.encode() for name in driver.ids}
         driver.sync(fields.pop("name"), assignment, **fields)
-    elif verb == "beat":
-        driver.beat(fields.pop("name"), **fields)
+    elif verb == "heartbeat":
+        driver.heartbeat(fields.pop("name"), **fields)
     elif verb == "leave":
         if fields["name"] in driver.ids:
             driver.leave(fields["name"])
@@ -76,10 +76,10 @@ def take(driver: GroupDriver, step: tuple[str, dict[str, Any]]) -> None:
     elif verb == "remove":
         driver.leave("admin", members=[LeavingMember("", fields["instance_id"])])
     elif verb == "delete":
-        driver.take(driver.coordinator.delete_group("orders", driver.now, ("admin", "delete")))
+        driver.collect(driver.coordinator.delete_group("orders", driver.now, ("admin", "delete")))
     else:
         member_id = driver.ids.get(fields["name"], "")
-        driver.take(driver.coordinator.disconnected("orders", member_id, driver.now))
+        driver.collect(driver.coordinator.disconnected("orders", member_id, driver.now))
 
 
 def _step(verb: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[str, dict[str, Any]]]:

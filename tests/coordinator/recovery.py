@@ -113,7 +113,7 @@ class World:
     ) -> None:
         self.actors = list(actors)
         self.confirm_writes, self._forgets = confirm_writes, forgets
-        self.now, self.requests, self._made_up = 1_000_000, 0, 0
+        self.now, self.requests, self._issued_ids = 1_000_000, 0, 0
         self.log: list[LogRecord] = []
         self.pending: list[Write] = []
         self._waiting: dict[int, tuple[Actor | None, Any, JoinGroupResponse | None]] = {}
@@ -129,12 +129,12 @@ class World:
         return Coordinator(config, member_ids=self._member_id, confirm_writes=self.confirm_writes)
 
     def _member_id(self, prefix: str) -> str:
-        self._made_up += 1
-        return f"{prefix}-{self._made_up}"
+        self._issued_ids += 1
+        return f"{prefix}-{self._issued_ids}"
 
     # ---- actions of members
 
-    def go(self, actor: Actor) -> None:
+    def advance(self, actor: Actor) -> None:
         """Take the next step of a client."""
         if actor.phase == "out":
             self.join(actor)
@@ -146,7 +146,7 @@ class World:
     def join(self, actor: Actor) -> None:
         """Send a join, in any phase."""
         actor.phase = "joining"
-        self._ask(
+        self._send(
             actor,
             JoinGroupRequest(
                 actor.group_id,
@@ -169,7 +169,7 @@ class World:
             for place, member in enumerate(actor.answer.members):
                 assignments.append((member.member_id, assignment(("orders", [self.requests, place]))))
         actor.phase = "syncing"
-        self._ask(
+        self._send(
             actor,
             SyncGroupRequest(
                 actor.group_id,
@@ -183,19 +183,19 @@ class World:
         )
 
     def heartbeat(self, actor: Actor) -> None:
-        self._ask(actor, HeartbeatRequest(actor.group_id, actor.generation, actor.member_id, actor.instance_id))
+        self._send(actor, HeartbeatRequest(actor.group_id, actor.generation, actor.member_id, actor.instance_id))
 
     def leave(self, actor: Actor) -> None:
         leaving = LeavingMember(actor.member_id, actor.instance_id)
         actor.forget()
-        self._ask(actor, LeaveGroupRequest(actor.group_id, (leaving,)))
+        self._send(actor, LeaveGroupRequest(actor.group_id, (leaving,)))
 
     def commit(self, actor: Actor, partition: int) -> None:
         """Commit an offset that no other commit has, as a member if the actor is in the group."""
         member = (actor.generation, actor.member_id, actor.instance_id) if actor.phase == "in" else ()
         offsets = (OffsetToCommit("orders", partition, self.requests),)
         waits_for = actor.waits_for
-        self._ask(actor, OffsetCommitRequest(actor.group_id, offsets, *member))
+        self._send(actor, OffsetCommitRequest(actor.group_id, offsets, *member))
         actor.waits_for = waits_for
 
     def delete(self, group_id: str) -> None:
@@ -203,11 +203,11 @@ class World:
         self._to_delete.add(group_id)
         self.requests += 1
         self._waiting[self.requests] = None, group_id, None
-        self._take(self.coordinator.delete_group(group_id, self.now, self.requests))
+        self._collect(self.coordinator.delete_group(group_id, self.now, self.requests))
 
     def wait(self, milliseconds: int) -> None:
         self.now += milliseconds
-        self._take(self.coordinator.expire(self.now))
+        self._collect(self.coordinator.expire(self.now))
 
     # ---- actions of the log
 
@@ -216,7 +216,7 @@ class World:
         if self.pending:
             write = self.pending.pop(0)
             self._append(write.records)
-            self._take(self.coordinator.written(write.number, self.now))
+            self._collect(self.coordinator.written(write.number, self.now))
 
     def fail(self, error: int) -> tuple[Answer, ...]:
         """Fail the oldest pending write; return the answers."""
@@ -225,7 +225,7 @@ class World:
         write = self.pending.pop(0)
         self.behind.add(write.group_id)
         effects = self.coordinator.write_failed(write.number, error, self.now)
-        self._take(effects)
+        self._collect(effects)
         return effects.answers
 
     def confirm_all(self) -> None:
@@ -246,9 +246,9 @@ class World:
         self._waiting.clear()
         for actor in self.actors:
             actor.phase = {"joining": "out", "syncing": "joined"}.get(actor.phase, actor.phase)
-        self.coordinator = self.started(compacted=compacted)
+        self.coordinator = self.load_log(compacted=compacted)
 
-    def started(self, *, compacted: bool = False) -> Coordinator:
+    def load_log(self, *, compacted: bool = False) -> Coordinator:
         """Return a new coordinator that has read the log."""
         log = list(self.log)
         if compacted:
@@ -261,14 +261,14 @@ class World:
 
     # ---- effects
 
-    def _ask(self, actor: Actor, request: Any) -> None:
+    def _send(self, actor: Actor, request: Any) -> None:
         self.requests += 1
         number = self.requests
         actor.waits_for = number
         self._waiting[number] = actor, request, actor.answer
-        self._take(getattr(self.coordinator, ASK[type(request)])(request, self.now, number))
+        self._collect(getattr(self.coordinator, ASK[type(request)])(request, self.now, number))
 
-    def _take(self, effects: Effects) -> None:
+    def _collect(self, effects: Effects) -> None:
         if self.confirm_writes:
             self.pending += effects.writes
         else:
@@ -361,7 +361,7 @@ def stored(log: Iterable[LogRecord], group_id: str) -> Stored:
     return found
 
 
-def has(generation: dict[str, Any], given: ReceivedAssignment) -> bool:
+def contains(generation: dict[str, Any], given: ReceivedAssignment) -> bool:
     """Return True if a generation in the log contains the received assignment."""
     return (given.generation, given.protocol, given.leader) == (
         generation["generation"],

@@ -43,11 +43,11 @@ RULES: dict[str, Rule] = {}
 
 
 def wrong(
-    says: str, profile: str, owner: type | ModuleType, name: str
+    statement: str, profile: str, owner: type | ModuleType, name: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a rule that replaces a method or function; the replacement gets the original as its first argument."""
 
-    def note(instead: Callable[..., Any]) -> Callable[..., Any]:
+    def register(instead: Callable[..., Any]) -> Callable[..., Any]:
         right = getattr(owner, name)
 
         def replacement(*arguments: Any) -> Any:
@@ -60,33 +60,35 @@ def wrong(
                 for kind in [kind for kind, handler in handlers.items() if handler is right]:
                     patch.setitem(handlers, kind, replacement)
 
-        RULES[says] = Rule(change, profile)
+        RULES[statement] = Rule(change, profile)
         return instead
 
-    return note
+    return register
 
 
 def wrong_property(
-    says: str, profile: str, owner: type, name: str
+    statement: str, profile: str, owner: type, name: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a rule that replaces a property."""
 
-    def note(instead: Callable[..., Any]) -> Callable[..., Any]:
-        RULES[says] = Rule(lambda patch: patch.setattr(owner, name, property(instead)), profile)
+    def register(instead: Callable[..., Any]) -> Callable[..., Any]:
+        RULES[statement] = Rule(lambda patch: patch.setattr(owner, name, property(instead)), profile)
         return instead
 
-    return note
+    return register
 
 
-def wrong_answer(says: str, profile: str, state: GroupState, kind: RequestKind, answer: Action | ErrorCode) -> None:
+def wrong_answer(
+    statement: str, profile: str, state: GroupState, kind: RequestKind, answer: Action | ErrorCode
+) -> None:
     """Register a rule that changes the answer of a state."""
     row: Any = ANSWERS[state]
-    RULES[says] = Rule(lambda patch: patch.setitem(row, kind, answer), profile)
+    RULES[statement] = Rule(lambda patch: patch.setitem(row, kind, answer), profile)
 
 
-def wrong_name(says: str, profile: str, module: object, name: str, value: object) -> None:
+def wrong_name(statement: str, profile: str, module: object, name: str, value: object) -> None:
     """Register a rule that replaces a number or function of a module."""
-    RULES[says] = Rule(lambda patch: patch.setattr(module, name, value), profile)
+    RULES[statement] = Rule(lambda patch: patch.setattr(module, name, value), profile)
 
 
 def without(owner: Any, name: str, action: Callable[[], Any]) -> Any:
@@ -319,7 +321,7 @@ def _(right: Any, self: Any, now: int) -> None:
     self.generation -= self.state is EMPTY
 
 
-@wrong("the join phase ends although no member rejoined", "special-nobody_rejoins", ClassicGroup, "elect_joined_leader")
+@wrong("the join phase ends although no member rejoined", "special", ClassicGroup, "elect_joined_leader")
 def _(right: Any, self: Any) -> bool:
     return bool(right(self)) or True
 

@@ -35,7 +35,7 @@ def member_is_silent() -> GroupDriver:
     driver = GroupDriver.begin()
     driver.settle("a", "b")
     driver.now = 6_000
-    driver.beat("a")
+    driver.heartbeat("a")
     driver.wait(4_000)
     return driver
 
@@ -43,9 +43,9 @@ def member_is_silent() -> GroupDriver:
 def application_crashes() -> GroupDriver:
     driver = GroupDriver.begin()
     driver.settle("a", "b")
-    driver.take(driver.coordinator.disconnected(GROUP, driver.ids["b"], driver.now))
+    driver.collect(driver.coordinator.disconnected(GROUP, driver.ids["b"], driver.now))
     driver.now = 6_000
-    driver.beat("a")
+    driver.heartbeat("a")
     driver.wait(4_000)
     return driver
 
@@ -55,7 +55,7 @@ def leader_sees(topics: dict[str, int]) -> GroupDriver:
     driver = GroupDriver.begin(partitions_per_topic={"t0": 4})
     driver.join("a", protocols=T0_AND_T1)
     driver.sync("a")
-    driver.take(driver.coordinator.update_metadata(topics, driver.now))
+    driver.collect(driver.coordinator.update_metadata(topics, driver.now))
     driver.join("a", protocols=T0_AND_T1)
     return driver
 
@@ -115,10 +115,10 @@ def member_does_not_sync() -> GroupDriver:
 def assignment_is_not_written() -> GroupDriver:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a")
-    effects = driver.take(driver.coordinator.expire(1))
+    effects = driver.collect(driver.coordinator.expire(1))
     driver.sync("a", {"a": b"x"})
     assert effects is not None
-    driver.take(driver.coordinator.write_failed(2, 19, driver.now))
+    driver.collect(driver.coordinator.write_failed(2, 19, driver.now))
     return driver
 
 
@@ -126,7 +126,7 @@ def group_is_too_large() -> GroupDriver:
     before = GroupDriver.begin()
     before.settle("a", "b", "c")
     after = GroupDriver(Coordinator(CoordinatorConfig(group_max_size=2)))
-    after.take(after.coordinator.load(before.log, now=1))
+    after.collect(after.coordinator.load(before.log, now=1))
     return after
 
 
@@ -199,7 +199,7 @@ def test_a_group_with_server_side_assignment_rebalances_when_its_topics_change(
     driver = GroupDriver.begin(assignor=RangeAssignor(), partitions_per_topic={"t0": 4})
     driver.settle("a", "b")
 
-    driver.take(driver.coordinator.update_metadata(topics, driver.now))
+    driver.collect(driver.coordinator.update_metadata(topics, driver.now))
 
     assert cause is driver.causes[-1]
     assert "PreparingRebalance" == driver.state()
@@ -208,8 +208,8 @@ def test_a_group_with_server_side_assignment_rebalances_when_its_topics_change(
 def test_a_member_that_sends_a_request_after_a_disconnect_did_not_crash() -> None:
     driver = GroupDriver.begin()
     driver.settle("a")
-    driver.take(driver.coordinator.disconnected(GROUP, driver.ids["a"], driver.now))
-    driver.beat("a")
+    driver.collect(driver.coordinator.disconnected(GROUP, driver.ids["a"], driver.now))
+    driver.heartbeat("a")
     driver.wait(AT_ONCE.min_session_timeout_ms + 10_000)
 
     assert RebalanceCause.CONSUMER_DEAD is driver.causes[-1]
@@ -220,9 +220,9 @@ def test_requests_without_a_rebalance_in_kafka_cause_none() -> None:
     driver.settle("a", "b")
     before = list(driver.rebalances)
     driver.join("b")
-    driver.beat("b")
+    driver.heartbeat("b")
     driver.commit("b", 5)
-    driver.take(driver.coordinator.update_metadata({"t0": 9}, driver.now))
+    driver.collect(driver.coordinator.update_metadata({"t0": 9}, driver.now))
 
     assert before == driver.rebalances
     assert "Stable" == driver.state()

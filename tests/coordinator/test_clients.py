@@ -77,7 +77,7 @@ def owned(view: GroupSnapshot) -> list[tuple[str, int]]:
     return sorted(partition for partitions in view.owned.values() for partition in partitions)
 
 
-def without_end(offset: int, metadata: str) -> tuple[int, str]:
+def without_nul(offset: int, metadata: str) -> tuple[int, str]:
     """Return an offset and its metadata without the trailing NUL that confluent-kafka commits."""
     return offset, metadata.removesuffix("\0")
 
@@ -138,10 +138,10 @@ def test_new_owners_find_the_offsets_that_a_member_committed(group: ConsumerGrou
     found: Offsets = {}
     for member in group.members:
         found |= member.committed(member.report.assignment)
-    assert committed == {at: without_end(*stored) for at, stored in found.items()}
+    assert committed == {at: without_nul(*stored) for at, stored in found.items()}
     assert set(given_up) <= set(found)
     stored = group.server.committed(group.group_id)
-    assert committed == {(*at,): without_end(offset.offset, offset.metadata) for at, offset in stored.items()}
+    assert committed == {(*at,): without_nul(offset.offset, offset.metadata) for at, offset in stored.items()}
     assert len(kinds) - 1 == len(group.members)
 
 
@@ -269,7 +269,7 @@ def test_consumers_form_a_group_with_an_old_broker() -> None:
         assert before.expected == before.owned
         for member in group.members:
             member.commit(dict.fromkeys(member.report.assignment, (3, "old")))
-        assert {(3, "old")} == {without_end(*each[:2]) for each in server.committed("old").values()}
+        assert {(3, "old")} == {without_nul(*each[:2]) for each in server.committed("old").values()}
         group.close(group.members[0])
         after = group.settle(generation=before.generation)
         assert EVERYTHING == owned(after)

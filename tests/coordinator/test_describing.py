@@ -24,4 +24,4 @@ def test_a_returned_member_without_the_selected_protocol_cannot_be_described() -
     assert ErrorCode.UNKNOWN_SERVER_ERROR is described.error_code
     assert GroupState.STABLE is described.state
     assert () == described.members
-    assert ErrorCode.NONE is group.beat("a", group_instance_id="one")
+    assert ErrorCode.NONE is group.heartbeat("a", group_instance_id="one")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TOPICS = {"t0": 5, "t1": 3}
 
 
-def led(engine: Engine = "rust", **options: Any) -> GroupDriver:
+def leading_driver(engine: Engine = "rust", **options: Any) -> GroupDriver:
     """Return a driver for a coordinator with server-side assignment."""
     return GroupDriver.begin(assignor=RangeAssignor(engine=engine), **{"partitions_per_topic": TOPICS, **options})
 
@@ -29,7 +29,7 @@ def assigned(driver: GroupDriver) -> dict[str, list[TopicPartition]]:
 
 
 def test_members_get_the_answer_of_assign(engine: Engine) -> None:
-    driver = led(engine)
+    driver = leading_driver(engine)
     driver.settle("a", "b", "c")
 
     expected = assign(TOPICS, {driver.ids[name]: ["t0"] for name in "abc"})
@@ -39,7 +39,7 @@ def test_members_get_the_answer_of_assign(engine: Engine) -> None:
 
 def test_assignment_uses_racks_and_instance_ids(engine: Engine) -> None:
     topics = {"t": [PartitionInfo(0, ("r1",)), PartitionInfo(1, ("r0",)), PartitionInfo(2, ("r1",))]}
-    driver = led(engine, partitions_per_topic=topics)
+    driver = leading_driver(engine, partitions_per_topic=topics)
     for name, rack in (("a", "r0"), ("b", "r1")):
         metadata = encode_subscription(Subscription(("t",), rack=rack))
         driver.join(name, protocols=(("range", metadata),), group_instance_id=f"i-{name}", version=5)
@@ -53,7 +53,7 @@ def test_assignment_uses_racks_and_instance_ids(engine: Engine) -> None:
 
 
 def test_no_member_is_named_leader() -> None:
-    driver = led()
+    driver = leading_driver()
     driver.settle("a", "b")
 
     joined = [answer for answer in driver.answers.values() if isinstance(answer, JoinGroupResponse)]
@@ -61,7 +61,7 @@ def test_no_member_is_named_leader() -> None:
 
 
 def test_an_unchanged_rejoin_returns_the_generation_for_every_member() -> None:
-    driver = led()
+    driver = leading_driver()
     driver.settle("a", "b")
     before = list(driver.rebalances)
 
@@ -72,7 +72,7 @@ def test_an_unchanged_rejoin_returns_the_generation_for_every_member() -> None:
 
 
 def test_assignments_in_a_sync_are_ignored() -> None:
-    driver = led()
+    driver = leading_driver()
     driver.join("a")
 
     answer = driver.sync("a", {"a": b"mine"})
@@ -83,7 +83,7 @@ def test_assignments_in_a_sync_are_ignored() -> None:
 
 
 def test_a_group_with_another_protocol_has_a_leader() -> None:
-    driver = led()
+    driver = leading_driver()
     driver.join("a", protocols=(("roundrobin", RANGE[0][1]),))
 
     answer = driver.sync("a", {"a": b"mine"})
@@ -93,7 +93,7 @@ def test_a_group_with_another_protocol_has_a_leader() -> None:
 
 
 def test_a_member_with_an_invalid_subscription_gets_no_partitions(engine: Engine) -> None:
-    driver = led(engine)
+    driver = leading_driver(engine)
     driver.join("a", protocols=(("range", b"\0"),))
     driver.join("b")
     driver.join("a", protocols=(("range", b"\0"),))
@@ -159,7 +159,7 @@ def test_an_invalid_answer_of_the_assignor_gives_a_new_member_an_empty_assignmen
 
 
 def test_assignments_have_the_version_of_the_oldest_subscription() -> None:
-    driver = led()
+    driver = leading_driver()
     driver.join("a", protocols=(("range", encode_subscription(Subscription(("t0",)), version=1)),))
 
     answer = driver.sync("a")
@@ -169,12 +169,12 @@ def test_assignments_have_the_version_of_the_oldest_subscription() -> None:
 
 
 def test_members_get_the_assignment_after_it_is_written() -> None:
-    driver = led(confirm_writes=True)
+    driver = leading_driver(confirm_writes=True)
     driver.join("a")
     assert driver.sync("a") is None
     assert "CompletingRebalance" == driver.state()
 
-    driver.take(driver.coordinator.written(2, driver.now))
+    driver.collect(driver.coordinator.written(2, driver.now))
 
     answer = driver.answers["a", "sync"]
     assert ErrorCode.NONE is answer.error_code  # type: ignore[union-attr]  # a sync response has one
@@ -183,7 +183,7 @@ def test_members_get_the_assignment_after_it_is_written() -> None:
 
 @pytest.mark.parametrize("topic", ["t0", "unknown"])
 def test_commits_are_accepted_for_existing_topics(topic: str) -> None:
-    driver = led()
+    driver = leading_driver()
     driver.settle("a")
 
     code = driver.commit("a", 5, topic)
@@ -193,14 +193,14 @@ def test_commits_are_accepted_for_existing_topics(topic: str) -> None:
 
 
 def test_server_side_assignment_continues_for_a_loaded_group() -> None:
-    before = led()
+    before = leading_driver()
     before.settle("a", "b")
-    after = led()
-    after.take(after.coordinator.load(before.log, now=1))
+    after = leading_driver()
+    after.collect(after.coordinator.load(before.log, now=1))
     after.ids, after.generations = before.ids, before.generations
 
     assert assigned(before) == assigned(after)
-    after.take(after.coordinator.update_metadata({"t0": 9}, 2))
+    after.collect(after.coordinator.update_metadata({"t0": 9}, 2))
     after.settle("a", "b")
     assert assign({"t0": 9}, {after.ids[name]: ["t0"] for name in "ab"}) == assigned(after)
 
@@ -218,11 +218,11 @@ def test_server_side_assignment_continues_for_a_loaded_group() -> None:
 def test_a_loaded_group_rebalances_if_its_topics_changed_in_the_meantime(
     topics: dict[str, int], cause: RebalanceCause | None
 ) -> None:
-    before = led()
+    before = leading_driver()
     before.settle("a", "b")
-    after = led(partitions_per_topic=topics)
+    after = leading_driver(partitions_per_topic=topics)
     effects = after.coordinator.load(before.log, now=1)
-    after.take(effects)
+    after.collect(effects)
     after.ids, after.generations = before.ids, before.generations
 
     assert ([] if cause is None else [cause]) == [rebalance.cause for rebalance in effects.rebalances]
@@ -232,9 +232,9 @@ def test_a_loaded_group_rebalances_if_its_topics_changed_in_the_meantime(
 
 
 def test_a_loaded_group_gets_a_topic_that_is_created_later() -> None:
-    before = led(partitions_per_topic={})
+    before = leading_driver(partitions_per_topic={})
     before.settle("a")
-    after = led(partitions_per_topic={})
+    after = leading_driver(partitions_per_topic={})
     assert () == after.coordinator.load(before.log, now=1).rebalances
     after.ids, after.generations = before.ids, before.generations
 

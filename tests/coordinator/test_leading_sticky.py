@@ -167,7 +167,7 @@ def test_loading_a_cooperative_group_detects_no_changed_topics(engine: Engine) -
     ), "four partitions are withheld"
 
     again = GroupDriver.begin(assignor=CooperativeStickyAssignor(engine=engine), partitions_per_topic=TOPICS)
-    again.take(again.coordinator.load(group.driver.log, 0))
+    again.collect(again.coordinator.load(group.driver.log, 0))
 
     assert [] == again.rebalances
 

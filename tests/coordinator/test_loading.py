@@ -47,7 +47,7 @@ def record(*members: dict[str, Any], version: int = 3, **fields: Any) -> LogReco
 def loaded(*records: LogRecord) -> GroupDriver:
     """Return a driver for a coordinator that loaded a group with a member named a."""
     driver = GroupDriver.begin()
-    driver.take(driver.coordinator.load(records, 0))
+    driver.collect(driver.coordinator.load(records, 0))
     driver.ids["a"], driver.generations["a"] = "a-1", 7
     return driver
 
@@ -56,7 +56,7 @@ def loaded(*records: LogRecord) -> GroupDriver:
 def test_members_of_a_record_of_any_version_continue(version: int) -> None:
     driver = loaded(record(version=version))
 
-    assert ErrorCode.NONE is driver.beat("a")
+    assert ErrorCode.NONE is driver.heartbeat("a")
     driver.wait(SESSION_MS)
     assert [RebalanceCause.CONSUMER_DEAD] == driver.causes
 
@@ -99,19 +99,19 @@ def test_the_generation_overflows_to_the_smallest_number() -> None:
 def test_sessions_begin_with_the_first_call_that_passes_a_time() -> None:
     driver = GroupDriver.begin()
     driver.ids["a"], driver.generations["a"] = "a-1", 7
-    driver.take(driver.coordinator.load([record()]))
+    driver.collect(driver.coordinator.load([record()]))
     assert "Stable" == driver.state()
     assert driver.coordinator.next_deadline() is None
 
     driver.now = 1_795_000_000_000
-    assert ErrorCode.NONE is driver.beat("a")
+    assert ErrorCode.NONE is driver.heartbeat("a")
 
     assert driver.now + SESSION_MS == driver.coordinator.next_deadline()
 
 
 def test_a_group_that_is_too_large_rebalances_with_the_first_call_that_passes_a_time() -> None:
     driver = GroupDriver.begin(CoordinatorConfig(group_max_size=1))
-    driver.take(driver.coordinator.load([record(member(), member(memberId="b-2"))]))
+    driver.collect(driver.coordinator.load([record(member(), member(memberId="b-2"))]))
 
     effects = driver.coordinator.expire(1_795_000_000_000)
 

@@ -136,7 +136,7 @@ def test_too_long_metadata_fails_only_its_partition() -> None:
 def test_an_empty_commit_creates_no_group() -> None:
     driver = GroupDriver.begin()
 
-    driver.take(driver.coordinator.offset_commit(OffsetCommitRequest(GROUP), 0, ("a", "commit")))
+    driver.collect(driver.coordinator.offset_commit(OffsetCommitRequest(GROUP), 0, ("a", "commit")))
 
     assert () == driver.answers["a", "commit"].partitions  # type: ignore[union-attr]  # a commit response has them
     assert not exists(driver)
@@ -152,7 +152,7 @@ def test_a_group_with_an_empty_id_stores_offsets() -> None:
 
 def delete(driver: GroupDriver) -> ErrorCode:
     """Delete the group; return the error code of the answer."""
-    effects = driver.take(driver.coordinator.delete_group(GROUP, driver.now, ("admin", "delete")))
+    effects = driver.collect(driver.coordinator.delete_group(GROUP, driver.now, ("admin", "delete")))
     response = effects.answers[0].response
     assert isinstance(response, DeleteGroupResponse)
     return response.error_code

@@ -31,7 +31,7 @@ def test_the_next_deadline_is_the_session(overdue: GroupDriver) -> None:
     assert deadline is not None
     assert overdue.now + 10_000 == deadline, "only a session is left"
     assert () == overdue.wait(5_000).answers
-    assert ErrorCode.REBALANCE_IN_PROGRESS is overdue.beat("a", group_instance_id="one")
+    assert ErrorCode.REBALANCE_IN_PROGRESS is overdue.heartbeat("a", group_instance_id="one")
 
 
 def test_the_next_join_ends_the_join_phase(overdue: GroupDriver) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assignor.coordinator import CoordinatorConfig, GroupState
 from tests.coordinator.driver import AT_ONCE, GROUP, GroupDriver
-from tests.coordinator.programs import steps, take
+from tests.coordinator.programs import run_step, steps
 
 if TYPE_CHECKING:
     from assignor.coordinator import Effects
@@ -61,7 +61,7 @@ def test_invariants_hold_after_every_request(
 ) -> None:
     driver = GroupDriver.begin(config)
     for step in program:
-        take(driver, step)
+        run_step(driver, step)
         assert [] == wrong(driver)
 
 
@@ -69,7 +69,7 @@ def test_invariants_hold_after_every_request(
 def test_every_group_ends(config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]) -> None:
     driver = GroupDriver.begin(config)
     for step in program:
-        take(driver, step)
+        run_step(driver, step)
 
     driver.wait(8 * 24 * 60 * 60 * 1000)
 
@@ -83,12 +83,12 @@ def test_the_number_of_calls_to_expire_makes_no_difference(
 ) -> None:
     seldom, often = GroupDriver.begin(config), GroupDriver.begin(config)
     for step, look in zip(program, looks + [0] * len(program), strict=False):
-        take(seldom, step)
+        run_step(seldom, step)
         if step[0] == "wait":
             milliseconds, end = step[1]["milliseconds"], often.now + step[1]["milliseconds"]
             for part in range(min(look, milliseconds), milliseconds, max(look, milliseconds // 7 + 1)):
-                often.take(often.coordinator.expire(end - milliseconds + part))
-        take(often, step)
+                often.collect(often.coordinator.expire(end - milliseconds + part))
+        run_step(often, step)
         assert seldom.coordinator.describe(GROUP) == often.coordinator.describe(GROUP)
 
     assert seldom.log == often.log
@@ -102,7 +102,7 @@ def test_nothing_happens_before_the_next_deadline(
 ) -> None:
     driver = GroupDriver.begin(config)
     for step in program:
-        take(driver, step)
+        run_step(driver, step)
         deadline = driver.coordinator.next_deadline()
         if deadline is not None and deadline - 1 > driver.now:
             effects: Effects = driver.coordinator.expire(deadline - 1)

@@ -30,9 +30,9 @@ from tests.coordinator.recovery import (
     SESSION_MS,
     Actor,
     World,
+    contains,
     described,
     description_of,
-    has,
     stored,
 )
 from tests.support.record_bytes import subscription
@@ -88,16 +88,16 @@ steps = st.tuples(
 programs = st.lists(steps, max_size=40) | st.lists(steps, min_size=20, max_size=60)
 
 
-def do(world: World, step: Step) -> None:
+def run_step(world: World, step: Step) -> None:
     """Run one step of a program."""
     name, place, number, flag = step
     actor = world.actors[place]
     if name == "go":
-        world.go(actor)
+        world.advance(actor)
     elif name == "round":
         for each in world.actors:
             if each.group_id == actor.group_id:
-                world.go(each)
+                world.advance(each)
     elif name == "settle":
         settle(world, rounds=number)
     elif name == "again":
@@ -137,7 +137,7 @@ def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
         found = stored(world.log, group_id)
         check_log(world, group_id, found)
         check_description(world, group_id, found)
-        check_going_on(world, group_id, found)
+        check_members_continue(world, group_id, found)
         world.crashes.append((before[group_id].state, bool(found.generations)))
         # Neither a rebalance in progress nor a group without any stored data is in the log.
         settled = before[group_id].state in (GroupState.STABLE, GroupState.EMPTY)
@@ -148,7 +148,7 @@ def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
 def check_log(world: World, group_id: str, found: Stored) -> None:
     """Check that the log has all acknowledged results."""
     for each in world.received.get(group_id, ()):
-        assert any(has(generation, each) for generation in found.generations), f"{each} is lost"
+        assert any(contains(generation, each) for generation in found.generations), f"{each} is lost"
         assert each.generation <= found.generations[-1]["generation"]
     for (committed_in, partition), offset in world.committed.items():
         if committed_in == group_id:
@@ -168,14 +168,14 @@ def check_description(world: World, group_id: str, found: Stored) -> None:
         assert (GroupState.EMPTY if offsets else GroupState.DEAD, "", "", {}) == description
 
 
-def check_going_on(world: World, group_id: str, found: Stored) -> None:
+def check_members_continue(world: World, group_id: str, found: Stored) -> None:
     """Check that the members of the last generation can continue until their sessions expire."""
     members = found.generations[-1]["members"] if found.generations else []
     if not members:
         return
     generation, leader = found.generations[-1]["generation"], found.generations[-1]["leader"]
     protocol = ("consumer", "range")
-    probe, now = world.started(), world.now
+    probe, now = world.load_log(), world.now
     for member in members:
         who = member["memberId"], member["groupInstanceId"]
         for number, error in {
@@ -189,18 +189,18 @@ def check_going_on(world: World, group_id: str, found: Stored) -> None:
         (answer,) = probe.sync_group(sync, now).answers
         assert SyncGroupResponse(ErrorCode.NONE, *protocol, member["assignment"]) == answer.response
         if member["memberId"] != leader:
-            (answer,) = probe.join_group(joins_again(group_id, member), now).answers
+            (answer,) = probe.join_group(rejoin_request(group_id, member), now).answers
             assert JoinGroupResponse(ErrorCode.NONE, who[0], generation, *protocol, leader) == answer.response
     assert () == probe.expire(now + SESSION_MS - 1).rebalances
     assert GroupState.STABLE is probe.describe(group_id).state
     (rebalance,) = (each for each in probe.expire(now + SESSION_MS).rebalances if each.group_id == group_id)
     assert (generation, RebalanceCause.CONSUMER_DEAD) == (rebalance.generation, rebalance.cause)
     leading = next(member for member in members if member["memberId"] == leader)
-    (rebalance,) = world.started().join_group(joins_again(group_id, leading), now).rebalances
+    (rebalance,) = world.load_log().join_group(rejoin_request(group_id, leading), now).rebalances
     assert RebalanceCause.LEADER_REJOINED is rebalance.cause
 
 
-def joins_again(group_id: str, member: dict[str, Any]) -> JoinGroupRequest:
+def rejoin_request(group_id: str, member: dict[str, Any]) -> JoinGroupRequest:
     """Return an unchanged join of a member."""
     return JoinGroupRequest(
         group_id,
@@ -226,7 +226,7 @@ DELETED_WHILE_COMMITTING = [("go", 1, 0, False), ("wait", 0, 5, False), ("commit
 def test_acknowledged_results_survive_any_crash(program: list[Step], confirm_writes: bool) -> None:
     world = World(actors(), confirm_writes=confirm_writes)
     for step in program:
-        do(world, step)
+        run_step(world, step)
     crash(world)
     for state, has_generations in world.crashes:
         event(f"crash while {state.value}, {'with' if has_generations else 'without'} generations")
@@ -237,7 +237,7 @@ def settle(world: World, rounds: int = 30) -> None:
     """Run the members until all of them are in the group, at most for this number of rounds."""
     for _ in range(rounds):
         for actor in world.actors:
-            world.go(actor)
+            world.advance(actor)
             world.confirm_all()
         world.wait(100)
         world.confirm_all()
@@ -245,7 +245,7 @@ def settle(world: World, rounds: int = 30) -> None:
             return
 
 
-def lived(world: World) -> World:
+def run_until_settled(world: World) -> World:
     """Run a world until its members have joined and committed and one static member has returned."""
     settle(world)
     for number, actor in enumerate(world.actors):
@@ -258,7 +258,7 @@ def lived(world: World) -> World:
 
 @pytest.mark.parametrize("confirm_writes", [False, True])
 def test_members_continue_unchanged_after_a_crash(confirm_writes: bool) -> None:
-    world = lived(World(actors(), confirm_writes=confirm_writes))
+    world = run_until_settled(World(actors(), confirm_writes=confirm_writes))
     before = [(actor.member_id, actor.generation) for actor in world.actors]
 
     crash(world)
@@ -276,8 +276,8 @@ def test_members_continue_unchanged_after_a_crash(confirm_writes: bool) -> None:
 
 @pytest.mark.parametrize("error", WRITE_ERRORS)
 def test_waiting_syncs_get_the_error_of_a_failed_write(error: int) -> None:
-    world = lived(World(actors(), confirm_writes=True))
-    leader, followers, given = parked_syncs(world)
+    world = run_until_settled(World(actors(), confirm_writes=True))
+    leader, followers, given = syncs_waiting_for_a_write(world)
 
     answers = world.fail(error)
 
@@ -291,7 +291,7 @@ def test_waiting_syncs_get_the_error_of_a_failed_write(error: int) -> None:
     assert leader.generation == followers[0].generation
 
 
-def parked_syncs(world: World) -> tuple[Actor, list[Actor], list[ReceivedAssignment]]:
+def syncs_waiting_for_a_write(world: World) -> tuple[Actor, list[Actor], list[ReceivedAssignment]]:
     """Rebalance the group up to the write of its assignment; return leader, followers and earlier assignments."""
     members = [actor for actor in world.actors if actor.group_id == "orders"]
     given = list(world.received["orders"])
@@ -317,7 +317,7 @@ def kind(record: LogRecord) -> int:
 @pytest.mark.parametrize("number", [GROUP_METADATA, OFFSET_COMMIT])
 @pytest.mark.parametrize("nth", [-1, -2])
 def test_a_lost_record_is_detected(number: int, nth: int) -> None:
-    kept = lived(World(actors())).log
+    kept = run_until_settled(World(actors())).log
     lost = [place for place, record in enumerate(kept) if kind(record) == number][nth]
     seen = 0
 
@@ -326,13 +326,13 @@ def test_a_lost_record_is_detected(number: int, nth: int) -> None:
         seen += 1
         return seen == lost + 1
 
-    world = lived(World(actors(), forgets=forgets))
+    world = run_until_settled(World(actors(), forgets=forgets))
     assert len(kept) - 1 == len(world.log)
     with pytest.raises((AssertionError, IndexError)):
         crash(world)
 
 
-def forget(**fields: Any) -> Callable[[ClassicGroup], None]:
+def changed_group(**fields: Any) -> Callable[[ClassicGroup], None]:
     """Return a function that changes a loaded group."""
 
     def change(group: ClassicGroup) -> None:
@@ -342,7 +342,7 @@ def forget(**fields: Any) -> Callable[[ClassicGroup], None]:
     return change
 
 
-def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
+def changed_member(**fields: Any) -> Callable[[ClassicGroup], None]:
     """Return a function that changes the first member of a loaded group."""
 
     def change(group: ClassicGroup) -> None:
@@ -355,23 +355,23 @@ def forget_of_member(**fields: Any) -> Callable[[ClassicGroup], None]:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(forget(leader="unknown"), id="the leader"),
-        pytest.param(forget(generation=0), id="the generation"),
-        pytest.param(forget(protocol_type="other"), id="the type of protocol"),
-        pytest.param(forget(state=GroupState.COMPLETING_REBALANCE), id="the state"),
-        pytest.param(forget(offsets={}), id="the offsets"),
+        pytest.param(changed_group(leader="unknown"), id="the leader"),
+        pytest.param(changed_group(generation=0), id="the generation"),
+        pytest.param(changed_group(protocol_type="other"), id="the type of protocol"),
+        pytest.param(changed_group(state=GroupState.COMPLETING_REBALANCE), id="the state"),
+        pytest.param(changed_group(offsets={}), id="the offsets"),
         pytest.param(lambda group: group.static_members.clear(), id="the static members"),
         pytest.param(lambda group: group.remove(group.members.in_order()[0].member_id), id="a member"),
-        pytest.param(forget_of_member(assignment=b""), id="an assignment"),
-        pytest.param(forget_of_member(client_host=""), id="a client"),
-        pytest.param(forget_of_member(protocols=(("range", b""),)), id="a subscription"),
-        pytest.param(forget_of_member(session_timeout_ms=SESSION_MS - 2), id="a timeout"),
+        pytest.param(changed_member(assignment=b""), id="an assignment"),
+        pytest.param(changed_member(client_host=""), id="a client"),
+        pytest.param(changed_member(protocols=(("range", b""),)), id="a subscription"),
+        pytest.param(changed_member(session_timeout_ms=SESSION_MS - 2), id="a timeout"),
     ],
 )
 def test_a_coordinator_that_loses_state_is_detected(
     change: Callable[[ClassicGroup], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = lived(World(actors()))
+    world = run_until_settled(World(actors()))
 
     def read_badly(*arguments: Any) -> Any:
         groups, problems = read_groups(*arguments)

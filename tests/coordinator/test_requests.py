@@ -181,9 +181,9 @@ def test_an_earlier_time_counts_as_the_previous_one() -> None:
     driver = GroupDriver.begin()
     driver.settle("a")
     driver.now = 5_000
-    driver.beat("a")
+    driver.heartbeat("a")
     driver.now = 20
-    driver.beat("a")
+    driver.heartbeat("a")
 
     assert "Stable" == driver.state()
     driver.now = 14_999

@@ -32,9 +32,9 @@ def stable(**fields: object) -> GroupDriver:
     """Return a Stable group of one member, with confirmed writes; two writes are done."""
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a", **fields)
-    driver.take(driver.coordinator.written(1, 0))
+    driver.collect(driver.coordinator.written(1, 0))
     driver.sync("a", {"a": b"x"})
-    driver.take(driver.coordinator.written(2, 0))
+    driver.collect(driver.coordinator.written(2, 0))
     return driver
 
 
@@ -44,7 +44,7 @@ def test_a_sync_waits_for_the_write_of_the_assignment() -> None:
 
     assert driver.sync("a", {"a": b"x"}) is None
     assert "CompletingRebalance" == driver.state()
-    driver.take(driver.coordinator.written(2, 0))
+    driver.collect(driver.coordinator.written(2, 0))
     assert SyncGroupResponse(ErrorCode.NONE, assignment=b"x") == driver.answers["a", "sync"]
     assert "Stable" == driver.state()
 
@@ -55,7 +55,7 @@ def test_a_failed_write_of_the_assignment_fails_the_sync_and_starts_a_rebalance(
     driver.join("a")
     driver.sync("a", {"a": b"x"})
 
-    driver.take(driver.coordinator.write_failed(2, error, 0))
+    driver.collect(driver.coordinator.write_failed(2, error, 0))
 
     assert SyncGroupResponse(code) == driver.answers["a", "sync"]
     assert "PreparingRebalance" == driver.state()
@@ -68,7 +68,7 @@ def test_an_assignment_that_is_written_too_late_is_dropped() -> None:
     driver.join("b")
     assert SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS) == driver.answers["a", "sync"]
 
-    driver.take(driver.coordinator.written(2, 0))
+    driver.collect(driver.coordinator.written(2, 0))
 
     assert "PreparingRebalance" == driver.state()
     assert {b""} == {member.assignment for member in driver.coordinator.describe(GROUP).members}
@@ -79,7 +79,7 @@ def test_an_offset_is_committed_when_it_is_written() -> None:
 
     assert driver.commit("a", 5) is None
     assert {} == driver.coordinator.committed(GROUP)
-    driver.take(driver.coordinator.written(3, 0))
+    driver.collect(driver.coordinator.written(3, 0))
     assert [TopicPartition("t0", 0)] == list(driver.coordinator.committed(GROUP))
 
 
@@ -87,10 +87,10 @@ def test_an_offset_is_committed_when_it_is_written() -> None:
 def test_a_failed_write_fails_the_commit_and_keeps_the_previous_offset(error: int, code: ErrorCode) -> None:
     driver = stable()
     driver.commit("a", 5)
-    driver.take(driver.coordinator.written(3, 0))
+    driver.collect(driver.coordinator.written(3, 0))
     driver.commit("a", 6)
 
-    driver.take(driver.coordinator.write_failed(4, error, 0))
+    driver.collect(driver.coordinator.write_failed(4, error, 0))
 
     answer = driver.answers["a", "commit"]
     assert [code] == [each.error_code for each in answer.partitions]  # type: ignore[union-attr]  # a commit response
@@ -102,12 +102,12 @@ def test_a_static_member_keeps_its_old_id_if_the_write_of_the_new_id_fails() -> 
     old = driver.ids["a"]
     assert driver.join("a", member_id="", group_instance_id="i", version=5) is None
 
-    driver.take(driver.coordinator.write_failed(3, 19, 0))
+    driver.collect(driver.coordinator.write_failed(3, 19, 0))
 
     failed = JoinGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE, "", 1, protocol_name="range", leader=old)
     assert failed == driver.answers["a", "join"]
     assert [(old, b"x")] == [(each.member_id, each.assignment) for each in driver.coordinator.describe(GROUP).members]
-    assert ErrorCode.NONE is driver.beat("a", group_instance_id="i")
+    assert ErrorCode.NONE is driver.heartbeat("a", group_instance_id="i")
     assert old == driver.coordinator.describe(GROUP).leader
 
 
@@ -115,7 +115,7 @@ def test_the_last_leave_waits_for_the_write_of_the_empty_generation() -> None:
     driver = stable()
 
     assert driver.leave("a") is None
-    driver.take(driver.coordinator.written(3, 0))
+    driver.collect(driver.coordinator.written(3, 0))
     answer = driver.answers["a", "leave"]
     assert isinstance(answer, LeaveGroupResponse)
     assert [ErrorCode.NONE] == [member.error_code for member in answer.members]
@@ -125,7 +125,7 @@ def test_a_failed_write_of_the_empty_generation_fails_the_leave() -> None:
     driver = stable()
     driver.leave("a")
 
-    driver.take(driver.coordinator.write_failed(3, 6, 0))
+    driver.collect(driver.coordinator.write_failed(3, 6, 0))
 
     assert LeaveGroupResponse(ErrorCode.NOT_COORDINATOR) == driver.answers["a", "leave"]
     assert ["group 'orders': the empty generation 2 could not be written (NOT_COORDINATOR)"] == driver.problems
@@ -135,7 +135,7 @@ def test_a_new_group_is_discarded_if_its_write_fails() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.join("a", version=4)
     joined = driver.coordinator.describe(GROUP).state
-    driver.take(driver.coordinator.write_failed(1, 19, 0))
+    driver.collect(driver.coordinator.write_failed(1, 19, 0))
 
     assert "Empty" == joined.value
     assert "Dead" == driver.state()
@@ -152,12 +152,12 @@ def test_unload_answers_waiting_requests() -> None:
     driver = GroupDriver.begin()
     driver.settle("a", "b")
     driver.join("a")
-    driver.take(driver.coordinator.unload(driver.now))
+    driver.collect(driver.coordinator.unload(driver.now))
 
     answer = driver.answers["a", "join"]
     assert ErrorCode.NOT_COORDINATOR is answer.error_code  # type: ignore[union-attr]  # a join response has one
     assert "Dead" == driver.state()
-    assert ErrorCode.COORDINATOR_NOT_AVAILABLE is driver.beat("b")
+    assert ErrorCode.COORDINATOR_NOT_AVAILABLE is driver.heartbeat("b")
     assert ErrorCode.COORDINATOR_NOT_AVAILABLE is driver.commit("b", 5)
     assert driver.coordinator.next_deadline() is None
 
@@ -171,10 +171,10 @@ def test_unload_answers_requests_that_wait_for_a_write() -> None:
     driver.commit("a", 5)
     driver.leave("a")
     other = JoinGroupRequest("another", client_id="b", protocols=RANGE)
-    driver.take(driver.coordinator.join_group(other, driver.now, ("b", "join")))
-    driver.take(driver.coordinator.delete_group("another", driver.now, ("b", "delete")))
+    driver.collect(driver.coordinator.join_group(other, driver.now, ("b", "join")))
+    driver.collect(driver.coordinator.delete_group("another", driver.now, ("b", "delete")))
 
-    driver.take(driver.coordinator.unload(driver.now))
+    driver.collect(driver.coordinator.unload(driver.now))
 
     errors = [driver.answers[who].error_code for who in WAIT_FOR_A_WRITE]  # type: ignore[union-attr]  # no commits
     assert [ErrorCode.NOT_COORDINATOR] * 2 == errors
@@ -189,7 +189,7 @@ def test_unload_answers_a_static_member_with_an_unwritten_id_once() -> None:
     driver = stable(group_instance_id="i", version=5)
     driver.join("a", member_id="", group_instance_id="i", version=5)
 
-    effects = driver.take(driver.coordinator.unload(driver.now))
+    effects = driver.collect(driver.coordinator.unload(driver.now))
 
     assert [ErrorCode.NOT_COORDINATOR] == [answer.response.error_code for answer in effects.answers]  # type: ignore[union-attr]  # join responses have one
     assert driver.coordinator.next_deadline() is None
@@ -207,22 +207,22 @@ def test_the_last_commit_in_the_log_wins_in_any_order_of_confirmations(order: tu
         driver.commit("", offset)
 
     for number in order:
-        driver.take(driver.coordinator.written(number, 0))
+        driver.collect(driver.coordinator.written(number, 0))
 
     after = GroupDriver.begin()
-    after.take(after.coordinator.load(driver.log, 0))
+    after.collect(after.coordinator.load(driver.log, 0))
     assert [3] == committed(driver) == committed(after)
 
 
 def test_deleting_a_group_removes_an_offset_that_was_written_before_the_tombstone() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.commit("", 5)
-    driver.take(driver.coordinator.written(1, 0))
+    driver.collect(driver.coordinator.written(1, 0))
     driver.commit("", 9)
-    driver.take(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
+    driver.collect(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
 
-    driver.take(driver.coordinator.written(2, 0))
-    driver.take(driver.coordinator.written(3, 0))
+    driver.collect(driver.coordinator.written(2, 0))
+    driver.collect(driver.coordinator.written(3, 0))
 
     assert [] == committed(driver)
 
@@ -230,29 +230,29 @@ def test_deleting_a_group_removes_an_offset_that_was_written_before_the_tombston
 def test_a_recreated_group_survives_a_late_confirmation_of_a_second_deletion() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.commit("", 5)
-    driver.take(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
-    driver.take(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
+    driver.collect(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
+    driver.collect(driver.coordinator.delete_group(GROUP, 0, ("admin", "delete")))
     for number in (1, 2):
-        driver.take(driver.coordinator.written(number, 0))
+        driver.collect(driver.coordinator.written(number, 0))
     driver.join("a")
 
-    driver.take(driver.coordinator.written(3, 0))
+    driver.collect(driver.coordinator.written(3, 0))
 
     assert "CompletingRebalance" == driver.state()
-    assert ErrorCode.NONE is driver.beat("a")
+    assert ErrorCode.NONE is driver.heartbeat("a")
     assert [5] == committed(driver)
 
 
 def test_an_offset_does_not_expire_while_a_newer_one_is_written() -> None:
     driver = GroupDriver.begin(confirm_writes=True)
     driver.commit("", 5)
-    driver.take(driver.coordinator.written(1, 0))
+    driver.collect(driver.coordinator.written(1, 0))
     driver.now = driver.coordinator.config.offsets_retention_ms - 1
-    driver.take(driver.coordinator.expire(driver.now))
+    driver.collect(driver.coordinator.expire(driver.now))
     driver.commit("", 9)
 
     effects = driver.wait(driver.coordinator.config.offsets_retention_check_interval_ms)
-    driver.take(driver.coordinator.written(2, driver.now))
+    driver.collect(driver.coordinator.written(2, driver.now))
 
     assert () == effects.writes
     assert [9] == committed(driver)
@@ -263,7 +263,7 @@ def test_a_static_member_can_expire_after_a_slow_write_of_its_new_id() -> None:
     driver.join("a", member_id="", group_instance_id="i", version=5)
     driver.wait(30_000)
 
-    driver.take(driver.coordinator.written(3, driver.now))
+    driver.collect(driver.coordinator.written(3, driver.now))
 
     assert ErrorCode.NONE is driver.answers["a", "join"].error_code  # type: ignore[union-attr]  # a join response
     assert "Stable" == driver.state()
@@ -277,12 +277,12 @@ def test_a_static_member_that_left_or_returned_again_does_not_get_its_old_id_bac
     driver.join("a", member_id="", group_instance_id="i", version=5)
     if leaves:
         leaving = LeaveGroupRequest(GROUP, (LeavingMember("", "i"),))
-        driver.take(driver.coordinator.leave_group(leaving, driver.now, ("admin", "leave")))
+        driver.collect(driver.coordinator.leave_group(leaving, driver.now, ("admin", "leave")))
     else:
         driver.join("a", member_id="", group_instance_id="i", version=5)
 
     for number in (3, 4):
-        driver.take(driver.coordinator.write_failed(number, 19, 0))
+        driver.collect(driver.coordinator.write_failed(number, 19, 0))
 
     members = driver.coordinator.describe(GROUP).members
     assert ([] if leaves else ["i-2"]) == [each.member_id for each in members]

@@ -70,7 +70,7 @@ class Driver:
         self.effects: list[Effect] = []
         self.heartbeat = SendHeartbeat(0, HeartbeatRequest("", "", 0))
 
-    def hand(self, *events: Event) -> list[Effect]:
+    def handle(self, *events: Event) -> list[Effect]:
         """Pass events to the member, and return their effects."""
         found: list[Effect] = [
             effect
@@ -87,7 +87,7 @@ class Driver:
     def wait(self, milliseconds: int) -> list[Effect]:
         """Advance the time."""
         self.now += milliseconds
-        return self.hand(Tick())
+        return self.handle(Tick())
 
     def last(self, kind: type[Wanted]) -> Wanted:
         """Return the last effect of a kind."""
@@ -109,7 +109,7 @@ class Driver:
 
     def send(self) -> list[Effect]:
         """Mark the last heartbeat as sent."""
-        return self.hand(HeartbeatSent(self.heartbeat.number))
+        return self.handle(HeartbeatSent(self.heartbeat.number))
 
     def respond(self, epoch: int = 0, assignment: dict[UUID, list[int]] | None = None, error: int = 0) -> list[Effect]:
         """Answer the last heartbeat."""
@@ -121,26 +121,26 @@ class Driver:
             heartbeat_interval_ms=INTERVAL,
             assignment=assignment,
         )
-        return self.hand(ResponseReceived(self.heartbeat.number, response))
+        return self.handle(ResponseReceived(self.heartbeat.number, response))
 
     def call_back(self) -> list[Effect]:
         """Complete the last callback."""
         calls = (CallPartitionsRevoked, CallPartitionsAssigned, CallPartitionsLost)
         call = next(effect for effect in reversed(self.effects) if isinstance(effect, calls))
-        return self.hand(CallbackDone(call.number))
+        return self.handle(CallbackDone(call.number))
 
 
 def outside(**options: object) -> Driver:
     """Return a member that knows coordinator and topic names and has not subscribed."""
     driver = Driver(Member("g", "m-1", jitter=0, **options))  # type: ignore[arg-type]  # each has its own type
-    driver.hand(CoordinatorFound(), MetadataArrived(NAMES))
+    driver.handle(CoordinatorFound(), MetadataArrived(NAMES))
     return driver
 
 
 def joining(**options: object) -> Driver:
     """Return a member whose first heartbeat is sent."""
     driver = outside(**options)
-    driver.hand(Subscribe(["orders", "clicks"]), Poll())
+    driver.handle(Subscribe(["orders", "clicks"]), Poll())
     driver.send()
     return driver
 
@@ -150,8 +150,8 @@ def reconciling(**options: object) -> Driver:
     driver = joining(**options)
     driver.respond(1, {ORDERS: [0, 1]})
     if options.get("auto_commit"):
-        driver.hand(Poll())
-        driver.hand(CommitDone(driver.last(Commit).number))
+        driver.handle(Poll())
+        driver.handle(CommitDone(driver.last(Commit).number))
     return driver
 
 
@@ -182,7 +182,7 @@ def fenced(**options: object) -> Driver:
 def preparing_to_leave(**options: object) -> Driver:
     """Return a leaving member whose `CallPartitionsRevoked` is pending."""
     driver = stable(**options)
-    driver.hand(Leave())
+    driver.handle(Leave())
     return driver
 
 

@@ -63,14 +63,16 @@ def fields_of(thing: object) -> list[str]:
     return [*getattr(thing, "__dict__", ()), *getattr(thing, "__slots__", ())]
 
 
-def inside(thing: object) -> Any:
+def plain_values(thing: object) -> Any:
     """Return everything that an object consists of, as plain values."""
     if isinstance(thing, (list, tuple, set, frozenset)):
-        return [inside(each) for each in (sorted(thing, key=repr) if isinstance(thing, (set, frozenset)) else thing)]
+        return [
+            plain_values(each) for each in (sorted(thing, key=repr) if isinstance(thing, (set, frozenset)) else thing)
+        ]
     if isinstance(thing, dict):
-        return [(inside(key), inside(value)) for key, value in thing.items()]
+        return [(plain_values(key), plain_values(value)) for key, value in thing.items()]
     if type(thing).__module__.startswith("assignor.member") and not isinstance(thing, enum.Enum):
-        return type(thing).__name__, [(name, inside(getattr(thing, name))) for name in fields_of(thing)]
+        return type(thing).__name__, [(name, plain_values(getattr(thing, name))) for name in fields_of(thing)]
     return repr(thing)
 
 
@@ -83,15 +85,15 @@ def test_every_kind_of_event_is_listed() -> None:
 def test_every_event_in_every_state_leads_to_the_listed_state(name: str, state: MemberState) -> None:
     event, after = EVENTS[name]
     driver = IN_STATE[state]()
-    before = inside(driver.member)
+    before = plain_values(driver.member)
 
     wanted = after[state]
     if wanted is REJECTED:
         with pytest.raises(IllegalStateError, match=rf"a member in {state.name} does not allow {name}\b"):
-            driver.hand(event)
-        assert before == inside(driver.member)
+            driver.handle(event)
+        assert before == plain_values(driver.member)
     else:
-        driver.hand(event)
+        driver.handle(event)
     assert (wanted or state) is driver.member.state
 
 
@@ -115,15 +117,15 @@ def with_heartbeat_in_flight(state: MemberState) -> tuple[Driver, int]:
     if state is ACKNOWLEDGING:
         driver.call_back()
     elif state is PREPARE_LEAVING:
-        driver.hand(events.Leave())
+        driver.handle(events.Leave())
     elif state in (LEAVING, FATAL):
-        driver.hand(events.Leave())
+        driver.handle(events.Leave())
         driver.call_back()
     elif state is STALE:
         driver.wait(15_000)
         driver.send()
     if state is FATAL:
-        driver.hand(events.ResponseReceived(number, HeartbeatResponse(error_code=42)))
+        driver.handle(events.ResponseReceived(number, HeartbeatResponse(error_code=42)))
         number = driver.last(SendHeartbeat).number
     return driver, number
 
@@ -136,7 +138,7 @@ def test_every_error_in_every_state_leads_to_the_listed_state(code: int, state: 
     errors = driver.count(RaiseError)
     answer = events.ResponseReceived(number, HeartbeatResponse(error_code=code, error_message="message"))
 
-    driver.hand(answer)
+    driver.handle(answer)
 
     reaction = heartbeat_error(code).reaction
     if code == GROUP_ID_NOT_FOUND and state is UNSUBSCRIBED:  # the group does not exist any more
@@ -151,15 +153,15 @@ def test_every_error_in_every_state_leads_to_the_listed_state(code: int, state: 
 @pytest.mark.parametrize("state", MemberState)
 def test_a_second_answer_changes_nothing(state: MemberState) -> None:
     driver, number = with_heartbeat_in_flight(state)
-    driver.hand(events.ResponseReceived(number, HeartbeatResponse(error_code=14)))
-    before = inside(driver.member)
+    driver.handle(events.ResponseReceived(number, HeartbeatResponse(error_code=14)))
+    before = plain_values(driver.member)
 
     for response in (HeartbeatResponse(error_code=25), HeartbeatResponse(member_epoch=9, assignment={ORDERS: [5]})):
-        assert [] == driver.hand(events.ResponseReceived(number, response))
-        assert [] == driver.hand(events.TransportFailed(number, retriable=False))
-        assert [] == driver.hand(events.HeartbeatSent(number))
+        assert [] == driver.handle(events.ResponseReceived(number, response))
+        assert [] == driver.handle(events.TransportFailed(number, retriable=False))
+        assert [] == driver.handle(events.HeartbeatSent(number))
 
-    assert before == inside(driver.member)
+    assert before == plain_values(driver.member)
 
 
 @pytest.mark.parametrize("state", MemberState)
@@ -167,7 +169,7 @@ def test_a_second_answer_changes_nothing(state: MemberState) -> None:
 def test_a_failed_heartbeat_leads_to_the_listed_state(state: MemberState, retriable: bool) -> None:
     driver, number = with_heartbeat_in_flight(state)
 
-    driver.hand(events.TransportFailed(number, retriable=retriable, message="connection reset"))
+    driver.handle(events.TransportFailed(number, retriable=retriable, message="connection reset"))
 
     if retriable:
         assert state is driver.member.state

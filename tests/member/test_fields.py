@@ -74,7 +74,7 @@ def test_equal_partitions_are_sent_again_after_another_assignment() -> None:
 
 def test_a_new_subscription_is_sent_once_in_the_next_heartbeat() -> None:
     driver = stable()
-    driver.hand(Subscribe(["orders"]))
+    driver.handle(Subscribe(["orders"]))
 
     assert {"subscribed_topic_names": ("orders",)} == changed(next_request(driver))
     driver.respond(1)
@@ -83,20 +83,20 @@ def test_a_new_subscription_is_sent_once_in_the_next_heartbeat() -> None:
 
 def test_a_removed_pattern_is_sent_as_an_empty_one() -> None:
     driver = stable()
-    driver.hand(Subscribe(pattern="ord.*"))
+    driver.handle(Subscribe(pattern="ord.*"))
 
     assert {"subscribed_topic_names": (), "subscribed_topic_regex": "ord.*"} == changed(next_request(driver))
     driver.respond(1)
-    driver.hand(Subscribe(["orders"]))
+    driver.handle(Subscribe(["orders"]))
     assert {"subscribed_topic_names": ("orders",), "subscribed_topic_regex": ""} == changed(next_request(driver))
 
 
 def test_a_removed_pattern_is_sent_again_after_a_failure() -> None:
     driver = stable()
-    driver.hand(Subscribe(pattern="ord.*"))
+    driver.handle(Subscribe(pattern="ord.*"))
     next_request(driver)
     driver.respond(1)
-    driver.hand(Subscribe(["orders"]))
+    driver.handle(Subscribe(["orders"]))
     next_request(driver)
     driver.respond(error=14)
     driver.wait(100)
@@ -106,10 +106,10 @@ def test_a_removed_pattern_is_sent_again_after_a_failure() -> None:
 
 def test_a_removed_pattern_is_sent_again_by_a_member_that_rejoins() -> None:
     driver = stable()
-    driver.hand(Subscribe(pattern="ord.*"))
+    driver.handle(Subscribe(pattern="ord.*"))
     next_request(driver)
     driver.respond(1)
-    driver.hand(Subscribe(["orders"]))
+    driver.handle(Subscribe(["orders"]))
     driver.wait(INTERVAL)
     driver.send()
     driver.respond(error=110)

@@ -47,7 +47,7 @@ def test_a_new_interval_starts_with_the_answer() -> None:
     driver.send()
     driver.wait(10)
     number = driver.last(SendHeartbeat).number
-    driver.hand(ResponseReceived(number, HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=700)))
+    driver.handle(ResponseReceived(number, HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=700)))
 
     assert driver.now + 700 == driver.member.next_deadline()
 
@@ -74,7 +74,7 @@ def test_the_leave_heartbeat_is_sent_immediately_even_without_an_answer_to_the_l
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
-    driver.hand(Leave())
+    driver.handle(Leave())
     sent = driver.count(SendHeartbeat)
     driver.call_back()
 
@@ -106,7 +106,7 @@ def test_the_backoff_doubles_up_to_its_limit() -> None:
 def test_jitter_depends_only_on_the_member_id() -> None:
     def waits(member_id: str) -> list[int]:
         driver = Driver(Member("g", member_id, jitter=0.2))
-        driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
+        driver.handle(CoordinatorFound(), Subscribe(["orders"]), Poll())
         found = []
         for _ in range(8):
             driver.send()
@@ -122,11 +122,11 @@ def test_jitter_depends_only_on_the_member_id() -> None:
 
 def test_jitter_never_reduces_the_backoff_to_zero() -> None:
     driver = Driver(Member("g", "m-1", retry_backoff_ms=1, jitter=0.99))
-    driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
+    driver.handle(CoordinatorFound(), Subscribe(["orders"]), Poll())
     answer = HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=0)
     waits = set()
     for _ in range(20):
-        driver.hand(ResponseReceived(driver.heartbeat.number, answer))
+        driver.handle(ResponseReceived(driver.heartbeat.number, answer))
         waits.add((driver.member.next_deadline() or 0) - driver.now)
         driver.wait(1)
 
@@ -170,17 +170,17 @@ def test_a_fenced_member_sends_no_heartbeats_as_documented_unless_the_option_is_
 
 def test_without_a_coordinator_no_heartbeat_is_sent_and_one_look_up_is_requested() -> None:
     driver = Driver(Member("g", "m-1"))
-    driver.hand(Subscribe(["orders"]), Poll(), Tick())
+    driver.handle(Subscribe(["orders"]), Poll(), Tick())
     driver.wait(60_000)
 
     assert [FindCoordinator()] == driver.effects
-    driver.hand(CoordinatorFound())
+    driver.handle(CoordinatorFound())
     assert 0 == driver.request.member_epoch
 
 
 def test_a_member_outside_the_group_looks_for_no_coordinator() -> None:
     driver = Driver(Member("g", "m-1"))
-    driver.hand(Poll(), CoordinatorLost())
+    driver.handle(Poll(), CoordinatorLost())
 
     assert [] == driver.effects
 
@@ -195,7 +195,7 @@ def test_a_new_coordinator_gets_a_heartbeat_immediately(error: int) -> None:
     assert [FindCoordinator()] == driver.respond(error=error)
     driver.wait(3)
     assert sent == driver.count(SendHeartbeat)
-    driver.hand(CoordinatorFound())
+    driver.handle(CoordinatorFound())
     assert sent + 1 == driver.count(SendHeartbeat)
 
 
@@ -211,7 +211,7 @@ def test_repeated_look_ups_of_the_coordinator_have_a_pause() -> None:
             assert deadline is not None
             driver.wait(deadline - driver.now)
         asked.append(driver.now)
-        driver.hand(CoordinatorFound())
+        driver.handle(CoordinatorFound())
 
     assert [0, 100, 200] == [at - asked[0] for at in asked]
 
@@ -239,7 +239,7 @@ def test_a_heartbeat_after_a_lost_connection_waits_for_the_backoff() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     sent = driver.last(SendHeartbeat).number
-    driver.hand(TransportFailed(sent, retriable=True))
+    driver.handle(TransportFailed(sent, retriable=True))
 
     assert [] == driver.wait(99)
     driver.wait(1)
@@ -263,13 +263,13 @@ def test_wake_at_is_returned_only_when_the_deadline_changes() -> None:
 
 
 def test_behaviour_does_not_depend_on_the_origin_of_time() -> None:
-    def life(origin: int) -> list[object]:
+    def run_member(origin: int) -> list[object]:
         driver = Driver(Member("g", "m-1", jitter=0, rebalance_timeout_ms=20_000), origin)
-        driver.hand(Subscribe(["orders"]), Poll(), CoordinatorFound())
+        driver.handle(Subscribe(["orders"]), Poll(), CoordinatorFound())
         for error in (14, 16, 110, 0, 14):
             driver.respond(1, {ORDERS: []} if not error else None, error)
             driver.wait(100)
-            driver.hand(CoordinatorFound())
+            driver.handle(CoordinatorFound())
         found: list[object] = list(driver.effects)
         for _ in range(3):
             deadline = driver.member.next_deadline()
@@ -278,14 +278,14 @@ def test_behaviour_does_not_depend_on_the_origin_of_time() -> None:
             driver.wait(deadline - driver.now)
         return found
 
-    assert life(0) == life(-(2**62)) == life(2**62)
+    assert run_member(0) == run_member(-(2**62)) == run_member(2**62)
 
 
 def test_an_earlier_time_counts_as_the_previous_one() -> None:
     driver = stable()
     deadline = driver.member.next_deadline()
     driver.now -= 500_000
-    assert [] == driver.hand(Tick(), Poll())
+    assert [] == driver.handle(Tick(), Poll())
 
     assert deadline == driver.member.next_deadline()
     driver.now += 500_000

@@ -111,7 +111,7 @@ def test_an_object_that_is_not_an_event_is_rejected(event: Any) -> None:
     driver = joining()
 
     with pytest.raises(WrongTypeError, match=r"event must be an instance of a class in assignor\.member\.events"):
-        driver.hand(event)
+        driver.handle(event)
     assert "JOINING" == driver.state
 
 
@@ -130,7 +130,7 @@ def test_a_response_for_another_member_is_rejected_and_the_heartbeat_still_waits
     foreign = HeartbeatResponse(member_id="m-2", member_epoch=4, assignment={ORDERS: [0]})
 
     with pytest.raises(IllegalArgumentError, match=r"the response is for member 'm-2', but this member is 'm-1'"):
-        driver.hand(ResponseReceived(driver.heartbeat.number, foreign))
+        driver.handle(ResponseReceived(driver.heartbeat.number, foreign))
     assert ("JOINING", 0) == (driver.state, driver.member.epoch)
     driver.respond(1, {ORDERS: [0]})
     assert "RECONCILING" == driver.state
@@ -139,7 +139,7 @@ def test_a_response_for_another_member_is_rejected_and_the_heartbeat_still_waits
 def test_a_response_without_a_member_id_is_accepted() -> None:
     for member_id in (None, ""):
         driver = joining()
-        driver.hand(ResponseReceived(driver.heartbeat.number, HeartbeatResponse(member_id=member_id, member_epoch=3)))
+        driver.handle(ResponseReceived(driver.heartbeat.number, HeartbeatResponse(member_id=member_id, member_epoch=3)))
 
         assert 3 == driver.member.epoch
 
@@ -209,11 +209,11 @@ def test_a_subclass_of_str_is_converted_to_str() -> None:
     member = Member(text("g"), text("m-1"), instance_id=text("i"), rack_id=text("r"), server_assignor=text("range"))
     driver = Driver(member)
     names = MetadataArrived({ORDERS: text("orders"), CLICKS: text("orders")})
-    driver.hand(CoordinatorFound(), names, Subscribe([text("orders"), text("orders")], text("o.*")), Poll())
+    driver.handle(CoordinatorFound(), names, Subscribe([text("orders"), text("orders")], text("o.*")), Poll())
     answer = HeartbeatResponse(0, text("fine"), text("m-1"), 1, 5000, {ORDERS: [0], CLICKS: [0]})
-    driver.hand(ResponseReceived(1, answer))
+    driver.handle(ResponseReceived(1, answer))
     driver.call_back()
-    driver.hand(Subscribe([text("orders")], text("o.*")))
+    driver.handle(Subscribe([text("orders")], text("o.*")))
 
     assert "ACKNOWLEDGING" == driver.state
     assert (("orders", 0),) == member.assignment
@@ -222,8 +222,10 @@ def test_a_subclass_of_str_is_converted_to_str() -> None:
 
 def test_a_subclass_of_int_is_converted_to_int() -> None:
     driver = joining()
-    driver.hand(ResponseReceived(Unhashable(1), HeartbeatResponse(member_epoch=Unhashable(1), assignment={ORDERS: []})))
-    driver.hand(CallbackDone(Unhashable(1)))
+    driver.handle(
+        ResponseReceived(Unhashable(1), HeartbeatResponse(member_epoch=Unhashable(1), assignment={ORDERS: []}))
+    )
+    driver.handle(CallbackDone(Unhashable(1)))
 
     assert "ACKNOWLEDGING" == driver.state
 
@@ -231,7 +233,7 @@ def test_a_subclass_of_int_is_converted_to_int() -> None:
 def test_numpy_times_do_not_overflow() -> None:
     times = dict.fromkeys(("rebalance_timeout_ms", "retry_backoff_ms", "request_timeout_ms"), np.int16(30_000))
     driver = Driver(Member("g", "m-1", jitter=0, **times), now=10**12)  # type: ignore[arg-type]  # not int to mypy
-    driver.hand(CoordinatorFound(), Subscribe(["orders"]), Poll())
+    driver.handle(CoordinatorFound(), Subscribe(["orders"]), Poll())
     driver.respond(error=14)
 
     assert 10**12 + 1000 == driver.member.next_deadline()
@@ -250,7 +252,7 @@ def test_arguments_are_copied() -> None:
     names, ids = {ORDERS: "orders"}, [0]
     assignment = {ORDERS: ids}
     response = HeartbeatResponse(member_epoch=1, assignment=assignment)
-    driver.hand(MetadataArrived(names), ResponseReceived(1, response))
+    driver.handle(MetadataArrived(names), ResponseReceived(1, response))
     names[ORDERS] = "clicks"
     ids.append(7)
     assignment[CLICKS] = [1]

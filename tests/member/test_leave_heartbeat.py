@@ -22,7 +22,7 @@ def test_a_member_fenced_before_its_leave_heartbeat_has_the_epoch_of_a_member_th
 def test_a_failed_leave_heartbeat_raises_its_error_before_the_leave_is_complete() -> None:
     driver = leaving()
     driver.send()
-    found = driver.hand(events.TransportFailed(driver.heartbeat.number, False, "the connection is gone"))
+    found = driver.handle(events.TransportFailed(driver.heartbeat.number, False, "the connection is gone"))
 
     assert ["RaiseError", "LeaveCompleted"] == [type(effect).__name__ for effect in found][:2]
     assert "FATAL" == driver.state
@@ -31,14 +31,14 @@ def test_a_failed_leave_heartbeat_raises_its_error_before_the_leave_is_complete(
 def rejoined_with_a_leave_heartbeat_in_flight() -> tuple[Driver, int]:
     """Return a member that left, was STALE and is stable again, and the number of its first leave heartbeat."""
     driver = stable(rebalance_timeout_ms=20_000, request_timeout_ms=60_000)
-    driver.hand(events.Leave())
+    driver.handle(events.Leave())
     driver.call_back()
     driver.send()
     leave_heartbeat = driver.heartbeat.number
-    driver.hand(events.Subscribe(["orders"]), events.Poll())
+    driver.handle(events.Subscribe(["orders"]), events.Poll())
     driver.wait(20_000)
     driver.send()
-    driver.hand(events.Poll())
+    driver.handle(events.Poll())
     driver.respond(1, {ORDERS: [0]})
     driver.call_back()
     driver.respond(1)
@@ -49,9 +49,9 @@ def rejoined_with_a_leave_heartbeat_in_flight() -> tuple[Driver, int]:
 
 def test_the_answer_to_an_earlier_leave_heartbeat_does_not_complete_a_second_leave() -> None:
     driver, leave_heartbeat = rejoined_with_a_leave_heartbeat_in_flight()
-    driver.hand(events.Leave())
+    driver.handle(events.Leave())
 
-    assert [] == driver.hand(events.ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
+    assert [] == driver.handle(events.ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
     driver.call_back()
     driver.send()
     assert [effects.LeaveCompleted()] == driver.respond(-1)
@@ -66,4 +66,4 @@ def test_an_error_of_a_member_that_rejoined_does_not_complete_its_earlier_leave(
         assert 1 == driver.count(effects.CallPartitionsLost)
         assert 0 == driver.count(effects.LeaveCompleted)
         answer = events.ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1))
-        assert [effects.LeaveCompleted()] == driver.hand(answer)
+        assert [effects.LeaveCompleted()] == driver.handle(answer)

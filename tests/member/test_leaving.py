@@ -57,7 +57,7 @@ def test_partitions_are_released_before_the_leave_heartbeat() -> None:
     driver = stable()
     mine = partitions("orders", 0, 1)
 
-    assert [PauseFetching(mine), CallPartitionsRevoked(2, mine)] == driver.hand(Leave())
+    assert [PauseFetching(mine), CallPartitionsRevoked(2, mine)] == driver.handle(Leave())
     released, leave_heartbeat = driver.call_back()
     assert ReleaseAssignment() == released
     assert isinstance(leave_heartbeat, SendHeartbeat)
@@ -76,7 +76,7 @@ def test_a_static_member_leaves_with_its_own_epoch() -> None:
 
 def test_a_member_without_partitions_sends_its_leave_heartbeat_immediately() -> None:
     driver = joining()
-    (leave_heartbeat,) = driver.hand(Leave())
+    (leave_heartbeat,) = driver.handle(Leave())
 
     assert isinstance(leave_heartbeat, SendHeartbeat)
     assert ("m-1", -1) == (leave_heartbeat.request.member_id, leave_heartbeat.request.member_epoch)
@@ -86,9 +86,9 @@ def test_leaving_before_the_first_answer_succeeds_even_if_the_coordinator_does_n
     for error in (0, 25, 69):
         driver = joining()
         join = driver.heartbeat.number
-        driver.hand(Leave())
+        driver.handle(Leave())
         driver.send()
-        driver.hand(ResponseReceived(join, HeartbeatResponse(member_epoch=1, assignment={ORDERS: [0]})))
+        driver.handle(ResponseReceived(join, HeartbeatResponse(member_epoch=1, assignment={ORDERS: [0]})))
         driver.respond(-1, error=error)
 
         assert "UNSUBSCRIBED" == driver.state
@@ -102,7 +102,7 @@ def test_the_leave_heartbeat_is_sent_once_and_the_leave_completes_without_an_ans
         driver.send()
         sent = driver.count(SendHeartbeat)
         if lost == "refused":
-            driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+            driver.handle(TransportFailed(driver.heartbeat.number, retriable=True))
         else:
             driver.wait(30_000)
 
@@ -113,7 +113,7 @@ def test_the_leave_heartbeat_is_sent_once_and_the_leave_completes_without_an_ans
 
 def test_without_a_coordinator_the_leave_completes_without_a_heartbeat() -> None:
     driver = preparing_to_leave()
-    driver.hand(CoordinatorLost())
+    driver.handle(CoordinatorLost())
 
     assert ["ReleaseAssignment", "LeaveCompleted"] == kinds(driver.call_back())
     assert "UNSUBSCRIBED" == driver.state
@@ -121,9 +121,9 @@ def test_without_a_coordinator_the_leave_completes_without_a_heartbeat() -> None
 
 def test_a_second_leave_waits_for_the_first() -> None:
     driver = preparing_to_leave()
-    assert [] == driver.hand(Leave())
+    assert [] == driver.handle(Leave())
     driver.call_back()
-    assert [] == driver.hand(Leave())
+    assert [] == driver.handle(Leave())
     driver.send()
     driver.respond(-1)
 
@@ -135,46 +135,46 @@ def test_a_leave_outside_the_group_completes_immediately(state: MemberState) -> 
     driver = IN_STATE[state]()
     given_up = [ReleaseAssignment()] if driver.member.assignment else []
 
-    assert [*given_up, LeaveCompleted()] == driver.hand(Leave())
+    assert [*given_up, LeaveCompleted()] == driver.handle(Leave())
     assert state is driver.member.state
     assert () == driver.member.assignment
 
 
 def test_leaving_while_fenced_removes_the_partitions_and_stays_outside() -> None:
     driver = fenced()
-    assert [ReleaseAssignment(), LeaveCompleted()] == driver.hand(Leave())
+    assert [ReleaseAssignment(), LeaveCompleted()] == driver.handle(Leave())
     assert "UNSUBSCRIBED" == driver.state
     driver.call_back()
-    driver.hand(Poll())
+    driver.handle(Poll())
 
     assert "UNSUBSCRIBED" == driver.state
 
 
 def test_leaving_before_the_first_poll_prevents_the_join() -> None:
     driver = outside()
-    driver.hand(Subscribe(["orders"]), Leave(), Poll())
+    driver.handle(Subscribe(["orders"]), Leave(), Poll())
 
     assert "UNSUBSCRIBED" == driver.state
 
 
 def test_a_failed_callback_does_not_prevent_leaving() -> None:
     driver = preparing_to_leave()
-    driver.hand(CallbackFailed(driver.last(CallPartitionsRevoked).number, "boom"))
+    driver.handle(CallbackFailed(driver.last(CallPartitionsRevoked).number, "boom"))
 
     assert "LEAVING" == driver.state
 
 
 def test_a_subscription_made_while_leaving_is_used_afterwards() -> None:
     driver = preparing_to_leave(heartbeat_while_preparing_to_leave=True)
-    driver.hand(Subscribe(["clicks"]), Poll())
+    driver.handle(Subscribe(["clicks"]), Poll())
     driver.wait(INTERVAL)
     assert driver.request.subscribed_topic_names is None  # the heartbeats still have the old subscription
-    driver.hand(CallbackDone(driver.last(CallPartitionsRevoked).number))
+    driver.handle(CallbackDone(driver.last(CallPartitionsRevoked).number))
     driver.send()
     driver.respond(-1)
     assert "UNSUBSCRIBED" == driver.state
 
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert "JOINING" == driver.state
     assert ("clicks",) == driver.request.subscribed_topic_names
 
@@ -182,11 +182,11 @@ def test_a_subscription_made_while_leaving_is_used_afterwards() -> None:
 def test_joining_again_waits_for_the_answer_to_the_leave_heartbeat() -> None:
     driver = leaving()
     driver.send()
-    driver.hand(Subscribe(["clicks"]), Poll())
+    driver.handle(Subscribe(["clicks"]), Poll())
     assert ("JOINING", -1) == (driver.state, driver.request.member_epoch)
 
     leave_heartbeat = driver.heartbeat.number
-    assert [LeaveCompleted()] == driver.hand(ResponseReceived(leave_heartbeat, HeartbeatResponse(error_code=25)))
+    assert [LeaveCompleted()] == driver.handle(ResponseReceived(leave_heartbeat, HeartbeatResponse(error_code=25)))
     driver.wait(100)
     assert ("JOINING", 0) == (driver.state, driver.request.member_epoch)
 
@@ -195,14 +195,14 @@ def test_a_member_fenced_in_prepare_leaving_sends_no_leave_heartbeat_and_does_no
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
-    driver.hand(Leave())
+    driver.handle(Leave())
     assert [LeaveCompleted()] == driver.respond(error=110)
     assert ("UNSUBSCRIBED", partitions("orders", 0, 1)) == (driver.state, driver.member.assignment)
 
-    driver.hand(Subscribe(["orders"]), Poll())
+    driver.handle(Subscribe(["orders"]), Poll())
     assert "UNSUBSCRIBED" == driver.state  # the callback is still running
     assert [ReleaseAssignment()] == driver.call_back()
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert "JOINING" == driver.state
 
 
@@ -210,7 +210,7 @@ def test_fatal_while_leaving_completes_the_leave() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()
-    driver.hand(Leave())
+    driver.handle(Leave())
 
     assert ["RaiseError", "LeaveCompleted"] == kinds(driver.respond(error=30))
     assert [ReleaseAssignment()] == driver.call_back()
@@ -269,10 +269,10 @@ def test_a_member_fenced_long_after_its_join_rejoins_without_a_backoff() -> None
 def test_an_answer_from_an_earlier_join_is_ignored() -> None:
     driver = stale()
     driver.call_back()
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert "JOINING" == driver.state
     for number in range(1, driver.heartbeat.number):
-        driver.hand(ResponseReceived(number, HeartbeatResponse(member_epoch=7, assignment={CLICKS: [0]})))
+        driver.handle(ResponseReceived(number, HeartbeatResponse(member_epoch=7, assignment={CLICKS: [0]})))
 
     assert ("JOINING", 0) == (driver.state, driver.member.epoch)
 

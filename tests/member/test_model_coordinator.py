@@ -82,9 +82,9 @@ class Group:
     def join(self, member: str, *topics: str, **fields: Any) -> HeartbeatResponse:
         names = topics or ("orders",)
         given = {"rebalance_timeout_ms": 20_000, "subscribed_topic_names": names, "topic_partitions": {}} | fields
-        return self.beat(member, 0, **given)
+        return self.heartbeat(member, 0, **given)
 
-    def beat(self, member: str, epoch: int, **fields: Any) -> HeartbeatResponse:
+    def heartbeat(self, member: str, epoch: int, **fields: Any) -> HeartbeatResponse:
         return self.coordinator.heartbeat(HeartbeatRequest("group", member, epoch, **fields), self.now)
 
 
@@ -94,13 +94,13 @@ def test_a_member_gets_no_partition_before_its_owner_has_revoked_it() -> None:
     second = group.join("b")
     assert {ORDERS: (0, 1, 2, 3)} == first.assignment
     assert {} == second.assignment
-    asked = group.beat("a", first.member_epoch)
+    asked = group.heartbeat("a", first.member_epoch)
     assert asked.assignment is not None
     kept = tuple(asked.assignment[ORDERS])
     assert 2 == len(kept)
-    assert group.beat("b", second.member_epoch).assignment is None
-    assert second.member_epoch == group.beat("a", first.member_epoch, topic_partitions={ORDERS: kept}).member_epoch
-    assert {ORDERS: tuple(sorted({0, 1, 2, 3} - set(kept)))} == group.beat("b", second.member_epoch).assignment
+    assert group.heartbeat("b", second.member_epoch).assignment is None
+    assert second.member_epoch == group.heartbeat("a", first.member_epoch, topic_partitions={ORDERS: kept}).member_epoch
+    assert {ORDERS: tuple(sorted({0, 1, 2, 3} - set(kept)))} == group.heartbeat("b", second.member_epoch).assignment
 
 
 def test_a_silent_member_is_removed_when_its_session_expires() -> None:
@@ -108,9 +108,9 @@ def test_a_silent_member_is_removed_when_its_session_expires() -> None:
     epoch = group.join("a").member_epoch
     assert 45_000 == group.coordinator.next_deadline()
     group.now = 44_999
-    assert ErrorCode.none == group.beat("a", epoch).error_code
+    assert ErrorCode.none == group.heartbeat("a", epoch).error_code
     group.now += 45_000
-    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
+    assert ErrorCode.unknown_member_id == group.heartbeat("a", epoch).error_code
     assert [Removal(89_999, "group", "a", "session")] == group.coordinator.removals
 
 
@@ -118,11 +118,11 @@ def test_a_member_that_does_not_revoke_in_time_is_removed() -> None:
     group = Group()
     epoch = group.join("a").member_epoch
     group.join("b")
-    group.beat("a", epoch)
+    group.heartbeat("a", epoch)
     group.now = 19_999
-    assert ErrorCode.none == group.beat("a", epoch).error_code
+    assert ErrorCode.none == group.heartbeat("a", epoch).error_code
     group.now = 20_000
-    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
+    assert ErrorCode.unknown_member_id == group.heartbeat("a", epoch).error_code
     assert ["rebalance"] == [removal.reason for removal in group.coordinator.removals]
 
 
@@ -130,14 +130,14 @@ def test_timers_restart_after_a_fail_over() -> None:
     group = Group()
     epoch = group.join("a").member_epoch
     group.join("b")
-    group.beat("a", epoch)
+    group.heartbeat("a", epoch)
     group.now = 19_000
     group.coordinator.fail_over(group.now)
     assert 39_000 == group.coordinator.next_deadline()
     group.now = 38_999
-    assert ErrorCode.none == group.beat("a", epoch).error_code
+    assert ErrorCode.none == group.heartbeat("a", epoch).error_code
     group.now = 39_000
-    assert ErrorCode.unknown_member_id == group.beat("a", epoch).error_code
+    assert ErrorCode.unknown_member_id == group.heartbeat("a", epoch).error_code
 
 
 def test_a_new_target_waits_for_the_assignment_interval() -> None:
@@ -147,9 +147,9 @@ def test_a_new_target_waits_for_the_assignment_interval() -> None:
     second = group.join("b")
     assert (first.member_epoch, {}) == (second.member_epoch, second.assignment)
     group.now = 999
-    assert first.member_epoch == group.beat("b", second.member_epoch).member_epoch
+    assert first.member_epoch == group.heartbeat("b", second.member_epoch).member_epoch
     group.now = 1000
-    assert first.member_epoch + 1 == group.beat("b", second.member_epoch).member_epoch
+    assert first.member_epoch + 1 == group.heartbeat("b", second.member_epoch).member_epoch
 
 
 def test_a_pattern_is_resolved_after_a_delay_and_refreshed_after_ten_seconds() -> None:
@@ -157,17 +157,17 @@ def test_a_pattern_is_resolved_after_a_delay_and_refreshed_after_ten_seconds() -
     first = group.join("a", subscribed_topic_names=None, subscribed_topic_regex="o.*|mail")
     assert {} == first.assignment
     group.now = 5
-    resolved = group.beat("a", first.member_epoch)
+    resolved = group.heartbeat("a", first.member_epoch)
     assert {ORDERS: (0, 1, 2, 3)} == resolved.assignment
     group.coordinator.change_topics(
         {"orders": Topic(ORDERS, 4), "mail": Topic(MAIL, 1), "inbox": Topic(UUID(int=3), 1)}
     )
     group.now = 10_000
-    assert group.beat("a", resolved.member_epoch).assignment is None
+    assert group.heartbeat("a", resolved.member_epoch).assignment is None
     group.now = 10_001
-    assert group.beat("a", resolved.member_epoch).assignment is None
+    assert group.heartbeat("a", resolved.member_epoch).assignment is None
     group.now = 10_006
-    assert {ORDERS: (0, 1, 2, 3), MAIL: (0,)} == group.beat("a", resolved.member_epoch).assignment
+    assert {ORDERS: (0, 1, 2, 3), MAIL: (0,)} == group.heartbeat("a", resolved.member_epoch).assignment
 
 
 def test_an_invalid_pattern_and_a_full_group_are_rejected() -> None:
@@ -183,12 +183,12 @@ def test_a_returning_static_member_keeps_its_partitions_and_fences_others() -> N
     group = Group()
     first = group.join("a", instance_id="one")
     assert ErrorCode.unreleased_instance_id == group.join("b", instance_id="one").error_code
-    assert -2 == group.beat("a", -2, instance_id="one").member_epoch
+    assert -2 == group.heartbeat("a", -2, instance_id="one").member_epoch
     assert (first.member_epoch, first.assignment) == (
         (back := group.join("b", instance_id="one")).member_epoch,
         back.assignment,
     )
-    assert ErrorCode.fenced_instance_id == group.beat("a", first.member_epoch, instance_id="one").error_code
+    assert ErrorCode.fenced_instance_id == group.heartbeat("a", first.member_epoch, instance_id="one").error_code
     assert [Removal(0, "group", "a", "replaced")] == group.coordinator.removals
 
 

@@ -55,9 +55,9 @@ def test_a_stale_member_rejoins_when_its_partitions_are_released_and_it_polls() 
         if order == "released first":
             driver.call_back()
             assert "STALE" == driver.state
-            driver.hand(Poll())
+            driver.handle(Poll())
         else:
-            driver.hand(Poll())
+            driver.handle(Poll())
             assert "STALE" == driver.state
             driver.call_back()
 
@@ -69,12 +69,12 @@ def test_a_stale_member_rejoins_when_its_partitions_are_released_and_it_polls() 
 def test_a_member_that_unsubscribed_while_stale_joins_after_it_subscribes() -> None:
     driver = stale()
     driver.call_back()
-    driver.hand(Leave(), Poll())
+    driver.handle(Leave(), Poll())
     assert "STALE" == driver.state
-    driver.hand(Subscribe(["orders"]))
+    driver.handle(Subscribe(["orders"]))
     assert "STALE" == driver.state
 
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert "JOINING" == driver.state
 
 
@@ -86,18 +86,18 @@ def test_an_error_of_an_older_heartbeat_leaves_a_member_stale() -> None:
         older = driver.heartbeat.number
         driver.wait(1000)
         driver.send()
-        driver.hand(ResponseReceived(older, HeartbeatResponse(error_code=error)))
+        driver.handle(ResponseReceived(older, HeartbeatResponse(error_code=error)))
 
         assert ("STALE", raised) == (driver.state, driver.count(RaiseError))
         driver.call_back()
-        driver.hand(Poll())
+        driver.handle(Poll())
         assert "JOINING" == driver.state
 
 
 def test_a_leave_heartbeat_that_cannot_be_sent_makes_the_member_stale_too() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
     driver.wait(20_000)
-    driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+    driver.handle(TransportFailed(driver.heartbeat.number, retriable=True))
 
     assert "STALE" == driver.state
 
@@ -108,30 +108,30 @@ def test_a_member_fenced_before_its_leave_heartbeat_is_sent_joins_at_the_next_po
     driver.send()
     older = driver.heartbeat.number
     driver.wait(1000)
-    driver.hand(ResponseReceived(older, HeartbeatResponse(error_code=110)))
+    driver.handle(ResponseReceived(older, HeartbeatResponse(error_code=110)))
     assert "UNSUBSCRIBED" == driver.state
     assert partitions("orders", 0, 1) == driver.last(CallPartitionsLost).partitions
-    driver.hand(HeartbeatSent(driver.heartbeat.number))
+    driver.handle(HeartbeatSent(driver.heartbeat.number))
     driver.call_back()
 
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert "JOINING" == driver.state
 
 
 def test_the_poll_timer_expires_only_while_the_coordinator_is_known() -> None:
     driver = stable(rebalance_timeout_ms=20_000)
-    driver.hand(CoordinatorLost())
+    driver.handle(CoordinatorLost())
     driver.wait(60_000)
     assert "STABLE" == driver.state
 
-    driver.hand(CoordinatorFound())
+    driver.handle(CoordinatorFound())
     assert "LEAVING" == driver.state
 
 
 def test_a_stale_member_joins_at_the_poll_before_its_leave_heartbeat_is_answered() -> None:
     driver = stale()
     driver.call_back()
-    (heartbeat,) = driver.hand(Poll())
+    (heartbeat,) = driver.handle(Poll())
 
     assert isinstance(heartbeat, SendHeartbeat)
     assert 0 == heartbeat.request.member_epoch
@@ -156,7 +156,7 @@ def test_the_answer_to_the_leave_heartbeat_of_a_stale_member_is_ignored(
         if released:
             driver.call_back()
 
-        assert [] == driver.hand(answer(driver.heartbeat.number))
+        assert [] == driver.handle(answer(driver.heartbeat.number))
         assert "STALE" == driver.state
 
 
@@ -164,15 +164,15 @@ def test_the_answer_to_a_leave_heartbeat_does_not_count_as_an_answer_to_the_next
     driver = stale()
     driver.call_back()
     leave_heartbeat = driver.heartbeat.number
-    driver.hand(Poll())
+    driver.handle(Poll())
 
-    assert [] == driver.hand(ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
+    assert [] == driver.handle(ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
 
 
 def test_a_stale_member_that_unsubscribes_owns_nothing_even_if_its_callback_still_runs() -> None:
     driver = stale()
 
     assert partitions("orders", 0, 1) == driver.last(CallPartitionsLost).partitions
-    assert [ReleaseAssignment(), LeaveCompleted()] == driver.hand(Leave())
+    assert [ReleaseAssignment(), LeaveCompleted()] == driver.handle(Leave())
     assert () == driver.member.assignment
     assert [] == driver.call_back()

@@ -93,12 +93,12 @@ class Run:
         self.assignment = self.member.assignment
         self.wake = self.member.next_deadline()
 
-    def hand(self, event: events.Event) -> tuple[Effect, ...]:
-        before, seen = self.member.state, self.seen()
+    def handle(self, event: events.Event) -> tuple[Effect, ...]:
+        before, seen = self.member.state, self.visible_state()
         try:
             found = self.member.handle(event, self.now)
         except IllegalStateError:
-            assert seen == self.seen()
+            assert seen == self.visible_state()
             raise
         self.effects += found
         for effect in found:
@@ -112,7 +112,7 @@ class Run:
         assert reachable(before, self.member.state)
         return found
 
-    def seen(self) -> tuple[object, ...]:
+    def visible_state(self) -> tuple[object, ...]:
         """Return the visible state of the member."""
         member = self.member
         return member.state, member.epoch, member.assignment, member.next_deadline()
@@ -169,7 +169,7 @@ def run(program: Program) -> Run:
         event = given_run.answer(*step) if isinstance(step, tuple) else step
         given_run.now += pause
         with contextlib.suppress(IllegalStateError):
-            given_run.hand(event)
+            given_run.handle(event)
     return given_run
 
 
@@ -203,7 +203,7 @@ def settle(given_run: Run) -> None:
             queue.append(events.Poll())
         event = queue.pop(0)
         try:
-            waiting += given_run.hand(event)
+            waiting += given_run.handle(event)
         except IllegalStateError:  # answered before `settle`
             continue
 
@@ -220,7 +220,7 @@ def test_a_member_that_subscribes_becomes_stable_if_all_answers_succeed(program:
     end = run(program)
     if end.member.state is MemberState.FATAL:
         return
-    end.hand(events.Subscribe(["orders"]))
+    end.handle(events.Subscribe(["orders"]))
     settle(end)
 
     assert MemberState.STABLE is end.member.state
@@ -231,7 +231,7 @@ def test_a_member_that_subscribes_becomes_stable_if_all_answers_succeed(program:
 def test_a_member_that_leaves_ends_outside_without_partitions_if_all_answers_succeed(program: Program) -> None:
     end = run(program)
     completed = sum(isinstance(effect, LeaveCompleted) for effect in end.effects)
-    end.hand(events.Leave())
+    end.handle(events.Leave())
     settle(end)
 
     assert end.member.state in (MemberState.UNSUBSCRIBED, MemberState.STALE, MemberState.FATAL)

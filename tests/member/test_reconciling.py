@@ -60,7 +60,7 @@ def test_revoking_waits_for_a_poll_and_comes_before_assigning() -> None:
     assert [] == driver.effects
 
     gone = partitions("orders", 0)
-    assert [PauseFetching(gone), CallPartitionsRevoked(2, gone)] == driver.hand(Poll())
+    assert [PauseFetching(gone), CallPartitionsRevoked(2, gone)] == driver.handle(Poll())
     assert partitions("orders", 0, 1) == driver.member.assignment
     (assigned,) = driver.call_back()
     assert CallPartitionsAssigned(3, partitions("clicks", 0), driver.member.assignment) == assigned
@@ -73,12 +73,12 @@ def test_revoking_waits_for_a_poll_and_comes_before_assigning() -> None:
 def test_a_commit_comes_before_the_callbacks_even_if_it_fails() -> None:
     for answer in (CommitDone, CommitFailed):
         driver = given(stable(auto_commit=True), {ORDERS: [0]})
-        driver.hand(Poll())
+        driver.handle(Poll())
 
         assert ["PauseFetching", "Commit"] == kinds(driver)
         commit = driver.last(Commit)
         assert driver.now + 300_000 == commit.deadline
-        driver.hand(answer(commit.number))
+        driver.handle(answer(commit.number))
         assert ["PauseFetching", "Commit", "CallPartitionsRevoked"] == kinds(driver)
 
 
@@ -86,28 +86,28 @@ def test_with_auto_commit_added_partitions_wait_for_a_poll_too() -> None:
     driver = given(stable(auto_commit=True), {ORDERS: [0, 1, 2]})
     assert [] == driver.effects
 
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert ["Commit"] == kinds(driver)
 
 
 def test_a_commit_without_an_answer_is_abandoned_at_its_deadline() -> None:
     driver = given(stable(auto_commit=True), {ORDERS: [0]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     commit = driver.last(Commit)
     driver.send()
     while driver.now < commit.deadline:
-        driver.hand(Poll())
+        driver.handle(Poll())
         driver.wait(INTERVAL)
         driver.send()
         driver.respond(2)
 
     assert partitions("orders", 1) == driver.last(CallPartitionsRevoked).partitions
-    assert [] == driver.hand(CommitDone(commit.number))
+    assert [] == driver.handle(CommitDone(commit.number))
 
 
 def test_the_callback_is_called_even_without_added_partitions() -> None:
     driver = given(stable(), {ORDERS: [0]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     driver.call_back()
 
     assert CallPartitionsAssigned(3, (), partitions("orders", 0)) == driver.last(CallPartitionsAssigned)
@@ -147,7 +147,7 @@ def test_partitions_that_may_be_added_before_the_answer_are_reported() -> None:
     driver.send()
     driver.respond(3, {ORDERS: [0], CLICKS: [5]})
     driver.wait(INTERVAL)
-    driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+    driver.handle(TransportFailed(driver.heartbeat.number, retriable=True))
     driver.wait(100)
 
     assert {ORDERS: (0, 1, 2), CLICKS: (5,)} == driver.request.topic_partitions
@@ -155,7 +155,7 @@ def test_partitions_that_may_be_added_before_the_answer_are_reported() -> None:
 
 def test_revoked_partitions_are_no_longer_reported() -> None:
     driver = given(stable(), {ORDERS: [1]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     driver.call_back()
     driver.call_back()
 
@@ -167,7 +167,7 @@ def test_revoked_partitions_are_no_longer_reported() -> None:
 
 def test_fencing_ends_a_reconciliation_and_its_callback_is_ignored() -> None:
     driver = given(stable(), {ORDERS: [0]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     revoked = driver.last(CallPartitionsRevoked).number
     driver.wait(INTERVAL)
     driver.send()
@@ -175,26 +175,26 @@ def test_fencing_ends_a_reconciliation_and_its_callback_is_ignored() -> None:
     lost = driver.last(CallPartitionsLost)
     assert partitions("orders", 0, 1) == lost.partitions
 
-    assert [] == driver.hand(CallbackDone(revoked))
-    released = driver.hand(CallbackDone(lost.number))
+    assert [] == driver.handle(CallbackDone(revoked))
+    released = driver.handle(CallbackDone(lost.number))
     assert ["ReleaseAssignment", "SendHeartbeat"] == [type(effect).__name__ for effect in released]
     assert ("JOINING", 0, ()) == (driver.state, driver.member.epoch, driver.member.assignment)
 
 
 def test_a_callback_of_an_earlier_join_does_not_complete_a_later_reconciliation() -> None:
     driver = given(stable(), {ORDERS: [0]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     revoked = driver.last(CallPartitionsRevoked).number
     driver.wait(INTERVAL)
     driver.send()
     driver.respond(error=110)
-    driver.hand(CallbackDone(driver.last(CallPartitionsLost).number))
+    driver.handle(CallbackDone(driver.last(CallPartitionsLost).number))
     driver.send()
     driver.respond(5, {ORDERS: [3]})
     assigned = driver.count(CallPartitionsAssigned)
 
     assert "RECONCILING" == driver.state
-    driver.hand(CallbackDone(revoked))  # callbacks run one at a time, so the next one starts only now
+    driver.handle(CallbackDone(revoked))  # callbacks run one at a time, so the next one starts only now
     assert assigned + 1 == driver.count(CallPartitionsAssigned)
     assert partitions("orders", 3) == driver.last(CallPartitionsAssigned).assignment
 
@@ -225,7 +225,7 @@ def test_a_partly_reconciled_assignment_is_acknowledged_only_once() -> None:
 
     assert sent + 5 == driver.count(SendHeartbeat)
     assert "RECONCILING" == driver.state
-    driver.hand(MetadataArrived({LATE: "late"}))
+    driver.handle(MetadataArrived({LATE: "late"}))
     assert CallPartitionsAssigned(
         2, partitions("late", 0, 1), partitions("late", 0, 1) + partitions("orders", 0)
     ) == driver.last(CallPartitionsAssigned)
@@ -238,7 +238,7 @@ def test_missing_names_are_requested_again_at_intervals() -> None:
     driver.send()
     driver.respond(1)
     asked = driver.count(RequestMetadata)
-    driver.hand(MetadataArrived({}))
+    driver.handle(MetadataArrived({}))
     assert asked == driver.count(RequestMetadata)
 
     driver.wait(1000)
@@ -247,14 +247,14 @@ def test_missing_names_are_requested_again_at_intervals() -> None:
 
 def test_a_recreated_topic_is_the_same_topic_to_the_application() -> None:
     driver = given(stable(), {LATE: [0, 1]})
-    driver.hand(MetadataArrived({LATE: "orders"}), Poll())
+    driver.handle(MetadataArrived({LATE: "orders"}), Poll())
 
     assert CallPartitionsAssigned(2, (), partitions("orders", 0, 1)) == driver.last(CallPartitionsAssigned)
 
 
 def test_partitions_are_in_javas_order_of_topics_then_by_id() -> None:
     driver = joining()
-    driver.hand(MetadataArrived({UNKNOWN: "\uff5e", LATE: "\U0001f600"}))
+    driver.handle(MetadataArrived({UNKNOWN: "\uff5e", LATE: "\U0001f600"}))
     driver.respond(1, {UNKNOWN: [10, 9], LATE: [0], ORDERS: [2]})
 
     wanted = [("orders", 2), ("\U0001f600", 0), ("\uff5e", 9), ("\uff5e", 10)]
@@ -266,13 +266,13 @@ def test_partitions_are_in_javas_order_of_topics_then_by_id() -> None:
 
 def test_a_failed_revocation_is_retried_at_the_next_poll() -> None:
     driver = given(stable(), {ORDERS: [0]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     first = driver.last(CallPartitionsRevoked)
-    assert [] == driver.hand(CallbackFailed(first.number, "boom"))
+    assert [] == driver.handle(CallbackFailed(first.number, "boom"))
     assert "RECONCILING" == driver.state
     assert [] == driver.wait(100)
 
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert (first.partitions, first.number + 1) == (
         driver.last(CallPartitionsRevoked).partitions,
         driver.last(CallPartitionsRevoked).number,
@@ -282,10 +282,10 @@ def test_a_failed_revocation_is_retried_at_the_next_poll() -> None:
 def test_a_failed_assignment_callback_is_retried_at_the_next_poll() -> None:
     driver = reconciling()
     first = driver.last(CallPartitionsAssigned)
-    assert [] == driver.hand(CallbackFailed(first.number, "boom"))
+    assert [] == driver.handle(CallbackFailed(first.number, "boom"))
     assert [] == driver.wait(100)
 
-    driver.hand(Poll())
+    driver.handle(Poll())
     again = driver.last(CallPartitionsAssigned)
     assert (first.number + 1, first.partitions) == (again.number, again.partitions)
     driver.call_back()
@@ -294,7 +294,7 @@ def test_a_failed_assignment_callback_is_retried_at_the_next_poll() -> None:
 
 def test_a_failed_callback_does_not_delay_the_next_join() -> None:
     driver = reconciling()
-    driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
+    driver.handle(CallbackFailed(driver.last(CallPartitionsAssigned).number))
     driver.wait(INTERVAL)
     driver.send()
     driver.respond(error=110)
@@ -308,9 +308,9 @@ def test_a_failed_callback_does_not_delay_the_next_join() -> None:
 
 def test_partitions_of_a_failed_callback_that_are_taken_away_are_revoked() -> None:
     driver = reconciling()
-    driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
+    driver.handle(CallbackFailed(driver.last(CallPartitionsAssigned).number))
     given(driver, {ORDERS: [1]})
-    driver.hand(Poll())
+    driver.handle(Poll())
 
     assert partitions("orders", 0) == driver.last(CallPartitionsRevoked).partitions
     driver.call_back()
@@ -319,12 +319,12 @@ def test_partitions_of_a_failed_callback_that_are_taken_away_are_revoked() -> No
 
 def test_partitions_of_a_failed_callback_are_reported_until_they_are_revoked() -> None:
     driver = reconciling()
-    driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
+    driver.handle(CallbackFailed(driver.last(CallPartitionsAssigned).number))
     given(driver, {ORDERS: [1]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     assert partitions("orders", 0) == driver.last(CallPartitionsRevoked).partitions
     driver.wait(INTERVAL)
-    driver.hand(TransportFailed(driver.heartbeat.number, retriable=True))
+    driver.handle(TransportFailed(driver.heartbeat.number, retriable=True))
     driver.wait(100)
 
     assert partitions("orders", 0, 1) == driver.member.assignment
@@ -333,12 +333,12 @@ def test_partitions_of_a_failed_callback_are_reported_until_they_are_revoked() -
 
 def test_partitions_that_return_after_a_revocation_are_announced_again() -> None:
     driver = given(stable(), {ORDERS: [1]})
-    driver.hand(Poll())
+    driver.handle(Poll())
     driver.call_back()
-    driver.hand(CallbackFailed(driver.last(CallPartitionsAssigned).number))
+    driver.handle(CallbackFailed(driver.last(CallPartitionsAssigned).number))
     assert partitions("orders", 1) == driver.member.assignment
     given(driver, {ORDERS: [0, 1]})
-    driver.hand(Poll())
+    driver.handle(Poll())
 
     assert partitions("orders", 0) == driver.last(CallPartitionsAssigned).partitions
     assert partitions("orders", 0, 1) == driver.member.assignment
@@ -351,7 +351,7 @@ def test_losing_partitions_continues_after_a_failed_callback(failed: bool) -> No
     driver.send()
     driver.respond(error=110)
     number = driver.last(CallPartitionsLost).number
-    driver.hand(CallbackFailed(number, "boom") if failed else CallbackDone(number))
+    driver.handle(CallbackFailed(number, "boom") if failed else CallbackDone(number))
 
     assert "JOINING" == driver.state
     assert 1 == driver.count(ReleaseAssignment)

@@ -23,10 +23,10 @@ from assignor.subscription_state import (
     FetchPosition,
     LeaderAndEpoch,
 )
-from tests.subscription_state.starts import CHECKED, NODE, T0, T1, Listener, assigned
+from tests.subscription_state.initial_states import CHECKED, NODE, T0, T1, Listener, assigned
 
 
-def odd(value: Any) -> Any:
+def untyped(value: Any) -> Any:
     """Return a value of a wrong type, hidden from the type checker."""
     return value
 
@@ -71,19 +71,19 @@ BAD = [
     (lambda state: state.seek(T0, 2**63), "an offset to seek cannot be over 9223372036854775807: 9223372036854775808"),
     (lambda state: state.seek_validated(T0, 5), "a position must be a FetchPosition, not int: 5"),
     (
-        lambda state: state.seek_validated(T0, FetchPosition(odd(1.5))),
+        lambda state: state.seek_validated(T0, FetchPosition(untyped(1.5))),
         "a position's offset must be an int, not float: 1.5",
     ),
     (
-        lambda state: state.seek_validated(T0, FetchPosition(1, odd("4"))),
+        lambda state: state.seek_validated(T0, FetchPosition(1, untyped("4"))),
         "a position's epoch must be an int, not str: '4'",
     ),
     (
-        lambda state: state.seek_validated(T0, FetchPosition(1, 4, odd(None))),
+        lambda state: state.seek_validated(T0, FetchPosition(1, 4, untyped(None))),
         "a leader must be a LeaderAndEpoch, not None",
     ),
     (
-        lambda state: state.seek_validated(T0, FetchPosition(1, 4, LeaderAndEpoch(odd(1), 5))),
+        lambda state: state.seek_validated(T0, FetchPosition(1, 4, LeaderAndEpoch(untyped(1), 5))),
         "a leader's node must be a Node, not int: 1",
     ),
     (

@@ -64,7 +64,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
     # ---- helpers for the expected result of a call
 
     @contextmanager
-    def expected_to(self, work: bool, error: type[Exception] = IllegalStateError) -> Iterator[None]:
+    def expect_success(self, work: bool, error: type[Exception] = IllegalStateError) -> Iterator[None]:
         """Fail unless the call succeeds, or raises this error if it must not succeed."""
         if work:
             yield
@@ -72,58 +72,58 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
             with pytest.raises(error):
                 yield
 
-    def enters(self, wanted: SubscriptionType) -> bool:
+    def set_type(self, wanted: SubscriptionType) -> bool:
         """Return True if the type can be set; set it in the model."""
         if self.type not in (NONE, wanted):
             return False
         self.type = wanted
         return True
 
-    def changes(self, names: set[str]) -> bool:
+    def set_topics(self, names: set[str]) -> bool:
         """Return True if the topics change; set them in the model."""
         changed = self.topics != names
         self.topics = names
         self.needs_assignment |= changed
         return changed
 
-    def on(self, tp: TopicPartition, call: Callable[[], Any]) -> None:
+    def require_assigned(self, tp: TopicPartition, call: Callable[[], Any]) -> None:
         """Call a method that requires the partition to be assigned."""
-        with self.expected_to(tp in self.assigned):
+        with self.expect_success(tp in self.assigned):
             call()
 
     # ---- subscriptions and assignments
 
     @rule(names=topics)
     def subscribe(self, names: set[str]) -> None:
-        with self.expected_to(self.enters(SubscriptionType.AUTO_TOPICS)):
+        with self.expect_success(self.set_type(SubscriptionType.AUTO_TOPICS)):
             changed = self.state.subscribe(names)
-            assert self.changes(names) == changed
+            assert self.set_topics(names) == changed
 
     @rule(names=topics)
     def subscribe_to_share_group(self, names: set[str]) -> None:
-        with self.expected_to(self.enters(SubscriptionType.AUTO_TOPICS_SHARE)):
+        with self.expect_success(self.set_type(SubscriptionType.AUTO_TOPICS_SHARE)):
             changed = self.state.subscribe_to_share_group(names)
-            assert self.changes(names) == changed
+            assert self.set_topics(names) == changed
 
     @rule(pattern=st.sampled_from([".*", "a|b"]))
     def subscribe_pattern(self, pattern: str) -> None:
-        with self.expected_to(self.enters(SubscriptionType.AUTO_PATTERN)):
+        with self.expect_success(self.set_type(SubscriptionType.AUTO_PATTERN)):
             assert not self.state.subscribe(TopicPattern(pattern))
 
     @rule(pattern=st.sampled_from([".*", "a|b"]))
-    def subscribe_for_the_broker(self, pattern: str) -> None:
-        with self.expected_to(self.enters(SubscriptionType.AUTO_PATTERN_RE2J)):
+    def subscribe_broker_pattern(self, pattern: str) -> None:
+        with self.expect_success(self.set_type(SubscriptionType.AUTO_PATTERN_RE2J)):
             assert not self.state.subscribe(SubscriptionPattern(pattern))
 
     @rule(names=topics)
     def subscribe_from_pattern(self, names: set[str]) -> None:
-        with self.expected_to(self.type is SubscriptionType.AUTO_PATTERN, IllegalArgumentError):
+        with self.expect_success(self.type is SubscriptionType.AUTO_PATTERN, IllegalArgumentError):
             changed = self.state.subscribe_from_pattern(names)
-            assert self.changes(names) == changed
+            assert self.set_topics(names) == changed
 
     @rule(names=topics)
     def group_subscribe(self, names: set[str]) -> None:
-        with self.expected_to(self.type not in (NONE, USER)):
+        with self.expect_success(self.type not in (NONE, USER)):
             assert (not names <= self.topics) == self.state.group_subscribe(names)
             self.group = names
 
@@ -152,28 +152,28 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
 
     @rule(given=partitions)
     def assign_from_user(self, given: list[TopicPartition]) -> None:
-        with self.expected_to(self.enters(USER)):
+        with self.expect_success(self.set_type(USER)):
             changed = self.state.assign_from_user(given)
             if set(given) == self.assigned:
                 assert not changed
             else:
-                assert self.changes({tp.topic for tp in given}) == changed
-                self.assigns(given)
+                assert self.set_topics({tp.topic for tp in given}) == changed
+                self.replace_assignment(given)
             self.needs_assignment = False
 
     @rule(given=partitions, data=st.data())
     def assign_from_subscribed(self, given: list[TopicPartition], data: st.DataObject) -> None:
         added = data.draw(st.lists(st.sampled_from(given))) if given else []
-        with self.expected_to(self.type not in (NONE, USER), IllegalArgumentError):
+        with self.expect_success(self.type not in (NONE, USER), IllegalArgumentError):
             self.state.assign_from_subscribed_awaiting_callback(given, added)
-            self.assigns(given)
+            self.replace_assignment(given)
             self.unannounced |= set(added)
             grouped = dict.fromkeys(tp.topic for tp in given)
             wanted = [tp for topic in grouped for tp in dict.fromkeys(given) if tp.topic == topic]
             assert wanted == self.state.assigned_partitions_list()
             self.needs_assignment = False
 
-    def assigns(self, given: list[TopicPartition]) -> None:
+    def replace_assignment(self, given: list[TopicPartition]) -> None:
         """Assign the partitions in the model."""
         self.assigned = set(given)
         self.paused &= self.assigned
@@ -186,7 +186,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
 
     @rule(tp=partition, pause=st.booleans())
     def pause_or_resume(self, tp: TopicPartition, pause: bool) -> None:
-        self.on(tp, lambda: self.state.pause(tp) if pause else self.state.resume(tp))
+        self.require_assigned(tp, lambda: self.state.pause(tp) if pause else self.state.resume(tp))
         if pause and tp in self.assigned:
             self.paused.add(tp)
         else:
@@ -195,14 +195,14 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
     @rule(tp=partition, position=positions, how=st.sampled_from(["seek", "validated", "unvalidated"]))
     def seek(self, tp: TopicPartition, position: FetchPosition, how: str) -> None:
         if how == "seek":
-            self.on(tp, lambda: self.state.seek(tp, position.offset))
+            self.require_assigned(tp, lambda: self.state.seek(tp, position.offset))
             position = FetchPosition(position.offset)
         else:
-            self.on(tp, lambda: getattr(self.state, f"seek_{how}")(tp, position))
+            self.require_assigned(tp, lambda: getattr(self.state, f"seek_{how}")(tp, position))
         assert self.state.position_or_null(tp) == (position if tp in self.assigned else None)
 
     @rule(tp=partition, position=positions, strategy=strategies)
-    def answer_a_reset(self, tp: TopicPartition, position: FetchPosition, strategy: str) -> None:
+    def complete_reset(self, tp: TopicPartition, position: FetchPosition, strategy: str) -> None:
         awaited = tp in self.assigned and self.state.is_offset_reset_needed(tp)
         awaited = awaited and self.state.reset_strategy(tp) == AutoOffsetResetStrategy.from_string(strategy)
         before = self.state.position_or_null(tp)
@@ -211,7 +211,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
 
     @rule(tp=partition, position=positions)
     def set_position(self, tp: TopicPartition, position: FetchPosition) -> None:
-        with self.expected_to(tp in self.assigned and self.state.has_valid_position(tp)):
+        with self.expect_success(tp in self.assigned and self.state.has_valid_position(tp)):
             self.state.position(tp, position)
             assert position == self.state.valid_position(tp)
 
@@ -239,13 +239,13 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
 
     @rule(given=partitions, strategy=strategies)
     def reset(self, given: list[TopicPartition], strategy: str) -> None:
-        with self.expected_to(self.assigned.issuperset(given)):
+        with self.expect_success(self.assigned.issuperset(given)):
             self.state.request_offset_reset(given, strategy)
 
     @rule(given=st.sets(partition))
     def initialize_positions(self, given: set[TopicPartition]) -> None:
         needing = self.state.initializing_partitions() & given
-        with self.expected_to(self.strategy != "none" or not needing, NoOffsetForPartitionError):
+        with self.expect_success(self.strategy != "none" or not needing, NoOffsetForPartitionError):
             self.state.reset_initializing_positions(given.__contains__)
         left = self.state.initializing_partitions() & given
         assert left == (needing if self.strategy == "none" else set())
@@ -264,7 +264,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
 
     @rule(given=partitions)
     def mark_pending_revocation(self, given: list[TopicPartition]) -> None:
-        with self.expected_to(self.assigned.issuperset(given)):
+        with self.expect_success(self.assigned.issuperset(given)):
             self.state.mark_pending_revocation(given)
         for tp in given:
             if tp not in self.assigned:
@@ -273,7 +273,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
 
     @rule(given=partitions)
     def announce(self, given: list[TopicPartition]) -> None:
-        with self.expected_to(self.assigned.issuperset(given)):
+        with self.expect_success(self.assigned.issuperset(given)):
             self.state.enable_partitions_awaiting_callback(given)
         for tp in given:
             if tp not in self.assigned:

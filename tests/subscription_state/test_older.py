@@ -14,7 +14,7 @@ from assignor.matching import TopicPattern
 from assignor.subscription_state import (
     OffsetAndMetadata,
 )
-from tests.subscription_state.starts import T0, U0, assigned
+from tests.subscription_state.initial_states import T0, U0, assigned
 
 
 def test_older_an_assignment_is_needed_between_a_change_of_topics_and_the_assignment() -> None:

@@ -22,7 +22,7 @@ from assignor.subscription_state import (
     LogTruncation,
     OffsetAndMetadata,
 )
-from tests.subscription_state.starts import (
+from tests.subscription_state.initial_states import (
     CHECKED,
     COMMITTED,
     LEADER,

@@ -18,7 +18,7 @@ from assignor.subscription_state import (
     SubscriptionPattern,
     SubscriptionType,
 )
-from tests.subscription_state.starts import (
+from tests.subscription_state.initial_states import (
     CHECKED,
     COMMITTED,
     EXCLUSIVE,

@@ -17,7 +17,7 @@ from assignor.subscription_state import (
     SubscriptionPattern,
     SubscriptionType,
 )
-from tests.subscription_state.starts import EXCLUSIVE, T0, T1, U0
+from tests.subscription_state.initial_states import EXCLUSIVE, T0, T1, U0
 
 SETTERS: dict[SubscriptionType, Callable[[SubscriptionState], Any]] = {
     SubscriptionType.AUTO_TOPICS: lambda state: state.subscribe(["t"]),

@@ -127,7 +127,7 @@ def _write_offsets(
 
 
 def _commit_response(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
-    """Return the answer in the order of the results; with unknown partitions sorted by topic, as a broker merges it."""
+    """Return the answer in the order of the results; if a partition is unknown, grouped by topic as by a broker."""
     order = list(results)
     if ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in results.values():
         places = {name: place for place, name in enumerate(dict.fromkeys(request.offsets[i].topic for i in order))}

@@ -95,7 +95,7 @@ class ConsumerGroup:
             generation: Wait for a later generation than this.
         """
         least = -1 if generation is None else generation
-        return self.server.notifier.until(lambda: self._look(least), lambda: f"not settled:\n{self}")
+        return self.server.notifier.until(lambda: self._take_snapshot(least), lambda: f"not settled:\n{self}")
 
     def generation(self) -> int:
         """Return the latest generation in an answer to a member of the group."""
@@ -115,7 +115,7 @@ class ConsumerGroup:
     def await_heartbeats(self, after: int) -> None:
         """Wait until each member's heartbeat succeeds, after the first `after` exchanges of the server."""
         ids = {member.report.member_id for member in self.members}
-        self.server.notifier.until(lambda: ids <= self._alive(after), lambda: f"not alive:\n{self}")
+        self.server.notifier.until(lambda: ids <= self._members_with_heartbeats(after), lambda: f"not alive:\n{self}")
 
     def waiting(self) -> int:
         """Return the number of joins that wait for an answer."""
@@ -131,7 +131,7 @@ class ConsumerGroup:
         """Return the causes of the rebalances since the previous call of `rebalances` or `causes`."""
         return [rebalance.cause for rebalance in self.rebalances()]
 
-    def _look(self, generation: int) -> GroupSnapshot | None:
+    def _take_snapshot(self, generation: int) -> GroupSnapshot | None:
         """Return a snapshot if the members and the coordinator agree, else None."""
         description = self.server.describe(self.group_id)
         if description.state is not GroupState.STABLE:
@@ -150,7 +150,7 @@ class ConsumerGroup:
         }
         return GroupSnapshot(now, owned, described, expected)
 
-    def _alive(self, after: int) -> set[str]:
+    def _members_with_heartbeats(self, after: int) -> set[str]:
         """Return the ids of members whose heartbeats were answered without an error."""
         return {
             exchange.request.member_id

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kio.static.protocol import Entity
 
-__all__ = ["ApiVersionsAskedError", "Frame", "NotARequestError", "framed", "frames", "read_request"]
+__all__ = ["Frame", "NotARequestError", "UnknownApiVersionsError", "framed", "frames", "read_request"]
 
 LONGEST_FRAME = 1 << 20
 """Greatest length of a request. Requests of consumers are shorter."""
@@ -47,7 +47,7 @@ class NotARequestError(Exception):
     """The bytes are not a request that this server answers."""
 
 
-class ApiVersionsAskedError(NotARequestError):
+class UnknownApiVersionsError(NotARequestError):
     """A client sent an unknown version of ApiVersions; after the error it tries a version that the server knows."""
 
     def __init__(self, correlation_id: int) -> None:
@@ -105,7 +105,7 @@ def read_request(message: bytes, versions: Mapping[int, range]) -> Frame:
         raise NotARequestError("too short for a header")
     api, version, correlation_id = struct.unpack_from(">hhi", message)
     if version not in versions.get(api, ()):
-        raise ApiVersionsAskedError(correlation_id) if api == API_VERSIONS else NotARequestError(f"{api=} {version=}")
+        raise UnknownApiVersionsError(correlation_id) if api == API_VERSIONS else NotARequestError(f"{api=} {version=}")
     try:
         schema = load_request_schema(api, version)
         end = _skip_entity(schema, message, _skip_entity(schema.__header_schema__, message, 0))

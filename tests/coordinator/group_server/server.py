@@ -34,9 +34,9 @@ from assignor.errors import AssignorError
 from tests.coordinator.group_server.answers import GROUP_APIS, VERSIONS, Answers, topic_id
 from tests.coordinator.group_server.connection import Connection, Exchange, PendingRequest
 from tests.coordinator.group_server.framing import (
-    ApiVersionsAskedError,
     Frame,
     NotARequestError,
+    UnknownApiVersionsError,
     framed,
     frames,
     read_request,
@@ -166,7 +166,7 @@ class GroupServer:
         def update() -> None:
             self._topics.clear()
             self._topics.update(topics)
-            self._carry_out(self._coordinator.update_metadata(self.topics, self._now()))
+            self._apply(self._coordinator.update_metadata(self.topics, self._now()))
 
         self._in_thread(update)
 
@@ -191,14 +191,14 @@ class GroupServer:
         """Unload the coordinator, and load its groups into a new one; connections stay open."""
 
         def move() -> None:
-            self._carry_out(self._coordinator.unload(self._now()))
+            self._apply(self._coordinator.unload(self._now()))
             self._replace_coordinator()
 
         self._in_thread(move)
 
     def _replace_coordinator(self) -> None:
         self._coordinator = self._new_coordinator()
-        self._carry_out(self._coordinator.load(list(self.log), self._now()))
+        self._apply(self._coordinator.load(list(self.log), self._now()))
 
     def _new_coordinator(self) -> Coordinator:
         assignor = RangeAssignor() if self._leads else None
@@ -255,7 +255,7 @@ class GroupServer:
             self._reply(connection, answer)
         deadline = self._coordinator.next_deadline()
         if deadline is not None and deadline <= now:
-            self._carry_out(self._coordinator.expire(now))
+            self._apply(self._coordinator.expire(now))
 
     def _accept(self) -> None:
         with contextlib.suppress(BlockingIOError, ConnectionError):
@@ -284,9 +284,9 @@ class GroupServer:
             return
         connection.received += part
         connection.waiting += frames(connection.received)
-        self._go_on(connection)
+        self._handle_next(connection)
 
-    def _go_on(self, connection: Connection) -> None:
+    def _handle_next(self, connection: Connection) -> None:
         """Handle the connection's next message, unless one is being answered."""
         while connection.waiting and not connection.busy and not connection.closed:
             connection.busy = True
@@ -308,7 +308,7 @@ class GroupServer:
     def _handle(self, connection: Connection, message: bytes) -> None:
         try:
             frame = read_request(message, self._versions)
-        except ApiVersionsAskedError as asked:
+        except UnknownApiVersionsError as asked:
             self._reply(connection, framed(asked.correlation_id, self._answers.unknown_version()))
             return
         connection.client_id = frame.client_id
@@ -334,9 +334,9 @@ class GroupServer:
         if member_id := getattr(request, "member_id", ""):
             self._where[request.group_id, member_id] = connection
         ask: Callable[..., Effects] = getattr(self._coordinator, GROUP_APIS[frame.api])
-        self._carry_out(ask(request, self._now(), pending))
+        self._apply(ask(request, self._now(), pending))
 
-    def _carry_out(self, effects: Effects) -> None:
+    def _apply(self, effects: Effects) -> None:
         """Write the records first, then send the answers."""
         self.log += effects.records
         self.rebalances += effects.rebalances
@@ -359,7 +359,7 @@ class GroupServer:
         connection.busy, connection.pending = False, None
         self._send(connection)
         if connection.waiting:
-            self._calls.put(functools.partial(self._go_on, connection))
+            self._calls.put(functools.partial(self._handle_next, connection))
             self._wake.send(b"!")
 
     def _send(self, connection: Connection) -> None:
@@ -382,7 +382,7 @@ class GroupServer:
         for (group_id, member_id), where in list(self._where.items()):
             if where is connection:
                 del self._where[group_id, member_id]
-                self._carry_out(self._coordinator.disconnected(group_id, member_id, self._now()))
+                self._apply(self._coordinator.disconnected(group_id, member_id, self._now()))
         self.notifier.notify()
 
     def _forget(self, connection: Connection) -> None:

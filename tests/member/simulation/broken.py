@@ -29,9 +29,9 @@ class AcknowledgesEarly(Member):
     def handle(self, event: events.Event, now: int) -> tuple[effects.Effect, ...]:
         if isinstance(event, events.ResponseReceived) and event.response.assignment is not None:
             self._given = event.response.assignment
-        return tuple(self._lied(effect) for effect in super().handle(event, now))
+        return tuple(self._falsified(effect) for effect in super().handle(event, now))
 
-    def _lied(self, effect: effects.Effect) -> effects.Effect:
+    def _falsified(self, effect: effects.Effect) -> effects.Effect:
         if isinstance(effect, effects.SendHeartbeat) and effect.request.member_epoch > 0 and self._given is not None:
             request = dataclasses.replace(effect.request, topic_partitions=self._given)
             return effects.SendHeartbeat(effect.number, request)

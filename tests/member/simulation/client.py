@@ -94,7 +94,7 @@ class Client:
 
     def crash(self) -> None:
         """End the process without a message to the coordinator."""
-        self.world.watch.gone(self)
+        self.world.checker.process_ended(self)
         self.member = None
         self.process += 1
 
@@ -133,15 +133,15 @@ class Client:
             return  # the member may refuse a subscription; the next process subscribes
         if isinstance(event, events.Leave):
             self.awaits_leave = True
-        self.world.watch.before(self, event)
+        self.world.checker.before_event(self, event)
         found = member.handle(event, self.world.now)
-        self.world.watch.after(self, event, found)
+        self.world.checker.after_event(self, event, found)
         for effect in found:
-            self._carry_out(effect)
+            self._perform(effect)
 
     # ---- actions of the client
 
-    def _carry_out(self, effect: effects.Effect) -> None:
+    def _perform(self, effect: effects.Effect) -> None:
         match effect:
             case effects.SendHeartbeat(number, request):
                 self._network.send(number, request)

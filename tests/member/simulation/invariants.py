@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.member.simulation.client import Client
     from tests.member.simulation.simulator import Simulator
 
-__all__ = ["InvariantError", "Watch"]
+__all__ = ["InvariantChecker", "InvariantError"]
 
 TICKS = 40
 """Largest number of ticks at one time; more mean that a member asks to be woken endlessly."""
@@ -30,7 +30,7 @@ class InvariantError(AssertionError):
     """A violated invariant; the message has the time and the latest events."""
 
 
-class Watch:
+class InvariantChecker:
     """Checks of all members of a simulation."""
 
     def __init__(self, world: Simulator) -> None:
@@ -44,7 +44,7 @@ class Watch:
         self._trail: deque[tuple[int, int, Any, Any, MemberState, int]] = deque(maxlen=25)
         self.events = 0
 
-    def member_made(self, member: Member) -> None:
+    def member_created(self, member: Member) -> None:
         """Check every transition of a new member."""
         machine: Any = member._machine
         go = machine._go
@@ -58,11 +58,11 @@ class Watch:
 
         machine._go = watched
 
-    def gone(self, client: Client) -> None:
+    def process_ended(self, client: Client) -> None:
         """Remove the partitions of a process that has ended."""
         self._own(client, frozenset())
 
-    def before(self, client: Client, event: events.Event) -> None:
+    def before_event(self, client: Client, event: events.Event) -> None:
         """Check and count an event before it is handled."""
         self.events += 1
         if isinstance(event, events.ResponseReceived) and not event.response.error_code:
@@ -74,7 +74,7 @@ class Watch:
             if count > TICKS:
                 raise self.violated(f"{client} asks to be woken endlessly")
 
-    def after(self, client: Client, event: events.Event, found: tuple[effects.Effect, ...]) -> None:
+    def after_event(self, client: Client, event: events.Event, found: tuple[effects.Effect, ...]) -> None:
         """Check the member and the effects after an event."""
         member = client.member
         assert member is not None
@@ -99,7 +99,7 @@ class Watch:
         if looks:
             self._own(client, frozenset(member.assignment))
 
-    def look(self) -> None:
+    def check_assignments(self) -> None:
         """Check that each member has exactly the assignment of its effects."""
         for client in self._world.clients:
             owned = frozenset(client.member.assignment) if client.member else frozenset()

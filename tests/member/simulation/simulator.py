@@ -20,7 +20,7 @@ from assignor.member import Member, MemberState, events
 from assignor.member.messages import HeartbeatResponse
 from tests.member.simulation.client import Behavior, Client
 from tests.member.simulation.coordinator import ModelCoordinator
-from tests.member.simulation.invariants import InvariantError, Watch
+from tests.member.simulation.invariants import InvariantChecker, InvariantError
 from tests.member.simulation.network import NetworkQuality
 from tests.member.simulation.targets import Topic
 
@@ -87,7 +87,7 @@ class Simulator:
         self.faults: Counter[str] = Counter()
         self.recreated: set[str] = set()
         self.has_unassigned = False
-        self.watch = Watch(self)
+        self.checker = InvariantChecker(self)
         self.coordinator = coordinator(program.settings)
         self.clients = [Client(index, plan, self) for index, plan in enumerate(program.clients)]
         self._make_member = member
@@ -114,7 +114,7 @@ class Simulator:
         member = self._make_member(
             self.group_id, client.member_id, instance_id=client.plan.instance_id, **dict(client.plan.options)
         )
-        self.watch.member_made(member)
+        self.checker.member_created(member)
         return member
 
     def answer(self, client: Client, request: HeartbeatRequest) -> HeartbeatResponse:
@@ -152,12 +152,12 @@ class Simulator:
             before = self._unsettled()
             settled = 0 if before else settled + 1
             if settled > 4 and (not self.has_unassigned or at + pause >= end):
-                self.watch.look()
+                self.checker.check_assignments()
                 if self.has_unassigned:
                     self.count("partitions of a pattern stay unassigned")
                 after = at - (settled - 1) * pause - program.faults_end_at
-                return Outcome(len(program.steps), self.watch.events, after, program.settling_limit_ms, self.faults)
-        raise self.watch.violated(f"not settled: {before}")
+                return Outcome(len(program.steps), self.checker.events, after, program.settling_limit_ms, self.faults)
+        raise self.checker.violated(f"not settled: {before}")
 
     def _run_until(self, at: int) -> None:
         queue, coordinator = self._queue, self.coordinator
