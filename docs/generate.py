@@ -30,7 +30,7 @@ LIFE = DOCS.parent / "tests" / "vectors" / "member_timeline.json.gz"
 
 
 def state_diagram() -> str:
-    """The member's table as a mermaid diagram; what leaves a state as it is, is left out, but for an assignment."""
+    """Return the member's transitions as a mermaid diagram; of those within a state, only assignments."""
     edges: dict[tuple[MemberState, MemberState], list[str]] = {}
     for state, row in TRANSITIONS.items():
         for trigger, after in row.items():
@@ -42,7 +42,7 @@ def state_diagram() -> str:
 
 
 def error_table() -> str:
-    """What follows from each error code."""
+    """Return a table of the reactions to error codes."""
     rows = [(str(code), f"`{error.name}`", error.reaction.value) for code, error in ERRORS.items()]
     return table(
         ("code", "error", "what follows"),
@@ -51,25 +51,25 @@ def error_table() -> str:
 
 
 def life_table() -> str:
-    """The life of one member of a real group, as it was recorded."""
+    """Return a table of the recorded events of one member of a real group."""
     life: list[dict[str, Any]] = json.loads(gzip.decompress(LIFE.read_bytes()))
     rows = [(f"{entry['at'] / 1000:.3f}", entry["event"], entry["state"], entry["effects"]) for entry in life]
     return table(("seconds", "what happened", "state after it", "what the member asked for"), rows)
 
 
 def simulation_table() -> str:
-    """What the last long run of the simulation amounted to, and what went wrong in it."""
+    """Return a table of the results of the last long run of the simulation."""
     return table(("what", "how many"), (tuple(row) for row in json.loads(SIMULATION.read_text(encoding="utf-8"))))
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table of Markdown."""
+    """Return a Markdown table."""
     lines = [header, tuple("---" for _ in header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def group_diagram() -> str:
-    """The table of a classic group's states as a mermaid diagram."""
+    """Return the transitions of a classic group as a mermaid diagram."""
     lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {GroupState.EMPTY.value}"]
     lines += [
         f"    {state.value} --> {after.value}: {event.value}"
@@ -80,7 +80,7 @@ def group_diagram() -> str:
 
 
 def answer_table() -> str:
-    """What becomes of each request in each state of a classic group."""
+    """Return a table of the answer to each request in each state of a classic group."""
     rows = []
     for kind in group_state.RequestKind:
         answers = [group_state.ANSWERS[state][kind] for state in GroupState]
@@ -90,12 +90,12 @@ def answer_table() -> str:
 
 
 def cause_table() -> str:
-    """Why groups rebalance."""
+    """Return a table of the causes of rebalances."""
     return table(("cause", "what it means"), ((f"`{cause.name}`", cause.value) for cause in RebalanceCause))
 
 
 def ownership(assignor: str, group_protocol: str = "classic") -> str:
-    """Return a table of partition owners before a member joins a group, after that, and after another one leaves."""
+    """Return a text with the owner of each partition at the start, after a member joins, and after a member leaves."""
     topics = {"orders": 7, "payments": 4}
     after: Assignment = {}
     rows = []
@@ -164,7 +164,7 @@ def rebalanced(
     assignor: str,
     group_protocol: str,
 ) -> Assignment:
-    """Return the answer to one rebalance, in which each member owns what it had before."""
+    """Return the assignment of one rebalance in which each member owns its previous partitions."""
     subscriptions = {
         member: Subscription(tuple(names), owned_partitions=tuple(before.get(member, ())), generation=1)
         for member, names in members.items()
@@ -180,7 +180,7 @@ def settled(
     assignor: str,
     group_protocol: str,
 ) -> Assignment:
-    """Return the assignment after rebalances until each partition has an owner."""
+    """Return the assignment after one rebalance, or after two if the first leaves partitions without owner."""
     after = rebalanced(topics, members, before, assignor, group_protocol)
     if sum(map(len, after.values())) < sum(topics.values()):
         after = rebalanced(topics, members, after, assignor, group_protocol)
@@ -193,7 +193,7 @@ def owners(assignment: Assignment) -> dict[TopicPartition, str]:
 
 
 def moved(before: Assignment, after: Assignment) -> list[TopicPartition]:
-    """Return the partitions with another owner than before; partitions of a member that left count, too."""
+    """Return the partitions with a new owner, including the partitions of members that left."""
     had, has = owners(before), owners(after)
     return [partition for partition in has if partition in had and had[partition] != has[partition]]
 
@@ -249,7 +249,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 
 def renewed(page: str) -> str:
-    """A page with its generated parts made anew."""
+    """Return a page with its generated parts replaced."""
 
     def part(found: re.Match[str]) -> str:
         return f"<!-- generated: {found[1]} -->\n{PARTS[found[1]]()}\n<!-- end -->"

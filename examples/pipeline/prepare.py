@@ -1,4 +1,4 @@
-"""Turns a recorded cluster into the three tables that the pipeline reads: `input/topics`, `members` and `current`."""
+"""Program that writes the input tables of the pipeline from a recorded cluster: `topics`, `members` and `current`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def prepare(recording: Path, folder: Path = HERE / "input") -> None:
     """Write the tables as Parquet.
 
     Args:
-        recording: A folder as `data/fleet_webshop`.
-        folder: Where to; what is there is replaced.
+        recording: Folder laid out like `data/fleet_webshop`.
+        folder: Folder of the tables, which are overwritten.
     """
     with session(app="prepare") as spark:
         fleet = Fleet.from_recording(recording, spark=spark)

@@ -202,9 +202,9 @@ def test_the_notebook_lists_groups_with_idle_members(
     ]
     total = sum(map(len, loads.values()))
 
-    assert f"made up: 400 groups with {total} members, {len(idle)} groups with idle members" in notebook.stdout
+    assert f"synthetic: 400 groups with {total} members, {len(idle)} groups with idle members" in notebook.stdout
     assert "recorded: 14 groups with 39 members, 0 groups with idle members" in notebook.stdout
-    found = [{name: row[name] for name in rows[0]} for row in printed(notebook.stdout, "made up:")]
+    found = [{name: row[name] for name in rows[0]} for row in printed(notebook.stdout, "synthetic:")]
     assert texts(rows[:10], *rows[0]) == found
 
 
@@ -226,7 +226,7 @@ def test_the_notebook_lists_the_effect_of_two_more_members(
         for group in slowest
     ]
 
-    assert texts(rows, *rows[0]) == printed(notebook.stdout, "two members more")
+    assert texts(rows, *rows[0]) == printed(notebook.stdout, "two more members")
     assert all(row["most_loaded_then"] <= row["most_loaded"] for row in rows)
 
 
@@ -235,8 +235,8 @@ def test_the_notebook_lists_the_moves_of_a_rolling_restart(
 ) -> None:
     scenarios = {
         "all_have_instance_ids": Scenario("all_have_instance_ids").rolling_restart(instance_ids=True),
-        "as_it_is": Scenario("as_it_is").rolling_restart(),
-        "nobody_has_an_instance_id": Scenario("nobody_has_an_instance_id").rolling_restart(instance_ids=False),
+        "present_instance_ids": Scenario("present_instance_ids").rolling_restart(),
+        "no_instance_ids": Scenario("no_instance_ids").rolling_restart(instance_ids=False),
     }
     outcomes = generated.what_if(scenarios.values()).toArrow().to_pylist()
     sums = [
@@ -247,11 +247,12 @@ def test_the_notebook_lists_the_moves_of_a_rolling_restart(
         for name in scenarios
     ]
     most = sorted(
-        (row for row in outcomes if row["scenario"] == "as_it_is"), key=lambda row: (-row["moved"], row["group_id"])
+        (row for row in outcomes if row["scenario"] == "present_instance_ids"),
+        key=lambda row: (-row["moved"], row["group_id"]),
     )
 
     assert texts(sums, "scenario", "rebalances", "moved") == printed(notebook.stdout, "a rolling restart")
-    found = printed(notebook.stdout, "where it moves the most")
+    found = printed(notebook.stdout, "groups in which")
     assert texts(most[:5], "group_id", "members", "partitions", "rebalances", "moved") == found
     assert 0 == sums[0]["rebalances"]
 

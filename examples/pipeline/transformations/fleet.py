@@ -1,4 +1,4 @@
-"""The datasets of the pipeline: three tables in, and what `Fleet` makes of them."""
+"""Materialized views of the pipeline: the three input tables, and the results of `Fleet`."""
 
 from __future__ import annotations
 

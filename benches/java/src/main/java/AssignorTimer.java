@@ -7,22 +7,22 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Calls Kafka's assignors on commands from standard input, so that its calls can alternate with those of another process.
- * Every line is answered by one line:
+ * Program that calls Kafka's assignors on commands from standard input, so that its calls can alternate with those of another process.
+ * The answer to each line is one line:
  *
  * <pre>
  * group ASSIGNOR SUBSCRIPTION RACKS MEMBERS TOPICS PARTITIONS EVENT RESTARTS
- *     builds the rebalances of an event, see TimedGroup; answers PARTITIONS CHECKSUM of each timed one.
+ *     builds the rebalances of an event, see TimedGroup; returns PARTITIONS CHECKSUM of each timed rebalance.
  *     ASSIGNOR is roundrobin, sticky, cooperative-sticky, uniform or server-range.
- * warm MILLISECONDS   makes all timed rebalances for that long, at least once; answers the nanoseconds of one round
- * time CALLS          makes all timed rebalances CALLS times; answers the nanoseconds of all calls
+ * warm MILLISECONDS   computes all timed rebalances for this time, at least once; returns the nanoseconds of one round
+ * time CALLS          computes all timed rebalances CALLS times; returns the nanoseconds of all calls
  * </pre>
  */
 public final class AssignorTimer {
     private final List<TimedRebalance> timed = new ArrayList<>();
     private final List<String> answers = new ArrayList<>();
 
-    /** Sum of the members in all answers, so that no call can be left out as unused. */
+    /** Number of members in all answers; its use keeps the compiler from removing calls. */
     private long members;
 
     private AssignorTimer(String[] words) {
@@ -85,7 +85,7 @@ public final class AssignorTimer {
             String answer;
             if (words[0].equals("group")) {
                 members += timer == null ? 0 : timer.members;
-                timer = null; // so that the collector finds the group before it unused
+                timer = null; // let the collector free the previous group
                 timer = new AssignorTimer(words);
                 answer = String.join(" ", timer.answers);
             } else if (words[0].equals("warm")) {

@@ -1,7 +1,7 @@
 import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32;
 
-/** Number of the owned partitions of an assignment, and a checksum of their owners that does not depend on any order. */
+/** Number of assigned partitions, and a checksum of their owners that does not depend on their order. */
 final class OwnerChecksum {
     private long partitions;
     private long checksum;
@@ -26,7 +26,7 @@ final class OwnerChecksum {
         return crc.getValue();
     }
 
-    /** The last steps of SplitMix64: every bit of the input changes half of the output. */
+    /** Return a value mixed by the last steps of SplitMix64. */
     static long mix(long value) {
         value = (value ^ value >>> 30) * 0xBF58476D1CE4E5B9L;
         value = (value ^ value >>> 27) * 0x94D049BB133111EBL;

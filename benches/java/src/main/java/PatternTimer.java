@@ -10,15 +10,15 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * Matches topics by patterns when a line on standard input says so, so that its calls can alternate with those of another
- * process. Every line is answered by one line:
+ * Program that matches topics by patterns on commands from standard input, so that its calls can alternate with those of another
+ * process. The answer to each line is one line:
  *
  * <pre>
- * read ENGINE FILE   reads patterns, an empty line and topics, matches them for two seconds; answers how many matches there are
- * time ENGINE CALLS  matches so many times; answers the nanoseconds of them all
+ * read ENGINE FILE   reads patterns, an empty line and topics, matches them for two seconds; returns the number of matches
+ * time ENGINE CALLS  matches CALLS times; returns the nanoseconds of all calls
  * </pre>
  *
- * ENGINE is java (java.util.regex) or re2j. What is timed is compiling every pattern and listing the topics it matches whole.
+ * ENGINE is java (java.util.regex) or re2j. A call compiles every pattern and lists the topics that fully match it.
  */
 public final class PatternTimer {
     private static final long WARM = 2_000_000_000L;

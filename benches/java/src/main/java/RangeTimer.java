@@ -18,19 +18,19 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Calls Kafka's RangeAssignor when a line on standard input says so, so that its calls can alternate with those of another
- * process. Every line is answered by one line:
+ * Program that calls Kafka's RangeAssignor on commands from standard input, so that its calls can alternate with those of another
+ * process. The answer to each line is one line:
  *
  * <pre>
- * group REPLICAS SIZE,SIZE,... FROM-TO:FROM-TO,...   builds a group and assigns it once; answers PARTITIONS CHECKSUM.
- *     The partitions of topic0, topic1, ...; then runs of members and the runs of topics that each of them subscribes to
- *     (both without their end). REPLICAS 0 is without racks; else partition p has replicas on racks p mod 3, p + 1 mod 3, ...
- *     and member m is on rack m mod 3.
- * warm MILLISECONDS   assigns for that long; answers the nanoseconds of one call
- * time CALLS          assigns so many times; answers the nanoseconds of them all
+ * group REPLICAS SIZE,SIZE,... FROM-TO:FROM-TO,...   builds a group and assigns it once; returns PARTITIONS CHECKSUM.
+ *     SIZE is the number of partitions of topic0, topic1, ... FROM-TO:FROM-TO is a run of members and the run of topics that they
+ *     subscribe to, both without their end. With REPLICAS 0 there are no racks; otherwise partition p has replicas on racks
+ *     p mod 3, p + 1 mod 3, ..., and member m is on rack m mod 3.
+ * warm MILLISECONDS   assigns for this time; returns the nanoseconds of one call
+ * time CALLS          assigns CALLS times; returns the nanoseconds of all calls
  * </pre>
  *
- * What is timed is assign(Cluster, GroupSubscription), the call that a leading consumer makes; all it needs is there before.
+ * The timed call is assign(Cluster, GroupSubscription), which a leading consumer makes. Its input objects exist before.
  */
 public final class RangeTimer {
     private static final int RACKS = 3;
@@ -39,7 +39,7 @@ public final class RangeTimer {
     private final GroupSubscription subscriptions;
     private final RangeAssignor assignor = new RangeAssignor();
 
-    /** Sum of what was assigned, so that no call can be left out as unused. */
+    /** Number of members in all answers; its use keeps the compiler from removing calls. */
     private long members;
 
     private RangeTimer(int replicas, String sizes, String buckets) {
@@ -126,7 +126,7 @@ public final class RangeTimer {
             String answer;
             if (words[0].equals("group")) {
                 members += group == null ? 0 : group.members;
-                group = null; // so that the collector finds the group before it unused
+                group = null; // let the collector free the previous group
                 group = new RangeTimer(Integer.parseInt(words[1]), words[2], words[3]);
                 answer = group.answer().toString();
             } else if (words[0].equals("warm")) {

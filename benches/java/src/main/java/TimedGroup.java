@@ -4,12 +4,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Topics and members of a group that is timed, as benches/workloads.py describes them.
+ * Topics and members of a timed group; benches/workloads.py describes them.
  *
  * @param subscription HOMOGENEOUS, FIFTHS (member m subscribes to fifth m mod 5 of the topics) or HALF (members of odd numbers
  *     subscribe to the first half of the topics)
- * @param racks none, two (partition p is on racks p mod 3 and p + 1 mod 3, member m on rack m mod 3) or far (hardly any partition is
- *     on the rack of a member)
+ * @param racks none, two (partition p is on racks p mod 3 and p + 1 mod 3, member m on rack m mod 3) or far (few partitions are on
+ *     the rack of a member)
  */
 record TimedGroup(String subscription, String racks, int members, int topics, int partitions) {
     static final int RACKS = 3;
@@ -68,9 +68,9 @@ record TimedGroup(String subscription, String racks, int members, int topics, in
      * <p>The first rebalance starts without owners, each other one from the previous answer. For all events except {@code first}, the
      * first rebalance is not timed: it gives the members the partitions that they own.
      *
-     * @param event first, join (one more member), leave (one fewer) or rolling (members leave and return under another id, one
-     *     after another)
-     * @param restarts how many members restart in a rolling restart
+     * @param event first, join (one more member), leave (one fewer) or rolling (members leave and return with a new id, one after
+     *     another)
+     * @param restarts number of members that restart in a rolling restart
      */
     List<Map<String, Integer>> rebalances(String event, int restarts) {
         Map<String, Integer> current = new LinkedHashMap<>();

@@ -39,12 +39,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Times Kafka's coordinator of groups in its own process: {@code GroupTimer MEMBERS TOPICS PARTITIONS RUN}.
+ * Times Kafka's group coordinator: {@code GroupTimer MEMBERS TOPICS PARTITIONS RUN}.
  *
- * The class that decides is called by itself, one request after the other: no network, no threads that hand requests on
- * and no log. Its records are written down as bytes, and count as stored at once. Timers are in the wheel that a broker
- * uses. Each line of input is a round: a full rebalance and a heartbeat of everybody; the line that answers it has the
- * nanoseconds of the joins, of the syncs and of the heartbeats.
+ * The coordinator's class is called directly, one request after the other, without network, threads or log. Its records are
+ * serialized and count as stored immediately. Timers are in the timing wheel that a broker uses. Each line of input is a
+ * round: a full rebalance and a heartbeat of every member. The answer has the nanoseconds of the joins, the syncs and the
+ * heartbeats.
  */
 public final class GroupTimer {
     private static final int SESSION_MS = 300_000;
@@ -101,7 +101,7 @@ public final class GroupTimer {
         System.exit(0);
     }
 
-    /** The first member is alone for a generation, so that nothing waits for a clock; then the others come. */
+    /** Let the first member form a generation alone, so that no request waits for a timer, then let the others join. */
     private void found() {
         for (int member = 0; member < ids.length; member++) {
             CompletableFuture<JoinGroupResponseData> answer = join(request(member));
@@ -150,7 +150,7 @@ public final class GroupTimer {
             require(Errors.NONE, answer.join().errorCode());
             if (answer.join().assignment().length == 0) throw new IllegalStateException("no assignment");
         }
-        if (written - before < ids.length) throw new IllegalStateException("no record of all members");
+        if (written - before < ids.length) throw new IllegalStateException("the record does not contain all members");
         return spent;
     }
 
@@ -204,13 +204,13 @@ public final class GroupTimer {
             if (!response.members().isEmpty()) {
                 leaders++;
                 leader = Arrays.asList(ids).indexOf(response.memberId());
-                if (response.members().size() != answers.size()) throw new IllegalStateException("not all members");
+                if (response.members().size() != answers.size()) throw new IllegalStateException("the response does not contain all members");
             }
         }
         if (leaders != 1) throw new IllegalStateException(leaders + " leaders");
     }
 
-    /** What a broker does with a result, but for storing it. */
+    /** Process a result like a broker, without storing it. */
     private void write(CoordinatorResult<?, CoordinatorRecord> result) {
         for (CoordinatorRecord record : result.records()) {
             written += SERDE.serializeKey(record).length;
@@ -234,7 +234,7 @@ public final class GroupTimer {
         @Override public int correlationId() { return 0; }
     }
 
-    /** Timers in the wheel of a broker; those of no time at all run after the request. */
+    /** Timers in a broker's timing wheel; timers without a delay run after the request. */
     private final class Timers implements CoordinatorTimer<CoordinatorRecord> {
         private final SystemTimer wheel = new SystemTimer("bench");
         private final Map<String, TimerTask> tasks = new HashMap<>();
@@ -255,7 +255,7 @@ public final class GroupTimer {
             }
             TimerTask task = new TimerTask(unit.toMillis(delay)) {
                 @Override public void run() {
-                    throw new IllegalStateException("nothing is to expire");
+                    throw new IllegalStateException("no timer must expire");
                 }
             };
             TimerTask before = tasks.put(key, task);
@@ -287,7 +287,7 @@ public final class GroupTimer {
     private static final class NoExecutor implements CoordinatorExecutor<CoordinatorRecord> {
         @Override
         public <R> boolean schedule(String key, TaskRunnable<R> task, TaskOperation<CoordinatorRecord, R> operation) {
-            throw new IllegalStateException("nothing is to be done beside");
+            throw new IllegalStateException("no background work is expected");
         }
 
         @Override
