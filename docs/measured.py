@@ -78,10 +78,10 @@ def wrong_figures(page: str, folder: Path = FOLDER) -> Iterator[str]:
             yield f"{found['cell']}: {found['number']} on the page, {measured:g} measured"
 
 
-def figures_page() -> str:
+def figures_page(folder: Path = FOLDER) -> str:
     """Return the tables of all sections as Markdown, each with its command, commit and machine."""
     lines = []
-    for section in sections().values():
+    for section in sections(folder).values():
         commit = f"commit `{section['commit'][:12]}`" if section["commit"] else "unknown commit"
         if section["uncommitted_changes"]:
             commit += " with uncommitted changes"
@@ -100,22 +100,22 @@ def figures_page() -> str:
     return "\n".join(lines).strip()
 
 
-def missed_targets() -> str:
+def missed_targets(folder: Path = FOLDER) -> str:
     """Return the targets that are missed, of all sections."""
     rows = [["section", "target", "measured", "wanted"], ["---", "---", "---:", "---:"]]
-    for name, section in sections().items():
+    for name, section in sections(folder).items():
         missed = [row for table in section["tables"] for row in table["rows"] if row[-1] == "MISSED"]
         rows += [[f"`{name}`", *row[:-1]] for row in missed]
     return "\n".join(map(_row, rows))
 
 
-def ratio_table() -> str:
+def ratio_table(folder: Path = FOLDER) -> str:
     """Return the README's table: for each assignor, time of Kafka's class or of a Python client over time of `plan`."""
     rows = [
         ["assignor", "compared with", "groups", "geometric mean", "smallest"],
         ["---", "---", "---:", "---:", "---:"],
     ]
-    measured = sections()
+    measured = sections(folder)
     for assignor, compared in RATIOS.items():
         for name, client in compared.items():
             if found := ratios(measured[name], client) if name in measured else []:

@@ -124,6 +124,39 @@ def test_a_figure_in_prose_that_was_not_measured_is_reported(tmp_path: Path) -> 
         assert [message] == list(measured.wrong_figures(page, tmp_path))
 
 
+def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
+    section = {
+        "program": "benches.run",
+        "position": 3,
+        "command": "python -m benches.run --only java",
+        "commit": "0123456789abcdef",
+        "uncommitted_changes": True,
+        "machine": {"CPU": "two cores"},
+        "title": "Java",
+        "note": "Milliseconds.",
+        "tables": [
+            {"head": ["group", "plan"], "rows": [["3x1", "1.2 / 1.5 (20x)"], ["3x2", "1.2 / 1.5 (5x)"]]},
+            {"head": ["target", "measured", "wanted", ""], "rows": [["plan over Java", "5.00x", ">= 6x", "MISSED"]]},
+        ],
+    }
+    (tmp_path / "java.json").write_text(json.dumps(section), encoding="utf-8")
+
+    page = measured.figures_page(tmp_path)
+    assert page.startswith(
+        "## Java\n\nMilliseconds.\n\n`python -m benches.run --only java`, commit `0123456789ab` with "
+    )
+    assert "| 3x1 | 1.2 / 1.5 (20x) |" in page
+    assert measured.missed_targets(tmp_path).endswith("| `java` | plan over Java | 5.00x | >= 6x |")
+    assert measured.ratio_table(tmp_path).endswith("| Kafka's class in Java | 2 | 10x | 5x |")
+
+
+def test_figures_come_from_complete_runs_of_commits() -> None:
+    for name, section in measured.sections().items():
+        assert section["commit"], name
+        assert not section["uncommitted_changes"], name
+        assert section["command"].startswith(f"python -m {section['program']} --only "), name
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_resolve(page: str) -> None:
     path = ROOT / page
