@@ -69,7 +69,7 @@ _ABSENT: Literal[_Absent.ABSENT] = _Absent.ABSENT
 class SubscriptionState:
     """A consumer's subscription, its assignment, and its position in each partition.
 
-    Every operation equals that of Kafka's class of the same name, errors included
+    The operations and their errors are those of Kafka's class of the same name
     (org.apache.kafka.clients.consumer.internals.SubscriptionState, kafka-clients 4.4.0). Method names are Kafka's in
     snake case. Java's overloads are one method, an empty Optional is None, and clocks, suppliers and clusters are
     arguments. Collections are copied in and out; Kafka's class keeps the set that it gets. A call that fails changes
