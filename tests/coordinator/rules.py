@@ -48,16 +48,16 @@ def wrong(
     """Register a rule that replaces a method or function; the replacement gets the original as its first argument."""
 
     def register(instead: Callable[..., Any]) -> Callable[..., Any]:
-        right = getattr(owner, name)
+        original = getattr(owner, name)
 
         def replacement(*arguments: Any) -> Any:
-            return instead(right, *arguments)
+            return instead(original, *arguments)
 
         def change(patch: pytest.MonkeyPatch) -> None:
             patch.setattr(owner, name, replacement)
             for table in (coordinators.REQUEST_HANDLERS, coordinators.TIMER_HANDLERS):
                 handlers: Any = table
-                for kind in [kind for kind, handler in handlers.items() if handler is right]:
+                for kind in [kind for kind, handler in handlers.items() if handler is original]:
                     patch.setitem(handlers, kind, replacement)
 
         RULES[statement] = Rule(change, profile)
@@ -145,14 +145,14 @@ wrong_name(
     "static",
     joining,
     "join_response",
-    lambda *arguments, leader=None, right=join_response, **named: right(*arguments, **named),  # noqa: ARG005 - the original signature
+    lambda *arguments, leader=None, original=join_response, **named: original(*arguments, **named),  # noqa: ARG005 - the original signature
 )
 wrong_name(
     "SkipAssignment does not exist",
     "static",
     joining,
     "join_response",
-    lambda *arguments, right=join_response, **named: right(*arguments, **{**named, "skip_assignment": False}),
+    lambda *arguments, original=join_response, **named: original(*arguments, **{**named, "skip_assignment": False}),
 )
 
 
@@ -160,42 +160,42 @@ wrong_name(
 
 
 @wrong("static replacement in Stable always rebalances", "static", joining, "_write_successor")
-def _(_right: Any, context: Any, group: Any, *_: Any) -> None:
+def _(_original: Any, context: Any, group: Any, *_: Any) -> None:
     rebalancing.prepare_rebalance(context, group, StaticMemberReturned("", "", False, None))
 
 
 @wrong("a waiting join that is replaced gets no answer", "static", joining, "_replace")
-def _(right: Any, context: Any, group: Any, old: Any, *others: Any) -> None:
+def _(original: Any, context: Any, group: Any, old: Any, *others: Any) -> None:
     group.await_join(old, None)
-    right(context, group, old, *others)
+    original(context, group, old, *others)
 
 
 @wrong("a replaced static member still counts as new", "special-static", joining, "_put_successor")
-def _(right: Any, context: Any, group: Any, old: Any, member_id: str) -> Any:
-    new = right(context, group, old, member_id)
+def _(original: Any, context: Any, group: Any, old: Any, member_id: str) -> Any:
+    new = original(context, group, old, member_id)
     new.is_new = old.is_new
     return new
 
 
 @wrong("a second waiting join answers the first", "special-parked_twice", joining, "_rejoin")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any, *answer: Any) -> Any:
+def _(original: Any, context: Any, group: Any, request: Any, pending: Any, *answer: Any) -> Any:
     member = group.members.get(request.member_id)
     if member is not None and member.join is not None:
         context.answer(member.join, join_error(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
-    return right(context, group, request, pending, *answer)
+    return original(context, group, request, pending, *answer)
 
 
 @wrong("a refused first join does not create the group", "special-no_group", joining, "_write_new_group")
-def _(right: Any, context: Any, group: Any, pending: Any) -> None:
-    right(context, group, pending)
+def _(original: Any, context: Any, group: Any, pending: Any) -> None:
+    original(context, group, pending)
     if not group.members and not group.pending_joins:
         context.discard_group(group)
 
 
 @wrong("a pending id that joins with an instance id is removed", "pending", joining, "_join_group")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
+def _(original: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     try:
-        return right(context, group, request, pending)
+        return original(context, group, request, pending)
     except BrokenGroupError:
         if request.member_id:
             rebalancing.remove_id(context, group, request.member_id)
@@ -203,45 +203,45 @@ def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
 
 
 @wrong("a full group accepts members while it prepares a rebalance", "special-full", joining, "_has_room")
-def _(right: Any, context: Any, group: Any, member_id: str) -> bool:
-    return member_id in group.members or bool(right(context, group, member_id))
+def _(original: Any, context: Any, group: Any, member_id: str) -> bool:
+    return member_id in group.members or bool(original(context, group, member_id))
 
 
 @wrong("pending ids count towards the size of the group", "crowd", joining, "_has_room")
-def _(right: Any, context: Any, group: Any, member_id: str) -> bool:
+def _(original: Any, context: Any, group: Any, member_id: str) -> bool:
     size = len(group.members) + len(group.pending_joins)
     known = member_id in group.members or member_id in group.pending_joins
-    return bool(right(context, group, member_id)) and (known or size < context.config.group_max_size)
+    return bool(original(context, group, member_id)) and (known or size < context.config.group_max_size)
 
 
 @wrong("a full group keeps a member that it refuses", "special-full", joining, "join")
-def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
+def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
     group = context.groups.get(request.group_id)
     if group is None or joining._has_room(context, group, request.member_id):
-        return right(context, request, pending)
-    return without(rebalancing, "remove_id", lambda: right(context, request, pending))
+        return original(context, request, pending)
+    return without(rebalancing, "remove_id", lambda: original(context, request, pending))
 
 
 @wrong("protocols are checked before the size of the group", "crowd", joining, "join")
-def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
+def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
     group = context.groups.get(request.group_id)
     if group is None or group.supports(request.protocol_type, request.protocols):
-        return right(context, request, pending)
+        return original(context, request, pending)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(joining, "_has_room", lambda *_: True)
-        return right(context, request, pending)
+        return original(context, request, pending)
 
 
 # ---- requests of members
 
 
 @wrong("the first of two assignments for a member wins", "special-twice_assigned", membership, "sync")
-def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
-    return right(context, dataclasses.replace(request, assignments=request.assignments[::-1]), pending)
+def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
+    return original(context, dataclasses.replace(request, assignments=request.assignments[::-1]), pending)
 
 
 @wrong("a batch of leaving members causes one rebalance per member", "special-batch_mixed", membership, "leave")
-def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
+def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
     remove, rebalance_without = membership._remove, membership._rebalance_without
 
     def leave_alone(context: Any, group: Any, leaving: Any) -> Any:
@@ -253,25 +253,25 @@ def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "_remove", leave_alone)
         patch.setattr(membership, "_rebalance_without", lambda *_: None)
-        return right(context, request, pending)
+        return original(context, request, pending)
 
 
 @wrong("leaving by instance id requires the member id", "batch", membership, "_remove")
-def _(right: Any, context: Any, group: Any, leaving: Any) -> Any:
-    return right(context, group, leaving) if leaving.member_id else ErrorCode.UNKNOWN_MEMBER_ID
+def _(original: Any, context: Any, group: Any, leaving: Any) -> Any:
+    return original(context, group, leaving) if leaving.member_id else ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @wrong("the instance id of a pending id that leaves is checked", "hostile", membership, "_remove")
-def _(right: Any, context: Any, group: Any, leaving: Any) -> Any:
+def _(original: Any, context: Any, group: Any, leaving: Any) -> Any:
     checked = leaving.member_id in group.pending_joins and leaving.group_instance_id is not None
-    return ErrorCode.UNKNOWN_MEMBER_ID if checked else right(context, group, leaving)
+    return ErrorCode.UNKNOWN_MEMBER_ID if checked else original(context, group, leaving)
 
 
 @wrong("a waiting sync is answered when its member leaves", "special-sync_parked", rebalancing, "remove_member")
-def _(right: Any, context: Any, group: Any, member: Any) -> None:
+def _(original: Any, context: Any, group: Any, member: Any) -> None:
     if member.sync is not None:
         context.answer(member.sync, sync_error(ErrorCode.UNKNOWN_MEMBER_ID))
-    right(context, group, member)
+    original(context, group, member)
 
 
 @wrong(
@@ -280,79 +280,79 @@ def _(right: Any, context: Any, group: Any, member: Any) -> None:
     committing,
     "_check_commit",
 )
-def _(right: Any, context: Any, request: Any) -> Any:
+def _(original: Any, context: Any, request: Any) -> Any:
     missing = request.group_id not in context.groups and request.generation_id >= 0
-    return ErrorCode.UNKNOWN_MEMBER_ID if missing else right(context, request)
+    return ErrorCode.UNKNOWN_MEMBER_ID if missing else original(context, request)
 
 
 # ---- groups
 
 
 @wrong("members are in the order of their joins", "basic", MemberTable, "in_order")
-def _(_right: Any, self: Any) -> Any:
+def _(_original: Any, self: Any) -> Any:
     return list(self.values())
 
 
 @wrong("the oldest member becomes the leader", "churn", MemberTable, "first")
-def _(_right: Any, self: Any) -> Any:
+def _(_original: Any, self: Any) -> Any:
     return next(iter(self.values()), None)
 
 
 @wrong("the table of members never grows", "special-many_members", MemberTable, "put")
-def _(right: Any, self: Any, member: Any) -> None:
-    right(self, member)
+def _(original: Any, self: Any, member: Any) -> None:
+    original(self, member)
     self._capacity, self._firsts = 16, None
 
 
 @wrong("an Empty group keeps its protocol type for new members", "special-retype", ClassicGroup, "supports")
-def _(right: Any, self: Any, protocol_type: str, protocols: Any) -> bool:
-    return bool(right(self, protocol_type, protocols)) and self.protocol_type in (None, protocol_type)
+def _(original: Any, self: Any, protocol_type: str, protocols: Any) -> bool:
+    return bool(original(self, protocol_type, protocols)) and self.protocol_type in (None, protocol_type)
 
 
 @wrong("the leader's preferred protocol is selected", "protocols", ClassicGroup, "select_protocol")
-def _(_right: Any, self: Any) -> Any:
+def _(_original: Any, self: Any) -> Any:
     supported = {name for name, count in self._supported.items() if count == len(self.members)}
     return self.members.get(self.leader).vote(supported)
 
 
 @wrong("the generation stays the same when the group becomes Empty", "basic", ClassicGroup, "next_generation")
-def _(right: Any, self: Any, now: int) -> None:
-    right(self, now)
+def _(original: Any, self: Any, now: int) -> None:
+    original(self, now)
     self.generation -= self.state is EMPTY
 
 
 @wrong("the join phase ends although no member rejoined", "special", ClassicGroup, "elect_joined_leader")
-def _(right: Any, self: Any) -> bool:
-    return bool(right(self)) or True
+def _(original: Any, self: Any) -> bool:
+    return bool(original(self)) or True
 
 
 @wrong("the sync of a replaced member's old id is not awaited", "special-replaced", ClassicGroup, "replace")
-def _(right: Any, self: Any, old: Any, new: Any) -> None:
-    right(self, old, new)
+def _(original: Any, self: Any, old: Any, new: Any) -> None:
+    original(self, old, new)
     self.pending_syncs.discard(old.member_id)
 
 
 @wrong("the sync of a replaced member's successor is awaited", "special-replaced", ClassicGroup, "replace")
-def _(right: Any, self: Any, old: Any, new: Any) -> None:
-    right(self, old, new)
+def _(original: Any, self: Any, old: Any, new: Any) -> None:
+    original(self, old, new)
     if old.member_id in self.pending_syncs:
         self.pending_syncs.add(new.member_id)
 
 
 @wrong("assignments are cleared when a group leaves Stable", "basic", rebalancing, "prepare_rebalance")
-def _(right: Any, context: Any, group: Any, fact: Any) -> None:
+def _(original: Any, context: Any, group: Any, fact: Any) -> None:
     if group.state is STABLE:
         for member in group.members.values():
             member.assignment = b""
-    right(context, group, fact)
+    original(context, group, fact)
 
 
 @wrong("absent static members are removed when the join phase ends", "static", rebalancing, "complete_join")
-def _(right: Any, context: Any, group: Any) -> None:
+def _(original: Any, context: Any, group: Any) -> None:
     for member in group.members.in_order():
         if member.join is None:
             rebalancing.remove_id(context, group, member.member_id)
-    right(context, group)
+    original(context, group)
 
 
 @wrong_property("pending ids do not delay the end of the join phase", "pending", ClassicGroup, "all_joined")

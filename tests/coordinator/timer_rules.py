@@ -16,23 +16,23 @@ from tests.coordinator.rules import COMPLETING, PREPARING, STABLE, without, wron
 
 
 @wrong("a sync in Stable restarts the session", "static", membership, "sync")
-def _(right: Any, context: Any, request: Any, pending: Any) -> Any:
+def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
     group = context.groups.get(request.group_id)
     is_stable = group is not None and group.state is STABLE
-    response = right(context, request, pending)
+    response = original(context, request, pending)
     if is_stable and response.error_code is ErrorCode.NONE:
         rebalancing.restart_session(context, group.members[request.member_id])
     return response
 
 
 @wrong("a session does not restart when the join is answered", "expiry", rebalancing, "complete_join")
-def _(right: Any, *arguments: Any) -> None:
-    without(rebalancing, "restart_session", lambda: right(*arguments))
+def _(original: Any, *arguments: Any) -> None:
+    without(rebalancing, "restart_session", lambda: original(*arguments))
 
 
 @wrong("a session does not restart when the sync is answered", "expiry", rebalancing, "_distribute")
-def _(right: Any, *arguments: Any) -> None:
-    without(rebalancing, "restart_session", lambda: right(*arguments))
+def _(original: Any, *arguments: Any) -> None:
+    without(rebalancing, "restart_session", lambda: original(*arguments))
 
 
 @wrong(
@@ -41,28 +41,28 @@ def _(right: Any, *arguments: Any) -> None:
     rebalancing,
     "reset_assignment",
 )
-def _(right: Any, *arguments: Any) -> None:
-    without(rebalancing, "restart_session", lambda: right(*arguments))
+def _(original: Any, *arguments: Any) -> None:
+    without(rebalancing, "restart_session", lambda: original(*arguments))
 
 
 @wrong(
     "a heartbeat answered REBALANCE_IN_PROGRESS does not restart the session", "expiry", membership, "_check_heartbeat"
 )
-def _(right: Any, context: Any, request: Any) -> Any:
+def _(original: Any, context: Any, request: Any) -> Any:
     group = context.groups.get(request.group_id)
     if group is None or group.state is not PREPARING:
-        return right(context, request)
-    return without(rebalancing, "restart_session", lambda: right(context, request))
+        return original(context, request)
+    return without(rebalancing, "restart_session", lambda: original(context, request))
 
 
 @wrong("a commit does not restart the session", "special-commit_alive", committing, "_check_commit")
-def _(right: Any, *arguments: Any) -> Any:
-    return without(rebalancing, "restart_session", lambda: right(*arguments))
+def _(original: Any, *arguments: Any) -> Any:
+    return without(rebalancing, "restart_session", lambda: original(*arguments))
 
 
 @wrong("a replaced member's session has the new timeout", "special-static_replaced_other", joining, "_replace")
-def _(right: Any, context: Any, group: Any, old: Any, member_id: str, *others: Any) -> None:
-    right(context, group, old, member_id, *others)
+def _(original: Any, context: Any, group: Any, old: Any, member_id: str, *others: Any) -> None:
+    original(context, group, old, member_id, *others)
     member = group.members.get(member_id)
     if member is not None:
         rebalancing.restart_session(context, member)
@@ -78,17 +78,17 @@ def unchanged(group: Any, request: Any) -> Any:
 
 
 @wrong("a rejoin that is answered immediately changes the timeouts", "special-retimed", joining, "_join_group")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
+def _(original: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
         joining._update(group, unchanged(group, request), request, None)  # type: ignore[arg-type]  # no waiting join
-    return right(context, group, request, pending)
+    return original(context, group, request, pending)
 
 
 @wrong("a rejoin that is answered immediately restarts the session", "expiry", joining, "_join_group")
-def _(right: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
+def _(original: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
         rebalancing.restart_session(context, unchanged(group, request))
-    return right(context, group, request, pending)
+    return original(context, group, request, pending)
 
 
 @wrong_property("members with a waiting join expire", "expiry", GroupMember, "has_satisfied_heartbeat")
@@ -104,12 +104,12 @@ def _(member: Any) -> bool:
 
 
 @wrong("the expiry of a pending id does not end the join phase", "pending", rebalancing, "expire_session")
-def _(right: Any, context: Any, timer: Any) -> None:
+def _(original: Any, context: Any, timer: Any) -> None:
     group = context.groups[timer.group_id]
     if timer.member_id in group.pending_joins:
         group.remove(timer.member_id)
     else:
-        right(context, timer)
+        original(context, timer)
 
 
 # ---- phases
@@ -127,26 +127,26 @@ def _(group: Any) -> int:
 
 
 @wrong("the initial delay is not extended", "special-delayed", rebalancing, "expire_join_phase")
-def _(right: Any, context: Any, timer: Any) -> None:
+def _(original: Any, context: Any, timer: Any) -> None:
     context.groups[timer.group_id].has_new_member = False
-    right(context, timer)
+    original(context, timer)
 
 
 @wrong("the initial delay is extended without limit", "special-capped", rebalancing, "expire_join_phase")
-def _(right: Any, context: Any, timer: Any) -> None:
+def _(original: Any, context: Any, timer: Any) -> None:
     group = context.groups[timer.group_id]
     if group.initial_delay is not None:
         group.initial_delay = group.initial_delay[0], 10**9
-    right(context, timer)
+    original(context, timer)
 
 
 @wrong("the sync phase has no timeout", "bothtimers", rebalancing, "expire_sync_phase")
-def _(_right: Any, _context: Any, _timer: Any) -> None:
+def _(_original: Any, _context: Any, _timer: Any) -> None:
     pass
 
 
 @wrong("static members may sync late", "staticbig", rebalancing, "expire_sync_phase")
-def _(right: Any, context: Any, timer: Any) -> None:
+def _(original: Any, context: Any, timer: Any) -> None:
     group = context.groups[timer.group_id]
     group.pending_syncs -= set(group.static_members.values())
-    right(context, timer)
+    original(context, timer)
