@@ -1,1 +1,1 @@
-"""Comparisons with vectors that Apache Kafka's own classes and other clients' engines answered."""
+"""Comparisons with recorded answers (vectors) of Kafka's classes, of a real broker and of pattern engines."""

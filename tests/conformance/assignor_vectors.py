@@ -1,7 +1,7 @@
 """Reader of the vectors of the kind `assignors`: answers of Kafka's assignors other than the client's range.
 
-The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are `assignor_*_*.jsonl.gz`, a case
-per line. Nothing is skipped: an assignor or a field that is not known here is an error.
+The files are `assignor_*_*.jsonl.gz` in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`, with a case per line.
+Nothing is skipped: an unknown assignor or field is an error.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ class Case:
     Attributes:
         name: Name that a failure is reported with.
         kind: Name of the assignor in the vectors.
-        partitions_per_topic: Topics, as `assign` takes them.
-        subscriptions: Members in the order in which Kafka put them into its table, as `assign` takes them.
+        partitions_per_topic: Topics in the form that `assign` accepts.
+        subscriptions: Members in the form that `assign` accepts, in the order in which Kafka inserted them into its
+            hash table.
         topic_ids: Ids of topics; None for assignors of the client.
         expected: Kafka's answer; None if Kafka raised an error.
-        member_order: Order in which Kafka's table lists the members; None if the case does not say.
+        member_order: Order in which Kafka's table lists the members; None if the case does not have it.
         previous: Claims and generation that Kafka's sticky assignor read from the user data of each member; None for
             other assignors.
         is_exact: True if our answer must equal Kafka's; otherwise it only has to be a valid assignment.

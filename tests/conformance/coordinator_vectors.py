@@ -1,10 +1,10 @@
-"""Replays the vectors of the kind `coordinator`: what a real broker answered the members of a group, step by step.
+"""Replay of the vectors of the kind `coordinator`: requests of classic groups and the responses of a real broker.
 
-The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are `coordinator_*.jsonl.gz`, a
-trace per line. A trace is one group's life: the broker's settings, the member ids that it made up, and steps: requests
-with their answers, waits, and the group as DescribeGroups showed it. `play` does the steps with a coordinator, in
-virtual time; `differences` compares what came out with what the broker did. Nothing is skipped: an API, a version or a
-field that is not known here is an error.
+The files are `coordinator_*.jsonl.gz` in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`, with a trace per line. A
+trace has the settings of the broker, the member ids that it generated, and the steps of one group: requests with their
+responses, waits, and results of DescribeGroups (observations). `play` sends the requests to a coordinator in virtual
+time, and `differences` compares the outcomes with the broker's. Nothing is skipped: an unknown API, version or field is
+an error.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _SETTINGS = {"initial_rebalance_delay_ms", "min_session_timeout_ms", "max_sessio
 _REQUEST = {"i", "at_ms", "member", "client_id", "api", "version", "request", "response", "released_by"}
 
 _GROUP = "group"
-_FAR_AWAY = 10**15
-"""Milliseconds; no trace gets there."""
+_NEVER_MS = 10**15
+"""Time in milliseconds that no trace reaches."""
 
 _TOPICS = {"t0": 2}
-"""What there was on the broker."""
+"""Topics of the broker with their partition counts."""
 
 _UUID_LENGTH = 36
 _BY_TIME = {"time": True}
 
 
 class Outcome(NamedTuple):
-    """What came of one entry of a trace; member ids and the group are told by their aliases.
+    """Outcome of one step of a trace, with aliases instead of member ids and group ids.
 
     Attributes:
-        by_time: The answers that came out while the timers ran up to the entry, by the step of their request.
-        by_step: Those that came out while the entry's request was handled.
-        prefixes: Of the member ids that were asked for.
-        observed: The group, where the entry is an observation.
+        by_time: Responses that were sent while the timers ran up to the step, by the step of their request.
+        by_step: Responses that were sent while the request of the step was handled, by the step of their request.
+        prefixes: Prefixes of the member ids that the coordinator generated.
+        observed: Description of the group, if the step is an observation.
     """
 
     by_time: dict[int, Json]
@@ -52,23 +52,23 @@ class Outcome(NamedTuple):
 
 
 def files(place: Path) -> list[Path]:
-    """The files of the kind `coordinator`; none at all is an error."""
+    """Return the files of the kind `coordinator`; raise FileNotFoundError if there are none."""
     return of_kind(KIND, place, ".jsonl.gz")
 
 
-# ---- what our coordinator does
+# ---- outcomes of our coordinator
 
 
 RunTimers = Callable[[Coordinator, int], Iterable[Effects]]
 
 
 def run_at_once(coordinator: Coordinator, now: int) -> list[Effects]:
-    """Lets the timers of a coordinator run up to a time, in one call."""
+    """Run the timers of a coordinator up to a time, in one call."""
     return [coordinator.expire(now)]
 
 
 class _MemberIds:
-    """The factory of member ids: gives the one that the broker made up, and notes who is asked for."""
+    """Factory that returns the member ids that the broker generated, and records the requested prefixes."""
 
     def __init__(self) -> None:
         self.next_id: str | None = None
@@ -80,12 +80,12 @@ class _MemberIds:
 
 
 class Replay:
-    """A coordinator that goes through one trace, entry by entry.
+    """Replay of one trace on a coordinator, step by step.
 
     Args:
         trace: The trace.
-        coordinator: What makes the coordinator.
-        run_timers: How its timers run up to a time; by default `expire` is called once.
+        coordinator: Factory of the coordinator.
+        run_timers: Function that runs its timers up to a time; by default one call of `expire`.
     """
 
     def __init__(
@@ -103,15 +103,15 @@ class Replay:
         self.coordinator = coordinator(
             CoordinatorConfig(
                 **{name: trace["broker"][name] for name in _SETTINGS},
-                offsets_retention_ms=_FAR_AWAY,
-                offsets_retention_check_interval_ms=_FAR_AWAY,
+                offsets_retention_ms=_NEVER_MS,
+                offsets_retention_check_interval_ms=_NEVER_MS,
             ),
             partitions_per_topic=_TOPICS,
             member_ids=self._member_ids,
         )
 
     def outcome(self, entry: Json) -> Outcome:
-        """What comes of the next entry."""
+        """Return the outcome of the next step."""
         now = entry["at_ms"]
         self._member_ids.prefixes, self._member_ids.next_id = [], None
         by_time: dict[int, Json] = {}
@@ -121,7 +121,7 @@ class Replay:
         if "api" in entry:
             self._member_ids.next_id = self._ids[entry["generates"]] if "generates" in entry else None
             self._waiting[entry["i"]] = entry
-            ask, given = MESSAGES[entry["api"]].ask, self._reals(entry["request"])
+            ask, given = MESSAGES[entry["api"]].ask, self._with_ids(entry["request"])
             self._answered(by_step, ask(self.coordinator, given, entry["version"], entry["client_id"], now, entry["i"]))
         observed = self._observed() if "observe" in entry else None
         return Outcome(by_time, by_step, self._member_ids.prefixes, observed)
@@ -130,8 +130,12 @@ class Replay:
         for step, response in effects.answers:
             entry = self._waiting.pop(step, None) if isinstance(step, int) else None
             if entry is None:
-                raise AssertionError(f"{self.name}: an answer to nobody who waits: {step!r}: {response}")
-            answers[entry["i"]] = self._shown(MESSAGES[entry["api"]].show(response, entry["request"], entry["version"]))
+                raise AssertionError(
+                    f"{self.name}: a response to step {step!r}, which has no pending request: {response}"
+                )
+            answers[entry["i"]] = self._with_aliases(
+                MESSAGES[entry["api"]].show(response, entry["request"], entry["version"])
+            )
 
     def _observed(self) -> Json:
         found = self.coordinator.describe(_GROUP)
@@ -145,7 +149,7 @@ class Replay:
             }
             for member in found.members
         ]
-        shown: Json = self._shown(
+        shown: Json = self._with_aliases(
             {
                 "error_code": 0,
                 "state": found.state.value,
@@ -156,31 +160,31 @@ class Replay:
         )
         return shown
 
-    def _reals(self, value: Any) -> Any:
-        """A request's fields with the real ids."""
+    def _with_ids(self, value: Any) -> Any:
+        """Replace aliases in the fields of a request by real ids."""
         if isinstance(value, str):
             return self._ids[value] if value.startswith("$") else value
         if isinstance(value, dict):
-            return {name: self._reals(each) for name, each in value.items()}
+            return {name: self._with_ids(each) for name, each in value.items()}
         if isinstance(value, list):
-            return [self._reals(each) for each in value]
+            return [self._with_ids(each) for each in value]
         return value
 
-    def _shown(self, value: Any) -> Any:
-        """An answer's fields with the aliases."""
+    def _with_aliases(self, value: Any) -> Any:
+        """Replace real ids in the fields of a response by aliases."""
         if isinstance(value, str):
             return self._aliases.get(value, value)
         if isinstance(value, dict):
-            return {name: self._shown(each) for name, each in value.items()}
+            return {name: self._with_aliases(each) for name, each in value.items()}
         if isinstance(value, list):
-            return [self._shown(each) for each in value]
+            return [self._with_aliases(each) for each in value]
         return value
 
 
 def play(
     trace: Json, coordinator: Callable[..., Coordinator] = Coordinator, run_timers: RunTimers = run_at_once
 ) -> Iterator[Outcome]:
-    """What comes of each entry of a trace; only what was sent and when counts here, not what the broker answered."""
+    """Yield the outcome of each step of a trace. It depends on the requests and their times only."""
     replay = Replay(trace, coordinator, run_timers)
     for entry in trace["steps"]:
         try:
@@ -191,15 +195,15 @@ def play(
         yield outcome
 
 
-# ---- what the broker did
+# ---- comparison with the broker
 
 
 def differences(trace: Json, outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """In sentences, wherever an outcome is not the broker's; it goes on as far as it is asked.
+    """Yield a sentence for each difference between the outcomes and the broker's responses.
 
     Args:
-        trace: A trace of the right form.
-        outcomes: Of each of its entries.
+        trace: Trace that `check_form` accepts.
+        outcomes: Outcomes of its steps.
     """
     name, ids, steps = str(trace.get("name")), _ids(trace), trace["steps"]
     due: dict[int, set[int]] = {}
@@ -216,21 +220,21 @@ def differences(trace: Json, outcomes: Iterable[Outcome]) -> Iterator[str]:
             for step, response in answers.items():
                 yield from _compare_answer(where, steps[step], response, cause)
         for step in sorted(due.get(number, set()) - outcome.by_step.keys()):
-            yield f"{where}: step {step} is not answered"
+            yield f"{where}: no response to step {step}"
         late -= outcome.by_time.keys()
         prefixes = [ids[entry["generates"]][: -len("-") - _UUID_LENGTH]] if "generates" in entry else []
         if prefixes != outcome.prefixes:
-            yield f"{where}: prefixes of member ids made up: expected {prefixes}, got {outcome.prefixes}"
+            yield f"{where}: prefixes of generated member ids: expected {prefixes}, got {outcome.prefixes}"
         if outcome.observed is not None:
             yield from _compare_fields(f"{where}, the group", entry["observe"], outcome.observed)
     for step in sorted(late):
-        yield f"{name}: step {step} is never answered; expected: by the passing of time"
+        yield f"{name}: no response to step {step}; expected: a response after a timer expires"
 
 
 def _compare_answer(where: str, entry: Json, response: Json, cause: Json) -> Iterator[str]:
-    what = f"{where}, the answer to step {entry['i']}"
+    what = f"{where}, the response to step {entry['i']}"
     if entry["response"] is None:
-        yield f"{what}: expected: never answered; got {response}"
+        yield f"{what}: expected: none; got {response}"
     elif _released_by(entry) != cause:
         yield f"{what}: expected: released by {entry['released_by']}; got {response} by {cause}"
     else:
@@ -250,17 +254,17 @@ def _compare_fields(where: str, expected: Json, found: Json) -> Iterator[str]:
 
 
 def check_form(trace: Json) -> None:
-    """Refuses a trace that has something that is not known here, or lacks something.
+    """Check the form of a trace.
 
     Raises:
-        ValueError: It has, or lacks it.
+        ValueError: A field is missing or unknown, or has an invalid value.
     """
     name = str(trace.get("name"))
     check_fields(KIND, name, trace, {"broker", "ids", "steps"})
     check_fields(KIND, f"{name}, the broker", trace["broker"], _SETTINGS, {"version"})
     ids, steps = _ids(trace), trace["steps"]
     if len(set(ids.values())) != len(ids) or not steps:
-        raise ValueError(f"{name}: two aliases of one id, or no steps")
+        raise ValueError(f"{name}: two aliases have the same id, or there are no steps")
     now = 0
     for number, entry in enumerate(steps):
         where = f"{name}, step {number}"
@@ -293,7 +297,7 @@ def _check_request(where: str, entry: Json, ids: Json, steps: int) -> None:
     else:
         known_release = released_by.keys() == {"step"} and released_by["step"] in range(entry["i"], steps)
     if not known_release or (released_by is None) != (response is None):
-        raise ValueError(f"{where}: released by {released_by}, with the answer {response}")
+        raise ValueError(f"{where}: released_by {released_by} does not fit the response {response}")
 
 
 def _ids(trace: Json) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Reads the vectors of the kind `patterns`: which names matched a pattern for each dialect's own engine.
+"""Reader of the vectors of the kind `patterns`: the names that match a pattern in the real engine of each dialect.
 
-The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are `patterns_*.json.gz`. Nothing
-is skipped: a field that is not known here is an error.
+The files are `patterns_*.json.gz` in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`. Nothing is skipped: an
+unknown field is an error.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tests.support.vector_fields import check_fields
 from tests.support.vector_files import of_kind
 
 DIALECT_OF = {"java": "java", "re2j": "re2j", "python_match": "python", "librdkafka": "librdkafka"}
-"""The dialect that each field has the answer of."""
+"""Name of a field with an answer to its dialect."""
 
 KIND = "patterns"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A pattern, and what its dialect made of it.
+    """Pattern, and the answer of its dialect.
 
     Attributes:
-        name: What to call it when it fails.
+        name: Name that a failure is reported with.
         pattern: The pattern.
         dialect: The dialect.
-        topics: The names that it was tried on.
-        matches: Those that it matched, in their order; None where the dialect refused the pattern.
+        topics: Names to match.
+        matches: The names that match, in the order of `topics`; None if the dialect rejects the pattern.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Case:
 
 
 def files(place: Path) -> list[Path]:
-    """The files of the kind `patterns`; none at all is an error."""
+    """Return the files of the kind `patterns`; raise FileNotFoundError if there are none."""
     return of_kind(KIND, place, ".json.gz")
 
 
 @cache
 def read(path: Path) -> tuple[Case, ...]:
-    """The cases of a file, one for each pattern and dialect; none at all is an error."""
+    """Return the cases of a file, one for each pattern and dialect; raise ValueError if there are none."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         whole = json.load(file)
     check_fields(KIND, path.name, whole, {"topics", "patterns"})
@@ -64,19 +64,19 @@ def _cases(entry: dict[str, Any], topics: tuple[str, ...]) -> list[Case]:
     fields = DIALECT_OF.keys() & entry.keys()
     check_fields(KIND, name, entry, {"pattern", *fields})
     if not fields:
-        raise ValueError(f"{name}: no answer of any dialect")
+        raise ValueError(f"{name}: no dialect has an answer")
     cases = []
     for field in sorted(fields):
         answer = entry[field]
-        refused = "error" in answer
-        if refused:
+        is_rejected = "error" in answer
+        if is_rejected:
             check_fields(KIND, f"{name}, {field}", answer, {"error"}, {"exception"})
         else:
             check_fields(KIND, f"{name}, {field}", answer, {"matches"})
-        matches = None if refused else frozenset(answer["matches"])
+        matches = None if is_rejected else frozenset(answer["matches"])
         unknown = (matches or frozenset()).difference(topics)
         if unknown:
-            raise ValueError(f"{name}, {field}: matches what is no topic: {sorted(unknown)}")
+            raise ValueError(f"{name}, {field}: matches that are not topics: {sorted(unknown)}")
         found = None if matches is None else tuple(topic for topic in topics if topic in matches)
         cases.append(Case(f"{name}, {field}", entry["pattern"], DIALECT_OF[field], topics, found))
     return cases

@@ -1,12 +1,12 @@
-"""Reads the vectors of the kind `range`: what Apache Kafka's own RangeAssignor answered, ready to ask ours.
+"""Reader of the vectors of the kind `range`: answers of Kafka's RangeAssignor class.
 
-The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; a file is told by its name:
+The files are in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`:
 
-    range_upstream.json          the cases of Kafka's own unit test, and corner cases beside them
-    range_upstream_bug*          cases in which Kafka's class shows its own bug (docs/assignors/range.md)
-    range_*.jsonl.gz             everything else, a case per line
+    range_upstream.json          the cases of Kafka's own unit test, and additional corner cases
+    range_upstream_bug*          cases of the rack bug of Kafka's class (docs/assignors/range.md)
+    range_*.jsonl.gz             other cases, one per line
 
-Nothing is skipped: a file, a field or a way in that is not known here is an error.
+Nothing is skipped: an unknown file, field or `via` is an error.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _MEMBER = {"member_id", "group_instance_id", "rack", "topics"}
 
 @dataclass(frozen=True)
 class Case:
-    """One question and Kafka's answer.
+    """Input and Kafka's answer.
 
     Attributes:
-        name: What to call it when it fails.
-        partitions_per_topic: As `assign` takes it: counts where Kafka was asked with counts.
-        subscriptions: As `assign` takes it.
+        name: Name that a failure is reported with.
+        partitions_per_topic: Topics in the form that `assign` accepts; counts if Kafka was called with counts.
+        subscriptions: Members in the form that `assign` accepts.
         prefer_rack_aware: Kafka's test flag.
-        expected: What Kafka's class answered, per member in its order.
-        rack_mode: True if the vector says that Kafka's rack-aware way was taken, in which every list is sorted.
-        applies: False where the contract differs: a list that is not sorted and is not to be, or an id given twice.
-        phantom: Of a case of the bug: whether Kafka's answer loses partitions.
-        expected_upstream: What Kafka's own unit test asks for.
-        rack_mismatches: How many partitions its unit test allows to be on no rack of their consumer.
+        expected: Answer of Kafka's class, by member in Kafka's order.
+        rack_mode: True if Kafka used its rack-aware algorithm, which sorts every list.
+        applies: False if the contract of `assign` differs: Kafka keeps an unsorted list, or an id is given twice.
+        phantom: For cases of the rack bug: True if Kafka's answer loses partitions.
+        expected_upstream: Answer that Kafka's own unit test expects.
+        rack_mismatches: Number of partitions that the unit test allows to be on another rack than their member.
     """
 
     name: str
@@ -61,23 +61,23 @@ class Case:
 
 
 def files(place: Path) -> list[Path]:
-    """The files of the kind `range`; none at all is an error."""
+    """Return the files of the kind `range`; raise FileNotFoundError if there are none."""
     return of_kind(KIND, place)
 
 
 def is_upstream(path: Path) -> bool:
-    """Whether the file restates Kafka's own unit test."""
+    """Return True if the file has the cases of Kafka's own unit test."""
     return path.name == "range_upstream.json"
 
 
 def is_bug(path: Path) -> bool:
-    """Whether the file holds cases of Kafka's own bug."""
+    """Return True if the file has cases of Kafka's rack bug."""
     return path.name.startswith("range_upstream_bug")
 
 
 @cache
 def read(path: Path) -> tuple[Case, ...]:
-    """The cases of a file; none at all is an error."""
+    """Return the cases of a file; raise ValueError if there are none."""
     cases = tuple(_upstream(path) if is_upstream(path) else _cases(path))
     if not cases:
         raise ValueError(f"{path.name} is empty")
@@ -86,7 +86,7 @@ def read(path: Path) -> tuple[Case, ...]:
 
 def _cases(path: Path) -> Iterator[Case]:
     if not path.name.endswith(".jsonl.gz"):
-        raise ValueError(f"{path.name}: not a name that vectors of the kind range have")
+        raise ValueError(f"{path.name}: not a file name of the kind range")
     extra = {"phantom"} if is_bug(path) else set()
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
@@ -98,7 +98,7 @@ def _case(case: dict[str, Any], extra: set[str], place: str) -> Case:
     check_fields(KIND, name, case, _CASE | extra)
     via, topics = case["via"], case["topics"]
     if via not in {"cluster", "partitions", "counts"}:
-        raise ValueError(f"{name}: unknown way in: {via!r}")
+        raise ValueError(f"{name}: unknown via: {via!r}")
     return Case(
         name=name,
         partitions_per_topic=_counts(name, topics) if via == "counts" else _partitions(topics),
@@ -144,7 +144,7 @@ def _partitions(topics: dict[str, Any]) -> dict[str, int | list[PartitionInfo]]:
 def _counts(name: str, topics: dict[str, Any]) -> dict[str, int | list[PartitionInfo]]:
     for topic, found in topics.items():
         if found != [[id, []] for id in range(len(found))]:
-            raise ValueError(f"{name}: {topic} cannot be told as a count")
+            raise ValueError(f"{name}: the partitions of {topic} cannot be given as a count")
     return {topic: len(found) for topic, found in topics.items()}
 
 

@@ -1,9 +1,8 @@
-"""Replays the vectors of the kind `subscription_state`: what Kafka's own SubscriptionState did, step by step.
+"""Replay of the vectors of the kind `subscription_state`: operations of Kafka's SubscriptionState class.
 
-The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are
-`subscription_state_*.jsonl.gz`, a trace per line. A trace is a default strategy, the visible state at the start, and
-steps: an operation, what came of it, and the whole visible state after it. Nothing is skipped: an operation or a field
-that is not known here is an error.
+The files are `subscription_state_*.jsonl.gz` in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`, with a trace per
+line. A trace has a default reset strategy, the visible state at the start, and steps. A step has an operation, its
+outcome, and the visible state after it. Nothing is skipped: an unknown operation or field is an error.
 """
 
 from __future__ import annotations
@@ -49,26 +48,26 @@ JAVA_NAMES = {
 
 @dataclass(frozen=True)
 class Listener:
-    """A listener that only has a name."""
+    """Rebalance listener with a name and without behaviour."""
 
     name: str
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class Replay:
-    """A subscription state beside the clock that the operation `tick` moves."""
+    """Subscription state, and the clock that the operation `tick` advances."""
 
     def __init__(self, default_strategy: str | None) -> None:
         self.now = 0
         self.state = SubscriptionState(default_strategy)
 
     def outcome(self, name: str, do: Json) -> Json:
-        """What comes of an operation, as the vectors say it."""
+        """Return the outcome of an operation in the format of the vectors."""
         operation = OPERATIONS.get(do.get("op", ""))
         if operation is None:
             raise ValueError(f"{name}: unknown operation: {do.get('op')!r}")
@@ -80,7 +79,7 @@ class Replay:
             return {"raises": [JAVA_NAMES.get(type(error), type(error).__name__), message]}
 
     def visible(self) -> Json:
-        """Everything that can be seen, and what the vectors saw by reflection."""
+        """Return the visible state, and the private fields that the vectors read by reflection."""
         state = self.state
         pattern, re2j_pattern = state.subscribed_pattern, state.subscription_pattern()
         listener = state.rebalance_listener()
@@ -137,43 +136,43 @@ class Replay:
         }
 
 
-# ---- what operations are given, and what they give
+# ---- arguments and results of operations
 
 
 def tp_name(tp: TopicPartition) -> str:
-    """A partition as the vectors name it."""
+    """Return the name of a partition in the vectors."""
     return f"{tp.topic}-{tp.partition}"
 
 
 def tp_names(partitions: Collection[TopicPartition]) -> list[str]:
-    """Partitions that have no order."""
+    """Return the names of unordered partitions, sorted."""
     return sorted(map(tp_name, partitions), key=java_order)
 
 
 def read_tp(name: str) -> TopicPartition:
-    """The partition of that name; topics may have a `-` in their names."""
+    """Return the partition with this name; topic names may contain `-`."""
     topic, _, partition = name.rpartition("-")
     return TopicPartition(topic, int(partition))
 
 
 def read_tps(names: list[str]) -> list[TopicPartition]:
-    """Distinct partitions in order, as Java's LinkedHashSet has them."""
+    """Return distinct partitions in the order of Java's LinkedHashSet."""
     return list(dict.fromkeys(map(read_tp, names)))
 
 
 def read_leader(id: int | None, epoch: int | None) -> LeaderAndEpoch:
-    """A leader and its epoch."""
+    """Return a leader and its epoch."""
     return LeaderAndEpoch(None if id is None else Node(id, f"h{id}", 9092), epoch)
 
 
 def read_position(given: list[Any]) -> FetchPosition:
-    """[offset, offset epoch, leader id, leader epoch]."""
+    """Return the position for [offset, offset epoch, leader id, leader epoch]."""
     offset, epoch, leader, leader_epoch = given
     return FetchPosition(offset, epoch, read_leader(leader, leader_epoch))
 
 
 def shown(value: Any) -> Any:
-    """A value as the vectors have it."""
+    """Return a value in the format of the vectors."""
     if isinstance(value, FetchPosition):
         node, epoch = value.current_leader
         return [value.offset, value.offset_epoch, None if node is None else node.id, epoch]
@@ -186,11 +185,11 @@ def shown(value: Any) -> Any:
 
 
 class Operation(NamedTuple):
-    """What an operation is, and the fields that it has to have and may have."""
+    """Function of an operation, its required fields and its optional fields."""
 
     apply: Callable[[Replay, Json], Any]
     needs: set[str]
-    takes: set[str] = set()  # noqa: RUF012 - nobody adds to it
+    takes: set[str] = set()  # noqa: RUF012 - never modified
 
 
 def _tick(replay: Replay, do: Json) -> None:
@@ -350,19 +349,19 @@ OPERATIONS = {
     "move_to_end": _on_partition("move_partition_to_end"),
     "has_default_policy": _on_nothing("has_default_offset_reset_policy"),
 }
-"""By the name that the vectors have for it."""
+"""Operation by its name in the vectors."""
 
 
 # ---- files and traces
 
 
 def files(place: Path) -> list[Path]:
-    """The files of the kind `subscription_state`; none at all is an error."""
+    """Return the files of the kind `subscription_state`; raise FileNotFoundError if there are none."""
     return of_kind(KIND, place, ".jsonl.gz")
 
 
 def compare(trace: Json) -> int:
-    """Fails unless every outcome and every state is Kafka's; gives how many steps there are."""
+    """Compare every outcome and state of a trace with Kafka's; return the number of steps."""
     name = str(trace.get("name"))
     check_fields(KIND, name, trace, {"default_strategy", "start", "steps"})
     replay = Replay(trace["default_strategy"])

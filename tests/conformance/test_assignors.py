@@ -1,7 +1,7 @@
 """Comparison of both engines with Kafka's assignors other than the client's range: all answers must be equal.
 
-`pytest tests -m conformance -k assignors` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
-The answers of a member are compared as sets. Cases of Kafka's own defects are counted, and each answer to them has to
+`pytest tests -m conformance -k assignors` runs these tests on `tests/vectors` or on the folder `ASSIGNOR_VECTORS`. The
+answers of a member are compared as sets. Cases of Kafka's own defects are counted, and each answer to them has to
 be a valid assignment (tests/assign/test_kafka_defects.py shows both behaviours).
 """
 
@@ -38,7 +38,7 @@ COUNTS = {
     "assignor_server_uniform_visible.jsonl.gz": (1000, 85),
     "assignor_sticky_visible.jsonl.gz": (1000, 25),
 }
-"""Per file of our own folder: cases, and how many of them are cases of Kafka's defects."""
+"""Per file of our own folder: the number of cases, and the number of cases of Kafka's defects."""
 
 CLAIMED_OTHERWISE = 925
 """The number of exact sticky cases of our own folder in which owned partitions can replace user data."""

@@ -1,7 +1,7 @@
-"""Every trace of a real broker's classic groups, replayed on ours: all answers and observations have to be equal.
+"""Replay of the traces of a real broker's classic groups: all responses and observations must be equal.
 
-`pytest tests -m conformance -k coordinator` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS`
-names. Each answer has to come out while the step that released it is handled, or while time passes.
+`pytest tests -m conformance -k coordinator` runs these tests on `tests/vectors` or on the folder `ASSIGNOR_VECTORS`.
+Each response must be sent in the same step as by the broker, or by a timer if the broker's timer sent it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OWN_COUNTS = {
 
 
 def compare_all(folder: Path, run_timers: RunTimers = vectors.run_at_once) -> tuple[Counter[str], list[str]]:
-    """How much there is in a folder, and where each trace that does not replay differs first."""
+    """Return the counts of a folder, and the first difference of each trace that has one."""
     counts: Counter[str] = Counter()
     differences = []
     for path in vectors.files(folder):
@@ -58,7 +58,7 @@ def compare_all(folder: Path, run_timers: RunTimers = vectors.run_at_once) -> tu
 
 
 def counted(trace: Json, outcomes: list[Outcome]) -> dict[str, int]:
-    """How much of each kind a trace has, and our coordinator did."""
+    """Return counts of a trace and of the outcomes of our coordinator."""
     return {
         "traces": 1,
         "requests": sum("api" in entry for entry in trace["steps"]),
@@ -71,13 +71,13 @@ def counted(trace: Json, outcomes: list[Outcome]) -> dict[str, int]:
 
 
 def run_by_deadlines(coordinator: Coordinator, now: int) -> Iterator[Effects]:
-    """Lets the timers run one at a time, when the coordinator says that one is due."""
+    """Run the timers one deadline at a time."""
     while (deadline := coordinator.next_deadline()) is not None and deadline <= now:
         yield coordinator.expire(deadline)
 
 
 def run_deadlines_and_ask_again(coordinator: Coordinator, now: int) -> Iterator[Effects]:
-    """Asks at each deadline, and at each time just before and after one, where nothing may happen."""
+    """Call `expire` at each deadline, just before it and once again, where nothing may happen."""
     while (deadline := coordinator.next_deadline()) is not None and deadline <= now:
         early = coordinator.expire(deadline - 1)
         assert (deadline, ()) == (early.next_deadline, early.answers)
@@ -116,7 +116,7 @@ def test_coordinator_traces_of_our_own_folder_have_every_api_and_version() -> No
 
 
 def stored(folder: Path, *traces: Json) -> Path:
-    """A folder with these traces."""
+    """Write traces to a folder."""
     with gzip.open(folder / "coordinator_copy.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(trace) + "\n" for trace in traces)
     return folder
@@ -124,18 +124,18 @@ def stored(folder: Path, *traces: Json) -> Path:
 
 @functools.cache
 def own() -> list[Json]:
-    """The traces of our own folder."""
+    """Return the traces of our own folder."""
     (path,) = vectors.files(OWN_FOLDER)
     return list(read(path))
 
 
 def long_trace() -> Json:
-    """A copy of one of them in which much happens."""
+    """Return a copy of the trace with the most member ids."""
     return copy.deepcopy(max(own(), key=lambda trace: len(trace["ids"])))
 
 
 def first(trace: Json, api: str) -> Json:
-    """The first request of that kind; with an answer."""
+    """Return the first request of this API with a response."""
     entry: Json = next(entry for entry in trace["steps"] if entry.get("api") == api and entry["response"])
     return entry
 
@@ -155,7 +155,9 @@ def test_coordinator_a_changed_copy_is_named(tmp_path: Path) -> None:
 
     _, (difference,) = compare_all(stored(tmp_path, trace, long_trace()))
 
-    assert difference.startswith(f"{trace['name']}, step {step['released_by']['step']}, the answer to step {step['i']}")
+    assert difference.startswith(
+        f"{trace['name']}, step {step['released_by']['step']}, the response to step {step['i']}"
+    )
     assert ": error_code: expected" in difference
 
 
@@ -193,7 +195,7 @@ def test_coordinator_what_is_not_known_is_an_error(mutate: Callable[[Json], obje
 
 
 @pytest.mark.parametrize(
-    ("api", "way"),
+    ("api", "keys"),
     [
         ("JoinGroup", ["protocols", 0]),
         ("JoinGroup", ["protocols", 0, "metadata"]),
@@ -204,14 +206,14 @@ def test_coordinator_what_is_not_known_is_an_error(mutate: Callable[[Json], obje
     ],
 )
 def test_coordinator_an_unknown_field_within_a_request_is_an_error(
-    api: str, way: list[str | int], tmp_path: Path
+    api: str, keys: list[str | int], tmp_path: Path
 ) -> None:
     for trace in own():
         for entry in trace["steps"]:
-            if entry.get("api") == api and entry["request"].get(way[0]):
+            if entry.get("api") == api and entry["request"].get(keys[0]):
                 mutated = copy.deepcopy(trace)
                 request = mutated["steps"][entry["i"]]["request"]
-                functools.reduce(operator.getitem, way, request).update(surprise=1)
+                functools.reduce(operator.getitem, keys, request).update(surprise=1)
                 with pytest.raises(ValueError, match="surprise"):
                     compare_all(stored(tmp_path, mutated))
                 return

@@ -1,6 +1,7 @@
-"""That the comparison with the traces of a real broker can fail: whatever is changed in a trace is noticed.
+"""Mutations of the traces of a real broker: the comparison must notice each change.
 
-Every kind of field is changed in every trace of our own folder that has it, at places drawn by the name of the trace.
+Each kind of field is changed in each trace of our own folder that has it. The name of the trace seeds the choice of
+places.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.conformance
 
-Way = list[Any]
-"""Names of fields and places in lists, from a step to a value in it."""
+Keys = list[Any]
+"""Path from a step to a value in it: field names and list indices."""
 
 TRACES = 494
 NEVER_ANSWERED = 419
@@ -51,12 +52,12 @@ FIELDS = {
     "state",
     "throttle_time_ms",
 }
-"""Whatever stands in an answer or an observation."""
+"""Fields of responses and observations."""
 
 
 @cache
-def played() -> list[tuple[Json, list[Outcome]]]:
-    """The traces of our own folder, and what our coordinator did."""
+def replayed() -> list[tuple[Json, list[Outcome]]]:
+    """Return the traces of our own folder with the outcomes of our coordinator."""
     (path,) = vectors.files(OWN_FOLDER)
     found = [(trace, list(vectors.play(trace))) for trace in read(path)]
     assert TRACES == len(found)
@@ -65,50 +66,50 @@ def played() -> list[tuple[Json, list[Outcome]]]:
 
 
 @cache
-def places() -> dict[str, dict[str, list[tuple[Json, Way]]]]:
-    """Wherever there is a value that the broker gave, the step and the way, by field and by trace."""
-    found: dict[str, dict[str, list[tuple[Json, Way]]]] = {}
-    for trace, _ in played():
+def places() -> dict[str, dict[str, list[tuple[Json, Keys]]]]:
+    """Return the step and the path of each value of a response or observation, by field and trace."""
+    found: dict[str, dict[str, list[tuple[Json, Keys]]]] = {}
+    for trace, _ in replayed():
         for entry in trace["steps"]:
-            for told in ("response", "observe"):
-                for way in ways(entry.get(told)):
-                    found.setdefault(way[-1], {}).setdefault(trace["name"], []).append((entry, [told, *way]))
+            for part in ("response", "observe"):
+                for keys in paths(entry.get(part)):
+                    found.setdefault(keys[-1], {}).setdefault(trace["name"], []).append((entry, [part, *keys]))
     return found
 
 
 # ---- changed copies
 
 
-def ways(value: Any) -> Iterator[Way]:
-    """To the single values within a value."""
+def paths(value: Any) -> Iterator[Keys]:
+    """Yield the paths to the scalar values within a value."""
     if isinstance(value, (dict, list)):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(each, (dict, list)):
-                yield from ([name, *way] for way in ways(each))
+                yield from ([name, *keys] for keys in paths(each))
             else:
                 yield [name]
 
 
-def at(entry: Json, way: Way) -> Any:
-    return functools.reduce(operator.getitem, way, entry)
+def at(entry: Json, keys: Keys) -> Any:
+    return functools.reduce(operator.getitem, keys, entry)
 
 
-def changed(entry: Json, way: Way, change: Callable[[Any], object]) -> Json:
-    """A copy of a step; the value at the end of the way is given to `change`, and replaced by what that returns."""
+def changed(entry: Json, keys: Keys, change: Callable[[Any], object]) -> Json:
+    """Return a copy of a step with `change` applied to the value at the path."""
     mutated = copy.deepcopy(entry)
-    at(mutated, way[:-1])[way[-1]] = change(at(mutated, way))
+    at(mutated, keys[:-1])[keys[-1]] = change(at(mutated, keys))
     return mutated
 
 
 def with_step(trace: Json, mutated: Json) -> Json:
-    """A copy of the trace, in which the step of that number is another."""
+    """Return a copy of the trace with this step replaced."""
     steps = list(trace["steps"])
     steps[mutated["i"]] = mutated
     return {**trace, "steps": steps}
 
 
 def other(value: Any) -> object:
-    """A value that is not this one, of the same kind."""
+    """Return a different value of the same type."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -124,11 +125,11 @@ def requests(trace: Json) -> list[Json]:
     return [entry for entry in trace["steps"] if "api" in entry]
 
 
-# ---- what is noticed
+# ---- mutations
 
 
 def is_noticed(trace: Json, outcomes: list[Outcome] | None = None) -> bool:
-    """Whether a trace is refused, or differs from the outcomes; without any it is played."""
+    """Return True if a trace has an invalid form or differs from the outcomes; by default replay it first."""
     try:
         vectors.check_form(trace)
     except ValueError:
@@ -137,16 +138,18 @@ def is_noticed(trace: Json, outcomes: list[Outcome] | None = None) -> bool:
     return next(found, None) is not None
 
 
-def tried(mutations: Callable[[Json, random.Random], Iterator[Json]], *, replay: bool = False) -> tuple[int, list[str]]:
-    """How many mutated copies of our traces there are, and the names of traces with one that is not noticed.
+def apply_mutations(
+    mutations: Callable[[Json, random.Random], Iterator[Json]], *, replay: bool = False
+) -> tuple[int, list[str]]:
+    """Return the number of mutated copies, and the names of the traces with a copy that is not noticed.
 
     Args:
-        mutations: Gives mutated copies of a trace.
-        replay: Whether what was changed is something that our coordinator is told.
+        mutations: Function that yields mutated copies of a trace.
+        replay: True to replay each copy, if the mutation changes the input of our coordinator.
     """
     copies = 0
     missed = []
-    for trace, outcomes in played():
+    for trace, outcomes in replayed():
         for mutated in mutations(trace, random.Random(trace["name"])):
             copies += 1
             if not is_noticed(mutated, None if replay else outcomes):
@@ -161,37 +164,37 @@ def test_coordinator_the_changed_fields_are_all_that_there_are() -> None:
 @pytest.mark.parametrize("field", sorted(FIELDS))
 def test_coordinator_every_field_of_answers_and_observations_counts(field: str) -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        for entry, way in some(rng, places()[field].get(trace["name"], [])):
-            yield with_step(trace, changed(entry, way, other))
+        for entry, keys in some(rng, places()[field].get(trace["name"], [])):
+            yield with_step(trace, changed(entry, keys, other))
 
-    copies, missed = tried(mutations)
+    copies, missed = apply_mutations(mutations)
 
     assert [] == missed
     assert copies > 0
 
 
-@pytest.mark.parametrize("told", ["response", "observe"])
-def test_coordinator_the_order_of_members_counts(told: str) -> None:
+@pytest.mark.parametrize("part", ["response", "observe"])
+def test_coordinator_the_order_of_members_counts(part: str) -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        found = [(entry, (entry.get(told) or {}).get("members", [])) for entry in trace["steps"]]
+        found = [(entry, (entry.get(part) or {}).get("members", [])) for entry in trace["steps"]]
         for entry, members in some(rng, [(entry, members) for entry, members in found if members != members[::-1]]):
-            yield with_step(trace, entry | {told: entry[told] | {"members": members[::-1]}})
+            yield with_step(trace, entry | {part: entry[part] | {"members": members[::-1]}})
 
-    copies, missed = tried(mutations)
+    copies, missed = apply_mutations(mutations)
 
     assert [] == missed
     assert copies > 300
 
 
-@pytest.mark.parametrize("told", ["response", "observe"])
-def test_coordinator_a_field_more_or_less_counts(told: str) -> None:
+@pytest.mark.parametrize("part", ["response", "observe"])
+def test_coordinator_a_field_more_or_less_counts(part: str) -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        entry = rng.choice([entry for entry in trace["steps"] if entry.get(told)])
-        yield with_step(trace, entry | {told: entry[told] | {"surprise": 1}})
-        name = rng.choice(sorted(entry[told]))
-        yield with_step(trace, entry | {told: {each: entry[told][each] for each in entry[told].keys() - {name}}})
+        entry = rng.choice([entry for entry in trace["steps"] if entry.get(part)])
+        yield with_step(trace, entry | {part: entry[part] | {"surprise": 1}})
+        name = rng.choice(sorted(entry[part]))
+        yield with_step(trace, entry | {part: {each: entry[part][each] for each in entry[part].keys() - {name}}})
 
-    assert (2 * TRACES, []) == tried(mutations)
+    assert (2 * TRACES, []) == apply_mutations(mutations)
 
 
 def test_coordinator_what_released_an_answer_counts() -> None:
@@ -203,7 +206,7 @@ def test_coordinator_what_released_an_answer_counts() -> None:
                 if release != entry["released_by"]:
                     yield with_step(trace, entry | {"released_by": release})
 
-    copies, missed = tried(mutations)
+    copies, missed = apply_mutations(mutations)
 
     assert [] == missed
     assert copies > 3 * TRACES
@@ -215,7 +218,7 @@ def test_coordinator_an_answer_by_time_that_is_missing_counts() -> None:
             if entry["released_by"] == {"time": True}:
                 yield with_step(trace, entry | {"response": None, "released_by": None})
 
-    assert (BY_TIME, []) == tried(mutations)
+    assert (BY_TIME, []) == apply_mutations(mutations)
 
 
 def test_coordinator_whether_there_is_an_answer_counts() -> None:
@@ -228,7 +231,7 @@ def test_coordinator_whether_there_is_an_answer_counts() -> None:
                 for release in ({"time": True}, {"step": entry["i"]}, {"step": requests(trace)[-1]["i"]}, None):
                     yield with_step(trace, entry | {"response": {"error_code": 0}, "released_by": release})
 
-    copies, missed = tried(mutations)
+    copies, missed = apply_mutations(mutations)
 
     assert [] == missed
     assert copies > 4 * NEVER_ANSWERED + 2 * TRACES
@@ -246,7 +249,7 @@ def test_coordinator_where_a_member_id_is_made_up_counts() -> None:
             yield with_step(trace, entry | {"generates": alias})
         yield trace | {"ids": trace["ids"] | {alias: f"x{trace['ids'][alias]}"}}
 
-    copies, missed = tried(mutations, replay=True)
+    copies, missed = apply_mutations(mutations, replay=True)
 
     assert [] == missed
     assert copies > 3 * TRACES

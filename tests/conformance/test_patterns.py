@@ -1,9 +1,9 @@
-"""Every pattern that a dialect's own engine was asked about, asked of both engines: 100 % have to be equal.
+"""Comparison of both engines with the real pattern engines of the dialects: all answers must be equal.
 
-`pytest tests -m conformance -k patterns` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
-Which names match is compared, and of a failure that it is an `InvalidPatternError`. Patterns that the dialect accepts
-and the engine refuses for a reviewed reason are counted: the count is asserted for `tests/vectors`, and capped for
-another folder.
+`pytest tests -m conformance -k patterns` runs these tests on `tests/vectors` or on the folder `ASSIGNOR_VECTORS`. The
+matching names are compared; if the dialect rejects a pattern, the engine must raise `InvalidPatternError`. Patterns
+that the dialect accepts and the engine rejects for a reviewed reason are counted. The count is asserted for
+`tests/vectors`, and limited for another folder.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ pytestmark = pytest.mark.conformance
 File = dict[str, Any]
 
 REFUSED = {"rust": {"java": 24, "python": 1}, "reference": {"java": 24}}
-"""The number of our own cases that each engine refuses for a reviewed reason, by dialect."""
+"""Number of our own cases that each engine rejects for a reviewed reason, by dialect."""
 
 MOST_REFUSED = 0.03
-"""The highest share of the cases of a dialect in another folder that may be refused.
+"""Highest share of the cases of a dialect in another folder that an engine may reject.
 
-Of our own java cases 2.0 % are refused (24 of 1,192), in a file that was drawn to reach the reviewed constructs; of
-patterns as people write them none is. With a higher share, the engine would evade questions instead of answering them.
+Of our own java cases 2.0 % are rejected (24 of 1,192); their file was generated to contain the reviewed constructs. No
+pattern of practical use is rejected.
 """
 
 
 class Comparison(NamedTuple):
-    """The number of cases, and of those that the engine refuses for a reviewed reason, by dialect."""
+    """Number of cases, and of cases that the engine rejects for a reviewed reason, by dialect."""
 
     cases: Counter[str]
     refused: Counter[str]
 
     @property
     def compared(self) -> int:
-        """The number of cases whose answer was compared."""
+        """Number of cases with a compared answer."""
         return self.cases.total() - self.refused.total()
 
 
 def answer(case: Case, engine: Engine) -> tuple[str, ...] | UnsupportedPatternError | None:
-    """The topics that match; None where the dialect refuses the pattern, an error where only we do."""
+    """Return the matching topics; None if the pattern is invalid, or the error if it is not supported."""
     try:
         found = match_topics(case.pattern, case.topics, dialect=case.dialect, include_internal=True, engine=engine)
     except InvalidPatternError:
@@ -73,7 +73,7 @@ def compare_all(folder: Path, engine: Engine) -> Comparison:
     """Compare every answer with the dialect's, and count the cases.
 
     Raises:
-        AssertionError: An answer differs, or a pattern is refused for a reason that is not reviewed.
+        AssertionError: An answer differs, or a pattern is rejected for a reason that is not reviewed.
     """
     comparison = Comparison(Counter(), Counter())
     for case in (case for path in pattern_vectors.files(folder) for case in pattern_vectors.read(path)):
@@ -88,7 +88,7 @@ def compare_all(folder: Path, engine: Engine) -> Comparison:
 
 
 def check_cap(comparison: Comparison) -> None:
-    """Raise AssertionError if nothing was compared, or if too many cases of a dialect were refused."""
+    """Raise AssertionError if nothing was compared, or if too many cases of a dialect were rejected."""
     assert comparison.compared > 0
     for dialect, cases in comparison.cases.items():
         assert comparison.refused[dialect] <= MOST_REFUSED * cases, f"{dialect}: {comparison}"
@@ -104,7 +104,7 @@ def test_patterns_match_what_they_match_in_their_own_dialect(engine: Engine) -> 
         assert REFUSED[engine] == comparison.refused
 
 
-def test_patterns_that_may_be_refused_are_told_in_the_documentation() -> None:
+def test_patterns_with_reviewed_constructs_are_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "matching.md").read_text(encoding="utf-8")
 
     for dialect, constructs in REVIEWED.items():
@@ -112,19 +112,19 @@ def test_patterns_that_may_be_refused_are_told_in_the_documentation() -> None:
         assert [] == [words for words in constructs if words not in page]
 
 
-# ---- that the comparison can fail
+# ---- the comparison notices changes
 
 
 @functools.cache
 def own_file() -> File:
-    """The visible vectors as they are."""
+    """Return the content of our own file `patterns_visible.json.gz`."""
     with gzip.open(OWN_FOLDER / "patterns_visible.json.gz", "rt", encoding="utf-8") as file:
         found: File = json.load(file)
     return found
 
 
 def first(field: str, *, fails: bool = False) -> dict[str, Any]:
-    """The first pattern with such an answer, alone in a file; one that matches does not match everything."""
+    """Return a file with the first pattern that fails, or that matches some but not all topics."""
     for entry in own_file()["patterns"]:
         found = entry[field]
         if ("error" in found) == fails and (fails or 0 < len(found["matches"]) < len(own_file()["topics"])):
@@ -133,7 +133,7 @@ def first(field: str, *, fails: bool = False) -> dict[str, Any]:
 
 
 def stored(folder: Path, file: File) -> Path:
-    """A folder with these vectors."""
+    """Write vectors to a folder."""
     with gzip.open(folder / "patterns_copy.json.gz", "wt", encoding="utf-8") as copied:
         json.dump(file, copied)
     return folder
@@ -171,7 +171,7 @@ MUTATIONS = [
     pytest.param("java", False, lambda entry: entry.pop("pattern"), id="a missing pattern"),
     pytest.param("java", False, lambda entry: entry["java"].pop("matches"), id="a missing answer"),
     pytest.param(
-        "java", False, lambda entry: entry["java"]["matches"].append("no-such"), id="a match that is no topic"
+        "java", False, lambda entry: entry["java"]["matches"].append("no-such"), id="a match that is not a topic"
     ),
 ]
 
@@ -198,7 +198,7 @@ def test_patterns_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_pa
     [
         pytest.param({}, {}, id="nothing compared"),
         pytest.param({"java": 100}, {"java": 4}, id="too many"),
-        pytest.param({"java": 1000, "re2j": 30}, {"re2j": 1}, id="too many of a dialect with few"),
+        pytest.param({"java": 1000, "re2j": 30}, {"re2j": 1}, id="too many of a dialect with few cases"),
         pytest.param({"java": 3}, {"java": 3}, id="all"),
     ],
 )

@@ -1,6 +1,6 @@
-"""Every answer that Apache Kafka's own RangeAssignor gave, asked of both engines: 100 % have to be equal.
+"""Comparison of both engines with Kafka's RangeAssignor class: all answers must be equal.
 
-`pytest tests -m conformance -k range` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
+`pytest tests -m conformance -k range` runs these tests on `tests/vectors` or on the folder `ASSIGNOR_VECTORS`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.conformance
 
 Answer = Mapping[str, Iterable[tuple[str, int]]]
 
-# Per file of our own folder: cases, and those among them that do not apply to our contract, since Kafka was given a
-# list that is not sorted and kept its order (an id given twice occurs in range_upstream.json only).
+# Per file of our own folder: the number of cases, and of those that do not apply to our contract, because Kafka was
+# given an unsorted list and kept its order, or (in range_upstream.json only) because an id is given twice.
 COUNTS = {
     "range_visible.jsonl.gz": (3000, 95),
     "range_hash_tree_order.jsonl.gz": (28, 1),
@@ -35,21 +35,21 @@ COUNTS = {
     "range_upstream_bug.jsonl.gz": (131, 7),
 }
 
-# The corner cases beside Kafka's unit test in which the contract differs, each with the reason.
-EXTRAS_APART = {
-    "unsortedDirect": "partitions are handed over unsorted and Kafka keeps that order; here ids are always sorted",
-    "dupPartitionInfo": "an id is given twice; here that is an error",
-    "dupInstance hash m2,m1": "equal instance ids in the order of a Java HashMap; here the order given decides",
-    "copartNoncontigRackless": "the bug: Kafka hands out partitions that do not exist; here real ones, each once",
+# The additional corner cases in which our contract differs, each with the reason.
+EXTRAS_WITH_OTHER_CONTRACT = {
+    "unsortedDirect": "Kafka keeps the order of an unsorted list; here ids are always sorted",
+    "dupPartitionInfo": "an id is given twice, which is an error here",
+    "dupInstance hash m2,m1": "equal instance ids are in the order of a Java HashMap; here in the order of the input",
+    "copartNoncontigRackless": "the rack bug: Kafka assigns partitions that do not exist; here real ones are assigned",
 }
 
-# How many of the cases of Kafka's bug are answered otherwise here: all in which Kafka loses partitions (true), and some
-# of those in which it does not.
+# The number of cases of Kafka's rack bug with another answer here: all cases in which Kafka loses partitions (True),
+# and some of those in which it does not (False).
 DIFFER = {"range_upstream_bug.jsonl.gz": Counter({True: 42, False: 59})}
 
 
 def per_topic(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Topic to ids in their order: what is left when the order across topics does not count."""
+    """Return the ids of each topic in their order; the order across topics is dropped."""
     ids = defaultdict(list)
     for topic, id in partitions:
         ids[topic].append(id)
@@ -57,7 +57,7 @@ def per_topic(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
 
 
 def compare(case: Case, answer: Answer) -> None:
-    """Fails unless the answer is Kafka's: in rack mode list for list, else whatever the order across topics."""
+    """Raise AssertionError unless the answer equals Kafka's; without racks the order across topics may differ."""
     assert set(case.expected) == set(answer), f"{case.name}: the members"
     for member, expected in case.expected.items():
         if case.rack_mode:
@@ -66,14 +66,14 @@ def compare(case: Case, answer: Answer) -> None:
 
 
 def compare_sets(name: str, expected: Answer, answer: Answer) -> None:
-    """Fails unless every member has the same partitions, none of them twice."""
+    """Raise AssertionError unless every member has the same partitions, each once."""
     assert set(expected) == set(answer), f"{name}: the members"
     for member, partitions in expected.items():
         assert sorted(partitions) == sorted(answer[member]), f"{name}: {member!r}"
 
 
 def answers(case: Case, engine: Engine) -> list[Answer]:
-    """All the ways to read an answer: the lists of `assign`, those of a plan, and a plan's spans."""
+    """Return the answer as the lists of `assign`, the lists of a plan, and the spans of a plan."""
     arguments = case.partitions_per_topic, case.subscriptions
     assigned = assign(*arguments, prefer_rack_aware=case.prefer_rack_aware, engine=engine)
     planned = plan(*arguments, prefer_rack_aware=case.prefer_rack_aware, engine=engine)
@@ -86,12 +86,12 @@ def answers(case: Case, engine: Engine) -> list[Answer]:
 
 
 def pinned(path: Path) -> bool:
-    """Whether the file is one of ours, whose numbers are known."""
+    """Return True if the file is in our own folder, whose counts are known."""
     return path.parent == OWN_FOLDER
 
 
 def cases_of(path: Path) -> tuple[list[Case], list[Case]]:
-    """The cases of a file that apply to our contract, and those that do not; of ours, their numbers are asserted."""
+    """Return the cases that apply to our contract, and those that do not; assert the counts of our own files."""
     cases = range_vectors.read(path)
     applying, apart = [case for case in cases if case.applies], [case for case in cases if not case.applies]
     assert cases, f"{path.name} is empty"
@@ -102,23 +102,23 @@ def cases_of(path: Path) -> tuple[list[Case], list[Case]]:
 
 
 def rack_mismatches(case: Case, answer: Answer) -> int:
-    """How many partitions went to a member that is on none of their racks; a member without rack is anywhere."""
+    """Return the number of partitions without a replica on the rack of their member."""
     racks = {
         (topic, partition.partition): partition.racks
         for topic, partitions in case.partitions_per_topic.items()
         if not isinstance(partitions, int)
         for partition in partitions
     }
-    homes = {member: subscription.rack for member, subscription in case.subscriptions.items()}
+    racks_of_members = {member: subscription.rack for member, subscription in case.subscriptions.items()}
     return sum(
-        homes[member] is not None and homes[member] not in racks[partition]
+        racks_of_members[member] is not None and racks_of_members[member] not in racks[partition]
         for member, partitions in answer.items()
         for partition in partitions
     )
 
 
 def compare_plain(path: Path, engine: Engine) -> int:
-    """Compare the cases of a file that apply to our contract with Kafka's answers; return how many they are."""
+    """Compare the cases of a file that apply to our contract with Kafka's answers; return their number."""
     applying, _ = cases_of(path)
     for case in applying:
         for answer in answers(case, engine):
@@ -127,10 +127,10 @@ def compare_plain(path: Path, engine: Engine) -> int:
 
 
 def compare_upstream(path: Path, engine: Engine) -> int:
-    """Compare the cases of Kafka's own unit test; return how many were compared."""
+    """Compare the cases of Kafka's own unit test; return the number of compared cases."""
     checked, apart = 0, []
     for case in range_vectors.read(path):
-        if case.name in EXTRAS_APART:
+        if case.name in EXTRAS_WITH_OTHER_CONTRACT:
             apart.append(case.name)
             continue
         for answer in answers(case, engine):
@@ -142,12 +142,12 @@ def compare_upstream(path: Path, engine: Engine) -> int:
         checked += 1
     assert len(range_vectors.read(path)) == checked + len(apart)
     if pinned(path):
-        assert (124, sorted(EXTRAS_APART)) == (checked, sorted(apart))
+        assert (124, sorted(EXTRAS_WITH_OTHER_CONTRACT)) == (checked, sorted(apart))
     return checked
 
 
 def check_bug(path: Path, engine: Engine) -> int:
-    """Check our answers to the cases of Kafka's bug, which need not be Kafka's; return how many there are."""
+    """Check that our answers to the cases of Kafka's rack bug are valid; return their number."""
     cases_of(path)
     differ: Counter[bool] = Counter()
     for case in range_vectors.read(path):
@@ -162,7 +162,7 @@ def check_bug(path: Path, engine: Engine) -> int:
 
 
 def compare_all(folder: Path, engine: Engine) -> int:
-    """Compare every file of a folder; return how many cases were compared or checked."""
+    """Compare every file of a folder; return the number of compared or checked cases."""
     compared = 0
     for path in range_vectors.files(folder):
         if range_vectors.is_upstream(path):
@@ -191,19 +191,19 @@ def test_range_vectors_of_our_own_folder_are_all_there() -> None:
 
 
 def own_case(name: str, file: str = "range_upstream.json") -> Case:
-    """A case of one of our files by its name."""
+    """Return the case with this name from one of our files."""
     return next(case for case in range_vectors.read(OWN_FOLDER / file) if case.name == name)
 
 
 def ours(case: Case, engine: Engine) -> dict[str, list[TopicPartition]]:
-    """What `assign` answers."""
+    """Return the answer of `assign`."""
     return assign(
         case.partitions_per_topic, case.subscriptions, prefer_rack_aware=case.prefer_rack_aware, engine=engine
     )
 
 
-def test_range_the_corner_cases_apart_are_apart_for_a_reason(engine: Engine) -> None:
-    unsorted, twice, hashed, bug = (own_case(name) for name in EXTRAS_APART)
+def test_range_corner_cases_with_another_contract_differ_as_described(engine: Engine) -> None:
+    unsorted, twice, hashed, bug = (own_case(name) for name in EXTRAS_WITH_OTHER_CONTRACT)
 
     assert {"a": [("t", 2), ("t", 0)], "b": [("t", 1)]} == unsorted.expected
     assert {"a": [("t", 0), ("t", 1)], "b": [("t", 2)]} == ours(unsorted, engine)
@@ -215,7 +215,7 @@ def test_range_the_corner_cases_apart_are_apart_for_a_reason(engine: Engine) -> 
     assert {"a": [("t", 1), ("u", 1)], "b": [("t", 2), ("u", 2)]} == ours(bug, engine)
 
 
-def test_range_where_kafkas_bug_loses_partitions_ours_hands_out_all(engine: Engine) -> None:
+def test_range_all_partitions_are_assigned_where_kafkas_bug_loses_some(engine: Engine) -> None:
     case = own_case("range-v-3101-00523", "range_upstream_bug.jsonl.gz")
 
     assert case.phantom
@@ -233,7 +233,7 @@ def test_range_where_kafkas_bug_loses_partitions_ours_hands_out_all(engine: Engi
     } == ours(case, engine)
 
 
-def test_range_where_kafkas_bug_misses_racks_ours_finds_them(engine: Engine) -> None:
+def test_range_racks_match_where_kafkas_bug_misses_them(engine: Engine) -> None:
     case = own_case("range-v-3101-00204", "range_upstream_bug.jsonl.gz")
 
     assert not case.phantom
@@ -274,11 +274,11 @@ def test_range_a_wrong_expectation_is_noticed(damage: str, engine: Engine) -> No
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"via": "telepathy"}, "odd: unknown way in: 'telepathy'"),
+        ({"via": "telepathy"}, "odd: unknown via: 'telepathy'"),
         ({"order_matters": True}, r"odd: fields unknown or missing: \['order_matters'\]"),
         ({"phantom": True}, r"odd: fields unknown or missing: \['phantom'\]"),
         ({"members": [{"member_id": "a", "weight": 3}]}, "odd: fields unknown or missing: .*'weight'"),
-        ({"via": "counts", "topics": {"t": [[1, []]]}}, "odd: t cannot be told as a count"),
+        ({"via": "counts", "topics": {"t": [[1, []]]}}, "odd: the partitions of t cannot be given as a count"),
     ],
 )
 def test_range_what_the_reader_does_not_know_is_an_error(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_range_what_the_reader_does_not_know_is_an_error(change: dict[str, Any],
 
 
 def test_range_a_file_of_an_unknown_form_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"range_new\.parquet: not a name that vectors of the kind range have"):
+    with pytest.raises(ValueError, match=r"range_new\.parquet: not a file name of the kind range"):
         range_vectors.read(tmp_path / "range_new.parquet")
 
 

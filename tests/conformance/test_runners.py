@@ -1,4 +1,4 @@
-"""The conformance runners on vectors that were changed: what each ignores, and what it refuses."""
+"""Conformance runners on changed vectors: the fields that each ignores, and the changes that it rejects."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Json = dict[str, Any]
-Way = tuple[str | int, ...]
-"""Names of fields and places in lists, from a whole file to a record in it."""
+Keys = tuple[str | int, ...]
+"""Path from a file to a record in it: field names and list indices."""
 
 ROOT = Path(__file__).parents[2]
 
 
 class Runner(NamedTuple):
-    """One kind of vectors.
+    """Kind of vectors.
 
     Attributes:
-        run: Compares a folder and returns how much was compared.
-        file: The name of the file that holds the sample.
-        entries: The field that lists the cases of a file; None where a file has one case per line.
-        sample: The places of cases in the file of our own folder, among them at least one of each form.
-        operation: The way to a field that names an operation, within a case; None where the kind has no operations.
-        mappings: Fields whose keys are data, such as names of topics, so that none of them can be metadata.
+        run: Function that compares a folder and returns the number of comparisons.
+        file: Name of the file for the sample.
+        entries: Field with the cases of a file; None if a file has one case per line.
+        sample: Indices of cases in the file of our own folder, at least one of each form.
+        operation: Path within a case to a field that names an operation; None if the kind has no operations.
+        mappings: Fields whose keys are data, such as topic names, and not metadata.
     """
 
     run: Callable[[Path], int]
     file: str
     entries: str | None
     sample: tuple[int, ...]
-    operation: Way | None
+    operation: Keys | None
     mappings: frozenset[str] = frozenset()
 
 
@@ -135,7 +135,7 @@ def kind_of(runner: str) -> str:
 
 @functools.cache
 def own(kind: str) -> list[Json] | Json:
-    """The cases of our own file, or all of the file where they are listed in a field."""
+    """Return the cases of our own file, or the whole file if a field lists them."""
     runner = RUNNERS[kind]
     path = OWN_FOLDER / runner.file
     text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
@@ -146,7 +146,7 @@ def own(kind: str) -> list[Json] | Json:
 
 
 def sample(kind: str) -> Json:
-    """A copy of a file with a few of our own cases, as one record: `cases` lists them where they have lines."""
+    """Return a copy of a file with a few of our own cases, as one record. `cases` lists those of a file of lines."""
     runner, whole = RUNNERS[kind], own(kind)
     if isinstance(whole, list):
         return {"cases": [copy.deepcopy(whole[place]) for place in runner.sample]}
@@ -156,13 +156,13 @@ def sample(kind: str) -> Json:
 
 
 def cases(kind: str, file: Json) -> list[Json]:
-    """The cases of a sample."""
+    """Return the cases of a sample."""
     found: list[Json] = file[RUNNERS[kind].entries or "cases"]
     return found
 
 
 def stored(folder: Path, kind: str, file: Json) -> Path:
-    """A folder with this file."""
+    """Write a file of vectors to a folder."""
     name = RUNNERS[kind].file
     lines = [file] if RUNNERS[kind].entries else file["cases"]
     text = "".join(json.dumps(line) + "\n" for line in lines)
@@ -171,37 +171,37 @@ def stored(folder: Path, kind: str, file: Json) -> Path:
     return folder
 
 
-def records(kind: str, value: Any, way: Way = ()) -> Iterator[tuple[Way, Json]]:
-    """The records within a value and the ways to them; metadata is not entered."""
+def records(kind: str, value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Json]]:
+    """Yield the records within a value with their paths, except those within metadata."""
     if isinstance(value, dict):
-        if not way or way[-1] not in RUNNERS[kind].mappings:
-            yield way, value
+        if not keys or keys[-1] not in RUNNERS[kind].mappings:
+            yield keys, value
         for name, each in value.items():
             if name not in METADATA:
-                yield from records(kind, each, (*way, name))
+                yield from records(kind, each, (*keys, name))
     elif isinstance(value, list):
         for place, each in enumerate(value):
-            yield from records(kind, each, (*way, place))
+            yield from records(kind, each, (*keys, place))
 
 
-def levels(kind: str) -> dict[str, Way]:
-    """A way to one record of each level; list places, and names that are data, make no difference."""
+def levels(kind: str) -> dict[str, Keys]:
+    """Return the path to one record of each level. List indices and keys that are data do not distinguish levels."""
     runner = RUNNERS[kind]
-    found: dict[str, Way] = {}
-    for way, _ in records(kind, sample(kind)):
-        if not way and runner.entries is None:
-            continue  # a file of lines is no record
+    found: dict[str, Keys] = {}
+    for keys, _ in records(kind, sample(kind)):
+        if not keys and runner.entries is None:
+            continue  # a file of lines is not a record
         names = [
-            "*" if isinstance(name, int) or (at and way[at - 1] in runner.mappings) else name
-            for at, name in enumerate(way)
+            "*" if isinstance(name, int) or (at and keys[at - 1] in runner.mappings) else name
+            for at, name in enumerate(keys)
         ]
-        found.setdefault(".".join(names) or "the file", way)
+        found.setdefault(".".join(names) or "the file", keys)
     return found
 
 
-def at(value: Any, way: Way) -> Any:
-    """The value at the end of the way."""
-    return functools.reduce(lambda inner, name: inner[name], way, value)
+def at(value: Any, keys: Keys) -> Any:
+    """Return the value at a path."""
+    return functools.reduce(lambda inner, name: inner[name], keys, value)
 
 
 @pytest.mark.parametrize("kind", RUNNERS)
@@ -212,13 +212,13 @@ def test_an_unchanged_sample_is_compared(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", RUNNERS)
 def test_metadata_is_ignored_at_every_level(kind: str, tmp_path: Path) -> None:
     changed = sample(kind)
-    ways = [way for way, _ in records(kind, changed)]
-    for way in ways:
-        record = at(changed, way)
+    paths = [keys for keys, _ in records(kind, changed)]
+    for keys in paths:
+        record = at(changed, keys)
         for field in metadata(kind_of(kind)):
             record.setdefault(field, {"anything": 1})
 
-    assert len(ways) > len(RUNNERS[kind].sample)
+    assert len(paths) > len(RUNNERS[kind].sample)
     assert RUNNERS[kind].run(stored(tmp_path, kind, changed)) > 0
 
 
@@ -234,9 +234,9 @@ def test_metadata_may_be_missing(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", RUNNERS)
 def test_an_unknown_field_is_an_error_at_every_level(kind: str, tmp_path: Path) -> None:
-    for level, way in levels(kind).items():
+    for level, keys in levels(kind).items():
         changed = sample(kind)
-        at(changed, way)["surprise"] = 1
+        at(changed, keys)["surprise"] = 1
         with pytest.raises((AssertionError, ValueError)):
             print(level, RUNNERS[kind].run(stored(tmp_path, kind, changed)))  # noqa: T201 - shown if nothing is raised
 
@@ -253,8 +253,8 @@ def test_metadata_of_another_kind_is_an_unknown_field(kind: str, tmp_path: Path)
 @pytest.mark.parametrize("kind", [kind for kind, runner in RUNNERS.items() if runner.operation])
 def test_an_unknown_operation_is_an_error(kind: str, tmp_path: Path) -> None:
     changed = sample(kind)
-    *way, field = RUNNERS[kind].operation or ()
-    at(cases(kind, changed)[0], tuple(way))[field] = "guess"
+    *keys, field = RUNNERS[kind].operation or ()
+    at(cases(kind, changed)[0], tuple(keys))[field] = "guess"
 
     with pytest.raises(ValueError, match=r"unknown .*'guess'"):
         RUNNERS[kind].run(stored(tmp_path, kind, changed))

@@ -1,8 +1,7 @@
-"""Every trace of Kafka's own SubscriptionState, replayed on ours: 100 % of outcomes and states have to be equal.
+"""Replay of traces of Kafka's SubscriptionState class: all outcomes and states must be equal.
 
-`pytest tests -m conformance -k subscription_state` runs this, on `tests/vectors` or on the folder that
-`ASSIGNOR_VECTORS` names. After each operation everything that can be seen of the state is compared; of a failure, class
-and message.
+`pytest tests -m conformance -k subscription_state` runs these tests on `tests/vectors` or on the folder
+`ASSIGNOR_VECTORS`. After each operation the whole visible state is compared. Of errors, class and message are compared.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.conformance
 
 
 def compare_all(folder: Path) -> Counter[str]:
-    """Fails unless every outcome and every state is Kafka's; gives how many traces and steps there are."""
+    """Compare all traces of a folder; return the numbers of traces and steps."""
     counts: Counter[str] = Counter()
     for path in vectors.files(folder):
         for trace in read(path):
@@ -53,24 +52,24 @@ def test_subscription_state_traces_of_our_own_folder_have_every_operation() -> N
     assert min(seen.values()) >= 28
 
 
-# ---- that the comparison can fail
+# ---- the comparison notices changes
 
 
 @functools.cache
 def long_trace() -> Json:
-    """A trace of our own folder in which much happens."""
+    """Return the trace of our own folder with the most partitions at its end."""
     (path,) = vectors.files(OWN_FOLDER)
     return max(read(path), key=lambda trace: len(trace["steps"][-1]["state"]["partitions"]))
 
 
 def last_state(trace: Json) -> Json:
-    """The state after the last step."""
+    """Return the state after the last step."""
     state: Json = trace["steps"][-1]["state"]
     return state
 
 
 def visible() -> Json:
-    """What can be seen of a state with one partition: its fields are those of every trace."""
+    """Return the visible state with one partition, which has every field."""
     replay = vectors.Replay("latest")
     replay.outcome("one partition", {"op": "assign_from_user", "partitions": ["t-0"]})
     return replay.visible()
@@ -80,7 +79,7 @@ VISIBLE = visible()
 
 
 def other(value: Any) -> Any:
-    """A value that is not this one."""
+    """Return a different value."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -93,14 +92,14 @@ def other(value: Any) -> Any:
 
 
 def stored(folder: Path, *traces: Json) -> Path:
-    """A folder with these traces."""
+    """Write traces to a folder."""
     with gzip.open(folder / "subscription_state_copy.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(trace) + "\n" for trace in traces)
     return folder
 
 
 def assert_noticed(folder: Path, mutate: Callable[[Json], object]) -> None:
-    """Fails unless a copy of the trace that was changed like this is refused, by its name."""
+    """Raise AssertionError unless the comparison fails for a changed copy of the trace, and names it."""
     trace = copy.deepcopy(long_trace())
     mutate(trace)
     with pytest.raises((AssertionError, ValueError), match=long_trace()["name"]):

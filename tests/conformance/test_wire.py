@@ -1,7 +1,7 @@
-"""Every message that Apache Kafka's own ConsumerProtocol wrote or read, asked of both engines: 100 % have to be equal.
+"""Comparison of both engines with Kafka's ConsumerProtocol class: all messages must be equal.
 
-`pytest tests -m conformance -k wire` runs this, on `tests/vectors` or on the folder that `ASSIGNOR_VECTORS` names.
-Bytes are compared with bytes and values with values; of a failure, that it is a `WireError`.
+`pytest tests -m conformance -k wire` runs these tests on `tests/vectors` or on the folder `ASSIGNOR_VECTORS`. Encoded
+bytes and decoded values are compared. If Kafka's class fails, the engine must raise `WireError`.
 """
 
 from __future__ import annotations
@@ -43,74 +43,74 @@ pytestmark = pytest.mark.conformance
 Line = dict[str, Any]
 
 
-def hexed(data: bytes | None) -> str | None:
-    """User data as the vectors have it."""
+def to_hex(data: bytes | None) -> str | None:
+    """Return user data in the format of the vectors."""
     return None if data is None else data.hex()
 
 
 def decoded(case: Case, data: bytes, engine: Engine) -> dict[str, Any] | None:
-    """What the bytes say, under the vectors' names; None where they are refused."""
+    """Return the decoded message with the field names of the vectors; None if decoding fails."""
     try:
         if case.kind == "assignment":
             assignment = decode_assignment(data, engine=engine)
             partitions = [list(partition) for partition in assignment.partitions]
-            return {"partitions": partitions, "user_data": hexed(assignment.user_data)}
+            return {"partitions": partitions, "user_data": to_hex(assignment.user_data)}
         read = decode_subscription(data, engine=engine)
     except WireError:
         return None
     return {
         "topics": list(read.topics),
-        "user_data": hexed(read.user_data),
+        "user_data": to_hex(read.user_data),
         "owned": [list(partition) for partition in read.owned_partitions],
         "generation": read.generation,
         "rack": read.rack,
     }
 
 
-def written(case: Case, engine: Engine) -> list[bytes | None]:
-    """The bytes from each form in which the message can be handed over; None where it is refused."""
-    assert case.said is not None
-    said = case.said
-    user_data = None if said["user_data"] is None else bytes.fromhex(said["user_data"])
-    asked = () if case.version is None else (case.version,)
-    ways: list[Callable[[], bytes]] = []
+def encoded(case: Case, engine: Engine) -> list[bytes | None]:
+    """Return the bytes for each type of input; None if encoding fails."""
+    assert case.message is not None
+    message = case.message
+    user_data = None if message["user_data"] is None else bytes.fromhex(message["user_data"])
+    version = () if case.version is None else (case.version,)
+    encoders: list[Callable[[], bytes]] = []
     if case.kind == "assignment":
-        partitions = tuple(TopicPartition(*partition) for partition in said["partitions"])
-        ways.append(lambda: encode_assignment(partitions, *asked, user_data=user_data, engine=engine))
-        ways.append(lambda: encode_assignment(DecodedAssignment(0, partitions, user_data), *asked, engine=engine))
+        partitions = tuple(TopicPartition(*partition) for partition in message["partitions"])
+        encoders.append(lambda: encode_assignment(partitions, *version, user_data=user_data, engine=engine))
+        encoders.append(lambda: encode_assignment(DecodedAssignment(0, partitions, user_data), *version, engine=engine))
     else:
-        owned = tuple(TopicPartition(*partition) for partition in said["owned"])
-        rest = {"owned_partitions": owned, "generation": said["generation"], "user_data": user_data}
-        rest |= {"topics": tuple(said["topics"]), "rack": said["rack"]}
-        ways.append(lambda: encode_subscription(DecodedSubscription(version=0, **rest), *asked, engine=engine))
-        if all(partition.partition >= 0 for partition in owned):  # what a member holds is never negative
-            ways.append(lambda: encode_subscription(Subscription(**rest), *asked, engine=engine))
+        owned = tuple(TopicPartition(*partition) for partition in message["owned"])
+        rest = {"owned_partitions": owned, "generation": message["generation"], "user_data": user_data}
+        rest |= {"topics": tuple(message["topics"]), "rack": message["rack"]}
+        encoders.append(lambda: encode_subscription(DecodedSubscription(version=0, **rest), *version, engine=engine))
+        if all(partition.partition >= 0 for partition in owned):  # partitions of a Subscription are not negative
+            encoders.append(lambda: encode_subscription(Subscription(**rest), *version, engine=engine))
     found: list[bytes | None] = []
-    for way in ways:
+    for encoder in encoders:
         try:
-            found.append(way())
+            found.append(encoder())
         except WireError:
             found.append(None)
     return found
 
 
 def compare(case: Case, engine: Engine) -> None:
-    """Fails unless the answer is Kafka's."""
+    """Raise AssertionError unless the answer equals Kafka's."""
     if case.writes:
-        for answer in written(case, engine):
+        for answer in encoded(case, engine):
             assert case.data == answer, f"{case.name}: the bytes"
     if case.data is None:
         return
     assert case.decoded == decoded(case, case.data, engine), case.name
     if case.decoded is not None:
-        # What is left over is what can be cut off without a difference, and not a byte more.
+        # Exactly the bytes that are left over can be removed without changing the result.
         used = len(case.data) - case.left_over
         assert case.decoded == decoded(case, case.data[:used], engine), f"{case.name}: left_over"
         assert decoded(case, case.data[: used - 1], engine) is None, f"{case.name}: left_over"
 
 
 def compare_all(folder: Path, engine: Engine) -> int:
-    """Fails unless every answer is Kafka's; gives how many there are."""
+    """Compare all cases of a folder; return their number."""
     cases = [case for path in wire_vectors.files(folder) for case in wire_vectors.read(path)]
     for case in cases:
         compare(case, engine)
@@ -138,19 +138,19 @@ def test_wire_vectors_of_our_own_folder_are_all_there() -> None:
     } == counts
 
 
-# ---- that the comparison can fail
+# ---- the comparison notices changes
 
 
 @functools.cache
 def own_lines() -> list[Line]:
-    """The lines of our own file as they are."""
+    """Return the lines of our own file."""
     (path,) = wire_vectors.files(OWN_FOLDER)
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 def first(do: str, kind: str, *, fails: bool = False) -> int:
-    """The place of the first line of that sort; one that succeeds has partitions and nothing left over."""
+    """Return the index of the first line of this kind; a successful one has partitions and no bytes left over."""
     field = "partitions" if kind == "assignment" else "owned"
     for place, line in enumerate(own_lines()):
         if (line["do"], line["kind"], "fails" in line) == (do, kind, fails) and (
@@ -161,7 +161,7 @@ def first(do: str, kind: str, *, fails: bool = False) -> int:
 
 
 def changed(path: str, value: Any) -> Callable[[Line], None]:
-    """Sets a field, given by its dotted path."""
+    """Return a function that sets the field at a dotted path."""
 
     def change(line: Line) -> None:
         *outer, last = path.split(".")
@@ -174,7 +174,7 @@ def changed(path: str, value: Any) -> Callable[[Line], None]:
 
 
 def byte_changed(at: int) -> Callable[[Line], None]:
-    """Changes one byte of the message, counted from its end if negative."""
+    """Return a function that changes one byte of the message; a negative index counts from its end."""
 
     def change(line: Line) -> None:
         data = bytearray.fromhex(line["hex"])
@@ -185,7 +185,7 @@ def byte_changed(at: int) -> Callable[[Line], None]:
 
 
 def fails(line: Line) -> None:
-    """Says that Kafka failed where it did not."""
+    """Change a success of Kafka into a failure."""
     del line["decoded"], line["left_over"]
     if line["do"] == "encode":
         del line["hex"]
@@ -193,17 +193,15 @@ def fails(line: Line) -> None:
 
 
 def succeeds(line: Line) -> None:
-    """Says that Kafka had an answer where it failed."""
+    """Change a failure of Kafka into a success."""
     del line["fails"]
     line |= {name: own_lines()[first("encode", line["kind"])][name] for name in ("decoded", "left_over")}
     line.setdefault("hex", own_lines()[first("encode", line["kind"])]["hex"])
 
 
 MUTATIONS = [
-    pytest.param(
-        ("encode", "subscription", False), byte_changed(-1), id="the last byte of a subscription that is written"
-    ),
-    pytest.param(("encode", "assignment", False), byte_changed(1), id="the version of an assignment that is written"),
+    pytest.param(("encode", "subscription", False), byte_changed(-1), id="the last byte of an encoded subscription"),
+    pytest.param(("encode", "assignment", False), byte_changed(1), id="the version of an encoded assignment"),
     pytest.param(("decode", "subscription", False), byte_changed(5), id="the number of topics in a subscription"),
     pytest.param(("decode", "assignment", False), byte_changed(8), id="a byte of a topic in an assignment"),
     pytest.param(("decode", "subscription", False), changed("decoded.topics", ["other"]), id="a topic"),
@@ -212,16 +210,18 @@ MUTATIONS = [
     pytest.param(("decode", "subscription", False), changed("decoded.rack", "other"), id="the rack"),
     pytest.param(("decode", "subscription", False), changed("decoded.user_data", "77"), id="user data"),
     pytest.param(("decode", "assignment", False), changed("decoded.partitions.0.1", 77), id="a partition id"),
-    pytest.param(("encode", "assignment", False), changed("decoded.partitions", []), id="what is read back"),
+    pytest.param(
+        ("encode", "assignment", False), changed("decoded.partitions", []), id="the message that is decoded again"
+    ),
     pytest.param(("decode", "assignment", False), changed("decoded.surprise", 1), id="an unknown decoded field"),
     pytest.param(("encode", "subscription", False), changed("object.topics.0", "other"), id="a topic to write"),
     pytest.param(("encode", "subscription", False), changed("object.rack", "other"), id="a rack to write"),
     pytest.param(("encode", "subscription", False), changed("version", 0), id="the version to write"),
-    pytest.param(("decode", "subscription", False), changed("left_over", 1), id="what is left over"),
-    pytest.param(("decode", "subscription", False), fails, id="a failure to read that was none"),
-    pytest.param(("encode", "assignment", False), fails, id="a failure to write that was none"),
-    pytest.param(("decode", "assignment", True), succeeds, id="a failure to read that is gone"),
-    pytest.param(("encode", "subscription", True), succeeds, id="a failure to write that is gone"),
+    pytest.param(("decode", "subscription", False), changed("left_over", 1), id="the number of bytes left over"),
+    pytest.param(("decode", "subscription", False), fails, id="a success of decoding changed into a failure"),
+    pytest.param(("encode", "assignment", False), fails, id="a success of encoding changed into a failure"),
+    pytest.param(("decode", "assignment", True), succeeds, id="a failure of decoding changed into a success"),
+    pytest.param(("encode", "subscription", True), succeeds, id="a failure of encoding changed into a success"),
     pytest.param(("encode", "subscription", False), changed("do", "guess"), id="an unknown operation"),
     pytest.param(("decode", "subscription", False), changed("kind", "commit"), id="an unknown kind"),
     pytest.param(("decode", "subscription", False), changed("surprise", 1), id="an unknown field"),
@@ -231,7 +231,7 @@ MUTATIONS = [
 
 
 def stored(folder: Path, lines: list[Line]) -> Path:
-    """A folder with these vectors."""
+    """Write vectors to a folder."""
     with gzip.open(folder / "wire_copy.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
     return folder

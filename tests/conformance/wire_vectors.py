@@ -1,7 +1,7 @@
-"""Reads the vectors of the kind `wire`: what Apache Kafka's own ConsumerProtocol wrote and read, ready to ask ours.
+"""Reader of the vectors of the kind `wire`: messages that Kafka's ConsumerProtocol class encoded or decoded.
 
-The folder is `tests/vectors`, or any other that `ASSIGNOR_VECTORS` names; the files are `wire_*.jsonl.gz`, a case per
-line. Nothing is skipped: an operation, a kind or a field that is not known here is an error.
+The files are `wire_*.jsonl.gz` in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`, with a case per line. Nothing is
+skipped: an unknown operation, kind or field is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.vector_files import of_kind
 
 KIND = "wire"
 
-_SAID = {
+_FIELDS = {
     "subscription": {"topics", "user_data", "owned", "generation", "rack"},
     "assignment": {"partitions", "user_data"},
 }
@@ -26,17 +26,17 @@ _SAID = {
 
 @dataclass(frozen=True)
 class Case:
-    """One question and Kafka's answer.
+    """Input and Kafka's answer.
 
     Attributes:
-        name: What to call it when it fails.
+        name: Name that a failure is reported with.
         kind: "subscription" or "assignment".
-        data: The bytes that were read, or that came out of writing; None where writing failed.
-        decoded: What they say; None where reading failed.
-        left_over: How many bytes were not read.
-        writes: Whether `said` was written first.
-        said: What was to be written.
-        version: At which version; None for the one that is written when none is asked for.
+        data: The decoded bytes, or the result of encoding; None if encoding failed.
+        decoded: The decoded message; None if decoding failed.
+        left_over: Number of bytes that decoding did not read.
+        writes: True if `message` was encoded first.
+        message: The message to encode.
+        version: The version to encode; None for the default version.
     """
 
     name: str
@@ -45,18 +45,18 @@ class Case:
     decoded: dict[str, Any] | None
     left_over: int
     writes: bool = False
-    said: dict[str, Any] | None = None
+    message: dict[str, Any] | None = None
     version: int | None = None
 
 
 def files(place: Path) -> list[Path]:
-    """The files of the kind `wire`; none at all is an error."""
+    """Return the files of the kind `wire`; raise FileNotFoundError if there are none."""
     return of_kind(KIND, place, ".jsonl.gz")
 
 
 @cache
 def read(path: Path) -> tuple[Case, ...]:
-    """The cases of a file; none at all is an error."""
+    """Return the cases of a file; raise ValueError if there are none."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         cases = tuple(_case(json.loads(line), f"{path.name}, case {number}") for number, line in enumerate(lines))
     if not cases:
@@ -67,7 +67,7 @@ def read(path: Path) -> tuple[Case, ...]:
 def _case(line: dict[str, Any], place: str) -> Case:
     name = label(line, place)
     do, kind = line.get("do"), line.get("kind")
-    if do not in {"decode", "encode"} or kind not in _SAID:
+    if do not in {"decode", "encode"} or kind not in _FIELDS:
         raise ValueError(f"{name}: unknown operation: {do!r} of {kind!r}")
     writes = do == "encode"
     known = {"do", "kind"} | ({"object", "version"} if writes else set())
@@ -76,18 +76,18 @@ def _case(line: dict[str, Any], place: str) -> Case:
     known |= {"fails"} if "fails" in line else {"decoded", "left_over"}
     check_fields(KIND, name, line, known)
     if writes:
-        check_fields(KIND, name, line["object"], _SAID[kind])
+        check_fields(KIND, name, line["object"], _FIELDS[kind])
     if "fails" in line:
         check_fields(KIND, name, line["fails"], {"exception", "message"})
     else:
-        check_fields(KIND, name, line["decoded"], _SAID[kind])
+        check_fields(KIND, name, line["decoded"], _FIELDS[kind])
     return Case(
         name=name,
         kind=kind,
         data=bytes.fromhex(line["hex"]) if "hex" in line else None,
-        decoded={field: line["decoded"][field] for field in _SAID[kind]} if "decoded" in line else None,
+        decoded={field: line["decoded"][field] for field in _FIELDS[kind]} if "decoded" in line else None,
         left_over=line.get("left_over", 0),
         writes=writes,
-        said=line.get("object"),
+        message=line.get("object"),
         version=line.get("version"),
     )
