@@ -1,1 +1,1 @@
-"""A real Kafka broker for the tests, and the clients that speak to it."""
+"""Tests with a real Kafka broker, and the clients that they use."""

@@ -1,4 +1,4 @@
-"""What a test asks a broker beside heartbeats: topics, the coordinator, what the broker thinks of a group, commits."""
+"""Requests of tests to a broker other than heartbeats: topics, coordinators, descriptions of groups, commits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _WAIT = milliseconds(10_000)
 
 
 class RefusedError(Exception):
-    """A broker's answer was an error."""
+    """Response with an error code."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(f"{code.name}: {message}")
@@ -52,7 +52,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DescribedMember:
-    """What the coordinator says of a member."""
+    """Coordinator's description of a member."""
 
     epoch: int
     instance_id: str | None
@@ -62,7 +62,7 @@ class DescribedMember:
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """What the coordinator says of a group."""
+    """Coordinator's description of a group."""
 
     state: str
     epoch: int
@@ -71,7 +71,7 @@ class DescribedGroup:
 
 
 class Admin:
-    """The questions, over one connection."""
+    """Admin client with one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -81,7 +81,7 @@ class Admin:
         self._connection.close()
 
     def create_topics(self, counts: Mapping[str, int]) -> dict[str, UUID]:
-        """Create topics with so many partitions each, and give their ids once the broker knows all of them."""
+        """Create topics with the given partition counts, wait until the broker has them, and return their ids."""
         request = CreateTopicsRequest(
             topics=tuple(
                 CreatableTopic(
@@ -101,7 +101,7 @@ class Admin:
         return self.topic_ids(counts)
 
     def grow_topic(self, name: str, count: int) -> None:
-        """Give a topic more partitions, so many in all."""
+        """Grow a topic to a partition count."""
         request = CreatePartitionsRequest(
             topics=(CreatePartitionsTopic(name=TopicName(name), count=i32(count), assignments=None),),
             timeout=_WAIT,
@@ -120,7 +120,7 @@ class Admin:
             _check(answer.error_code, answer.error_message)
 
     def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
-        """Say how many partitions with a leader each of the topics has that the broker knows."""
+        """Return the number of partitions with a leader of each existing topic."""
         answer = self._connection.ask(names_request(names), MetadataResponse)
         return {
             str(topic.name): sum(partition.error_code == ErrorCode.none for partition in topic.partitions)
@@ -129,23 +129,23 @@ class Admin:
         }
 
     def topic_ids(self, names: Iterable[str]) -> dict[str, UUID]:
-        """Give the ids of the topics that the broker knows."""
+        """Return the ids of the existing topics."""
         answer = self._connection.ask(names_request(names), MetadataResponse)
         return {name: topic_id for topic_id, name in names_by_id(answer).items()}
 
     def await_coordinator(self, group_id: str, timeout: float = 20) -> None:
-        """Wait until the group has a coordinator that has loaded what it must know."""
+        """Wait until the group has a coordinator that has loaded its state."""
         self._until_coordinated(lambda: self.find_coordinator(group_id), timeout)
         self._until_coordinated(lambda: self.describe(group_id), timeout)
 
     def find_coordinator(self, group_id: str) -> tuple[str, int]:
-        """Give the host and the port of the group's coordinator."""
+        """Return host and port of the group's coordinator."""
         answer = self._connection.ask(coordinator_request(group_id), FindCoordinatorResponse).coordinators[0]
         _check(answer.error_code, answer.error_message)
         return answer.host, int(answer.port)
 
     def describe(self, group_id: str) -> DescribedGroup:
-        """Say what the coordinator thinks of a group."""
+        """Return the coordinator's description of a group."""
         request = ConsumerGroupDescribeRequest(group_ids=(GroupId(group_id),), include_authorized_operations=False)
         group = self._connection.ask(request, ConsumerGroupDescribeResponse).groups[0]
         _check(group.error_code, group.error_message)
@@ -170,12 +170,12 @@ class Admin:
     def commit(
         self, group_id: str, offsets: Mapping[UUID, Mapping[int, int]], member_id: str = "", epoch: int = -1
     ) -> set[ErrorCode]:
-        """Commit offsets by topic id and partition, and give the error codes of the answer."""
+        """Commit offsets by topic id and partition, and return the error codes of the response."""
         answer = self._connection.ask(commit_request(group_id, offsets, member_id, epoch), OffsetCommitResponse)
         return {partition.error_code for topic in answer.topics for partition in topic.partitions}
 
     def committed(self, group_id: str, ids: Mapping[str, UUID], counts: Mapping[str, int]) -> dict[TopicPartition, int]:
-        """Give the offsets that a group has committed in topics with so many partitions."""
+        """Return the committed offsets of a group in topics with the given partition counts."""
         wanted = tuple(
             OffsetFetchRequestTopics(topic_id=ids[name], partition_indexes=tuple(map(i32, range(count))))
             for name, count in counts.items()
@@ -210,22 +210,22 @@ class Admin:
         end = time.monotonic() + timeout
         while self.partition_counts(counts) != dict(counts):
             if time.monotonic() > end:
-                raise TimeoutError(f"the broker does not know {dict(counts)} after {timeout} s")
+                raise TimeoutError(f"the broker does not have the topics {dict(counts)} after {timeout} s")
             time.sleep(0.02)
 
 
 def names_request(names: Iterable[str]) -> MetadataRequest:
-    """Ask for topics by name."""
+    """Return a Metadata request for topics by name."""
     return _metadata_request(tuple(MetadataRequestTopic(topic_id=None, name=TopicName(name)) for name in names))
 
 
 def ids_request(ids: Iterable[UUID]) -> MetadataRequest:
-    """Ask for topics by id."""
+    """Return a Metadata request for topics by id."""
     return _metadata_request(tuple(MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in ids))
 
 
 def names_by_id(answer: MetadataResponse) -> dict[UUID, str]:
-    """Give the names by id that an answer knows."""
+    """Return the topic names by id of a response."""
     return {
         topic.topic_id: str(topic.name)
         for topic in answer.topics
@@ -234,14 +234,14 @@ def names_by_id(answer: MetadataResponse) -> dict[UUID, str]:
 
 
 def coordinator_request(group_id: str) -> FindCoordinatorRequest:
-    """Ask who coordinates a group."""
+    """Return a FindCoordinator request for a group."""
     return FindCoordinatorRequest(coordinator_keys=(group_id,))
 
 
 def commit_request(
     group_id: str, offsets: Mapping[UUID, Mapping[int, int]], member_id: str, epoch: int, instance_id: str | None = None
 ) -> OffsetCommitRequest:
-    """Commit offsets by topic id and partition."""
+    """Return an OffsetCommit request for offsets by topic id and partition."""
     return OffsetCommitRequest(
         group_id=GroupId(group_id),
         generation_id_or_member_epoch=i32(epoch),

@@ -1,4 +1,4 @@
-"""Groups of one member whose bytes a test chooses, which no client would send: a broker passes them on unread."""
+"""Groups of one member with arbitrary bytes, which no client sends and a broker stores unread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["join", "join_share", "sync"]
 
 
 def join(connection: Connection, group: str, metadata: bytes, protocol_type: str = "consumer") -> str:
-    """Have a static member begin a generation, and give its id; it is to be synced within a minute."""
+    """Let a static member start a generation, and return its id. It must sync within a minute."""
     request = JoinGroupRequest(
         group_id=GroupId(group),
         session_timeout=milliseconds(60_000),
@@ -41,7 +41,7 @@ def join(connection: Connection, group: str, metadata: bytes, protocol_type: str
 def sync(
     connection: Connection, group: str, member_id: str, assignment: bytes, protocol_type: str = "consumer"
 ) -> None:
-    """Have the member of the first generation give itself these bytes."""
+    """Let the member of the first generation assign itself these bytes."""
     request = SyncGroupRequest(
         group_id=GroupId(group),
         generation_id=i32(1),
@@ -55,7 +55,7 @@ def sync(
 
 
 def join_share(connection: Connection, group: str, member_id: str, topic: str) -> None:
-    """Have a member join a share group."""
+    """Let a member join a share group."""
     request = ShareGroupHeartbeatRequest(
         group_id=GroupId(group),
         member_id=member_id,

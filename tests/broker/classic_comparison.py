@@ -1,6 +1,6 @@
-"""Our coordinator beside a broker's answers: the same requests in virtual time, and every field compared.
+"""Comparison of our coordinator with a broker: the same requests in virtual time, and all fields of the responses.
 
-A recording keeps what was asked and answered, so that it can be compared again, also with a coordinator that is wrong.
+A recording keeps requests and responses, so that they can be compared again, also with a wrong coordinator.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Entry:
-    """One step as it was played.
+    """Played step.
 
     Attributes:
-        number: Its own, by which answers are told apart.
-        at: The virtual time.
-        step: What was drawn.
-        request: What was asked; None for a wait.
-        new_id: The member id that the broker made up in this step, as far as anybody saw it.
-        answers: That arrived from here to the next step, by the number of their request; kio's.
-        look: The version of DescribeGroups.
-        looked: Its answer afterwards; kio's.
+        number: Number of the step, which identifies its response.
+        at: Virtual time.
+        step: The step of the program.
+        request: The request; None for a wait.
+        new_id: Member id that the broker generated in this step; None if it was not seen.
+        answers: Responses of kio that arrived before the next step, by the number of their request.
+        look: Version of the DescribeGroups request after the step.
+        looked: Its response, of kio.
     """
 
     number: int
@@ -52,15 +52,15 @@ class Entry:
 
 @dataclass
 class Recording:
-    """A program as it was played once.
+    """Recording of a played program.
 
     Attributes:
-        program: What was played.
+        program: The program.
         group_id: The group.
-        config: What the broker was set to.
-        topic_ids: Of the topics that exist there.
-        entries: Its steps.
-        offsets: What OffsetFetch said at the end, (offset, leader epoch, metadata) by partition; None before the end.
+        config: Configuration of the broker.
+        topic_ids: Ids of the existing topics.
+        entries: The played steps.
+        offsets: Result of OffsetFetch at the end, (offset, leader epoch, metadata) by partition; None before the end.
     """
 
     program: Program
@@ -72,7 +72,7 @@ class Recording:
 
 
 class Replica:
-    """A coordinator that is asked what the broker was asked."""
+    """Coordinator that handles the requests of a recording."""
 
     def __init__(
         self,
@@ -90,15 +90,15 @@ class Replica:
         self.coordinator = make(config, partitions_per_topic=TOPICS, member_ids=self._make_id)
 
     def next_deadline(self) -> int | None:
-        """When the next timer ends."""
+        """Return the time at which the next timer expires."""
         return self.coordinator.next_deadline()
 
     def expire(self, now: int) -> dict[int, Any]:
-        """Let time pass, and give the answers of which it is time."""
+        """Run the timers up to a time, and return their responses."""
         return self._answers(self.coordinator.expire(now))
 
     def take(self, entry: Entry) -> dict[int, Any]:
-        """Do what a step asks, and give the answers, by the number of their request, as kio has them."""
+        """Handle the request of a step, and return the responses of kio by the number of their request."""
         coordinator, request, at = self.coordinator, entry.request, entry.at
         self._new_id = entry.new_id
         if request is None:
@@ -116,21 +116,21 @@ class Replica:
         return self._answers(ask(request, at, entry.number))
 
     def look(self, version: int) -> Any:
-        """Describe the group as DescribeGroups does."""
+        """Return the response to a DescribeGroups request."""
         try:
             described = self.coordinator.describe(self._group_id)
-        except Exception as error:  # it must not
+        except Exception as error:  # describe must never fail
             self._problems.append(f"describe failed: {type(error).__name__}: {error}")
             described = GroupDescription(self._group_id, GroupState.DEAD)
         return kio_descriptions.describe_response([described], version)
 
     def offsets(self) -> dict[TopicPartition, tuple[int, int, str]]:
-        """What is committed, as OffsetFetch says it."""
+        """Return the committed offsets in the form of OffsetFetch."""
         committed = self.coordinator.committed(self._group_id)
         return {each: (it.offset, it.leader_epoch, it.metadata) for each, it in committed.items()}
 
     def problems(self) -> list[str]:
-        """What else went wrong since the last call."""
+        """Return and clear the problems that were found since the last call."""
         found, self._problems = self._problems, []
         return found
 
@@ -141,7 +141,7 @@ class Replica:
             assert isinstance(number, int)
             request, response = self._requests[number], answer.response
             if number in given:
-                self._problems.append(f"request {number} was answered twice in one step")
+                self._problems.append(f"request {number} has two responses in one step")
             if isinstance(response, DeleteGroupResponse):
                 result = (request.group_id, response.error_code)
                 given[number] = kio_descriptions.delete_response([result], request.version)
@@ -152,9 +152,9 @@ class Replica:
     def _make_id(self, prefix: str) -> str:
         made = self._new_id or f"{prefix}-unseen-{len(self._made)}"
         if not made.startswith(f"{prefix}-"):
-            self._problems.append(f"the broker's member id {made} does not begin with {prefix}-")
+            self._problems.append(f"the broker's member id {made} does not start with {prefix}-")
         if made in self._made:
-            self._problems.append(f"a second member id is made in a step, after {made}")
+            self._problems.append(f"a second member id is generated in one step, after {made}")
             made = f"{prefix}-second-{len(self._made)}"
         self._made.append(made)
         return made
@@ -162,13 +162,13 @@ class Replica:
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that the broker and the coordinator do not agree on.
+    """Difference between the broker and the coordinator.
 
     Attributes:
-        entry: The number of the step.
-        field: Which field, such as "JoinGroupResponse.error_code".
-        broker: What the broker says.
-        ours: What the coordinator says.
+        entry: Number of the step.
+        field: Name of the field, such as "JoinGroupResponse.error_code".
+        broker: Value of the broker.
+        ours: Value of the coordinator.
     """
 
     entry: int
@@ -177,11 +177,11 @@ class Difference:
     ours: object
 
     def __str__(self) -> str:
-        return f"step {self.entry}: {self.field} is {self.broker!r} at the broker and {self.ours!r} here"
+        return f"step {self.entry}: {self.field}: the broker has {self.broker!r}, our coordinator {self.ours!r}"
 
 
 def compare(entry: Entry, answers: Mapping[int, Any], looked: Any, problems: list[str]) -> list[Difference]:
-    """Compare what a step led to at the broker with what it led to here."""
+    """Return the differences between the broker's and our outcome of a step."""
     found = [Difference(entry.number, problem, None, None) for problem in problems]
     for number in sorted({*answers, *entry.answers}):
         theirs, ours = entry.answers.get(number), answers.get(number)
@@ -193,7 +193,7 @@ def compare(entry: Entry, answers: Mapping[int, Any], looked: Any, problems: lis
 
 
 def fields_that_differ(number: int, name: str, theirs: Any, ours: Any) -> list[Difference]:
-    """Name the outermost fields in which two of kio's entities differ, messages for people aside."""
+    """Return the differences between the top-level fields of two kio entities, except error messages."""
     if theirs == ours:
         return []
     return [
@@ -204,13 +204,13 @@ def fields_that_differ(number: int, name: str, theirs: Any, ours: Any) -> list[D
 
 
 def replay(recording: Recording, make: Callable[..., Coordinator] = Coordinator) -> list[Difference]:
-    """Compare a recording with a coordinator; ends after the first step with differences."""
+    """Return the differences of a coordinator in the first step that has any."""
     replica = Replica(recording.group_id, recording.config, recording.topic_ids, make)
     for entry in recording.entries:
         try:
             answers = replica.take(entry)
             looked = replica.look(entry.look)
-        except Exception as error:  # a wrong coordinator may do anything
+        except Exception as error:  # a wrong coordinator may fail anywhere
             return [Difference(entry.number, f"{type(error).__name__}: {error}", None, None)]
         if found := compare(entry, answers, looked, replica.problems()):
             return found
@@ -218,11 +218,11 @@ def replay(recording: Recording, make: Callable[..., Coordinator] = Coordinator)
 
 
 def compare_offsets(recording: Recording, replica: Replica) -> list[Difference]:
-    """Compare the offsets that are kept at the end."""
+    """Return the difference between the committed offsets at the end."""
     ours = replica.offsets()
     return [] if ours == recording.offsets else [Difference(len(recording.entries), "offsets", recording.offsets, ours)]
 
 
 def needs_new_id(entry: Entry) -> bool:
-    """Whether the broker may have made up a member id in a step that was not answered."""
+    """Return True if the broker may have generated a member id in this step."""
     return isinstance(entry.request, JoinGroupRequest) and not entry.request.member_id

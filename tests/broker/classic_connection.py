@@ -1,6 +1,7 @@
-"""Connections to a broker on which several requests of any version are under way at once, in one event loop.
+"""Connections to a broker in one event loop, with several requests of any version in flight.
 
-A broker mutes a connection from which a request waits for other members, so each request takes one that is idle.
+A broker reads no further request from a connection while one waits for other members. So each request uses an idle
+connection.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Wire(asyncio.Protocol):
-    """One connection, which carries one request at a time."""
+    """Connection with one request at a time."""
 
     transport: asyncio.Transport
 
@@ -69,14 +70,14 @@ class _Wire(asyncio.Protocol):
         del self._received[: 4 + size]
         _, start = entity_reader(self._expected.__header_schema__)(message, 0)
         body, length = entity_reader(self._expected)(message, start)
-        assert start + length == len(message), "an answer has bytes left over"
+        assert start + length == len(message), "a response has bytes left over"
         assert self.answer
         if not self.answer.done():
             self.answer.set_result(body)
 
 
 class Connections:
-    """All connections to one broker; `async with` closes them at the end."""
+    """Connections to one broker; `async with` closes them at the end."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = host, port
@@ -95,18 +96,18 @@ class Connections:
         await asyncio.sleep(0)
 
     async def send(self, request: Any, client_id: str | None = "tests") -> asyncio.Future[Any]:
-        """Send a request over an idle connection, which is idle again once the answer is there."""
+        """Send a request over an idle connection, which becomes idle again when the response arrives."""
         wire = self._idle.pop() if self._idle else await self._open()
         answer = wire.ask(request, client_id)
         answer.add_done_callback(lambda done: self._idle.append(wire) if _arrived(done) else None)
         return answer
 
     async def ask(self, request: Any, client_id: str | None = "tests", timeout: float = 10) -> Any:
-        """Send a request and wait for the answer."""
+        """Send a request and wait for the response."""
         try:
             return await asyncio.wait_for(await self.send(request, client_id), timeout)
         except TimeoutError:
-            raise ConnectionLostError(f"no answer within {timeout} s to {request}") from None
+            raise ConnectionLostError(f"no response within {timeout} s to {request}") from None
 
     async def _open(self) -> _Wire:
         host, port = self._address

@@ -1,4 +1,4 @@
-"""What was asked and answered in recordings: requests by version, error codes, states; and all of it as a table."""
+"""Statistics of recordings: requests by version, error codes and states, and their text."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass
 class Counts:
-    """How often what was seen.
+    """Counters.
 
     Attributes:
-        programs: That were played.
-        requests: Sent, looks aside.
-        versions: By API and version.
-        codes: By API and Kafka's name of the code.
-        states: By what DescribeGroups calls them.
-        released: Answers that another request led to, or the time.
-        unanswered: Requests that were never answered.
-        repeated: Why tries were given up.
-        given_up: Programs without a good try.
-        looks: How often a group was looked at again.
-        slowest_ms: The slowest answer that did not wait for anything.
+        programs: Played programs.
+        requests: Requests without DescribeGroups.
+        versions: Requests by API and version.
+        codes: Responses by API and Kafka's name of the error code.
+        states: DescribeGroups responses by state.
+        released: Responses that a later request or a timer released.
+        unanswered: Requests without a response.
+        repeated: Aborted tries by reason.
+        given_up: Programs without a complete try.
+        looks: Repeated DescribeGroups requests.
+        slowest_ms: Slowest immediate response, in milliseconds.
     """
 
     programs: int = 0
@@ -47,10 +47,10 @@ class Counts:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.programs} sequences, {self.requests} requests, {sum(self.states.values())} looks; "
-            f"{self.repeated.total()} tries repeated, {self.given_up} sequences given up, {self.looks} looks repeated, "
-            f"slowest answer {self.slowest_ms:.0f} ms",
-            f"{self.released} answers released by a later step, {self.unanswered} requests never answered",
+            f"{self.programs} sequences, {self.requests} requests, {sum(self.states.values())} descriptions; "
+            f"{self.repeated.total()} tries repeated, {self.given_up} sequences given up, "
+            f"{self.looks} descriptions repeated, slowest response {self.slowest_ms:.0f} ms",
+            f"{self.released} responses released by a later step, {self.unanswered} requests without a response",
             "repeated: " + ", ".join(f"{why} {count}" for why, count in sorted(self.repeated.items())),
             "states: " + ", ".join(f"{state} {count}" for state, count in sorted(self.states.items())),
         ]
@@ -62,7 +62,7 @@ class Counts:
 
 
 def count(played: Iterable[Played]) -> Counts:
-    """Count what happened in the last tries."""
+    """Return the statistics of the last tries."""
     counts = Counts()
     for each in played:
         counts.programs += 1
@@ -99,7 +99,7 @@ def _api(request: Any) -> str:
 
 
 def _codes(answer: Any) -> Iterator[Any]:
-    """The error codes anywhere in an answer."""
+    """Yield the error codes anywhere in a response."""
     if hasattr(answer, "error_code"):
         yield answer.error_code
     for topic in getattr(answer, "topics", ()):

@@ -1,4 +1,4 @@
-"""Coordinators that are wrong in one rule each, to see whether a comparison would notice."""
+"""Coordinators with one wrong rule each; the comparison must notice all of them."""
 
 from __future__ import annotations
 
@@ -26,70 +26,70 @@ def _answer(where: GroupState, what: RequestKind, answer: Action | ErrorCode) ->
     return lambda patch: patch.setitem(_ANSWERS[where], what, answer)
 
 
-def _members_as_they_came(patch: pytest.MonkeyPatch) -> None:
-    def as_they_came(table: MemberTable) -> list[GroupMember]:
+def _members_in_join_order(patch: pytest.MonkeyPatch) -> None:
+    def in_join_order(table: MemberTable) -> list[GroupMember]:
         return sorted(table.values(), key=lambda member: member.insertion)
 
-    patch.setattr(MemberTable, "in_order", as_they_came)
+    patch.setattr(MemberTable, "in_order", in_join_order)
 
 
 def _alphabetical_votes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("assignor.coordinator.group.text_order", sorted)
 
 
-def _pending_ids_do_not_count(patch: pytest.MonkeyPatch) -> None:
+def _pending_ids_are_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ClassicGroup, "all_joined", property(lambda group: len(group.members) == group.waiting_joins))
 
 
-def _absent_static_members_go(patch: pytest.MonkeyPatch) -> None:
-    right = rebalancing.complete_join
+def _absent_static_members_are_removed(patch: pytest.MonkeyPatch) -> None:
+    original = rebalancing.complete_join
 
     def complete_join(context: Context, group: ClassicGroup) -> None:
         for member in group.members.in_order():
             if member.join is None:
                 rebalancing.remove_id(context, group, member.member_id)
-        right(context, group)
+        original(context, group)
 
     patch.setattr(rebalancing, "complete_join", complete_join)
 
 
-def _assignments_go_with_stable(patch: pytest.MonkeyPatch) -> None:
-    right = rebalancing.prepare_rebalance
+def _assignments_are_reset_in_stable(patch: pytest.MonkeyPatch) -> None:
+    original = rebalancing.prepare_rebalance
 
     def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None:
         rebalancing.reset_assignment(context, group, ErrorCode.REBALANCE_IN_PROGRESS)
-        right(context, group, fact)
+        original(context, group, fact)
 
     patch.setattr(rebalancing, "prepare_rebalance", prepare_rebalance)
 
 
-def _no_generation_for_nobody(patch: pytest.MonkeyPatch) -> None:
-    right = ClassicGroup.next_generation
+def _no_generation_for_an_empty_group(patch: pytest.MonkeyPatch) -> None:
+    original = ClassicGroup.next_generation
 
     def next_generation(self: ClassicGroup, now: int) -> None:
-        right(self, now)
+        original(self, now)
         if self.state is GroupState.EMPTY:
             self.generation -= 1
 
     patch.setattr(ClassicGroup, "next_generation", next_generation)
 
 
-def _twice_the_session(patch: pytest.MonkeyPatch) -> None:
+def _doubled_session(patch: pytest.MonkeyPatch) -> None:
     def restart_session(context: Context, member: GroupMember) -> None:
         context.timers.set(member.timer, context.now + 2 * member.session_timeout_ms)
 
     patch.setattr(rebalancing, "restart_session", restart_session)
 
 
-def _room_for_everybody(patch: pytest.MonkeyPatch) -> None:
+def _unlimited_group_size(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(joining, "_has_room", lambda *_: True)
 
 
-def _emptied_group_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    right = ClassicGroup.move
+def _empty_group_loses_its_protocol_type(patch: pytest.MonkeyPatch) -> None:
+    original = ClassicGroup.move
 
     def move(self: ClassicGroup, event: GroupEvent, now: int) -> None:
-        right(self, event, now)
+        original(self, event, now)
         if self.state is GroupState.EMPTY:
             self.protocol_type = None
 
@@ -97,38 +97,38 @@ def _emptied_group_is_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 MISTAKES: dict[str, Patch] = {
-    "a heartbeat is told to join again while the leader is awaited": _answer(
+    "a heartbeat in CompletingRebalance gets REBALANCE_IN_PROGRESS": _answer(
         GroupState.COMPLETING_REBALANCE, RequestKind.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS
     ),
-    "a commit is stored while the leader is awaited": _answer(
+    "a commit in CompletingRebalance is stored": _answer(
         GroupState.COMPLETING_REBALANCE, RequestKind.COMMIT, Action.STORE
     ),
-    "a commit is refused while members join": _answer(
+    "a commit in PreparingRebalance is rejected": _answer(
         GroupState.PREPARING_REBALANCE, RequestKind.COMMIT, ErrorCode.REBALANCE_IN_PROGRESS
     ),
-    "the leader's join in Stable changes nothing": _answer(
+    "a join of the leader in Stable starts no rebalance": _answer(
         GroupState.STABLE, RequestKind.JOIN, Action.ANSWER_IF_UNCHANGED
     ),
-    "members are listed as they came": _members_as_they_came,
-    "of protocols with as many votes the first by the alphabet is chosen": _alphabetical_votes,
-    "a member id that is not used yet holds nothing up": _pending_ids_do_not_count,
-    "absent static members go when the others have joined": _absent_static_members_go,
-    "assignments go when a rebalance begins in Stable": _assignments_go_with_stable,
-    "the generation stays when the last member goes": _no_generation_for_nobody,
-    "sessions last twice as long": _twice_the_session,
-    "groups are never full": _room_for_everybody,
-    "an emptied group has no protocol type": _emptied_group_is_forgotten,
-    "a sync without a protocol is well in every version": lambda patch: patch.setattr(
+    "members are listed in the order of their joins": _members_in_join_order,
+    "between protocols with equal votes the alphabet decides": _alphabetical_votes,
+    "a pending member id does not delay the join phase": _pending_ids_are_ignored,
+    "absent static members are removed when the others have joined": _absent_static_members_are_removed,
+    "assignments are removed when a rebalance starts in Stable": _assignments_are_reset_in_stable,
+    "the generation is not incremented when the last member leaves": _no_generation_for_an_empty_group,
+    "session timeouts are doubled": _doubled_session,
+    "group_max_size is ignored": _unlimited_group_size,
+    "an empty group has no protocol type": _empty_group_loses_its_protocol_type,
+    "a sync without a protocol is accepted in every version": lambda patch: patch.setattr(
         membership, "SYNC_WITH_PROTOCOL", 6
     ),
-    "a commit for a missing group is answered alike in all versions": lambda patch: patch.setattr(
+    "a commit for a missing group gets the same error in all versions": lambda patch: patch.setattr(
         committing, "WITH_GROUP_ID_NOT_FOUND", 11
     ),
-    "a new member is let in without an id of its own": lambda patch: patch.setattr(
+    "a new member joins without a member id in all versions": lambda patch: patch.setattr(
         joining, "WITH_MEMBER_ID_REQUIRED", 10
     ),
-    "a static member that comes back leads again in all versions": lambda patch: patch.setattr(
+    "a returning static leader keeps its leadership in all versions": lambda patch: patch.setattr(
         joining, "JOIN_WITH_SKIP_ASSIGNMENT", 0
     ),
 }
-"""What is wrong, and how to make it so."""
+"""Description of each wrong rule to the patch that introduces it."""

@@ -1,8 +1,8 @@
-"""Plays programs with a broker, many at once, and our coordinator beside it in virtual time.
+"""Player of programs: it sends requests to a broker and to our coordinator in virtual time.
 
-Virtual time is the real time at which a request was sent. Timers of the broker begin a little later than ours, because
-it takes notice of a request later; so nothing is sent while one is about to end, and a program during which the machine
-was so slow that it might matter is played again with a group of its own.
+Virtual time is the real time at which a request was sent. Timers of the broker start a little later than ours, because
+it handles a request later. So nothing is sent while a timer is about to expire. If the machine was so slow that the
+result may differ, the program is played again with another group.
 """
 
 from __future__ import annotations
@@ -43,50 +43,50 @@ if TYPE_CHECKING:
     from tests.broker.classic_programs import Program
 
 QUIET = 0.012
-"""Seconds after which a request that was not answered is taken to wait for something."""
+"""Seconds after which a request without a response is assumed to wait for an event."""
 
 CLEAR_MS = 120
-"""How long before the end of a timer nothing is sent any more."""
+"""Milliseconds before the expiry of a timer in which nothing is sent."""
 
 PAST_MS = 100
-"""How long after the end of a timer its consequences are looked at."""
+"""Milliseconds after the expiry of a timer until its effects are compared."""
 
 CLOSE_MS = 20
-"""Timers that end so close to each other, and as much closer as answers were slow, may end in the other order there."""
+"""Timers that expire within this time, plus the slowest response, may expire in another order at the broker."""
 
 SLOW_MS = 80
-"""An answer slower than that may have moved a timer too far."""
+"""A slower response may have delayed a timer of the broker too much."""
 
 ENDS_MS = 10
-"""A timer that ends so soon after a step may have ended in it."""
+"""A timer that expires this soon after a step may have expired during the step."""
 
 SOON_MS = 5_000
-"""Timers further away than that do not end within a program."""
+"""Timers that expire later than this do not expire within a program."""
 
 LOOK_AGAIN = (0.02, 0.05, 0.2)
-"""Seconds after which a group is looked at again that did not look as expected."""
+"""Pauses in seconds before an unexpected group is described again."""
 
 TRIES = 6
 
-HASTY = "no time was left to look again"
-"""Why a try was given up whose last look was not as expected; where most tries end like that it is a difference."""
+HASTY = "no time was left to describe the group again"
+"""Reason to abort a try with an unexpected description. If most tries end like that, it counts as a difference."""
 
 
 class SpoiltError(Exception):
-    """The machine was so slow, or timers so close, that the broker may answer in another way, and why."""
+    """The broker may respond differently, because the machine was slow or timers were close to each other."""
 
 
 @dataclass
 class Played:
-    """What became of a program.
+    """Result of a program.
 
     Attributes:
-        recording: The last try.
-        differences: Of the last step; none when all went well.
-        spoilt: Why tries were given up.
-        is_spoilt: Whether this one was.
-        looks: How often a group was looked at a second time.
-        slowest_ms: The slowest answer that did not wait for anything.
+        recording: Recording of the last try.
+        differences: Differences in the last step; empty if all steps agree.
+        spoilt: Reasons of aborted tries.
+        is_spoilt: True if the last try was aborted.
+        looks: Number of repeated descriptions.
+        slowest_ms: Slowest immediate response, in milliseconds.
     """
 
     recording: Recording
@@ -98,14 +98,14 @@ class Played:
 
 
 class Player:
-    """Plays programs with one broker.
+    """Player of programs with one broker.
 
     Args:
-        connections: To the broker.
-        config: What the broker is set to.
-        topic_ids: Of the topics that exist there.
-        make: Makes the coordinator beside it.
-        prefix: How the ids of groups begin.
+        connections: Connections to the broker.
+        config: Configuration of the broker.
+        topic_ids: Ids of the existing topics.
+        make: Factory of the compared coordinator.
+        prefix: Prefix of group ids.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Player:
         self._empty_group_id = asyncio.Lock()
 
     async def play_all(self, programs: Sequence[Program], at_once: int) -> list[Played]:
-        """Play programs, so many at a time; those that were spoilt again in further rounds, fewer at a time."""
+        """Play programs, `at_once` at a time. Repeat aborted ones in further rounds, fewer at a time."""
         played: dict[int, Played] = {}
         left = list(range(len(programs)))
         for _ in range(TRIES):
@@ -143,7 +143,7 @@ class Player:
 
     async def play(self, program: Program) -> Played:
         """Play a program once."""
-        if program.empty_group_id:  # of which there is one only
+        if program.empty_group_id:  # there is only one such group
             async with self._empty_group_id:
                 return await self._play(program)
         return await self._play(program)
@@ -165,7 +165,7 @@ class Player:
 
 
 class _Run:
-    """One try at a program."""
+    """One try of a program."""
 
     def __init__(self, connections: Connections, recording: Recording, make: Callable[..., Coordinator]) -> None:
         self.played = Played(recording)
@@ -216,7 +216,7 @@ class _Run:
         return int((time.monotonic() - self._start) * 1000)
 
     async def _keep_clear(self) -> None:
-        """Let a timer end first that ends soon."""
+        """Wait for timers that expire soon."""
         while not self.played.differences and not self._is_hidden:
             deadline = self._replica.next_deadline()
             if deadline is None or deadline > self._now() + CLEAR_MS:
@@ -237,7 +237,7 @@ class _Run:
         deadline = self._replica.next_deadline()
         while deadline is not None and deadline <= until + CLEAR_MS:
             if last is not None and deadline - last < CLOSE_MS + self.slowest_ms:
-                raise SpoiltError("timers ended close to each other")
+                raise SpoiltError("timers expired close to each other")
             last, until = deadline, max(until, deadline + PAST_MS)
             answers |= self._replica.expire(deadline)
             deadline = self._replica.next_deadline()
@@ -251,7 +251,7 @@ class _Run:
         asked = self._cast.request(step)
         if asked is None:
             return
-        who, request = asked
+        actor, request = asked
         self._step_ms = 0.0
         number = len(self._recording.entries)
         entry = Entry(number, self._now(), step, request, look=step.look)
@@ -261,7 +261,7 @@ class _Run:
             wire, client_id = kio_descriptions.delete_request([request.group_id], request.version), "tests"
         else:
             wire = request_to_kio(request, self._recording.topic_ids)
-            client_id = self._recording.program.actors[who].client_id
+            client_id = self._recording.program.actors[actor].client_id
         sent = time.monotonic()
         answer = await self._connections.send(wire, client_id)
         arrived_at: list[float] = []
@@ -280,17 +280,17 @@ class _Run:
         await self._finish(entry, answers, before)
 
     def _took(self, milliseconds: float) -> None:
-        """Note how long an answer took, which is by how much a timer of the broker may be late."""
+        """Record the time of a response: a timer of the broker may be late by this time."""
         self._step_ms = max(self._step_ms, milliseconds)
         self.slowest_ms = max(self.slowest_ms, milliseconds)
 
     def _check_time(self, before: int | None) -> None:
-        """Give up if it took so long that a timer may have ended meanwhile, or will end too late."""
+        """Abort the try if a timer may have expired during the step, or may expire too late."""
         after, now = self._replica.next_deadline(), self._now()
         if any(deadline is not None and deadline <= now + ENDS_MS for deadline in (before, after)):
-            raise SpoiltError("a timer ended while a request was under way")
+            raise SpoiltError("a timer expired during a request")
         if self._step_ms > SLOW_MS and after is not None and after < now + SOON_MS:
-            raise SpoiltError("an answer was slow")
+            raise SpoiltError("a response was slow")
 
     def _arrive(self, number: int, done: asyncio.Future[Any], arrived_at: list[float]) -> None:
         if not done.cancelled() and done.exception() is None:
@@ -312,7 +312,7 @@ class _Run:
         return next((each for each in ids if each and each not in self._seen and each != asked), None)
 
     async def _finish(self, entry: Entry, answers: Mapping[int, Any], before: int | None = None) -> None:
-        """Wait for what must come, look again if need be, compare, and tell the members what they were answered."""
+        """Wait for expected responses, describe the group again if needed, compare, and update the actors."""
         self._check_time(before)
         deadline, is_hasty = self._replica.next_deadline(), False
         for pause in LOOK_AGAIN:
@@ -336,7 +336,7 @@ class _Run:
         self._is_hidden = entry.looked.groups[0].error_code is KioErrorCode.unknown_server_error
         self._seen |= {member.member_id for member in entry.looked.groups[0].members}
         for number, answer in sorted(entry.answers.items()):
-            who, request = self._asked[number]
-            self._cast.answered(who, request, answer)
+            actor, request = self._asked[number]
+            self._cast.answered(actor, request, answer)
             if member_id := getattr(answer, "member_id", ""):
                 self._seen.add(member_id)

@@ -1,7 +1,7 @@
-"""Sequences of requests of the classic group protocol, drawn from a seed: what clients do, and what none would.
+"""Random sequences of requests of the classic group protocol: requests of clients, and invalid ones.
 
-A step says who asks what in terms of what the member knows when its turn comes ("its id", "the generation before"), so
-that a program can be played again with other member ids, and without some of its steps.
+A step refers to the state of its member when it is played ("its id", "the previous generation"). So a program can be
+played again with other member ids, and without some of its steps.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONG_MS = 120_000
-"""A timeout that does not end while a program is played."""
+"""Timeout that does not expire while a program is played."""
 
 TOPICS = {"classic-orders": 3, "classic-clicks": 2}
-"""The topics that exist, and their partitions."""
+"""Existing topics with their partition counts."""
 
 MISSING_TOPIC = "classic-missing"
 
 ASSIGNORS = ("range", "cooperative-sticky", "roundrobin", "sticky")
 CUSTOM = ("Aa", "BB", "höchst", "\U0001f980", "C#", "x" * 40)
-"""Names of protocols; the first two, and the fifth, have one hash code in Java."""
+"""Protocol names; the first, second and fifth have the same hash code in Java."""
 
 FOREIGN = ("äöüßéè", "абвгде", "\U0001f980\U0001f99e\U0001f990\U0001f991\U0001f419\U0001f41a")
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Somebody who is, or would like to be, a member.
+    """Client that takes part in the group.
 
     Attributes:
-        client_id: As the header of its requests has it.
-        instance_id: Of a static member.
-        protocols: What it offers, with metadata.
-        protocol_type: Of the group it wants.
-        session_timeout_ms: Its session.
-        rebalance_timeout_ms: How long the others are to wait for it.
+        client_id: Client id in the header of its requests.
+        instance_id: Instance id of a static member, else None.
+        protocols: Supported protocols with metadata.
+        protocol_type: Protocol type.
+        session_timeout_ms: Session timeout.
+        rebalance_timeout_ms: Rebalance timeout.
     """
 
     client_id: str
@@ -52,16 +52,16 @@ class Actor:
 
 @dataclass(frozen=True)
 class Step:
-    """One request, or a wait.
+    """Request, or a wait.
 
     Attributes:
-        kind: "advance" is what a client would do next; else "join", "sync", "heartbeat", "leave", "commit", "delete" or
-            "wait".
-        actor: Who, by number.
-        pick: Chooses the version, among those of the request.
-        look: The version of DescribeGroups with which the group is looked at afterwards.
-        odd: What is not as a client would have it, such as ("join.member", "nobody"); see `classic_requests`.
-        wait_ms: How long; 0 is until the next timer has ended.
+        kind: "advance" for the next request of a client; else "join", "sync", "heartbeat", "leave", "commit", "delete"
+            or "wait".
+        actor: Number of the actor.
+        pick: Random number that chooses the version and other details of the request.
+        look: Version of the DescribeGroups request after the step.
+        odd: Unusual fields of the request, such as ("join.member", "unknown"); see `classic_requests`.
+        wait_ms: Duration of a wait; 0 waits until the next timer has expired.
     """
 
     kind: str
@@ -72,23 +72,23 @@ class Step:
     wait_ms: int = 0
 
     def __str__(self) -> str:
-        said = [f"actor={self.actor}", f"pick={self.pick}"] if self.kind != "wait" else []
-        said += [f"look={self.look}"]
-        said += [f"odd={self.odd!r}"] if self.odd else []
-        said += [f"wait_ms={self.wait_ms}"] if self.wait_ms else []
-        return f"Step({', '.join([repr(self.kind), *said])})"
+        arguments = [f"actor={self.actor}", f"pick={self.pick}"] if self.kind != "wait" else []
+        arguments += [f"look={self.look}"]
+        arguments += [f"odd={self.odd!r}"] if self.odd else []
+        arguments += [f"wait_ms={self.wait_ms}"] if self.wait_ms else []
+        return f"Step({', '.join([repr(self.kind), *arguments])})"
 
 
 @dataclass(frozen=True)
 class Program:
-    """Actors and their steps.
+    """Sequence of steps of several actors.
 
     Attributes:
-        seed: From which it was drawn.
-        profile: What it is mostly about.
-        actors: At most six.
-        steps: In their order.
-        empty_group_id: Whether it is about the group whose id is "", which some requests accept.
+        seed: Seed of the program.
+        profile: Name of its profile in `PROFILES`.
+        actors: At most six actors.
+        steps: The steps in order.
+        empty_group_id: True for the group id "", which some requests accept.
     """
 
     seed: int
@@ -98,7 +98,7 @@ class Program:
     empty_group_id: bool = False
 
     def without(self, first: int, count: int) -> Program:
-        """Leave some steps out."""
+        """Return the program without some steps."""
         return replace(self, steps=self.steps[:first] + self.steps[first + count :])
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Profile:
-    """How programs are drawn: the weight of each kind of step, how actors are, and what is odd about every step."""
+    """Distribution of random programs: weights of kinds of steps, properties of actors, and rates of unusual fields."""
 
     weights: dict[str, int]
     actors: tuple[int, int] = (2, 4)
@@ -142,14 +142,14 @@ PROFILES: dict[str, _Profile] = {
         short=0.6,
         odd=0.0,
         always=(("join.member", "none"),),
-        short_sessions=False,  # those of many members would end together
+        short_sessions=False,  # sessions of many members would expire together
     ),
     "empty group id": _Profile({"commit": 6, "join": 1, "sync": 1, "heartbeat": 1, "leave": 1}, steps=(8, 12), odd=0.5),
 }
 
 ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
     "join": {
-        "member": ("none", "none", "nobody", "other", "earlier"),
+        "member": ("none", "none", "unknown", "other", "earlier"),
         "instance": ("none", "other", "unknown", "empty", "own"),
         "protocols": ("changed", "changed", "twice", "none", "unnamed", "disjoint", "garbage", "reordered", "more"),
         "type": ("connect", "empty"),
@@ -158,27 +158,27 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
         "group": ("empty",),
     },
     "sync": {
-        "member": ("none", "nobody", "other", "earlier"),
+        "member": ("none", "unknown", "other", "earlier"),
         "instance": ("none", "other", "unknown"),
         "generation": ("before", "next", "none", "huge"),
         "protocol": ("null", "other name", "other type", "given"),
-        "assignments": ("some", "twice", "empty", "garbage", "nobody", "none", "always"),
+        "assignments": ("some", "twice", "empty", "garbage", "unknown", "none", "always"),
         "group": ("empty",),
     },
     "heartbeat": {
-        "member": ("none", "nobody", "other", "earlier"),
+        "member": ("none", "unknown", "other", "earlier"),
         "instance": ("none", "other", "unknown"),
         "generation": ("before", "next", "none"),
         "group": ("empty",),
     },
     "leave": {
-        "member": ("none", "nobody", "other", "earlier"),
+        "member": ("none", "unknown", "other", "earlier"),
         "instance": ("none", "other", "unknown", "own"),
-        "batch": ("nobody", "twice", "everybody", "instances", "mixed", "none"),
+        "batch": ("unknown", "twice", "all", "instances", "mixed", "none"),
         "group": ("empty",),
     },
     "commit": {
-        "member": ("none", "nobody", "other", "earlier"),
+        "member": ("none", "unknown", "other", "earlier"),
         "instance": ("none", "other", "unknown"),
         "generation": ("before", "next", "some", "none", "none"),
         "offsets": ("too long", "too long", "null", "no topic", "no partition", "several", "negative", "nothing"),
@@ -187,11 +187,11 @@ ODDITIES: dict[str, dict[str, tuple[str, ...]]] = {
     "delete": {},
     "wait": {},
 }
-"""What can be odd about a request, by field."""
+"""Unusual values of a request, by field."""
 
 
 def subscription(topics: Sequence[str], version: int = 0, user_data: bytes = b"") -> bytes:
-    """Give a subscription of the consumer protocol; of later versions without what they add at the end."""
+    """Return a ConsumerProtocol subscription; versions 1 to 3 lack the fields after the user data."""
     names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
     return struct.pack(">hi", version, len(topics)) + names + struct.pack(">i", len(user_data)) + user_data
 
@@ -200,7 +200,7 @@ _ORDERS = (("range", subscription(["classic-orders"])),)
 
 RARE = Program(
     -1,
-    "what is rarely drawn",
+    "rare errors",
     (Actor("client-a", "inst-a", _ORDERS), Actor("client-b", None, _ORDERS)),
     (
         Step("delete", pick=0, look=6),
@@ -214,15 +214,15 @@ RARE = Program(
         *(Step("commit", 1, version * 8, odd=(("commit.offsets", "no partition"),)) for version in range(9)),
         Step("delete", pick=1),
         Step("join", 0, 1),
-        Step("leave", 0, 1, odd=(("leave.member", "nobody"),)),
+        Step("leave", 0, 1, odd=(("leave.member", "unknown"),)),
         Step("delete", pick=2),
     ),
 )
-"""Errors that a run must show, and that chance may leave out."""
+"""Program with errors that every run must contain, and that random programs may lack."""
 
-RETURNS = Program(
+RETURNING = Program(
     -2,
-    "a static leader that comes back",
+    "a returning static leader",
     (Actor("client-a", "inst-a", _ORDERS), Actor("client-b", "inst-b", _ORDERS)),
     (
         Step("join", 0, 1),
@@ -239,11 +239,11 @@ RETURNS = Program(
         Step("join", 0, 1, odd=(("join.member", "none"), ("join.protocols", "more"))),
     ),
 )
-"""With every version that knows static members, while the group is Stable."""
+"""Program in which static members rejoin a Stable group, with every request version that has instance ids."""
 
 ABSENT = Program(
     -3,
-    "a static member that does not join in time, and as many votes for two protocols",
+    "a static member that does not rejoin in time, and equal votes for two protocols",
     (
         Actor("client-a", "inst-a", (*_ORDERS, ("cooperative-sticky", b"")), rebalance_timeout_ms=600),
         Actor("client-b", None, (("cooperative-sticky", b""), *_ORDERS), rebalance_timeout_ms=700),
@@ -264,36 +264,36 @@ ABSENT = Program(
         Step("advance", 1, 8),
     ),
 )
-"""The others go on with it, until it has not asked for its assignment either."""
+"""Program in which a static member stays in the group without joining, until it also misses the sync phase."""
 
-SCRIPTED = (RARE, RETURNS, ABSENT)
+SCRIPTED = (RARE, RETURNING, ABSENT)
 
 
 def draw(seed: int) -> Program:
-    """Draw a program."""
+    """Return the random program of a seed."""
     profile = list(PROFILES)[seed % len(PROFILES)]
     random_ = random.Random(f"classic {seed}")
-    drawn = PROFILES[profile]
-    actors = _actors(random_, drawn)
+    settings = PROFILES[profile]
+    actors = _actors(random_, settings)
     steps = []
-    if "commit" in drawn.weights and random_.random() < 0.3:
+    if "commit" in settings.weights and random_.random() < 0.3:
         steps.append(Step("commit", 0, random_.randrange(1000), random_.randrange(7), (("commit.generation", "some"),)))
-    for _ in range(random_.randint(*drawn.steps)):
-        (kind,) = random_.choices(list(drawn.weights), list(drawn.weights.values()))
-        steps.append(_step(random_, kind, len(actors), drawn))
-    if drawn.short:
+    for _ in range(random_.randint(*settings.steps)):
+        (kind,) = random_.choices(list(settings.weights), list(settings.weights.values()))
+        steps.append(_step(random_, kind, len(actors), settings))
+    if settings.short:
         steps.append(Step("wait", look=random_.randrange(7)))
     return Program(seed, profile, actors, tuple(steps), empty_group_id=profile == "empty group id")
 
 
-def _actors(random_: random.Random, drawn: _Profile) -> tuple[Actor, ...]:
+def _actors(random_: random.Random, settings: _Profile) -> tuple[Actor, ...]:
     names = CUSTOM if random_.random() < 0.25 else ASSIGNORS
     kind = "connect" if random_.random() < 0.1 else "consumer"
-    number = random_.randint(*drawn.actors)
-    return tuple(_actor(random_, each, drawn, names, kind) for each in range(number))
+    number = random_.randint(*settings.actors)
+    return tuple(_actor(random_, each, settings, names, kind) for each in range(number))
 
 
-def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence[str], kind: str) -> Actor:
+def _actor(random_: random.Random, number: int, settings: _Profile, names: Sequence[str], kind: str) -> Actor:
     letter = random_.choice(FOREIGN)[number] if random_.random() < 0.15 else "abcdef"[number]
     offered = random_.choice((list(names[:1]), list(names[:2]), random_.sample(names, random_.randint(1, len(names)))))
     if names[0] not in offered and random_.random() < 0.8:
@@ -302,14 +302,14 @@ def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence
     wanted = random_.sample(list(TOPICS), random_.randint(1, 2))
     metadata = subscription(wanted, random_.randrange(4), random_.choice((b"", letter.encode())))
     session, rebalance = LONG_MS + number, LONG_MS + 1000 * number
-    if random_.random() < drawn.short:
-        # Far from each other, so that no two of them end together where they begin together.
-        which = random_.randrange(3) if drawn.short_sessions else 1
+    if random_.random() < settings.short:
+        # Different timeouts, so that timers that start together do not expire together.
+        which = random_.randrange(3) if settings.short_sessions else 1
         session = 500 + 130 * number if which != 1 else session
         rebalance = 560 + 130 * number if which != 0 else rebalance
     return Actor(
         client_id=f"client-{letter}" if random_.random() < 0.95 else "",
-        instance_id=f"inst-{letter}" if random_.random() < drawn.static else None,
+        instance_id=f"inst-{letter}" if random_.random() < settings.static else None,
         protocols=tuple((name, metadata) for name in offered),
         protocol_type=kind,
         session_timeout_ms=session,
@@ -317,15 +317,15 @@ def _actor(random_: random.Random, number: int, drawn: _Profile, names: Sequence
     )
 
 
-def _step(random_: random.Random, kind: str, actors: int, drawn: _Profile) -> Step:
-    oddities = list(drawn.always)
-    if random_.random() < drawn.odd:
-        # Which request it comes to is only known when it is played, so there is an oddity for each.
+def _step(random_: random.Random, kind: str, actors: int, settings: _Profile) -> Step:
+    oddities = list(settings.always)
+    if random_.random() < settings.odd:
+        # The request of "advance" is known only when it is played, so choose unusual fields for each possible one.
         kinds = ("join", "sync", "heartbeat") if kind == "advance" else (kind,)
         for each in kinds:
             possible = dict(ODDITIES[each])
             if random_.random() < 0.7:
-                possible.pop("group", None)  # there is little to be seen in that
+                possible.pop("group", None)  # an empty group id gives the same error in all states
             names = random_.sample(list(possible), min(len(possible), random_.choice((1, 1, 1, 2))))
             oddities += [(f"{each}.{name}", random_.choice(possible[name])) for name in names]
     wait_ms = random_.choice((0, 0, 0, 200)) if kind == "wait" else 0

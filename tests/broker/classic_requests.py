@@ -1,4 +1,4 @@
-"""What the members of a program know, and the requests that their steps come to."""
+"""State of the actors of a program, and the requests of their steps."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from tests.broker.classic_programs import Actor, Program, Step
 
 HOST = "/127.0.0.1"
-"""How a broker writes where the members are."""
+"""Client host of the members in the responses of a broker."""
 
 DELETE_VERSIONS = range(3)
 FIRST_STATIC = {"join": 5, "sync": 3, "heartbeat": 3, "leave": 3, "commit": 7}
-"""The first version of each request that carries an instance id."""
+"""First version of each request with an instance id."""
 
-NOBODY = "nobody-1"
+UNKNOWN_MEMBER = "unknown-1"
 LONGEST_OFFSET_METADATA = 4096
 REQUESTS: dict[str, type[Request]] = {
     "join": JoinGroupRequest,
@@ -45,7 +45,7 @@ REQUESTS: dict[str, type[Request]] = {
 
 
 class DeleteRequest(NamedTuple):
-    """DeleteGroups for one group."""
+    """DeleteGroups request for one group."""
 
     group_id: str
     version: int
@@ -53,7 +53,7 @@ class DeleteRequest(NamedTuple):
 
 @dataclass
 class _Member:
-    """What one actor knows, from what it was answered."""
+    """State of an actor, from the responses that it received."""
 
     actor: Actor
     id: str = ""
@@ -75,12 +75,12 @@ class _Member:
 
 
 class Cast:
-    """The actors of a program, while it is played.
+    """Actors of a program while it is played.
 
     Args:
         program: The program.
         group_id: The group.
-        topic_ids: Of the topics that exist.
+        topic_ids: Ids of the existing topics.
     """
 
     def __init__(self, program: Program, group_id: str, topic_ids: Mapping[str, UUID]) -> None:
@@ -90,7 +90,7 @@ class Cast:
         self._members = [_Member(actor) for actor in program.actors]
 
     def request(self, step: Step) -> tuple[int, Request | DeleteRequest] | None:
-        """Give who asks and what a step comes to, or nothing where there is nothing to say."""
+        """Return the number of the actor and the request of a step; None if no actor has a request to send."""
         kind, number = step.kind, step.actor
         if kind == "advance":
             found = self._next(number)
@@ -112,7 +112,7 @@ class Cast:
         return number, request
 
     def answered(self, number: int, request: Request | DeleteRequest, answer: Any) -> None:
-        """Take notice of an answer, which is kio's."""
+        """Update the state of an actor with a response of kio."""
         member = self._members[number]
         match request:
             case JoinGroupRequest():
@@ -153,7 +153,7 @@ class Cast:
             member.phase = "out"
 
     def _next(self, number: int) -> tuple[int, str] | None:
-        """Whose turn it is, from that one on, and what a client would say there."""
+        """Return the next actor, starting with this one, that has a request to send, and the kind of its request."""
         order = [*range(number, len(self._members)), *range(number)]
         for each in order:
             kind = {"out": "join", "joined": "sync", "stable": "heartbeat"}.get(self._members[each].phase)
@@ -169,7 +169,7 @@ class Cast:
 
     def _id(self, member: _Member, odd: Mapping[str, str]) -> str:
         chosen = odd.get("member", "own")
-        return {"own": member.id, "none": "", "nobody": NOBODY, "earlier": member.earlier}.get(
+        return {"own": member.id, "none": "", "unknown": UNKNOWN_MEMBER, "earlier": member.earlier}.get(
             chosen, self._other(member).id
         )
 
@@ -194,12 +194,12 @@ class Cast:
         protocols = {
             "changed": changed,
             "none": (),
-            "disjoint": (("unheard-of", subscription(["classic-orders"])),),
+            "disjoint": (("unsupported", subscription(["classic-orders"])),),
             "garbage": tuple((name, (b"\0", b"\0\0\xff", b"", b"\xff\xff\0\0\0\0")[pick % 4]) for name, _ in changed),
             "reordered": tuple(reversed(actor.protocols)),
             "twice": (*actor.protocols, actor.protocols[0]),
             "unnamed": (("", b""), *actor.protocols),
-            "more": (*actor.protocols, ("unheard-of", b"")),
+            "more": (*actor.protocols, ("unsupported", b"")),
         }.get(odd.get("protocols", ""), actor.protocols)
         session = {"low": 99, "high": 600_001, "negative": -1, "least": 100, "most": 600_000}.get(
             odd.get("session", ""), actor.session_timeout_ms
@@ -230,13 +230,13 @@ class Cast:
             "twice": made + [(each, b"again") for each, _ in made[:1]],
             "empty": [(each, b"") for each, _ in made],
             "garbage": [(each, b"\xff\0\xfe") for each, _ in made],
-            "nobody": [*made, (NOBODY, b"nobody's")],
+            "unknown": [*made, (UNKNOWN_MEMBER, b"of an unknown member")],
             "none": [],
             "always": made,
         }.get(chosen, made if member.leads else [])
         name, kind = member.protocol, member.protocol_type
         if chosen_protocol := odd.get("protocol"):
-            name = {"null": None, "other name": "unheard-of"}.get(chosen_protocol, name)
+            name = {"null": None, "other name": "unsupported"}.get(chosen_protocol, name)
             kind = {"null": None, "other type": "connect"}.get(chosen_protocol, kind)
         generation = self._generation(member, odd)
         instance = self._instance(member, odd)
@@ -259,10 +259,10 @@ class Cast:
         other = LeavingMember(self._other(member).id)
         statics = [each for each in self._members if each.actor.instance_id is not None]
         members = {
-            "nobody": [LeavingMember(NOBODY), own],
+            "unknown": [LeavingMember(UNKNOWN_MEMBER), own],
             "twice": [own, own],
             "none": [],
-            "everybody": [LeavingMember(each.id, each.actor.instance_id) for each in self._members],
+            "all": [LeavingMember(each.id, each.actor.instance_id) for each in self._members],
             "instances": [LeavingMember("", each.actor.instance_id) for each in statics],
             "mixed": [other._replace(group_instance_id=own.group_instance_id), own, LeavingMember("", "inst-none")],
         }.get(odd.get("batch", ""), [own])
@@ -295,7 +295,7 @@ class Cast:
 
 
 def _version(kind: str, step: Step, actor: Actor) -> int:
-    """Choose a version; a static member mostly asks in one that can say so."""
+    """Return a version; requests of static members mostly have one with an instance id."""
     versions = VERSIONS[REQUESTS[kind]]
     if actor.instance_id is not None and step.pick % 8:
         versions = range(FIRST_STATIC[kind], versions.stop)

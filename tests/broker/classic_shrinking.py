@@ -1,4 +1,4 @@
-"""Makes a program shorter as long as something is wrong with it."""
+"""Shrinking of a failing program."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 async def shrink(program: Program, fails: Callable[[Program], Awaitable[bool]], tries: int = 60) -> Program:
-    """Leave out steps, many at once first, while the rest still fails.
+    """Return a shorter program that still fails; remove many steps at a time first.
 
     Args:
-        program: That fails.
-        fails: Whether another one does.
-        tries: How many are tried at most.
+        program: A failing program.
+        fails: Function that returns True if a program fails.
+        tries: Largest number of calls of `fails`.
     """
     size = max(1, len(program.steps) // 2)
     while tries and program.steps:

@@ -1,6 +1,6 @@
-"""A real Kafka broker for the tests: one node that is its own controller, on loopback, in a folder of its own.
+"""Real Kafka broker for the tests: one node with its own controller, on the loopback interface, in its own folder.
 
-Maven lays the jars into `target/kafka` once. A broker ends with the process that started it, however that one ends.
+Maven installs the jars into `target/kafka` once. A broker ends with the process that started it, even if it is killed.
 """
 
 from __future__ import annotations
@@ -50,36 +50,36 @@ SETTINGS: Mapping[str, str] = {
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "1",
 }
-"""Short times, and targets computed within the heartbeat that asks for one.
+"""Broker settings: short timeouts, and assignments that are computed within the heartbeat that needs them.
 
-So what it answers depends on what it was asked, and in which order, but not on how fast it is. A broker that was killed
-waits for the end of its own earlier session before it answers anybody, and the members' sessions must last longer.
+So responses depend on the order of requests, but not on the speed of the broker. A broker that was killed waits for the
+end of its previous session before it responds, so sessions of members must be longer.
 """
 
 SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512k", "-Dlog4j2.level=INFO")
 
 
 class BrokerMissingError(Exception):
-    """No broker can be started here, and why."""
+    """Java, Maven or the jars of a broker are missing."""
 
 
 class BrokerFailedError(Exception):
-    """A broker did not start, or did not end, and the last that it said."""
+    """A broker did not start or stop; the message has the end of its log."""
 
 
 class Cluster:
-    """One broker; `with` starts it, and kills it at the end.
+    """One broker. `with` starts it, and kills it at the end.
 
     Args:
-        folder: Where its data and its log are to be; `start` again finds what was there.
-        settings: What is set otherwise than in `SETTINGS`, or beside it.
-        jvm: Options for Java, in place of those with which a broker starts fast and stays small.
+        folder: Folder for its data and log; a restarted broker finds its data there.
+        settings: Settings that replace or extend `SETTINGS`.
+        jvm: Options for Java; by default those for a fast start and a small heap.
 
     Attributes:
-        port: On 127.0.0.1; the same all its life.
+        port: Port on 127.0.0.1; the same after a restart.
 
     Raises:
-        BrokerMissingError: There is no Java or no Maven, or Maven could not fetch the jars.
+        BrokerMissingError: Java or Maven is missing, or Maven could not fetch the jars.
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = SMALL_JVM) -> None:
@@ -116,11 +116,11 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        """What a client calls `bootstrap.servers`."""
+        """Address for the client setting `bootstrap.servers`."""
         return f"127.0.0.1:{self.port}"
 
     def start(self, timeout: float = 60) -> None:
-        """Start, on whatever data there is, and return when the broker answers."""
+        """Start the broker with the existing data, and return when it responds."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command("kafka.Kafka"),
@@ -129,7 +129,7 @@ class Cluster:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        # The guard's input ends with this process, even when nothing is left that could end a broker in order.
+        # The guard's input closes when this process ends, even if it is killed; then the guard kills the broker.
         self._guard = subprocess.Popen(
             ["/bin/sh", "-c", 'read -r _; kill -9 "$0"', str(self._process.pid)],
             stdin=subprocess.PIPE,
@@ -144,7 +144,7 @@ class Cluster:
             time.sleep(0.05)
 
     def stop(self, timeout: float = 30) -> None:
-        """Stop in order: the groups are handed over and the logs are closed."""
+        """Stop the broker in order, so that it closes its logs."""
         if self._process:
             self._process.terminate()
             self._dismiss_guard()
@@ -156,7 +156,7 @@ class Cluster:
         self.kill()
 
     def kill(self) -> None:
-        """End the process at once, if there is one."""
+        """Kill the process, if it runs."""
         self._dismiss_guard()
         if self._process:
             self._process.kill()
@@ -165,7 +165,7 @@ class Cluster:
 
     @property
     def pid(self) -> int | None:
-        """The number of its process, while there is one."""
+        """Process id while the broker runs, else None."""
         return self._process.pid if self._process else None
 
     def connect(self) -> Connection:
@@ -173,7 +173,7 @@ class Cluster:
         return Connection("127.0.0.1", self.port)
 
     def _dismiss_guard(self) -> None:
-        """End the guard before the process: once that is gone its number may be another's."""
+        """End the guard before the broker, because another process may get the broker's process id later."""
         if self._guard:
             self._guard.kill()
             self._guard.communicate()
@@ -208,17 +208,17 @@ def _find_java() -> Path:
     for java in found:
         if (java_version(java) or 0) >= OLDEST:
             return java
-    raise BrokerMissingError(f"a broker needs Java {OLDEST} or newer by JAVA_HOME or on the PATH, and there is none")
+    raise BrokerMissingError(f"no Java {OLDEST} or newer in JAVA_HOME or on the PATH, which a broker needs")
 
 
 def install_jars() -> None:
-    """Fetch the jars of a broker with Maven, unless they are there.
+    """Fetch the jars of a broker with Maven, unless they exist.
 
     Raises:
         BrokerMissingError: Maven is missing or failed.
     """
     if shutil.which("mvn") is None and not (JARS / ".complete").exists():
-        raise BrokerMissingError("a broker needs Maven (mvn) on the PATH, which fetches its jars, and there is none")
+        raise BrokerMissingError("no Maven (mvn) on the PATH, which fetches the jars of a broker")
     try:
         maven_jars.install(POM, JARS)
     except maven_jars.JarsMissingError as error:

@@ -1,4 +1,4 @@
-"""Real Kafka broker that the tests of this room share."""
+"""Real Kafka broker that the tests of this folder share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A connection to a broker over a blocking socket: messages are kio's, which are made from Kafka's own definitions.
+"""Connection to a broker over a blocking socket, with messages of kio, which are generated from Kafka's definitions.
 
-Several requests may be under way. A broker answers those of one connection one after the other, in their order: what
-several members say over one connection is therefore answered in the order in which it was said.
+Several requests may be in flight. A broker handles the requests of one connection one after the other, so it handles
+the requests of several members in the order in which they are sent.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ CLIENT_ID = "assignor-tests"
 
 
 class ConnectionLostError(Exception):
-    """The broker cannot be reached, or ended the connection, or did not answer in time."""
+    """The broker cannot be reached, closed the connection or did not respond in time."""
 
 
 class Connection:
-    """One connection; `with` closes it at the end."""
+    """Connection; `with` closes it at the end."""
 
     def __init__(self, host: str, port: int, timeout: float = 10) -> None:
         try:
@@ -54,18 +54,18 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close it; requests under way get no answer."""
+        """Close the connection; requests in flight get no response."""
         self._socket.close()
 
     def send(self, request: Entity, answer: type[Entity]) -> int:
-        """Send a request and do not wait.
+        """Send a request without waiting for the response.
 
         Args:
             request: A request of a flexible version.
-            answer: What will answer it.
+            answer: Class of the response.
 
         Returns:
-            The number with which `receive` hands out the answer.
+            Number of the request, with which `receive` yields the response.
         """
         self._sent += 1
         header = RequestHeader(
@@ -86,7 +86,7 @@ class Connection:
         return self._sent
 
     def receive(self, timeout: float = 0) -> Iterator[tuple[int, Entity]]:
-        """Give the answers that have arrived, waiting so many seconds at most for the first of them."""
+        """Yield the responses that have arrived; wait up to `timeout` seconds for the first one."""
         wait: float = timeout
         while self._expected and select.select([self._socket], [], [], 0 if self._whole() else wait)[0]:
             try:
@@ -105,17 +105,17 @@ class Connection:
             yield number, body
 
     def ask(self, request: Entity, answer: type[Answer]) -> Answer:
-        """Send a request and wait for its answer; nothing else may be under way."""
-        assert not self._expected, "an answer to something else is on its way"
+        """Send a request and wait for its response; no other request may be in flight."""
+        assert not self._expected, "another request is in flight"
         self.send(request, answer)
         end = time.monotonic() + self._timeout
         while (left := end - time.monotonic()) > 0:
             for _, body in self.receive(left):
                 return cast("Answer", body)
-        raise ConnectionLostError(f"no answer within {self._timeout} s")
+        raise ConnectionLostError(f"no response within {self._timeout} s")
 
     def _whole(self) -> bytes:
-        """The first message that has arrived as a whole, or nothing."""
+        """Return the first message if it has arrived completely, else no bytes."""
         if len(self._received) < 4:
             return b""
         (size,) = struct.unpack_from(">i", self._received)
@@ -123,15 +123,15 @@ class Connection:
 
 
 def milliseconds(count: int) -> i32Timedelta:
-    """Give a duration as kio wants it; -1 is sent as -1."""
+    """Return a duration for kio; -1 is sent as -1."""
     return i32Timedelta.parse(datetime.timedelta(milliseconds=count))
 
 
 def in_milliseconds(duration: datetime.timedelta) -> int:
-    """Give a duration of kio's as a number."""
+    """Return the milliseconds of a duration of kio."""
     return duration // datetime.timedelta(milliseconds=1)
 
 
 def short(number: int) -> i16:
-    """Give a number as kio wants one of 16 bits."""
+    """Return a 16-bit number for kio."""
     return i16(number)

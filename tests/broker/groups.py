@@ -1,4 +1,4 @@
-"""Groups of every kind at one broker, of confluent-kafka, of kafka-python and by hand, and what their members say."""
+"""Groups of every kind at one broker: of confluent-kafka, of kafka-python and hand-made."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ OLD_BODY = encode_subscription(Subscription(("orders", "quiet")), 0)
 
 BLOBS = {
     "newer-header": b"\0\3" + OLD_BODY[2:],
-    "garbage": b"\0\1" + OLD_BODY[2:] + b"\0\0\0\1\0\6ord",  # cut short after the topics, which brokers look at
+    "garbage": b"\0\1" + OLD_BODY[2:] + b"\0\0\0\1\0\6ord",  # cut off after the topics, which brokers parse
     "idle": encode_subscription(Subscription(("orders",), rack="r9"), 3),
 }
-"""Subscriptions of groups of one member, which has the third partition of payments, but for the idle one."""
+"""Subscriptions of hand-made groups of one member. It owns the third partition of payments, except in group idle."""
 
 Owned = dict[str, list[TopicPartition]]
 
 
 class Groups:
-    """The groups of all tests, and what their members say.
+    """Groups for all tests.
 
     Attributes:
-        address: The broker's.
-        owned: By group and member id what each member of a real client owns, sorted.
+        address: Address of the broker.
+        owned: Sorted partitions that the members of real clients own, by group and member id.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -47,15 +47,15 @@ class Groups:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def begin(self) -> None:
-        """Create the topics, let everybody join, and wait until every partition has an owner."""
+    def start(self) -> None:
+        """Create the topics, let all members join, and wait until every partition has an owner."""
         admin = Admin(self._connection)
         admin.create_topics(TOPICS)
         admin.await_coordinator("of-librdkafka")
         self.join_by_hand()
         new = {"group.protocol": "consumer", "client.rack": "r1"}
         self.join("of-librdkafka", ["orders", "payments"])
-        # Kafka's order begins with static members, and librdkafka's is by member id: this one is first in both.
+        # Kafka orders static members first, and librdkafka orders by member id: this member is first in both orders.
         self.join("of-librdkafka", ["orders"], **{"group.instance.id": "a-static-one", "client.rack": "r1"})
         self.join("of-librdkafka", ["^orders$", "quiet"])
         self.join("next-generation", ["payments"], **new)
@@ -70,12 +70,12 @@ class Groups:
         end = time.monotonic() + 40
         while self.look() != shares or len(admin.describe("next-generation").members) < 4:
             assert time.monotonic() < end, self.owned
-        # What a client owns its coordinator may not yet know that it owns: one more heartbeat says so.
+        # The coordinator may not know yet what a client owns; wait for one more heartbeat.
         self.poll(0.7)
         assert shares == self.look()
 
     def end(self) -> None:
-        """Let go of everything; the broker ends after that."""
+        """Close all consumers and connections."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -93,7 +93,7 @@ class Groups:
         self._consumers.setdefault(group, []).append(consumer)
 
     def join_kafka_python(self, group: str, *topics: str, **settings: Any) -> None:
-        """Add a consumer of kafka-python, which a thread polls."""
+        """Add a consumer of kafka-python that a thread polls."""
         consumer = KafkaConsumer(
             *topics, bootstrap_servers=self.address, group_id=group, enable_auto_commit=False, **settings
         )
@@ -107,7 +107,7 @@ class Groups:
         self._threads[-1].start()
 
     def join_by_hand(self) -> None:
-        """Let members in whose bytes no client sends."""
+        """Add members with bytes that no client sends."""
         for group, blob in BLOBS.items():
             has = [("payments", 2)] if group != "idle" else []
             sync(self._connection, group, join(self._connection, group, blob), encode_assignment(has))
@@ -117,13 +117,13 @@ class Groups:
         join_share(self._connection, "shared", str(uuid.uuid4()), "orders")
 
     def offsets_only(self) -> None:
-        """Commit for a group that nobody joins."""
+        """Commit an offset for a group without members."""
         consumer = confluent_kafka.Consumer({"bootstrap.servers": self.address, "group.id": "offsets-only"})
         consumer.commit(offsets=[confluent_kafka.TopicPartition("orders", 0, 0)], asynchronous=False)
         consumer.close()
 
     def look(self) -> dict[str, tuple[int, int]]:
-        """Poll everybody, keep what they own, and say how many partitions each group has, and how many owners."""
+        """Poll all consumers and update `owned`. Return the numbers of owned partitions and of owners of each group."""
         self.poll(0.05)
         self.owned = {
             group: {
@@ -138,7 +138,7 @@ class Groups:
         }
 
     def poll(self, seconds: float) -> None:
-        """Let the consumers of confluent-kafka take part for a while."""
+        """Poll the consumers of confluent-kafka for a number of seconds."""
         end = time.monotonic() + seconds
         while True:
             for consumers in self._consumers.values():
@@ -150,12 +150,12 @@ class Groups:
 
     @staticmethod
     def member_id(consumer: Any) -> str:
-        """A member's id, of either client."""
+        """Return the member id of a consumer of either client."""
         if isinstance(consumer, confluent_kafka.Consumer):
             return str(consumer.memberid())
         return str(consumer._coordinator._generation.member_id)
 
     @staticmethod
     def pair(partition: Any) -> tuple[str, int]:
-        """A partition, of either client."""
+        """Return topic and number of a partition of either client."""
         return partition.topic, partition.partition

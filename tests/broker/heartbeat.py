@@ -1,4 +1,4 @@
-"""A heartbeat of ours as ConsumerGroupHeartbeat version 1 on the wire, and its answer back."""
+"""Conversion of our heartbeats to ConsumerGroupHeartbeat version 1, and of its responses to ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ConsumerGroupHeartbeatResponse", "from_wire", "to_wire"]
 
 
 def to_wire(request: HeartbeatRequest) -> ConsumerGroupHeartbeatRequest:
-    """Give the request as kio has it."""
+    """Return the request of kio."""
     names, owned = request.subscribed_topic_names, request.topic_partitions
     return ConsumerGroupHeartbeatRequest(
         group_id=GroupId(request.group_id),
@@ -42,7 +42,7 @@ def to_wire(request: HeartbeatRequest) -> ConsumerGroupHeartbeatRequest:
 
 
 def from_wire(response: ConsumerGroupHeartbeatResponse) -> HeartbeatResponse:
-    """Give the response as a member takes it."""
+    """Return the response for a member."""
     assignment: dict[UUID, Iterable[int]] | None = None
     if response.assignment is not None:
         assignment = {}

@@ -25,7 +25,7 @@ QUIET_POLLS = 8
 """The number of polls in a row without a change after which the group has settled."""
 
 Joined = tuple[str, str | None, bytes]
-"""Member id, instance id and subscription, as `Group.from_wire` takes them."""
+"""Member id, instance id and subscription, in the form that `Group.from_wire` accepts."""
 
 Shares = dict[str, frozenset[TopicPartition]]
 
@@ -39,10 +39,10 @@ class Consumer(NamedTuple):
 
 
 class JavaConsumers(KafkaProgram):
-    """A group of consumers in one process; they take part only while this polls.
+    """Group of Java consumers in one process; they make progress only while `settle` polls them.
 
     Raises:
-        OracleMissingError: There is no Java, no compiler or no jars of Kafka.
+        OracleMissingError: Java, its compiler or the jars of Kafka are missing.
     """
 
     def __init__(self, address: str, group: str, assignor: str) -> None:
@@ -112,9 +112,9 @@ def described(admin: Admin, group: str) -> tuple[list[Joined], Shares]:
 
 
 def reached(assignor: str, counts: dict[str, int], members: dict[str, Subscription]) -> tuple[Shares, int]:
-    """Return the assignment that a group reaches, and how many rebalances that takes.
+    """Return the assignment that a group reaches, and the number of rebalances until then.
 
-    A cooperative member that had to give up a partition joins again, with what it was assigned as owned partitions.
+    A cooperative member that had to revoke partitions rejoins, with its assignment as owned partitions.
     """
     rebalances, generation = 0, max((each.generation or 0 for each in members.values()), default=0)
     while True:

@@ -1,7 +1,7 @@
-"""A client around one `Member`: it carries the member's effects out, and keeps what the member did to look at later.
+"""Client of one `Member`: it executes the member's effects and records its actions.
 
-The application in it polls all the time, has callbacks that come back at once, and consumes one record of each
-partition between two looks; a test can have it stop each of these.
+Its application polls continuously, completes callbacks immediately, and consumes one record of each partition per step.
+A test can stop each of these.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.broker.member_timeline import MemberTimeline
 
     class Network(Protocol):
-        """What carries a client's questions; each is answered by an event, some time later."""
+        """Network of a client; each request is answered later by an event."""
 
         def now(self) -> int: ...
         def send_heartbeat(self, client: MemberClient, number: int, request: HeartbeatRequest) -> bool: ...
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
 
 
 class MemberClient:
-    """One client.
+    """Client of one member.
 
     Args:
-        network: Carries its questions.
+        network: Network that sends its requests.
         group_id: The group.
-        name: What a test calls it.
-        options: Of `Member`.
+        name: Name of the client in a test.
+        options: Options of `Member`.
 
     Attributes:
-        polls: Whether the application polls.
-        holds_callbacks: Whether callbacks wait for `release_callbacks`.
-        loses_answers: How many of the next answers to heartbeats get lost.
-        frozen: Whether the whole process stands still.
-        doubted: Whether others may own what it believes to own: the coordinator has given it up and it cannot know.
-        calls: The callbacks, in order: "revoked", "assigned" or "lost", and the partitions.
-        errors: What was raised to the application.
-        heartbeats: How many it has sent.
-        left: How often it was told that it had left.
-        history: What it owned since when.
-        offsets: How far the application got.
-        timeline: Keeps each event and what came of it, if it is given.
-        looks: Is called after each event.
+        polls: True if the application polls.
+        holds_callbacks: True if callbacks wait for `release_callbacks`.
+        loses_answers: Number of the next heartbeat responses that get lost.
+        frozen: True if the whole process is suspended.
+        doubted: True if the coordinator may have reassigned partitions that the member believes to own.
+        calls: The callbacks in order: "revoked", "assigned" or "lost", and the partitions.
+        errors: Errors raised to the application.
+        heartbeats: Number of sent heartbeats.
+        left: Number of completed leaves.
+        history: Owned partitions with the time since which they are owned.
+        offsets: Positions of the application.
+        timeline: Timeline that records each event and its effects, or None.
+        on_event: Function that is called after each event.
     """
 
     def __init__(self, network: Network, group_id: str, name: str, **options: Any) -> None:
@@ -79,7 +79,7 @@ class MemberClient:
         self._wake_at: int | None = None
         self._handling = False
         self.timeline: MemberTimeline | None = None
-        self.looks: Callable[[], None] = lambda: None
+        self.on_event: Callable[[], None] = lambda: None
 
     def subscribe(self, *topics: str, pattern: str | None = None) -> None:
         """Subscribe to names, to a pattern, or to both."""
@@ -90,13 +90,13 @@ class MemberClient:
         self.handle(events.Leave())
 
     def release_callbacks(self) -> None:
-        """Let the callbacks come back that were held."""
+        """Complete the held callbacks."""
         self.holds_callbacks = False
         while self._held:
             self.handle(events.CallbackDone(self._held.pop(0)))
 
     def step(self) -> None:
-        """Let the application poll, or at least time pass."""
+        """Let the application poll, or let a due timer fire."""
         if self.frozen:
             return
         for partition in set(self.member.assignment) - self._paused:
@@ -107,17 +107,17 @@ class MemberClient:
             self.handle(events.Tick())
 
     def handle(self, event: Event) -> None:
-        """Hand an event to the member, and carry out what it asks for; what comes of that is handed over in turn."""
+        """Pass an event to the member and execute its effects, including those of events that result from them."""
         self._events.append(event)
         if not self._handling and not self.frozen:
             self._handle_all()
 
     def freeze(self) -> None:
-        """Let the whole process stand still; what arrives waits."""
+        """Suspend the process; events that arrive are queued."""
         self.frozen = self.doubted = True
 
     def thaw(self) -> None:
-        """Let the process go on, with what has arrived before anything else."""
+        """Resume the process; queued events are handled first."""
         self.frozen = False
         self._handle_all()
 
@@ -127,16 +127,16 @@ class MemberClient:
             while self._events:
                 now = self._network.now()
                 event = self._events.popleft()
-                asked = self.member.handle(event, now)
+                requested_effects = self.member.handle(event, now)
                 if self.timeline:
-                    self.timeline.record(now, event, self.member.state, self.member.epoch, asked)
-                for effect in asked:
+                    self.timeline.record(now, event, self.member.state, self.member.epoch, requested_effects)
+                for effect in requested_effects:
                     self._carry_out(effect)
                 if not self.history or self.history[-1][1] != self.member.assignment:
                     self.history.append((now, self.member.assignment))
                 if not self.member.assignment:
                     self.doubted = False
-                self.looks()
+                self.on_event()
         finally:
             self._handling = False
 

@@ -1,4 +1,4 @@
-"""All the members of a scenario, moved in one thread: after each event nobody may own what somebody else owns."""
+"""Members of a scenario, driven in one thread. After each event no partition may have two owners."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from tests.broker.scenario import Scenario
 
 PAUSE = 0.01
-"""Seconds that one step waits for an answer."""
+"""Seconds that one step waits for a response."""
 
 RETRY_MS = 50
-"""Milliseconds until a coordinator is looked for again."""
+"""Milliseconds until the next request for the coordinator."""
 
 View = dict[str, tuple[int, frozenset[TopicPartition]]]
-"""By member id: the epoch and what is owned."""
+"""Epoch and owned partitions by member id."""
 
 
 class Members:
-    """The members of a scenario.
+    """Members of a scenario.
 
     Attributes:
-        clients: Those of ours that take part, by name.
+        clients: Our members of the group, by name.
         others: Consumers of another library in the same group; they are polled with ours.
-        beside: Members of other scenarios, which move whenever these do.
+        beside: Members of other scenarios, which are driven together with these.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -53,8 +53,8 @@ class Members:
         self.others: list[Any] = []
         self.beside: list[Members] = []
         self._connection: Connection | None = scenario.connection
-        self._asked: dict[int, Callable[[Entity | None], None]] = {}
-        self._arrived: list[Callable[[], None]] = []
+        self._pending: dict[int, Callable[[Entity | None], None]] = {}
+        self._deliveries: list[Callable[[], None]] = []
         self._searching: dict[MemberClient, int] = {}
 
     def join(
@@ -65,57 +65,57 @@ class Members:
         timeline: MemberTimeline | None = None,
         **options: Any,
     ) -> MemberClient:
-        """Let a new member subscribe to topics of the scenario and take part; record its timeline if given."""
+        """Add a member that subscribes to topics of the scenario; record its timeline if given."""
         options.setdefault("server_assignor", self.scenario.assignor)
         client = MemberClient(self, self.scenario.group, name, **options)
         client.timeline = timeline
-        client.looks = self._nobody_owns_twice
+        client.on_event = self._check_single_owners
         self.clients[name] = client
         client.subscribe(*map(self.scenario.topic, topics), pattern=pattern)
         return client
 
     def kill(self, name: str) -> MemberClient:
-        """Let a member vanish without a word."""
+        """Remove a member without a leave request."""
         client = self.clients.pop(name)
         self._searching.pop(client, None)
         return client
 
     def step(self) -> None:
-        """Let every application poll once, and hand over the answers that have come."""
+        """Let every application poll once, and deliver the responses that have arrived."""
         self._step()
         for members in self.beside:
             members._step()
 
-    def until(self, happened: Callable[[], object], timeout: float = 20) -> None:
-        """Go on until something has happened.
+    def until(self, condition: Callable[[], object], timeout: float = 20) -> None:
+        """Run until a condition holds.
 
         Raises:
-            TimeoutError: It has not in so many seconds; says where everybody is.
+            TimeoutError: It does not hold after `timeout` seconds; the message has the states of the members.
         """
         end = time.monotonic() + timeout
-        while not happened():
+        while not condition():
             if time.monotonic() > end:
                 raise TimeoutError(f"after {timeout} s: {self._situation()}")
             self.step()
 
     def run(self, seconds: float) -> None:
-        """Go on for so long."""
+        """Run for a number of seconds."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.step()
 
     def meanwhile(self, change: Callable[[], object]) -> None:
-        """Do something while no heartbeat is under way."""
+        """Call a function while no heartbeat is in flight."""
         end = time.monotonic() + 10
-        while self._asked and time.monotonic() < end:
+        while self._pending and time.monotonic() < end:
             self._receive(PAUSE)
         change()
 
     def settle(self, timeout: float = 30) -> View:
-        """Go on until each partition is owned, everybody is at rest and the coordinator sees it the same way.
+        """Run until each partition has an owner, all members are stable and the coordinator has the same view.
 
         Returns:
-            What the coordinator says of each member; it is what the members say.
+            The coordinator's view, which equals that of the members.
         """
         self.step()
         self.until(self._settled, timeout)
@@ -123,7 +123,7 @@ class Members:
         return self.coordinator_view()
 
     def view(self) -> View:
-        """Say what each member believes; of the others' epochs nothing is known but that they are the group's."""
+        """Return the view of the members. The epochs of `others` are not known; the group epoch stands for them."""
         epoch = self.scenario.admin.describe(self.scenario.group).epoch if self.others else 0
         ours = {
             client.member_id: (client.member.epoch, frozenset(client.member.assignment))
@@ -133,16 +133,16 @@ class Members:
         return ours | {other.memberid(): (epoch, frozenset(_assignment(other))) for other in self.others}
 
     def coordinator_view(self) -> View:
-        """Say what the coordinator thinks of each member."""
+        """Return the view of the coordinator."""
         return _view(self.scenario.admin.describe(self.scenario.group))
 
     def owned(self) -> list[TopicPartition]:
-        """Give all that is owned by the members' own account, sorted, as often as it is owned."""
+        """Return the partitions that the members own in their own view, sorted, once per owner."""
         found = [partition for client in self.clients.values() for partition in client.member.assignment]
         return sorted([*found, *(partition for other in self.others for partition in _assignment(other))])
 
     def partitions(self) -> list[TopicPartition]:
-        """Give all partitions of the scenario's topics."""
+        """Return all partitions of the scenario's topics."""
         return sorted(
             TopicPartition(name, partition)
             for name, count in self.scenario.counts.items()
@@ -150,34 +150,34 @@ class Members:
         )
 
     def now(self) -> int:
-        """Give the milliseconds since the scenario began."""
+        """Return the milliseconds since the start of the scenario."""
         return self.scenario.now()
 
     def send_heartbeat(self, client: MemberClient, number: int, request: HeartbeatRequest) -> bool:
-        """Send a heartbeat; False when there is no connection."""
+        """Send a heartbeat; return False if there is no connection."""
         sent = self.now()
         client.heartbeats += 1
 
         def answered(body: Entity | None) -> None:
             if not isinstance(body, ConsumerGroupHeartbeatResponse):
-                self._hand_over(client, events.TransportFailed(number, True, "disconnected"))
+                self._deliver(client, events.TransportFailed(number, True, "disconnected"))
                 return
             response = from_wire(body)
             self.scenario.recording.exchange(sent, self.now(), client.name, request, response)
             if client.loses_answers:
                 client.loses_answers -= 1
-                self._hand_over(client, events.TransportFailed(number, True, "lost"))
+                self._deliver(client, events.TransportFailed(number, True, "lost"))
             else:
-                self._hand_over(client, events.ResponseReceived(number, response))
+                self._deliver(client, events.ResponseReceived(number, response))
 
         return self._ask(to_wire(request), ConsumerGroupHeartbeatResponse, answered)
 
     def find_coordinator(self, client: MemberClient) -> None:
-        """Look for the coordinator, again and again until there is one."""
+        """Find the coordinator; retry until it is found."""
 
         def answered(body: Entity | None) -> None:
             if isinstance(body, FindCoordinatorResponse) and body.coordinators[0].error_code == ErrorCode.none:
-                self._hand_over(client, events.CoordinatorFound())
+                self._deliver(client, events.CoordinatorFound())
             else:
                 self._searching[client] = self.now() + RETRY_MS
 
@@ -187,17 +187,17 @@ class Members:
             self._searching[client] = self.now() + RETRY_MS
 
     def ask_names(self, client: MemberClient, topic_ids: tuple[UUID, ...]) -> None:
-        """Ask for the names of topics."""
+        """Request the names of topics."""
 
         def answered(body: Entity | None) -> None:
             names = names_by_id(body) if isinstance(body, MetadataResponse) else {}
-            self._hand_over(client, events.MetadataArrived(names))
+            self._deliver(client, events.MetadataArrived(names))
 
         if not self._ask(ids_request(topic_ids), MetadataResponse, answered):
-            self._hand_over(client, events.MetadataArrived({}))
+            self._deliver(client, events.MetadataArrived({}))
 
     def commit(self, client: MemberClient, number: int) -> None:
-        """Commit how far the application got in what the member owns."""
+        """Commit the application's positions of the member's partitions."""
 
         def answered(body: Entity | None) -> None:
             codes = (
@@ -206,17 +206,19 @@ class Members:
                 else {ErrorCode.network_exception}
             )
             if codes <= {ErrorCode.none}:
-                self._hand_over(client, events.CommitDone(number))
+                self._deliver(client, events.CommitDone(number))
             else:
-                self._hand_over(client, events.CommitFailed(number, ", ".join(code.name for code in codes)))
+                self._deliver(client, events.CommitFailed(number, ", ".join(code.name for code in codes)))
 
         offsets: dict[UUID, dict[int, int]] = defaultdict(dict)
         for partition in client.member.assignment:
             offsets[self.scenario.ids[partition.topic]][partition.partition] = client.offsets.get(partition, 0)
-        who = client.member.commit_identity()
-        request = commit_request(self.scenario.group, offsets, who.member_id, who.member_epoch, who.instance_id)
+        identity = client.member.commit_identity()
+        request = commit_request(
+            self.scenario.group, offsets, identity.member_id, identity.member_epoch, identity.instance_id
+        )
         if not self._ask(request, OffsetCommitResponse, answered):
-            self._hand_over(client, events.CommitFailed(number, "not connected"))
+            self._deliver(client, events.CommitFailed(number, "not connected"))
 
     def _step(self) -> None:
         for client in list(self.clients.values()):
@@ -226,30 +228,30 @@ class Members:
             client.step()
         for other in self.others:
             other.poll(0)
-            # One by one: two of them are not asked at the same instant.
+            # One by one: two consumers cannot be read at the same time.
             both = set(_assignment(other)) & set(self._owned_by_ours())
             assert not both, f"{both} are owned twice: {self._situation()}"
         self._receive(PAUSE)
-        while self._arrived:
-            self._arrived.pop(0)()
+        while self._deliveries:
+            self._deliveries.pop(0)()
 
     def _ask(self, request: Entity, answer: type[Entity], answered: Callable[[Entity | None], None]) -> bool:
         if self._connection is None:
             return False
         try:
-            self._asked[self._connection.send(request, answer)] = answered
+            self._pending[self._connection.send(request, answer)] = answered
         except ConnectionLostError:
             self._disconnected()
             return False
         return True
 
     def _receive(self, timeout: float) -> None:
-        if self._connection is None or not self._asked:
+        if self._connection is None or not self._pending:
             time.sleep(timeout)
             return
         try:
             for number, body in self._connection.receive(timeout):
-                self._asked.pop(number)(body)
+                self._pending.pop(number)(body)
         except ConnectionLostError:
             self._disconnected()
 
@@ -257,11 +259,11 @@ class Members:
         if self._connection:
             self._connection.close()
         self._connection = None
-        asked, self._asked = self._asked, {}
-        for answered in asked.values():
+        pending, self._pending = self._pending, {}
+        for answered in pending.values():
             answered(None)
         for client in self.clients.values():
-            self._hand_over(client, events.CoordinatorLost())
+            self._deliver(client, events.CoordinatorLost())
 
     def _reconnect(self) -> None:
         try:
@@ -269,20 +271,20 @@ class Members:
         except ConnectionLostError:
             self._connection = None
 
-    def _hand_over(self, client: MemberClient, event: events.Event) -> None:
-        """Hand it over within the next step, unless the client is gone by then."""
+    def _deliver(self, client: MemberClient, event: events.Event) -> None:
+        """Deliver an event in the next step, unless the client has been removed by then."""
 
-        def hand_over() -> None:
+        def deliver() -> None:
             if client in self.clients.values():
                 client.handle(event)
 
-        self._arrived.append(hand_over)
+        self._deliveries.append(deliver)
 
     def _owned_by_ours(self) -> list[TopicPartition]:
         ours = (client for client in self.clients.values() if not client.doubted)
         return [partition for client in ours for partition in client.member.assignment]
 
-    def _nobody_owns_twice(self) -> None:
+    def _check_single_owners(self) -> None:
         owned = self._owned_by_ours()
         assert len(set(owned)) == len(owned), f"owned twice: {self._situation()}"
 
@@ -293,7 +295,7 @@ class Members:
         try:
             group = self.scenario.admin.describe(self.scenario.group)
         except (ConnectionLostError, RefusedError):
-            return False  # the coordinator is not there yet
+            return False  # the coordinator is not available yet
         reached = all(member.assigned == member.target for member in group.members.values())
         return group.state == "Stable" and reached and _view(group) == self.view()
 
@@ -310,7 +312,7 @@ class Members:
 
 
 def side_by_side(*groups: Members) -> None:
-    """Let the members of several scenarios wait at the same time."""
+    """Drive the members of several scenarios together."""
     for members in groups:
         members.beside = [other for other in groups if other is not members]
 

@@ -1,7 +1,8 @@
-"""Heartbeats to a real coordinator that no client would send in this order: what it answers is what it does.
+"""Random heartbeats to a real coordinator, in orders that no client sends.
 
-Members join, come again, change their minds, claim too little, come with another epoch, leave, and are other processes
-with the same instance id; topics grow. All is drawn from a seed but the ids of the topics, which the broker makes.
+Members join, rejoin, change their subscriptions, report too few partitions, use another epoch, leave, and have the
+instance id of another process; topics grow. A seed determines everything except the topic ids, which the broker
+generates.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "send_random_heartbeats"]
 
 FILE = "member_exchanges_at_random.jsonl.gz"
-"""Beside the vectors of scenarios told on purpose; as these in `broker/recording.py`."""
+"""File of the random scenarios, in the format of `recording.py`."""
 
 RESOLVED = 30
-"""Milliseconds after which a pattern is surely resolved."""
+"""Milliseconds after which a pattern is resolved."""
 
 PATTERNS = ("t[01]", ".*", "t2|x", "none")
 
 
 @dataclass(slots=True)
 class RandomMember:
-    """A member that says whatever is drawn.
+    """Member that sends random heartbeats.
 
     Attributes:
-        member_id: Its id; another process has another.
-        instance_id: Of a static member.
-        assignor: The assignor it asks for.
-        epoch: As the coordinator said last.
-        given: What the coordinator gave last.
-        inside: Whether it is in the group, as far as it knows.
-        said: The names and the pattern that it said last.
+        member_id: Member id; another process has another one.
+        instance_id: Instance id of a static member, else None.
+        assignor: Requested assignor.
+        epoch: Last epoch of the coordinator.
+        given: Last assignment of the coordinator.
+        is_joined: True if the member believes that it is in the group.
+        subscription: Last subscribed names and pattern.
     """
 
     member_id: str
@@ -53,12 +54,12 @@ class RandomMember:
     assignor: str | None
     epoch: int = 0
     given: Assignment = field(default_factory=dict)
-    inside: bool = False
-    said: tuple[tuple[str, ...] | None, str | None] = (None, None)
+    is_joined: bool = False
+    subscription: tuple[tuple[str, ...] | None, str | None] = (None, None)
 
 
 def send_random_heartbeats(scenario: Scenario, seed: int, steps: int) -> None:
-    """Send heartbeats drawn from a seed; with some seeds, members subscribe by pattern."""
+    """Send random heartbeats of a seed; with some seeds, members subscribe by pattern."""
     rng = random.Random(seed)
     counts = {f"t{index}": rng.randint(1, 5) for index in range(rng.randint(1, 3))}
     scenario.create_topics(**counts)
@@ -75,8 +76,8 @@ def send_random_heartbeats(scenario: Scenario, seed: int, steps: int) -> None:
         for index in range(rng.randint(2, 6))
     ]
     for _ in range(steps):
-        member, drawn = rng.choice(members), rng.random()
-        if drawn < 0.02 and not by_pattern:
+        member, choice = rng.choice(members), rng.random()
+        if choice < 0.02 and not by_pattern:
             _grow(scenario, rng)
             continue
         request = _draw_request(scenario, rng, member, by_pattern=by_pattern)
@@ -90,15 +91,15 @@ def send_random_heartbeats(scenario: Scenario, seed: int, steps: int) -> None:
 def _draw_request(
     scenario: Scenario, rng: random.Random, member: RandomMember, *, by_pattern: bool
 ) -> HeartbeatRequest:
-    def says(epoch: int, **fields: Any) -> HeartbeatRequest:
+    def heartbeat(epoch: int, **fields: Any) -> HeartbeatRequest:
         return HeartbeatRequest(scenario.group, member.member_id, epoch, instance_id=member.instance_id, **fields)
 
-    drawn = rng.random()
-    if not member.inside or drawn < 0.02:
+    choice = rng.random()
+    if not member.is_joined or choice < 0.02:
         if rng.random() < 0.3:
             member.member_id = _new_id(rng)
         names, pattern = _draw_subscription(scenario, rng, by_pattern=by_pattern)
-        return says(
+        return heartbeat(
             JOIN_EPOCH,
             rebalance_timeout_ms=rng.choice([20_000, 30_000]),
             subscribed_topic_names=names,
@@ -106,20 +107,22 @@ def _draw_request(
             server_assignor=member.assignor,
             topic_partitions={},
         )
-    if drawn < 0.08:
-        return says(rng.choice([LEAVE_EPOCH, LEAVE_STATIC_EPOCH]) if member.instance_id else LEAVE_EPOCH)
-    if drawn < 0.15:
+    if choice < 0.08:
+        return heartbeat(rng.choice([LEAVE_EPOCH, LEAVE_STATIC_EPOCH]) if member.instance_id else LEAVE_EPOCH)
+    if choice < 0.15:
         names, pattern = _draw_subscription(scenario, rng, by_pattern=by_pattern)
         if by_pattern:
             names, pattern = names or (), pattern or ""
         owned = rng.choice([None, member.given])
-        return says(member.epoch, subscribed_topic_names=names, subscribed_topic_regex=pattern, topic_partitions=owned)
-    if drawn < 0.18:
+        return heartbeat(
+            member.epoch, subscribed_topic_names=names, subscribed_topic_regex=pattern, topic_partitions=owned
+        )
+    if choice < 0.18:
         epoch = max(1, member.epoch + rng.choice([-2, -1, 1]))
-        return says(epoch, topic_partitions=rng.choice([None, member.given, {}]))
-    if drawn < 0.21:
-        names, pattern = member.said
-        return says(
+        return heartbeat(epoch, topic_partitions=rng.choice([None, member.given, {}]))
+    if choice < 0.21:
+        names, pattern = member.subscription
+        return heartbeat(
             member.epoch,
             rebalance_timeout_ms=20_000,
             subscribed_topic_names=names,
@@ -127,9 +130,9 @@ def _draw_request(
             server_assignor=member.assignor,
             topic_partitions=member.given,
         )
-    if drawn < 0.6:
-        return says(member.epoch, topic_partitions=member.given if rng.random() < 0.9 else {})
-    return says(member.epoch)
+    if choice < 0.6:
+        return heartbeat(member.epoch, topic_partitions=member.given if rng.random() < 0.9 else {})
+    return heartbeat(member.epoch)
 
 
 def _draw_subscription(
@@ -142,7 +145,7 @@ def _draw_subscription(
 
 
 def _in_one_bucket(scenario: Scenario, names: Iterable[str]) -> str | None:
-    """A topic whose id shares its bucket of a hash map with another one's: which is first then depends on the past."""
+    """Return a topic whose id shares a hash bucket with another one, as their order then depends on earlier changes."""
     taken: set[int] = set()
     for name in names:
         bucket = folded(uuid_hash(scenario.ids[scenario.topic(name)])) % DEFAULT_CAPACITY
@@ -159,17 +162,20 @@ def _grow(scenario: Scenario, rng: random.Random) -> None:
 
 
 def _apply_response(member: RandomMember, request: HeartbeatRequest, response: HeartbeatResponse) -> None:
-    """Remember what the answer says."""
+    """Update the member with a response."""
     if response.error_code or request.member_epoch < 0:
-        member.inside = False
+        member.is_joined = False
         return
-    member.inside = True
+    member.is_joined = True
     member.epoch = response.member_epoch
     names, pattern = request.subscribed_topic_names, request.subscribed_topic_regex
     if request.member_epoch == JOIN_EPOCH:
-        member.said, member.given = (names, pattern), {}
+        member.subscription, member.given = (names, pattern), {}
     else:
-        member.said = member.said[0] if names is None else names, member.said[1] if pattern is None else pattern
+        member.subscription = (
+            member.subscription[0] if names is None else names,
+            member.subscription[1] if pattern is None else pattern,
+        )
     if response.assignment is not None:
         member.given = {topic_id: tuple(ids) for topic_id, ids in response.assignment.items()}
 

@@ -1,29 +1,29 @@
-"""What members and a real broker said to each other, kept as data: `tests/vectors/member_exchanges.jsonl.gz`.
+"""Recordings of members with a real broker: the format of `tests/vectors/member_exchanges.jsonl.gz`.
 
 The file is gzip, one scenario per line, each a JSON object:
 
-* `scenario`: its name; `group`: the group's id; `assignor`: "range" or "uniform", which the group computes targets by.
-  "uniform" deals out by the order of Java's hash maps, so another coordinator need not give the very same partitions.
-* `settings`: the broker's own settings of consumer groups, name to text, as in its configuration.
-* `events`: what happened, in the order in which the broker answered. Each has `at`, in milliseconds since the scenario
-  began, never falling, and is one of three kinds, which is told by its other keys:
+* `scenario`: its name; `group`: the group's id; `assignor`: "range" or "uniform", the assignor of the group. "uniform"
+  depends on the order of Java's hash maps, so another coordinator may assign other partitions.
+* `settings`: the broker's settings of consumer groups, name to text, as in its configuration.
+* `events`: the events in the order of the responses. Each has `at`, a non-decreasing time in milliseconds since the
+  start of the scenario, and is of one of three kinds, by its other keys:
 
   * `topics`: {name: {"id": uuid, "partitions": count}} - these topics are new, have another number of partitions, or
-    are gone (0). No heartbeat was under way while that changed, and the coordinator has seen it at `at`.
-  * `request`, `response`, `sent`, `client` - a heartbeat and its answer. `sent` is when it was sent, `at` when the
-    answer was there; the coordinator handled it in between. `client` names who sent it: a scenario may have two that
+    are deleted (0). No heartbeat was in flight during the change, and the coordinator has seen it at `at`.
+  * `request`, `response`, `sent`, `client` - a heartbeat and its response. `sent` is the time of the request, `at` the
+    time of the response; the coordinator handled it in between. `client` names the sender: a scenario may have two that
     use one member id. `request` has the fields of `HeartbeatRequest` and `response` those of `HeartbeatResponse`
     (assignor.member), all of them, null included. `topic_partitions` and `assignment` are {uuid: [partition, ...]},
     ids of topics and of partitions ascending, whatever the order was on the wire.
-  * `described`: the coordinator's own account at that moment (ConsumerGroupDescribe): {"state", "epoch", "assignor",
+  * `described`: the coordinator's description at that time (ConsumerGroupDescribe): {"state", "epoch", "assignor",
     "members": {member id: {"epoch", "instance_id", "assigned", "target"}}}, where the last two are {topic name:
     [partition, ...]}.
 
-All members of a scenario share one connection, over which the broker handles one request after the other: the order of
-the events is the order in which the coordinator saw them. What it does by the clock is not an event: it removes a
-member whose session timed out (`group.consumer.session.timeout.ms` after its last heartbeat) or that did not revoke
-in time (`rebalance_timeout_ms` of its own), and looks for topics of a pattern anew. Targets are computed within the
-heartbeat that asks for one (`group.consumer.assignment.interval.ms` is 0, and nothing is offloaded).
+All members of a scenario share one connection, on which the broker handles one request after the other. So the order of
+the events is the order in which the coordinator saw them. Actions of its timers are not events: it removes a member
+whose session timed out (`group.consumer.session.timeout.ms` after its last heartbeat) or that did not revoke in time
+(its `rebalance_timeout_ms`), and resolves patterns again. Target assignments are computed within the heartbeat that
+needs one (`group.consumer.assignment.interval.ms` is 0, and nothing is offloaded).
 Uuids are text as `str(uuid.UUID)` gives it.
 """
 
@@ -50,7 +50,7 @@ FILE = "member_exchanges.jsonl.gz"
 
 
 class Recording:
-    """One scenario as it goes on; times are in milliseconds since it began."""
+    """Recording of a scenario; times are in milliseconds since its start."""
 
     def __init__(self, scenario: str, group: str, assignor: str) -> None:
         self.scenario = scenario
@@ -63,7 +63,7 @@ class Recording:
         self._events: list[dict[str, Any]] = []
 
     def exchange(self, sent: int, at: int, client: str, request: HeartbeatRequest, response: HeartbeatResponse) -> None:
-        """Keep a heartbeat and its answer."""
+        """Record a heartbeat and its response."""
         self._events.append(
             {
                 "at": at,
@@ -75,12 +75,12 @@ class Recording:
         )
 
     def topics(self, at: int, topics: Mapping[str, tuple[UUID, int]]) -> None:
-        """Keep that topics have become what they are now."""
+        """Record new, changed or deleted topics."""
         changed = {name: {"id": str(topic_id), "partitions": count} for name, (topic_id, count) in topics.items()}
         self._events.append({"at": at, "topics": changed})
 
     def described(self, at: int, group: DescribedGroup) -> None:
-        """Keep the coordinator's account of the group."""
+        """Record the coordinator's description of the group."""
         members = {
             member_id: {
                 "epoch": member.epoch,
@@ -94,12 +94,12 @@ class Recording:
         self._events.append({"at": at, "described": account})
 
     def line(self) -> str:
-        """Give the scenario as JSON."""
+        """Return the scenario as JSON."""
         return json.dumps({**self._head, "events": self._events}, separators=(",", ":"))
 
 
 def wanted() -> bool:
-    """Whether the scenarios of this run are to be kept: all that are there then, so run all of them (`-m broker`)."""
+    """Return True if this run writes its scenarios; it replaces the file, so run all tests (`-m broker`)."""
     return bool(os.environ.get("ASSIGNOR_RECORD"))
 
 

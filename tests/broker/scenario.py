@@ -1,4 +1,4 @@
-"""A scenario that a test tells with a real broker: one group, its topics, and the connection that its members share."""
+"""Scenario of a test with a real broker: one group, its topics, and the connection that its members share."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from tests.broker.connection import Connection
 
 SETTLE = 0.3
-"""Seconds from a topic that every client sees until the coordinator has taken notice, too."""
+"""Seconds until the coordinator has seen a topic change that clients see already."""
 
 
 class Scenario:
-    """One group with its topics; `with` ends it, and keeps it when it ended well.
+    """Group with its topics. `with` closes the connections, and passes the recording to `keep` if the block succeeds.
 
     Args:
         cluster: The broker.
-        name: The group's id, too, and how the names of its topics begin.
-        assignor: What the members will ask for.
-        keep: Takes what was said at the end.
+        name: Group id, and prefix of the topic names.
+        assignor: Assignor that the members request.
+        keep: Function that receives the recording at the end.
 
     Attributes:
-        connection: What the members speak over; it may be replaced when it was lost.
-        admin: Another connection for what members do not ask.
-        ids: The ids of the topics, by name.
+        connection: Connection of the members; replaced after it was lost.
+        admin: Admin client with its own connection.
+        ids: Topic ids by name.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Scenario:
         self.counts: dict[str, int] = {}
 
     def reconnect(self) -> Connection:
-        """Open the connections again, which were lost, and give the members' one."""
+        """Open the lost connections again, and return that of the members."""
         self.connection.close()
         self.admin.close()
         self.connection = self.cluster.connect()
@@ -69,44 +69,44 @@ class Scenario:
             self._keep(self.recording)
 
     def now(self) -> int:
-        """Give the milliseconds since the scenario began."""
+        """Return the milliseconds since the start of the scenario."""
         return int((time.monotonic() - self._start) * 1000)
 
     def topic(self, name: str) -> str:
-        """Give the whole name of one of the scenario's topics."""
+        """Return the full name of one of the scenario's topics."""
         return f"{self.group}.{name}"
 
     def create_topics(self, **counts: int) -> None:
-        """Create topics with so many partitions each; no heartbeat may be under way."""
+        """Create topics with the given partition counts; no heartbeat may be in flight."""
         whole = {self.topic(name): count for name, count in counts.items()}
         self.ids.update(self.admin.create_topics(whole))
         self._changed(whole)
 
     def grow_topic(self, name: str, count: int) -> None:
-        """Give a topic more partitions, so many in all; no heartbeat may be under way."""
+        """Grow a topic to a partition count; no heartbeat may be in flight."""
         self.admin.grow_topic(self.topic(name), count)
         self._changed({self.topic(name): count})
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic; no heartbeat may be under way."""
+        """Delete a topic; no heartbeat may be in flight."""
         self.admin.delete_topics([self.topic(name)])
         self._changed({self.topic(name): 0})
 
     def heartbeat(self, request: HeartbeatRequest, client: str = "") -> HeartbeatResponse:
-        """Send a heartbeat and wait for the answer."""
+        """Send a heartbeat and wait for the response."""
         sent = self.now()
         response = from_wire(self.connection.ask(to_wire(request), ConsumerGroupHeartbeatResponse))
         self.recording.exchange(sent, self.now(), client or request.member_id, request, response)
         return response
 
     def describe(self) -> DescribedGroup:
-        """Say what the coordinator thinks of the group."""
+        """Record and return the coordinator's description of the group."""
         group = self.admin.describe(self.group)
         self.recording.described(self.now(), group)
         return group
 
     def wait(self, milliseconds: int) -> None:
-        """Let time pass."""
+        """Wait for a number of milliseconds."""
         time.sleep(milliseconds / 1000)
 
     def _changed(self, counts: Mapping[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""A member that a test moves heartbeat by heartbeat: it keeps its epoch and what it was given, and decides nothing."""
+"""Member that a test controls heartbeat by heartbeat. It only keeps its epoch and its assignment."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class ScriptedMember:
-    """One member of a scenario's group.
+    """Member of a scenario's group.
 
     Attributes:
-        epoch: As the coordinator said last.
-        given: What the coordinator gave last, by topic id.
+        epoch: Last epoch of the coordinator.
+        given: Last assignment of the coordinator, by topic id.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class ScriptedMember:
         self.given: Assignment = {}
 
     def join(self, *topics: str, pattern: str | None = None, assignor: str | None = None) -> HeartbeatResponse:
-        """Ask to be let in, owning nothing."""
+        """Join the group without owned partitions."""
         return self.send(
             HeartbeatRequest(
                 self._scenario.group,
@@ -56,7 +56,7 @@ class ScriptedMember:
         pattern: str | None = None,
         assignor: str | None = None,
     ) -> HeartbeatResponse:
-        """Say that one is alive, and what else is given."""
+        """Send a heartbeat with the given fields."""
         return self.send(
             HeartbeatRequest(
                 self._scenario.group,
@@ -71,19 +71,19 @@ class ScriptedMember:
         )
 
     def acknowledge(self) -> HeartbeatResponse:
-        """Say that one owns what was given, and nothing else."""
+        """Send a heartbeat that owns exactly the last assignment."""
         return self.heartbeat(owned=self.given)
 
     def leave(self) -> HeartbeatResponse:
-        """Say goodbye for good."""
+        """Leave the group."""
         return self.heartbeat(epoch=LEAVE_EPOCH)
 
     def leave_for_now(self) -> HeartbeatResponse:
-        """Say goodbye as a static member that will be back."""
+        """Leave the group temporarily, as a static member."""
         return self.heartbeat(epoch=LEAVE_STATIC_EPOCH)
 
     def send(self, request: HeartbeatRequest) -> HeartbeatResponse:
-        """Send a heartbeat, and remember what the answer says."""
+        """Send a heartbeat, and keep epoch and assignment of the response."""
         response = self._scenario.heartbeat(request)
         if response.error_code == 0 and response.member_epoch > 0:
             self.epoch = response.member_epoch
@@ -92,6 +92,6 @@ class ScriptedMember:
         return response
 
     def has(self) -> dict[str, list[int]]:
-        """Give what the coordinator gave last, by the names of topics without the scenario's own."""
+        """Return the last assignment by topic name, without the prefix of the scenario."""
         names = {topic_id: name.removeprefix(self._scenario.topic("")) for name, topic_id in self._scenario.ids.items()}
         return {names[topic_id]: list(ids) for topic_id, ids in self.given.items() if ids}

@@ -1,7 +1,7 @@
-"""Assignments of groups on a real broker equal our answers, computed from what each member had before.
+"""Comparison of assignments of a real broker with our answers for the partitions that members owned before.
 
-The broker's assignors are compared with the targets that the coordinator describes; cooperative-sticky with what
-consumers of Kafka's own Java client have.
+For the broker's assignors, the target assignments in the coordinator's description are compared; for client assignors,
+the assignments of Kafka's Java consumers.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class ComparedGroup:
     """A group of the consumer protocol whose targets are compared after each change.
 
     Attributes:
-        compared: How many targets were compared.
-        kept: How many partitions stayed with a member over all changes.
+        compared: Number of compared targets.
+        kept: Number of partitions that stayed with their member, over all changes.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -71,7 +71,7 @@ class ComparedGroup:
         self._compare()
 
     def grow(self, topic: str, count: int) -> None:
-        """Give a topic more partitions, and compare."""
+        """Grow a topic, and compare."""
         self.members.meanwhile(lambda: self.scenario.grow_topic(topic, count))
         self._compare()
 
@@ -110,7 +110,7 @@ class ComparedGroup:
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
-def test_targets_of_the_broker_are_ours(
+def test_targets_of_the_broker_equal_ours(
     start_scenario: Callable[..., Scenario], assignor: str, record_property: Callable[[str, object], None]
 ) -> None:
     with start_scenario(f"targets-{assignor}", assignor, keep=None) as scenario:
@@ -138,9 +138,9 @@ class ComparedConsumers:
     """A group of Java consumers whose assignment is compared after each change.
 
     Attributes:
-        compared: How many assignments were compared with what the leader was given.
-        followed: How many of them are what follows from the assignment before.
-        rebalances: How many rebalances all changes took together, by our computation.
+        compared: Number of assignments compared with our answer for the leader's input.
+        followed: Number of assignments that equal our answer for the assignment before the change.
+        rebalances: Number of rebalances of all changes, in our computation.
     """
 
     def __init__(self, scenario: Scenario, consumers: JavaConsumers) -> None:
@@ -163,20 +163,20 @@ class ComparedConsumers:
         self._compare()
 
     def subscribe(self, name: str, *topics: str) -> None:
-        """Give a consumer other topics, and compare."""
+        """Change the subscription of a consumer, and compare."""
         self.consumers.subscribe(name, map(self.scenario.topic, topics))
         self._compare()
 
     def grow(self, topic: str, count: int) -> None:
-        """Give a topic more partitions, and compare."""
+        """Grow a topic, and compare."""
         self.scenario.grow_topic(topic, count)
         self._compare(follows=False)
 
     def _compare(self, *, follows: bool = True) -> None:
-        """Compare the assignment that the group reaches with ours, for the subscriptions that the leader was given.
+        """Compare the assignment that the group reaches with ours, for the subscriptions that the leader received.
 
-        An eager assignment is also compared with what follows from the one before the change. The way of a cooperative
-        group depends on time: a member that is slow misses a rebalance, and then claims what it had before.
+        An eager assignment is also compared with our answer for the assignment before the change. The steps of a
+        cooperative group depend on time: a slow member misses a rebalance and then reports its older partitions.
 
         Args:
             follows: False if the leader may see the change in several steps.

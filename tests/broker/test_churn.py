@@ -1,4 +1,4 @@
-"""Members that come, go, vanish, take their time and change their minds in any order, in groups of a real broker."""
+"""Random sequences of joins, leaves, crashes, slow callbacks and new subscriptions in groups of a real broker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS = 25
 TOPICS = ["orders", "payments", "refunds"]
 
 
-def test_whatever_members_do_each_partition_ends_with_one_owner(start_scenario: Callable[..., Scenario]) -> None:
+def test_after_random_changes_each_partition_has_one_owner(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("churn-range", "range") as one, start_scenario("churn-uniform", "uniform") as other:
         groups = [Churn(one, seed=1), Churn(other, seed=2)]
         side_by_side(*(group.members for group in groups))
@@ -38,7 +38,7 @@ def test_whatever_members_do_each_partition_ends_with_one_owner(start_scenario: 
 
 
 class Churn:
-    """A group in which something changes all the time, drawn from a seed."""
+    """Group with random changes, generated from a seed."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario = scenario
@@ -49,16 +49,16 @@ class Churn:
         self.join()
 
     def change(self) -> None:
-        """Let something change, and a little time pass."""
+        """Make a random change, and run for a short time."""
         clients = list(self.members.clients.values())
-        some = self.draw.choice(clients)
+        client = self.draw.choice(clients)
         changes: list[Callable[[], object]] = [
-            some.leave,
-            lambda: some.subscribe(*map(self.scenario.topic, self.topics())),
-            lambda: setattr(some, "holds_callbacks", True),
-            some.release_callbacks,
-            lambda: self.disown(some),
-            lambda: self.kill(some),
+            client.leave,
+            lambda: client.subscribe(*map(self.scenario.topic, self.topics())),
+            lambda: setattr(client, "holds_callbacks", True),
+            client.release_callbacks,
+            lambda: self.remove_by_other_process(client),
+            lambda: self.kill(client),
             self.grow,
         ]
         if self.draw.random() < 0.3 or len(clients) < 3:
@@ -68,7 +68,7 @@ class Churn:
         self.members.run(self.draw.choice([0, 0.02, 0.1, 0.3]))
 
     def calm_down(self) -> None:
-        """Let all callbacks come back, and have somebody who takes every topic."""
+        """Complete all callbacks, and add a member that subscribes to every topic."""
         for client in self.members.clients.values():
             client.release_callbacks()
         self.join()
@@ -77,9 +77,9 @@ class Churn:
         return self.draw.sample(TOPICS, self.draw.randint(1, 3))
 
     def join(self) -> None:
-        """Let one more come, static every third time; it takes every topic for a start.
+        """Add a member that subscribes to every topic; every third member is static.
 
-        Its heartbeats go on while its callbacks are slow, or the coordinator would give away what it still has.
+        It sends heartbeats during slow callbacks. Otherwise the coordinator would reassign partitions that it owns.
         """
         self.joined += 1
         self.members.join(
@@ -90,8 +90,8 @@ class Churn:
             heartbeat_while_preparing_to_leave=True,
         )
 
-    def disown(self, client: MemberClient) -> None:
-        """Let somebody say goodbye in a member's name."""
+    def remove_by_other_process(self, client: MemberClient) -> None:
+        """Send a leave request with the member's id from another connection."""
         if client.member.state in (MemberState.STABLE, MemberState.RECONCILING) and client.instance_id is None:
             client.doubted = True
             self.members.meanwhile(lambda: ScriptedMember(self.scenario, client.member_id).leave())

@@ -1,4 +1,4 @@
-"""A look at a live cluster: what clients' admins say of groups of every kind is what the members say themselves."""
+"""Snapshots of a live cluster by the admin clients, compared with the state of the members."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS = {
     "shared": "share",
     "works": "connect",
 }
-"""Every group, and of which kind it is."""
+"""Kind of each group."""
 
 READS = {
     "confluent": [
@@ -51,12 +51,12 @@ READS = {
     ],
     "kafka_python": ["describe_cluster", "describe_groups", "describe_topics", "list_groups"],
 }
-"""All that is asked of each client's admin; none of it changes a cluster."""
+"""Methods that are called on each admin client; none of them changes a cluster."""
 
 
 @pytest.fixture(scope="module")
 def groups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Groups]:
-    """Groups of a broker of their own, which has a rack."""
+    """Start groups on their own broker, which has a rack."""
     from tests.broker.cluster import BrokerMissingError, Cluster
 
     try:
@@ -64,12 +64,12 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Groups]:
     except BrokerMissingError as error:
         pytest.skip(str(error))
     with cluster:
-        begun = Groups(cluster)
+        running = Groups(cluster)
         try:
-            begun.begin()
-            yield begun
+            running.start()
+            yield running
         finally:
-            begun.end()
+            running.end()
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def snapshot(request: pytest.FixtureRequest) -> ClusterSnapshot:
 
 
 def owned(snapshot: ClusterSnapshot, group: str) -> Owned:
-    """What each member has by the rows."""
+    """Return the partitions of each member of a group in the rows."""
     found: Owned = {row.member_id: [] for row in snapshot.members if row.group_id == group}
     for row in snapshot.current:
         if row.group_id == group:
@@ -106,7 +106,7 @@ def subscriptions(snapshot: ClusterSnapshot, group: str) -> dict[str, Subscripti
 
 
 def reason(snapshot: ClusterSnapshot, name: str) -> str:
-    """Why something is not in the rows."""
+    """Return the reason of the problem with this name."""
     (found,) = [problem.reason for problem in snapshot.problems if problem.name == name]
     return found
 
@@ -120,7 +120,7 @@ def test_topics_have_their_partitions_and_racks(snapshot: ClusterSnapshot) -> No
 
 def test_every_group_is_listed(by_kafka_python: ClusterSnapshot, by_confluent: ClusterSnapshot) -> None:
     assert list(KINDS.items()) == [(row.group_id, row.kind) for row in by_kafka_python.groups]
-    # That a group is one of share confluent-kafka does not tell.
+    # confluent-kafka does not return the kind of share groups.
     assert list({**KINDS, "shared": ""}.items()) == [(row.group_id, row.kind) for row in by_confluent.groups]
 
 
@@ -145,17 +145,21 @@ def test_groups_have_their_state_and_assignor(snapshot: ClusterSnapshot) -> None
 
 
 @pytest.mark.parametrize("group", ["of-librdkafka", "of-kafka-python"])
-def test_current_is_what_members_of_classic_groups_say(groups: Groups, snapshot: ClusterSnapshot, group: str) -> None:
+def test_current_equals_the_partitions_of_classic_members(
+    groups: Groups, snapshot: ClusterSnapshot, group: str
+) -> None:
     assert groups.owned[group] == owned(snapshot, group)
 
 
 @pytest.mark.parametrize("group", ["next-generation", "apart"])
-def test_current_is_what_members_of_new_groups_say(groups: Groups, by_confluent: ClusterSnapshot, group: str) -> None:
+def test_current_equals_the_partitions_of_kip_848_members(
+    groups: Groups, by_confluent: ClusterSnapshot, group: str
+) -> None:
     assert groups.owned[group] == owned(by_confluent, group)
 
 
 @pytest.mark.parametrize("group", ["of-librdkafka", "of-kafka-python"])
-def test_the_range_rules_give_what_range_groups_have(snapshot: ClusterSnapshot, group: str) -> None:
+def test_range_groups_own_the_answer_of_assign(snapshot: ClusterSnapshot, group: str) -> None:
     topics = {row.topic: [PartitionInfo(*each) for each in enumerate(row.racks or ())] for row in snapshot.topics}
 
     found = assign(topics, subscriptions(snapshot, group))
@@ -190,7 +194,7 @@ def test_a_subscription_under_a_newer_header_is_read(snapshot: ClusterSnapshot) 
     assert {row.member_id: [("payments", 2)]} == owned(snapshot, "newer-header")
 
 
-def test_where_bytes_cannot_be_read_the_subscription_is_guessed(by_confluent: ClusterSnapshot) -> None:
+def test_undecodable_subscriptions_are_guessed(by_confluent: ClusterSnapshot) -> None:
     (row,) = [row for row in by_confluent.members if row.group_id == "garbage"]
     (guess,) = [guess for guess in by_confluent.guessed if guess.group_id == "garbage"]
 
@@ -198,29 +202,29 @@ def test_where_bytes_cannot_be_read_the_subscription_is_guessed(by_confluent: Cl
     assert (row.member_id, True) == (guess.member_id, "cannot be decoded" in guess.reason)
 
 
-def test_bytes_that_kafka_python_cannot_read_spoil_their_own_group_only(by_kafka_python: ClusterSnapshot) -> None:
+def test_undecodable_bytes_are_a_problem_of_their_group_only(by_kafka_python: ClusterSnapshot) -> None:
     assert reason(by_kafka_python, "garbage").startswith("kafka-python cannot decode the description of the group: ")
     assert ["garbage"] == [p.name for p in by_kafka_python.problems if "cannot decode the description" in p.reason]
 
 
-def test_subscriptions_of_new_groups_are_guessed_and_marked(groups: Groups, by_confluent: ClusterSnapshot) -> None:
+def test_subscriptions_of_kip_848_members_are_guessed(groups: Groups, by_confluent: ClusterSnapshot) -> None:
     marked = {(guess.group_id, guess.member_id) for guess in by_confluent.guessed}
     topics = {row.topics for row in by_confluent.members if row.group_id == "next-generation"}
 
     assert {(group, member) for group in ("next-generation", "apart") for member in groups.owned[group]} == {
         each for each in marked if each[0] != "garbage"
     }
-    assert {("payments",)} == topics, "the one without a partition, too"
+    assert {("payments",)} == topics, "also for the member without partitions"
     assert 1 == list(owned(by_confluent, "next-generation").values()).count([])
     assert {("orders", "payments", "quiet")} == {row.topics for row in by_confluent.members if row.group_id == "apart"}
     assert {None, "static-2"} == {row.group_instance_id for row in by_confluent.members if row.group_id == "apart"}
 
 
-def test_kafka_python_says_who_reads_new_groups(by_kafka_python: ClusterSnapshot) -> None:
+def test_kafka_python_refers_to_confluent_for_kip_848_groups(by_kafka_python: ClusterSnapshot) -> None:
     assert "assignor.clients.confluent reads them" in reason(by_kafka_python, "apart")
 
 
-def test_both_clients_say_the_same_of_classic_groups(
+def test_both_clients_return_the_same_rows_of_classic_groups(
     by_confluent: ClusterSnapshot, by_kafka_python: ClusterSnapshot
 ) -> None:
     both = {group for group, kind in KINDS.items() if kind == "classic"} - {"garbage", "rebalancing"}
@@ -234,25 +238,25 @@ def test_both_clients_say_the_same_of_classic_groups(
         assert first
 
 
-def test_groups_can_be_asked_for_by_name(groups: Groups) -> None:
+def test_groups_can_be_read_by_id(groups: Groups) -> None:
     admin = AdminClient({"bootstrap.servers": groups.address})
     other = KafkaAdminClient(bootstrap_servers=groups.address)
-    wanted = ["works", "idle", "nobody"]
+    wanted = ["works", "idle", "missing"]
     read: list[Callable[[], ClusterSnapshot]] = [
         lambda: confluent.read_cluster(admin, groups=wanted),
-        lambda: confluent.read_cluster(admin, groups=wanted + [f"nobody-{number}" for number in range(20)]),
+        lambda: confluent.read_cluster(admin, groups=wanted + [f"missing-{number}" for number in range(20)]),
         lambda: kafka_python.read_cluster(other, groups=wanted),
     ]
     for each in read:
         found = each()
         assert ["idle", "works"] == [row.group_id for row in found.groups]
-        assert "the group does not exist" == reason(found, "nobody")
+        assert "the group does not exist" == reason(found, "missing")
         assert 1 == len(found.members)
         assert found.cluster == admin.list_topics(timeout=10).cluster_id
     other.close()
 
 
-def test_without_the_bytes_classic_members_are_guessed_and_that_is_said(groups: Groups) -> None:
+def test_missing_bytes_of_classic_members_are_a_problem_and_guessed(groups: Groups) -> None:
     class Newer(AdminClient):
         @property
         def list_groups(self) -> Any:
@@ -294,11 +298,11 @@ def test_a_fleet_of_a_live_cluster_is_planned(groups: Groups, spark: SparkSessio
 
 
 def as_rows(value: Any) -> Any:
-    """Lists as the tuples that they were."""
+    """Return nested lists as tuples."""
     return tuple(map(as_rows, value)) if isinstance(value, list) else value
 
 
-def test_what_cannot_be_meant_is_refused(groups: Groups) -> None:
+def test_invalid_arguments_are_errors(groups: Groups) -> None:
     with pytest.raises(WrongTypeError, match=r"^groups must be an iterable of group ids, not str: 'idle'"):
         confluent.read_cluster({"bootstrap.servers": groups.address}, groups="idle")
     with pytest.raises(IllegalArgumentError, match=r"^batch must be a positive int, not 0"):
@@ -307,26 +311,26 @@ def test_what_cannot_be_meant_is_refused(groups: Groups) -> None:
 
 
 @pytest.mark.parametrize("client", READS)
-def test_nothing_but_reading_is_asked_for(groups: Groups, client: str) -> None:
-    confluent_s, kafka_python_s = AdminClient({"bootstrap.servers": groups.address}), None
+def test_only_reading_methods_are_called(groups: Groups, client: str) -> None:
+    confluent_admin, kafka_python_admin = AdminClient({"bootstrap.servers": groups.address}), None
     if client == "kafka_python":
-        kafka_python_s = KafkaAdminClient(bootstrap_servers=groups.address)
-    asked: set[str] = set()
+        kafka_python_admin = KafkaAdminClient(bootstrap_servers=groups.address)
+    called: set[str] = set()
 
     class Watched:
         def __getattr__(self, name: str) -> Any:
-            asked.add(name)
-            return getattr(kafka_python_s or confluent_s, name)
+            called.add(name)
+            return getattr(kafka_python_admin or confluent_admin, name)
 
     read = confluent.read_cluster if client == "confluent" else kafka_python.read_cluster
 
     assert len(KINDS) == len(read(Watched()).groups)
-    assert READS[client] == sorted(asked)
-    if kafka_python_s:
-        kafka_python_s.close()
+    assert READS[client] == sorted(called)
+    if kafka_python_admin:
+        kafka_python_admin.close()
 
 
-def test_what_a_cluster_refuses_to_tell_is_a_problem(groups: Groups) -> None:
+def test_denied_requests_are_problems(groups: Groups) -> None:
     refused = confluent_kafka.KafkaException(
         confluent_kafka.KafkaError(confluent_kafka.KafkaError.GROUP_AUTHORIZATION_FAILED)
     )
@@ -351,7 +355,7 @@ def test_what_a_cluster_refuses_to_tell_is_a_problem(groups: Groups) -> None:
 
 
 def completed(result: Any) -> Future[Any]:
-    """A future that has its result."""
+    """Return a completed future."""
     future: Future[Any] = Future()
     future.set_result(result)
     return future

@@ -1,4 +1,4 @@
-"""A broker for tests ends with whoever started it, comes back with its data, and says what it lacks."""
+"""Broker for tests: it ends with the process that started it, and errors name missing programs."""
 
 from __future__ import annotations
 
@@ -43,37 +43,37 @@ def test_a_broker_ends_when_its_starter_is_killed(broker: Cluster, tmp_path: Pat
     assert not answers(port)
 
 
-def test_where_there_is_no_java_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_java_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(BrokerMissingError, match=r"^a broker needs Java 17 or newer by JAVA_HOME or on the PATH"):
+    with pytest.raises(BrokerMissingError, match=r"^no Java 17 or newer in JAVA_HOME or on the PATH"):
         Cluster(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_where_there_is_no_maven_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_maven_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_on_path(monkeypatch, tmp_path, java=JAVA)
-    with pytest.raises(BrokerMissingError, match=r"^a broker needs Maven \(mvn\) on the PATH"):
+    with pytest.raises(BrokerMissingError, match=r"^no Maven \(mvn\) on the PATH"):
         Cluster(tmp_path)
     assert not (tmp_path / "jars").exists()
 
 
-def test_what_maven_said_last_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_error_has_the_last_line_of_maven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_on_path(monkeypatch, tmp_path, java=JAVA, mvn="echo trying; echo no such host; echo; exit 1")
     with pytest.raises(BrokerMissingError, match=r"^Maven could not fetch the jars of a broker: no such host$"):
         Cluster(tmp_path)
     assert not (tmp_path / "jars").exists()
 
 
-def test_jars_that_are_there_are_not_fetched_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    put_on_path(monkeypatch, tmp_path, java=JAVA, mvn=f"echo asked >>{tmp_path}/asked; /bin/mkdir {tmp_path}/jars")
+def test_existing_jars_are_not_fetched_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put_on_path(monkeypatch, tmp_path, java=JAVA, mvn=f"echo called >>{tmp_path}/calls; /bin/mkdir {tmp_path}/jars")
     for _ in range(2):
         Cluster(tmp_path)
-    assert "asked\n" == (tmp_path / "asked").read_text()
+    assert "called\n" == (tmp_path / "calls").read_text()
 
 
 def put_on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, **scripts: str) -> None:
-    """Put these shell scripts on the PATH and nothing else, and let there be no jars yet."""
+    """Set the PATH to a folder with only these shell scripts, and JARS to a missing folder."""
     commands = folder / "bin"
     commands.mkdir()
     for name, script in scripts.items():

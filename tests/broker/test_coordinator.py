@@ -1,7 +1,7 @@
-"""Newly drawn requests of the classic group protocol to real brokers and to our coordinator: every answer is the same.
+"""Random requests of the classic group protocol to real brokers and to our coordinator: all responses must be equal.
 
-Each run draws other sequences, and says from which seed. ASSIGNOR_SEED in the environment is the seed to begin with,
-ASSIGNOR_SEQUENCES how many sequences are played; with fewer than usual not every error code is seen.
+Each run plays other sequences and prints their seeds. In the environment, ASSIGNOR_SEED is the first seed, and
+ASSIGNOR_SEQUENCES the number of sequences; a small number may not reach every error code.
 """
 
 from __future__ import annotations
@@ -90,17 +90,16 @@ CODES = {
     "DeleteGroups": {"NONE", "GROUP_ID_NOT_FOUND", "NON_EMPTY_GROUP"},
     "DescribeGroups": {"NONE", "GROUP_ID_NOT_FOUND"},
 }
-"""What a broker that is neither starting nor stopping can answer to a member, each of which must be seen.
+"""Error codes that a run must reach: all that a broker sends to members, except while it starts or stops.
 
-COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR need a coordinator that moves, UNSUPPORTED_VERSION a version that is not
-offered.
+COORDINATOR_NOT_AVAILABLE and NOT_COORDINATOR need a coordinator that moves, UNSUPPORTED_VERSION an unsupported version.
 """
 
 STATES = {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"}
 
 
 class Run:
-    """All that was played, and how long it took."""
+    """Results of all programs, and their duration."""
 
     def __init__(self, played: list[Played], failure: str, seconds: float) -> None:
         self.played = played
@@ -111,8 +110,8 @@ class Run:
 
 @pytest.fixture(scope="module")
 def small_broker(tmp_path_factory: pytest.TempPathFactory, broker: Cluster) -> Iterator[Cluster]:
-    """A second broker, with groups of three at most that wait for more members at first."""
-    del broker  # where that one cannot be started, this one cannot, either
+    """Start a second broker with an initial rebalance delay and groups of at most three members."""
+    del broker  # skips the tests if no broker can be started
     from tests.broker.cluster import Cluster
 
     with Cluster(tmp_path_factory.mktemp("small"), SMALL_SETTINGS) as cluster:
@@ -121,7 +120,7 @@ def small_broker(tmp_path_factory: pytest.TempPathFactory, broker: Cluster) -> I
 
 @pytest.fixture(scope="module")
 def run(broker: Cluster, small_broker: Cluster) -> Run:
-    """Play everything, once for all tests."""
+    """Play all programs once for all tests."""
     programs = [*SCRIPTED, *(draw(seed) for seed in range(SEED, SEED + SEQUENCES - len(SCRIPTED)))]
     small = [program for program in programs if is_small(program)]
     plain = [program for program in programs if not is_small(program)]
@@ -142,7 +141,9 @@ def run(broker: Cluster, small_broker: Cluster) -> Run:
     return Run(played, failure.strip(), time.monotonic() - began)
 
 
-def test_every_answer_and_every_look_is_the_broker_s(run: Run, record_property: Callable[[str, object], None]) -> None:
+def test_all_responses_and_descriptions_equal_the_brokers(
+    run: Run, record_property: Callable[[str, object], None]
+) -> None:
     record_property("seeds", f"{SEED} to {SEED + SEQUENCES - len(SCRIPTED) - 1}")
     record_property("seconds", round(run.seconds, 1))
     record_property("counts", str(run.counts))
@@ -153,14 +154,14 @@ def test_every_answer_and_every_look_is_the_broker_s(run: Run, record_property: 
     assert run.counts.repeated.total() <= SEQUENCES
 
 
-def test_every_version_that_the_broker_offers_was_asked(run: Run) -> None:
+def test_every_version_that_the_broker_supports_was_requested(run: Run) -> None:
     offered = {(kind.__name__.removesuffix("Request"), version) for kind in VERSIONS for version in VERSIONS[kind]}
     offered |= {("DescribeGroups", version) for version in range(7)}
     offered |= {("DeleteGroups", version) for version in range(3)}
     assert offered == set(run.counts.versions)
 
 
-def test_every_error_code_was_answered(run: Run) -> None:
+def test_every_error_code_was_received(run: Run) -> None:
     missing = {(api, code) for api, codes in CODES.items() for code in codes} - set(run.counts.codes)
     assert not missing
 
@@ -172,17 +173,17 @@ def test_groups_were_seen_in_every_state(run: Run) -> None:
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_coordinator_with_a_wrong_rule_is_noticed(run: Run, monkeypatch: pytest.MonkeyPatch, mistake: str) -> None:
     recordings = [played.recording for played in run.played if not played.is_spoilt]
-    assert not any(replay(recording) for recording in recordings[:20]), "the right coordinator agrees again"
+    assert not any(replay(recording) for recording in recordings[:20]), "the unchanged coordinator must agree"
     MISTAKES[mistake](monkeypatch)
     assert any(replay(recording) for recording in recordings)
 
 
-def test_a_program_is_the_same_whenever_it_is_drawn() -> None:
+def test_a_seed_gives_the_same_program_each_time() -> None:
     assert [draw(seed) for seed in range(30)] == [draw(seed) for seed in range(30)]
 
 
 def is_small(program: Program) -> bool:
-    """Whether a program is played where groups are small: one round of the profiles in four."""
+    """Return True if a program is played on the second broker: every fourth round of the profiles."""
     return program not in SCRIPTED and program.seed // len(PROFILES) % 4 == 3
 
 
@@ -201,7 +202,7 @@ def prepare(cluster: Cluster) -> dict[str, UUID]:
 async def play_at(
     cluster: Cluster, config: CoordinatorConfig, topic_ids: Mapping[str, UUID], programs: list[Program]
 ) -> tuple[list[Played], str]:
-    """Play programs with a broker, and say what went wrong in the first of those that failed."""
+    """Play programs with a broker; return the results, and a description of the first failure."""
     async with Connections("127.0.0.1", cluster.port) as connections:
         player = Player(connections, config, topic_ids, Coordinator, "classic")
         played = await player.play_all(programs, AT_ONCE)
@@ -221,15 +222,15 @@ async def play_at(
 
         await shrink(first.recording.program, fails)
         seed = first.recording.program.seed
-        said = f"{len(failed)} of {len(played)} sequences differ, and ASSIGNOR_SEED={seed} plays this one first"
-        return played, f"{said}:\n{described(first)}\nshorter:\n{described(shortest)}"
+        summary = f"{len(failed)} of {len(played)} sequences differ; ASSIGNOR_SEED={seed} plays the following one first"
+        return played, f"{summary}:\n{described(first)}\nshrunk:\n{described(shortest)}"
 
 
 def described(played: Played) -> str:
-    """What was asked and answered, and what is wrong with it."""
+    """Return the requests, responses and differences as text."""
     lines = [str(played.recording.program)]
     for entry in played.recording.entries:
         lines.append(f"{entry.number} at {entry.at} ms: {entry.request or 'wait'} (new id {entry.new_id})")
-        lines += [f"    answer to {number}: {answer}" for number, answer in entry.answers.items()]
+        lines += [f"    response to {number}: {answer}" for number, answer in entry.answers.items()]
         lines.append(f"    {entry.looked.groups[0]}")
     return "\n".join([*lines, *map(str, played.differences)])

@@ -1,4 +1,4 @@
-"""What a real coordinator answers to heartbeats sent by hand: what a member can rely on, and how it is refused."""
+"""Responses of a real coordinator to hand-made heartbeats: assignments and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.broker
 
 
-def test_a_member_waits_for_what_another_has_not_given_up(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_waits_for_partitions_that_another_has_not_revoked(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("hand-over", "range") as scenario:
         scenario.create_topics(orders=4, payments=3)
         a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
@@ -44,7 +44,7 @@ def test_a_member_waits_for_what_another_has_not_given_up(start_scenario: Callab
         assert {} == scenario.describe().members
 
 
-def test_three_members_come_and_go(start_scenario: Callable[..., Scenario]) -> None:
+def test_three_members_join_and_leave(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("three-by-hand", "uniform") as scenario:
         scenario.create_topics(orders=4, payments=3)
         members = [ScriptedMember(scenario, name) for name in "abc"]
@@ -58,7 +58,7 @@ def test_three_members_come_and_go(start_scenario: Callable[..., Scenario]) -> N
         assert "Stable" == scenario.describe().state
 
 
-def test_members_with_other_topics_share_what_they_have_in_common(start_scenario: Callable[..., Scenario]) -> None:
+def test_members_share_the_topics_that_they_have_in_common(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("other-topics", "range") as scenario:
         scenario.create_topics(orders=3, payments=2, refunds=5)
         a, b, c = (ScriptedMember(scenario, name) for name in "abc")
@@ -76,7 +76,7 @@ def test_members_with_other_topics_share_what_they_have_in_common(start_scenario
         scenario.describe()
 
 
-def test_topics_that_appear_grow_and_vanish_are_dealt_out_anew(start_scenario: Callable[..., Scenario]) -> None:
+def test_created_grown_and_deleted_topics_are_reassigned(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("changing-topics", "range") as scenario:
         scenario.create_topics(orders=2)
         a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
@@ -96,7 +96,7 @@ def test_topics_that_appear_grow_and_vanish_are_dealt_out_anew(start_scenario: C
         scenario.describe()
 
 
-def test_an_epoch_that_is_not_the_members_is_fenced(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_wrong_epoch_is_fenced(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("wrong-epochs", "range") as scenario:
         scenario.create_topics(orders=2)
         a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
@@ -115,7 +115,7 @@ def test_an_epoch_that_is_not_the_members_is_fenced(start_scenario: Callable[...
         scenario.describe()
 
 
-def test_an_instance_id_keeps_its_partitions_for_whoever_comes_with_it(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_new_member_with_the_instance_id_gets_its_partitions(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("static-by-hand", "range") as scenario:
         scenario.create_topics(orders=4)
         first, other = ScriptedMember(scenario, "z", instance_id="one"), ScriptedMember(scenario, "a")
@@ -141,7 +141,7 @@ def test_an_instance_id_keeps_its_partitions_for_whoever_comes_with_it(start_sce
 
 
 @pytest.mark.long
-def test_whoever_is_silent_or_holds_on_too_long_is_removed(start_scenario: Callable[..., Scenario]) -> None:
+def test_members_without_heartbeats_or_revocation_are_removed(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("timeouts-by-hand", "range") as scenario:
         scenario.create_topics(orders=4)
         silent, holding, alive = (
@@ -164,7 +164,7 @@ def test_whoever_is_silent_or_holds_on_too_long_is_removed(start_scenario: Calla
         scenario.describe()
 
 
-def test_a_heartbeat_that_makes_no_sense_is_refused(start_scenario: Callable[..., Scenario]) -> None:
+def test_invalid_heartbeats_are_rejected(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("refusals", "range") as scenario:
         scenario.create_topics(orders=2)
         a = ScriptedMember(scenario, "a")
@@ -179,7 +179,7 @@ def test_a_heartbeat_that_makes_no_sense_is_refused(start_scenario: Callable[...
         assert 0 == a.leave().error_code
 
 
-def test_a_pattern_is_looked_up_beside_names(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_pattern_is_resolved_in_addition_to_names(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("pattern-by-hand", "range") as scenario:
         scenario.create_topics(orders=2, origins=1, refunds=2)
         a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
@@ -199,7 +199,7 @@ def test_a_pattern_is_looked_up_beside_names(start_scenario: Callable[..., Scena
 
 
 def settle(*members: ScriptedMember) -> None:
-    """Each acknowledges what it was given and gets more, in turn, until nobody is given anything else."""
+    """Let the members acknowledge their assignments in turn until the coordinator sends no new ones."""
     moving = True
     while moving:
         answers = [member.heartbeat() for member in members]

@@ -1,4 +1,4 @@
-"""Members of ours in groups of a real broker: whoever comes and goes, each partition has one owner in the end."""
+"""Our members in groups of a real broker: after each change, every partition has one owner."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def test_members_of_ours_share_with_consumers_of_librdkafka(
                 other.close()
 
 
-def test_the_life_of_one_beside_another_that_comes_and_goes(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_passes_through_most_states_while_another_joins_and_leaves(
+    start_scenario: Callable[..., Scenario],
+) -> None:
     with start_scenario("life", "range") as scenario:
         scenario.create_topics(orders=4)
         members = Members(scenario)
@@ -89,7 +91,7 @@ def test_the_life_of_one_beside_another_that_comes_and_goes(start_scenario: Call
             timeline.write(vector_files.OWN_FOLDER / FILE)
 
 
-def test_what_a_leaving_member_had_goes_to_the_others(start_scenario: Callable[..., Scenario]) -> None:
+def test_partitions_of_a_leaving_member_go_to_the_others(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("leaving", "range") as scenario:
         scenario.create_topics(orders=6)
         members = Members(scenario)
@@ -103,7 +105,7 @@ def test_what_a_leaving_member_had_goes_to_the_others(start_scenario: Callable[.
         assert ["assigned", "revoked"] == [kind for kind, partitions in b.calls if partitions]
 
 
-def test_one_that_left_comes_back(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_that_left_rejoins(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("coming-back", "uniform") as scenario:
         scenario.create_topics(orders=4, payments=3)
         members = Members(scenario)
@@ -122,7 +124,7 @@ def test_one_that_left_comes_back(start_scenario: Callable[..., Scenario]) -> No
 
 
 @pytest.mark.parametrize("option", ["heartbeat_while_preparing_to_leave", "heartbeat_while_fenced", "join_at_once"])
-def test_a_member_may_do_as_the_code_of_kafka_does(start_scenario: Callable[..., Scenario], option: str) -> None:
+def test_options_of_a_member_follow_the_code_of_kafka(start_scenario: Callable[..., Scenario], option: str) -> None:
     with start_scenario(option.replace("_", "-"), "range") as scenario:
         scenario.create_topics(orders=4)
         members = Members(scenario)
@@ -144,7 +146,7 @@ def test_a_member_may_do_as_the_code_of_kafka_does(start_scenario: Callable[...,
         assert (1, 2) == (b.left, len(members.view()))
 
 
-def test_a_static_member_that_restarts_disturbs_nobody(start_scenario: Callable[..., Scenario]) -> None:
+def test_the_restart_of_a_static_member_moves_no_partitions(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("static-restart", "range") as scenario:
         scenario.create_topics(orders=6)
         members = Members(scenario)
@@ -166,7 +168,7 @@ def test_a_static_member_that_restarts_disturbs_nobody(start_scenario: Callable[
         assert before.items() - members.view().items() == {(two.member_id, before[two.member_id])}
 
 
-def test_an_instance_id_that_is_taken_is_fatal(start_scenario: Callable[..., Scenario]) -> None:
+def test_an_instance_id_in_use_is_fatal(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("instance-taken", "range") as scenario:
         scenario.create_topics(orders=3)
         members = Members(scenario)
@@ -182,7 +184,7 @@ def test_an_instance_id_that_is_taken_is_fatal(start_scenario: Callable[..., Sce
         assert before == members.settle() == members.view()
 
 
-def test_one_that_falls_silent_is_replaced_and_may_come_back_while_topics_are_taken_in(
+def test_a_silent_member_is_replaced_and_may_rejoin_while_topics_are_created(
     start_scenario: Callable[..., Scenario],
 ) -> None:
     with start_scenario("silent", "uniform") as scenario, start_scenario("topics-to-come", "range") as other_scenario:
@@ -217,7 +219,7 @@ def test_one_that_falls_silent_is_replaced_and_may_come_back_while_topics_are_ta
         assert ("lost", had) in frozen.calls
 
 
-def test_one_that_somebody_else_says_goodbye_for_joins_again(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_rejoins_after_another_process_leaves_with_its_id(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("goodbye-by-another", "range") as scenario:
         scenario.create_topics(orders=6)
         members = Members(scenario)
@@ -232,7 +234,7 @@ def test_one_that_somebody_else_says_goodbye_for_joins_again(start_scenario: Cal
         assert 2 == len(members.view())
 
 
-def test_one_whose_epoch_is_not_the_groups_joins_again(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_with_a_wrong_epoch_rejoins(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("double", "range") as scenario:
         scenario.create_topics(orders=6)
         members = Members(scenario)
@@ -256,7 +258,7 @@ def test_one_whose_epoch_is_not_the_groups_joins_again(start_scenario: Callable[
 
 
 @pytest.mark.parametrize("in_order", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_nobody_loses_anything_when_the_coordinator_restarts(
+def test_members_keep_their_partitions_when_the_coordinator_restarts(
     start_scenario: Callable[..., Scenario], in_order: bool
 ) -> None:
     with start_scenario(f"restart-{in_order}", "range", keep=None) as scenario:
@@ -279,7 +281,7 @@ def test_nobody_loses_anything_when_the_coordinator_restarts(
         assert members.partitions() == members.owned()
 
 
-def test_one_that_does_not_poll_leaves_until_it_polls(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_that_does_not_poll_leaves_until_it_polls(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("idle", "uniform") as scenario:
         scenario.create_topics(orders=4)
         members = Members(scenario)
@@ -295,7 +297,7 @@ def test_one_that_does_not_poll_leaves_until_it_polls(start_scenario: Callable[.
         assert 2 == len(idle.member.assignment)
 
 
-def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_with_a_slow_callback_is_removed_and_rejoins(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("slow-callback", "range") as scenario:
         scenario.create_topics(orders=4)
         members = Members(scenario)
@@ -313,7 +315,7 @@ def test_one_whose_callback_takes_too_long_is_removed_and_comes_back(start_scena
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
-def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(
+def test_partitions_of_a_member_stay_its_own_if_a_response_is_lost(
     start_scenario: Callable[..., Scenario],
 ) -> None:
     with start_scenario("lost-answer", "range") as scenario:
@@ -337,7 +339,7 @@ def test_what_a_member_is_taking_is_nobody_elses_even_if_an_answer_is_lost(
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
-def test_what_is_given_up_is_committed_first(start_scenario: Callable[..., Scenario]) -> None:
+def test_offsets_are_committed_before_partitions_are_revoked(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("commits", "range") as scenario:
         scenario.create_topics(orders=4)
         members = Members(scenario)
@@ -354,7 +356,7 @@ def test_what_is_given_up_is_committed_first(start_scenario: Callable[..., Scena
         assert b.offsets.items() <= scenario.admin.committed(scenario.group, scenario.ids, scenario.counts).items()
 
 
-def test_one_may_leave_before_it_was_let_in(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_may_leave_before_its_first_response(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("hasty", "range") as scenario:
         scenario.create_topics(orders=2)
         members = Members(scenario)
@@ -370,7 +372,7 @@ def test_one_may_leave_before_it_was_let_in(start_scenario: Callable[..., Scenar
         assert members.partitions() == members.owned()
 
 
-def test_one_outside_the_group_may_commit(start_scenario: Callable[..., Scenario]) -> None:
+def test_a_member_outside_the_group_may_commit(start_scenario: Callable[..., Scenario]) -> None:
     with start_scenario("outside", "range") as scenario:
         scenario.create_topics(orders=2)
         members = Members(scenario)
@@ -380,9 +382,11 @@ def test_one_outside_the_group_may_commit(start_scenario: Callable[..., Scenario
         a.leave()
         members.until(lambda: a.left)
         assert a.member.state.can_commit()
-        who = a.member.commit_identity()
+        identity = a.member.commit_identity()
         offsets = {scenario.ids[scenario.topic("orders")]: {0: 7, 1: 7}}
-        assert {ErrorCode.none} == scenario.admin.commit(scenario.group, offsets, who.member_id, who.member_epoch)
+        assert {ErrorCode.none} == scenario.admin.commit(
+            scenario.group, offsets, identity.member_id, identity.member_epoch
+        )
         assert {7} == set(scenario.admin.committed(scenario.group, scenario.ids, scenario.counts).values())
 
 

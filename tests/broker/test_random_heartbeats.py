@@ -1,6 +1,6 @@
-"""A real coordinator and its model side by side, over heartbeats that no client would send in this order.
+"""Comparison of a real coordinator with its model, for random heartbeats in orders that no client sends.
 
-With ASSIGNOR_RECORD in the environment many more scenarios are recordings, and kept as vectors.
+With ASSIGNOR_RECORD in the environment, many more scenarios are played and written as vectors.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ pytestmark = pytest.mark.broker
 SEEDS = range(40 if recording.wanted() else 3)
 STEPS = 120
 LONGER_THAN_TEN_SECONDS = 11_000
-"""Patterns are not looked at again before ten seconds have passed."""
+"""Milliseconds after which the coordinator resolves patterns again, which it does every ten seconds."""
 
 
 @pytest.fixture(scope="module")
 def recordings() -> Iterator[list[Recording]]:
-    """Takes the scenarios; they become vectors at the end if that is wanted."""
+    """Collect the scenarios; write them as vectors at the end if ASSIGNOR_RECORD is set."""
     scenarios: list[Recording] = []
     yield scenarios
     if recording.wanted():
@@ -42,7 +42,7 @@ def recordings() -> Iterator[list[Recording]]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_model_answers_as_the_broker_does(broker: Cluster, recordings: list[Recording], seed: int) -> None:
+def test_the_model_responds_as_the_broker(broker: Cluster, recordings: list[Recording], seed: int) -> None:
     from tests.broker.scenario import Scenario
 
     with Scenario(broker, f"at-random-{seed}", "uniform" if seed % 2 else "range", recordings.append) as scenario:
@@ -51,10 +51,10 @@ def test_the_model_answers_as_the_broker_does(broker: Cluster, recordings: list[
 
 
 @pytest.mark.long
-def test_a_member_that_goes_over_to_a_pattern_of_no_topic_leaves_partitions_behind(
+def test_partitions_stay_unowned_after_a_member_changes_to_a_pattern_without_topics(
     broker: Cluster, recordings: list[Recording]
 ) -> None:
-    """The coordinator takes them from the member and keeps them in its target, so nobody has them."""
+    """The coordinator revokes them from the member but keeps them in its target, so they have no owner."""
     from tests.broker.scenario import Scenario
 
     with Scenario(broker, "left-behind", "uniform", recordings.append) as scenario:
@@ -85,12 +85,12 @@ def test_a_member_that_goes_over_to_a_pattern_of_no_topic_leaves_partitions_behi
 
 @pytest.mark.long
 @pytest.mark.parametrize("newcomer", ["a", "c"])
-def test_a_newcomer_with_a_pattern_of_no_topic_takes_part_in_sharing_out(
+def test_a_new_member_with_a_pattern_without_topics_changes_the_assignment(
     broker: Cluster, recordings: list[Recording], newcomer: str
 ) -> None:
-    """A pattern that is not resolved yet is overlooked when the coordinator asks whether all subscribe alike.
+    """The coordinator ignores an unresolved pattern when it checks whether all members have the same subscription.
 
-    Then the first member in its table decides which topics there are: all of them, or none.
+    Then the first member in its hash table decides which topics are assigned: all of them, or none.
     """
     from tests.broker.scenario import Scenario
 
@@ -116,10 +116,10 @@ def test_a_newcomer_with_a_pattern_of_no_topic_takes_part_in_sharing_out(
     assert [] == differences(json.loads(scenario.recording.line()))
 
 
-def test_a_static_member_that_comes_back_has_the_pattern_of_the_one_before_unless_it_says_there_is_none(
+def test_a_returning_static_member_keeps_the_pattern_of_its_predecessor_unless_it_sends_an_empty_one(
     broker: Cluster, recordings: list[Recording]
 ) -> None:
-    """A field that is not given means "as before", even for a member that joins."""
+    """A null field means "unchanged", even for a member that joins."""
     from tests.broker.scenario import Scenario
 
     with Scenario(broker, "pattern-handed-on", "range", recordings.append) as scenario:
@@ -142,7 +142,7 @@ def test_a_static_member_that_comes_back_has_the_pattern_of_the_one_before_unles
 
 
 def _settle(scenario: Scenario, *members: ScriptedMember) -> None:
-    """Lets members say what they were given, in turns, a few times."""
+    """Let the members acknowledge their assignments in turn, a few times."""
     for _ in range(3):
         for member in members:
             member.heartbeat()

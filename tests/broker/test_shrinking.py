@@ -1,4 +1,4 @@
-"""A program of requests that fails becomes as short as it can be."""
+"""Shrinking of failing programs of requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.broker.classic_programs import Program, Step, draw
 from tests.broker.classic_shrinking import shrink
 
 
-def test_only_the_steps_that_matter_stay() -> None:
+def test_only_relevant_steps_remain() -> None:
     async def fails(program: Program) -> bool:
         kinds = [step.kind for step in program.steps]
         return "delete" in kinds and "wait" in kinds[kinds.index("delete") :]
@@ -18,7 +18,7 @@ def test_only_the_steps_that_matter_stay() -> None:
     assert (Step("delete"), Step("wait")) == asyncio.run(shrink(program, fails)).steps
 
 
-def test_no_more_is_tried_than_allowed() -> None:
+def test_the_number_of_tries_is_limited() -> None:
     tried = []
 
     async def fails(program: Program) -> bool:
@@ -30,7 +30,7 @@ def test_no_more_is_tried_than_allowed() -> None:
     assert 5 == len(tried)
 
 
-def test_a_program_tells_its_steps_as_they_are_written() -> None:
+def test_the_text_of_a_program_has_its_steps_as_python_code() -> None:
     program = draw(2)
     steps = str(program).splitlines()[1 + len(program.actors) :]
     assert program.steps == tuple(eval(step) for step in steps)
