@@ -13,86 +13,91 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from assignor.coordinator import Effects, ErrorCode, HeartbeatRequest
-from benches.coordinator_workloads import SESSION_MS, Crowd, Life, require
+from benches.coordinator_workloads import SESSION_MS, CoordinatedGroups, GroupSet, require
 from benches.timing import Times
 
 CALLS = 1_000
 """Number of requests that are timed in a row, if there are enough members."""
 
-Operation = Callable[[Life], float]
+Operation = Callable[[CoordinatedGroups], float]
 """Function that sends requests of many members of Stable groups and returns the seconds per request."""
 
 
-def heartbeat(life: Life) -> float:
+def heartbeat(coordinated: CoordinatedGroups) -> float:
     """Time a heartbeat in a Stable group."""
-    return _timed(life, life.coordinator.heartbeat, life.heartbeats(CALLS))
+    return _timed(coordinated, coordinated.coordinator.heartbeat, coordinated.heartbeats(CALLS))
 
 
-def commit(life: Life) -> float:
+def commit(coordinated: CoordinatedGroups) -> float:
     """Time a commit of one partition's offset."""
-    seconds = _timed(life, life.coordinator.offset_commit, life.commits(CALLS))
-    require(bool(life.coordinator.committed("group-0")), "commits")
+    seconds = _timed(coordinated, coordinated.coordinator.offset_commit, coordinated.commits(CALLS))
+    require(bool(coordinated.coordinator.committed("group-0")), "commits")
     return seconds
 
 
-def join(life: Life) -> float:
+def join(coordinated: CoordinatedGroups) -> float:
     """Time a join of one more member while the group prepares a rebalance; the join waits."""
     waiting = []
-    for group, leader in _groups_to_spend(life):
-        life.coordinator.join_group(life.join(group, leader), life.now)
-        waiting += [life.join(group, number) for number in _others(life, leader)[:-1]]
-    return _timed(life, life.coordinator.join_group, waiting[:: max(len(waiting) // CALLS, 1)][:CALLS], answered=False)
+    for group, leader in _groups_to_spend(coordinated):
+        coordinated.coordinator.join_group(coordinated.join(group, leader), coordinated.now)
+        waiting += [coordinated.join(group, number) for number in _others(coordinated, leader)[:-1]]
+    return _timed(
+        coordinated,
+        coordinated.coordinator.join_group,
+        waiting[:: max(len(waiting) // CALLS, 1)][:CALLS],
+        answered=False,
+    )
 
 
-def leave(life: Life) -> float:
+def leave(coordinated: CoordinatedGroups) -> float:
     """Time the leave of a member that is not the leader."""
     requests = [
-        life.leave(group, number)
-        for group, leader in _groups_to_spend(life)
-        for number in _others(life, leader)[-_leaving(life) :]
+        coordinated.leave(group, number)
+        for group, leader in _groups_to_spend(coordinated)
+        for number in _others(coordinated, leader)[-_leaving(coordinated) :]
     ]
-    return _timed(life, life.coordinator.leave_group, requests)
+    return _timed(coordinated, coordinated.coordinator.leave_group, requests)
 
 
-def leave_of_leader(life: Life) -> float:
+def leave_of_leader(coordinated: CoordinatedGroups) -> float:
     """Time the leave of the leader, of the next leader, and so on."""
     requests = []
-    for group, leader in _groups_to_spend(life):
-        described = life.coordinator.describe(f"group-{group}").members
-        numbers = {member: number for number, member in enumerate(life.members[group])}
+    for group, leader in _groups_to_spend(coordinated):
+        described = coordinated.coordinator.describe(f"group-{group}").members
+        numbers = {member: number for number, member in enumerate(coordinated.members[group])}
         successors = [number for each in described if (number := numbers[each.member_id]) != leader]
-        requests += [life.leave(group, number) for number in [leader, *successors][: _leaving(life)]]
-    return _timed(life, life.coordinator.leave_group, requests)
+        requests += [coordinated.leave(group, number) for number in [leader, *successors][: _leaving(coordinated)]]
+    return _timed(coordinated, coordinated.coordinator.leave_group, requests)
 
 
-def expiry(life: Life) -> float:
+def expiry(coordinated: CoordinatedGroups) -> float:
     """Time the expiry of a session; a tenth of the members of some groups expire at the same time."""
-    spent = list(_groups_to_spend(life))
+    spent = list(_groups_to_spend(coordinated))
     silent = [
-        HeartbeatRequest(f"group-{group}", life.generation, life.members[group][number])
+        HeartbeatRequest(f"group-{group}", coordinated.generation, coordinated.members[group][number])
         for group, leader in spent
-        for number in _others(life, leader)[-_leaving(life) :]
+        for number in _others(coordinated, leader)[-_leaving(coordinated) :]
     ]
     gone = {(beat.group_id, beat.member_id) for beat in silent}
     others = [
-        HeartbeatRequest(f"group-{group}", life.generation, member)
+        HeartbeatRequest(f"group-{group}", coordinated.generation, member)
         for group, _ in spent
-        for member in life.members[group]
+        for member in coordinated.members[group]
         if (f"group-{group}", member) not in gone
     ]
-    others += life.heartbeats()
-    now, deadline = life.now, life.now + 10 + SESSION_MS
+    others += coordinated.heartbeats()
+    now, deadline = coordinated.now, coordinated.now + 10 + SESSION_MS
     for beats, at in ((silent, now + 10), (others, now + SESSION_MS // 2)):
         for beat in beats:
-            life.coordinator.heartbeat(beat, at)
-    life.coordinator.expire(deadline - 1)  # fire the timers that the heartbeats left
+            coordinated.coordinator.heartbeat(beat, at)
+    coordinated.coordinator.expire(deadline - 1)  # fire the timers that the heartbeats left
     start = time.perf_counter()
-    effects = life.coordinator.expire(deadline)
+    effects = coordinated.coordinator.expire(deadline)
     seconds = time.perf_counter() - start
     require(len(effects.rebalances) == len(spent), "sessions that expire")
-    life.now = deadline
+    coordinated.now = deadline
     for beat in others:
-        life.coordinator.heartbeat(beat, deadline)
+        coordinated.coordinator.heartbeat(beat, deadline)
     return seconds / len(silent)
 
 
@@ -110,67 +115,69 @@ SPENDING = ("join while preparing a rebalance", "leave", "leave of the leader", 
 """Operations after which a group is no longer used."""
 
 FRESH = 10_000
-"""Largest crowd that is created again for each sample of an operation in `SPENDING`."""
+"""Largest group set that is created again for each sample of an operation in `SPENDING`."""
 
 SAMPLES = 5
-"""Number of samples of such an operation that a larger crowd has enough groups for."""
+"""Number of samples of such an operation that a larger group set has enough groups for."""
 
 
 class Costs:
-    """Costs of the requests of one crowd.
+    """Costs of the requests of one group set.
 
     Args:
-        crowd: Number and size of the groups.
+        group_set: Number and size of the groups.
     """
 
-    def __init__(self, crowd: Crowd) -> None:
-        self._crowd = crowd
-        self._kept = self._founded()
+    def __init__(self, group_set: GroupSet) -> None:
+        self._group_set = group_set
+        self._kept = self._formed()
 
     def sample(self, operation: str) -> float:
         """Return the seconds per request of an operation."""
-        fresh = operation in SPENDING and self._crowd.size <= FRESH
-        return OPERATIONS[operation](self._founded() if fresh else self._kept)
+        fresh = operation in SPENDING and self._group_set.size <= FRESH
+        return OPERATIONS[operation](self._formed() if fresh else self._kept)
 
-    def _founded(self) -> Life:
-        life = Life(self._crowd)
-        life.found()
-        return life
+    def _formed(self) -> CoordinatedGroups:
+        coordinated = CoordinatedGroups(self._group_set)
+        coordinated.form()
+        return coordinated
 
 
-def costs(crowds: Iterable[Crowd], rounds: int) -> dict[str, Times]:
-    """Return the seconds per request in each round, by operation and crowd. The crowds take turns."""
-    asked = {crowd.name: Costs(crowd) for crowd in crowds}
+def costs(group_sets: Iterable[GroupSet], rounds: int) -> dict[str, Times]:
+    """Return the seconds per request in each round, by operation and group set. The group sets take turns."""
+    asked = {group_set.name: Costs(group_set) for group_set in group_sets}
     times: dict[str, Times] = {operation: {name: [] for name in asked} for operation in OPERATIONS}
     for _ in range(min(rounds, SAMPLES)):
-        for operation, by_crowd in times.items():
+        for operation, by_group_set in times.items():
             gc.collect()
-            for name, crowd in asked.items():
-                by_crowd[name].append(crowd.sample(operation))
+            for name, group_set in asked.items():
+                by_group_set[name].append(group_set.sample(operation))
     return times
 
 
-def _groups_to_spend(life: Life) -> Iterator[tuple[int, int]]:
+def _groups_to_spend(coordinated: CoordinatedGroups) -> Iterator[tuple[int, int]]:
     """Yield groups, with the numbers of their leaders, and mark them as spent."""
-    groups = life.crowd.groups
-    count = groups if life.crowd.size <= FRESH else groups // (SAMPLES * len(SPENDING))
+    groups = coordinated.group_set.groups
+    count = groups if coordinated.group_set.size <= FRESH else groups // (SAMPLES * len(SPENDING))
     for _ in range(min(count, CALLS) or 1):
-        group = life.spent
-        life.spent += 1
-        yield group, life.leaders[group]
+        group = coordinated.spent
+        coordinated.spent += 1
+        yield group, coordinated.leaders[group]
 
 
-def _others(life: Life, leader: int) -> Sequence[int]:
-    return [number for number in range(life.crowd.members) if number != leader]
+def _others(coordinated: CoordinatedGroups, leader: int) -> Sequence[int]:
+    return [number for number in range(coordinated.group_set.members) if number != leader]
 
 
-def _leaving(life: Life) -> int:
+def _leaving(coordinated: CoordinatedGroups) -> int:
     """Return the number of members that leave each group."""
-    return max(life.crowd.members // 10, 1)
+    return max(coordinated.group_set.members // 10, 1)
 
 
-def _timed(life: Life, call: Callable[[Any, int], Effects], requests: Sequence[Any], answered: bool = True) -> float:
-    now, all_effects = life.now, []
+def _timed(
+    coordinated: CoordinatedGroups, call: Callable[[Any, int], Effects], requests: Sequence[Any], answered: bool = True
+) -> float:
+    now, all_effects = coordinated.now, []
     start = time.perf_counter()
     for request in requests:
         all_effects.append(call(request, now))  # noqa: PERF401 - a comprehension is another function in Python 3.11

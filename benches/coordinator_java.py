@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benches.coordinator_workloads import RUN, Crowd, Phases
+from benches.coordinator_workloads import RUN, GroupSet, Phases
 from benches.java_process import JavaMissingError
 from benches.line_process import LineProcess
 
@@ -29,18 +29,18 @@ class JavaCoordinator(LineProcess):
     """Process with one group in Kafka's class; use it as a context manager.
 
     Args:
-        crowd: The group.
+        group_set: The group.
 
     Raises:
         JavaMissingError: There is no Java, no compiler or no Maven, or building failed.
     """
 
-    def __init__(self, crowd: Crowd) -> None:
+    def __init__(self, group_set: GroupSet) -> None:
         java = shutil.which("java")
         if java is None:
             raise JavaMissingError("java was not found")
         _build()
-        sizes = map(str, (crowd.members, crowd.topics, crowd.partitions, RUN))
+        sizes = map(str, (group_set.members, group_set.topics, group_set.partitions, RUN))
         path = os.pathsep.join([str(BUILT), str(JARS / "*")])
         super().__init__([java, *OPTIONS, "-cp", path, PROGRAM, *sizes])
         self.read()

@@ -13,15 +13,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benches.coordinator_workloads import Crowd, Life
+from benches.coordinator_workloads import CoordinatedGroups, GroupSet
 from benches.memory import give_back, resident
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def bytes_per_member(crowd: Crowd) -> float | None:
+def bytes_per_member(group_set: GroupSet) -> float | None:
     """Return the bytes per member, measured in a new process."""
-    sizes = map(str, (crowd.groups, crowd.members, crowd.topics, crowd.partitions))
+    sizes = map(str, (group_set.groups, group_set.members, group_set.topics, group_set.partitions))
     done = subprocess.run(
         [sys.executable, "-m", "benches.coordinator_memory", *sizes],
         cwd=ROOT,
@@ -35,17 +35,17 @@ def bytes_per_member(crowd: Crowd) -> float | None:
 
 def main(arguments: Sequence[str]) -> None:
     """Create the groups in this process and print the bytes per member."""
-    crowd = Crowd(*map(int, arguments))
-    first = Life(Crowd(1, 3))
-    first.found()  # exclude what only the first call allocates
+    group_set = GroupSet(*map(int, arguments))
+    first = CoordinatedGroups(GroupSet(1, 3))
+    first.form()  # exclude what only the first call allocates
     before = _in_use()
-    life = Life(crowd)
-    life.found()
-    coordinator = life.coordinator
-    del life
+    coordinated = CoordinatedGroups(group_set)
+    coordinated.form()
+    coordinator = coordinated.coordinator
+    del coordinated
     after = _in_use()
-    bytes_each = None if before is None or after is None else (after - before) / crowd.size
-    assert len(coordinator.groups()) == crowd.groups
+    bytes_each = None if before is None or after is None else (after - before) / group_set.size
+    assert len(coordinator.groups()) == group_set.groups
     sys.stdout.write(json.dumps(bytes_each))
 
 

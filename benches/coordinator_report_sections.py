@@ -13,7 +13,7 @@ from benches.coordinator_java import JavaCoordinator
 from benches.coordinator_memory import bytes_per_member
 from benches.coordinator_servers import ServedGroup, ServerMissingError
 from benches.coordinator_sockets import Spent
-from benches.coordinator_workloads import Crowd, Life
+from benches.coordinator_workloads import CoordinatedGroups, GroupSet
 from benches.java_process import JavaMissingError
 from benches.selections import Selection
 from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
@@ -33,20 +33,22 @@ REHEARSALS = 2
 """Rounds that warm the servers up."""
 
 
-def crowd_of(groups: int, members: int) -> Crowd:
-    """Return a crowd; small groups have one topic of 6 partitions, others 10 topics of 100 per 100 members."""
-    return Crowd(groups, members) if members >= 10 else Crowd(groups, members, topics=1, partitions=6)
+def group_set_of(groups: int, members: int) -> GroupSet:
+    """Return a group set; small groups have one topic of 6 partitions, others 10 topics of 100 per 100 members."""
+    return GroupSet(groups, members) if members >= 10 else GroupSet(groups, members, topics=1, partitions=6)
 
 
 def coordinator(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Return the section about full rebalances, heartbeats and session expiry of many members."""
     rows = []
-    for groups, members in selection.crowds:
-        crowd = crowd_of(groups, members)
-        rounds = selection.crowd_rounds if crowd.size <= FRESH else min(selection.crowd_rounds, FEW_ROUNDS)
-        times = raw[crowd.name] = _lives(crowd, rounds, report)
+    for groups, members in selection.group_sets:
+        group_set = group_set_of(groups, members)
+        rounds = (
+            selection.coordinator_rounds if group_set.size <= FRESH else min(selection.coordinator_rounds, FEW_ROUNDS)
+        )
+        times = raw[group_set.name] = _runs(group_set, rounds, report)
         phases = dict.fromkeys(phase for by_phase in times.values() for phase in by_phase)
-        rows += [_row(crowd, phase, [times[leader].get(phase, []) for leader in LEADERS]) for phase in phases]
+        rows += [_row(group_set, phase, [times[leader].get(phase, []) for leader in LEADERS]) for phase in phases]
     note = (
         "Groups x members. One process passes the requests of all members to the coordinator, one after the other, and "
         "checks the answers afterwards. Milliseconds for all requests, min / median of the rounds, and requests per "
@@ -57,88 +59,88 @@ def coordinator(selection: Selection, report: Report, raw: Raw) -> ReportSection
     return ReportSection("The coordinator", note, Table(head, rows))
 
 
-def _lives(crowd: Crowd, rounds: int, report: Report) -> dict[str, Times]:
-    lives = {leader: Life(crowd, embedded) for leader, embedded in LEADERS.items()}
+def _runs(group_set: GroupSet, rounds: int, report: Report) -> dict[str, Times]:
+    runs = {leader: CoordinatedGroups(group_set, embedded) for leader, embedded in LEADERS.items()}
     times: dict[str, Times] = {leader: {} for leader in LEADERS}
-    for leader, life in lives.items():
-        report(f"{crowd.name}, {leader}: forming the groups")
+    for leader, coordinated in runs.items():
+        report(f"{group_set.name}, {leader}: forming the groups")
         gc.collect()
-        found = life.found()
+        found = coordinated.form()
         times[leader] |= {
             phase: [found[phase]]
             for phase in ("first joins, without id", "first joins, with id", "end of the initial delay")
         }
     for number in range(rounds):
-        for leader, life in lives.items():
-            report(f"{crowd.name}, {leader}: round {number + 1}")
+        for leader, coordinated in runs.items():
+            report(f"{group_set.name}, {leader}: round {number + 1}")
             gc.collect()
-            for phase, spent in _round(life).items():
+            for phase, spent in _round(coordinated).items():
                 times[leader].setdefault(phase, []).append(spent)
-    for leader, life in lives.items():
+    for leader, coordinated in runs.items():
         gc.collect()
-        times[leader] |= {phase: [spent] for phase, spent in life.expire_a_tenth().items()}
+        times[leader] |= {phase: [spent] for phase, spent in coordinated.expire_a_tenth().items()}
     return times
 
 
-def _round(life: Life) -> dict[str, float]:
-    spent = life.rebalance()
-    if life.embedded:
+def _round(coordinated: CoordinatedGroups) -> dict[str, float]:
+    spent = coordinated.rebalance()
+    if coordinated.embedded:
         del spent["work of leading clients"]
-    return {TWICE: spent["joins"] + spent["syncs"]} | spent | life.beat()
+    return {TWICE: spent["joins"] + spent["syncs"]} | spent | coordinated.heartbeat_all()
 
 
-def _row(crowd: Crowd, phase: str, found: Sequence[list[float]]) -> list[str]:
-    count = crowd.size * (2 if phase == TWICE else 1)
+def _row(group_set: GroupSet, phase: str, found: Sequence[list[float]]) -> list[str]:
+    count = group_set.size * (2 if phase == TWICE else 1)
     if phase == "work of leading clients":
-        count = crowd.groups
+        count = group_set.groups
     elif phase.endswith("sessions expire"):
         count = int(phase.split()[0].replace(",", ""))
     cells = []
     for seconds in found:
         cells += [milliseconds(seconds), f"{count / statistics.median(seconds):,.0f}"] if seconds else ["-", "-"]
-    return [f"{crowd.name}: {phase}", f"{count:,}", *cells]
+    return [f"{group_set.name}: {phase}", f"{count:,}", *cells]
 
 
 def coordinator_members(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Return the section about the cost of a request as the group grows."""
-    crowds = [crowd_of(max(1000 // members, 1), members) for members in selection.group_sizes]
+    group_sets = [group_set_of(max(1000 // members, 1), members) for members in selection.group_sizes]
     note = (
         "Microseconds per request, min / median of the rounds, by the number of members of the group. Small groups are "
         "timed several at a time. The target compares the last column with that of 100 members."
     )
-    heads = [f"{crowd.members:,} members" for crowd in crowds]
-    return _growth("Cost against the size of a group", note, heads, crowds, selection, report, raw)
+    heads = [f"{group_set.members:,} members" for group_set in group_sets]
+    return _growth("Cost against the size of a group", note, heads, group_sets, selection, report, raw)
 
 
 def coordinator_groups(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Return the section about the cost of a request as the number of groups grows."""
-    crowds = [crowd_of(groups, 3) for groups in selection.group_counts]
+    group_sets = [group_set_of(groups, 3) for groups in selection.group_counts]
     note = (
         "Microseconds per request, min / median of the rounds, by the number of groups of three members. The target "
         "compares the last column with the first."
     )
-    heads = [f"{crowd.groups:,} groups" for crowd in crowds]
-    return _growth("Cost against the number of groups", note, heads, crowds, selection, report, raw)
+    heads = [f"{group_set.groups:,} groups" for group_set in group_sets]
+    return _growth("Cost against the number of groups", note, heads, group_sets, selection, report, raw)
 
 
 def _growth(
     title: str,
     note: str,
     heads: list[str],
-    crowds: list[Crowd],
+    group_sets: list[GroupSet],
     selection: Selection,
     report: Report,
     raw: Raw,
 ) -> ReportSection:
     report(f"{title}: {', '.join(heads)}")
     rows, target_results = [], []
-    small = next(crowd for crowd in crowds if crowd.members != 10)
-    for operation, times in costs(crowds, selection.crowd_rounds).items():
+    small = next(group_set for group_set in group_sets if group_set.members != 10)
+    for operation, times in costs(group_sets, selection.coordinator_rounds).items():
         raw[operation] = times
-        rows.append([operation, *(_microseconds(times[crowd.name]) for crowd in crowds)])
-        pairs = zip(times[small.name], times[crowds[-1].name], strict=True)
+        rows.append([operation, *(_microseconds(times[group_set.name]) for group_set in group_sets)])
+        pairs = zip(times[small.name], times[group_sets[-1].name], strict=True)
         growth = statistics.median(last / first for first, last in pairs)
-        what = f"{operation}, {heads[-1]} over {heads[crowds.index(small)]}"
+        what = f"{operation}, {heads[-1]} over {heads[group_sets.index(small)]}"
         target_results.append(TargetResult(what, growth, GROWN, sense="<="))
     return ReportSection(title, note, Table(["", *heads], rows), target_results)
 
@@ -150,12 +152,12 @@ def _microseconds(seconds: Sequence[float]) -> str:
 def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Return the section about the memory of the coordinator."""
     rows = []
-    for groups, members in selection.crowds:
-        crowd = crowd_of(groups, members)
-        report(f"memory of {crowd.name}")
-        found = raw[crowd.name] = bytes_per_member(crowd)
-        texts = ["-", "-"] if found is None else [f"{found:,.0f}", f"{found * crowd.size / 1e6:,.1f}"]
-        rows.append([crowd.name, *texts])
+    for groups, members in selection.group_sets:
+        group_set = group_set_of(groups, members)
+        report(f"memory of {group_set.name}")
+        found = raw[group_set.name] = bytes_per_member(group_set)
+        texts = ["-", "-"] if found is None else [f"{found:,.0f}", f"{found * group_set.size / 1e6:,.1f}"]
+        rows.append([group_set.name, *texts])
     note = (
         "Growth of the resident memory of a new process with all groups Stable: subscriptions, assignments, ids and "
         "timers of the members. Equal subscriptions are one bytes object here."
@@ -167,20 +169,23 @@ def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Report
 
 def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Return the section that compares Kafka's own class on one large group."""
-    title, crowd = "Kafka's coordinator without its broker", Crowd(1, selection.served)
-    report(f"Kafka's coordinator with {crowd.members:,} members")
+    title, group_set = "Kafka's coordinator without its broker", GroupSet(1, selection.served)
+    report(f"Kafka's coordinator with {group_set.members:,} members")
     try:
-        java = JavaCoordinator(crowd)
+        java = JavaCoordinator(group_set)
     except JavaMissingError as why:
         return ReportSection(title, f"Not timed: {why}.")
     times: dict[str, Times] = {}
     with java:
-        life = Life(crowd)
-        life.found()
-        for number in range(3 * selection.crowd_rounds):
-            report(f"Kafka's coordinator and ours with {crowd.members:,} members: round {number + 1}")
+        coordinated = CoordinatedGroups(group_set)
+        coordinated.form()
+        for number in range(3 * selection.coordinator_rounds):
+            report(f"Kafka's coordinator and ours with {group_set.members:,} members: round {number + 1}")
             gc.collect()
-            for implementation, spent in (("Java", java.round()), ("ours", life.rebalance() | life.beat())):
+            for implementation, spent in (
+                ("Java", java.round()),
+                ("ours", coordinated.rebalance() | coordinated.heartbeat_all()),
+            ):
                 for phase in ("joins", "syncs", "heartbeats"):
                     times.setdefault(phase, {}).setdefault(implementation, []).append(spent[phase])
     raw |= times
@@ -188,13 +193,13 @@ def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSe
         [
             phase,
             *(milliseconds(seconds) for seconds in by_implementation.values()),
-            *(f"{crowd.members / statistics.median(seconds):,.0f}" for seconds in by_implementation.values()),
+            *(f"{group_set.members / statistics.median(seconds):,.0f}" for seconds in by_implementation.values()),
             f"{shown(ratio(by_implementation, 'Java', 'ours'))}x",
         ]
         for phase, by_implementation in times.items()
     ]
     note = (
-        f"GroupMetadataManager of Kafka 4.3.1, called like our coordinator, with one group of {crowd.members:,} "
+        f"GroupMetadataManager of Kafka 4.3.1, called like our coordinator, with one group of {group_set.members:,} "
         "members: no network, threads or log; its timers are in a broker's timing wheel, its records are serialized. "
         f"Java is warm ({REHEARSED} rounds). Milliseconds for all members, min / median, requests per second, and "
         "Java's time divided by ours. Requests are created before the clock starts."
@@ -218,7 +223,7 @@ def coordinator_broker(selection: Selection, report: Report, raw: Raw) -> Report
             except ServerMissingError as why:
                 return ReportSection(title, f"Not timed: {why}.")
             found[implementation]["first join, without id"] = [servers[implementation].beginning]
-        for number in range(selection.crowd_rounds + REHEARSALS):
+        for number in range(selection.coordinator_rounds + REHEARSALS):
             for implementation, server in servers.items():
                 report(f"{names[implementation]} with {server.members:,} members: round {number + 1}")
                 for phase, spent in server.round().items():

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benches.coordinator_sockets import Members, Spent
-from benches.coordinator_workloads import Crowd, subscriptions_of
+from benches.coordinator_workloads import GroupSet, subscriptions_of
 from benches.line_process import LineProcess, ProcessEndedError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -85,13 +85,13 @@ def main(arguments: Sequence[str]) -> None:
     implementation, wanted = arguments[0], int(arguments[1])
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    crowd = Crowd(1, min(wanted, most - SPARE))
+    group_set = GroupSet(1, min(wanted, most - SPARE))
     with {"broker": _broker, "ours": _ours}[implementation]() as (port, process):
-        group = Members(port, process, subscriptions_of(crowd), crowd.partitions_per_topic())
+        group = Members(port, process, subscriptions_of(group_set), group_set.partitions_per_topic())
         with contextlib.closing(group):
-            _write((crowd.members, group.found()))
+            _write((group_set.members, group.form()))
             for _ in sys.stdin:
-                _write({"join": group.rejoin(), "sync": group.sync(), "heartbeat": group.beat()})
+                _write({"join": group.rejoin(), "sync": group.sync(), "heartbeat": group.heartbeat_all()})
 
 
 def _write(figures: object) -> None:

@@ -83,7 +83,7 @@ class Members:
             connection.close()
         self._poll.close()
 
-    def found(self) -> Spent:
+    def form(self) -> Spent:
         """Join twice, sync, and return the time of the first joins, which ask for member ids."""
         self._wait_until_available()
         asking = dict(enumerate(map(self._join, range(len(self.ids)))))
@@ -132,7 +132,7 @@ class Members:
             _require(answer[14:] == assignments[self.ids[number]], "assignments")
         return spent
 
-    def beat(self) -> Spent:
+    def heartbeat_all(self) -> Spent:
         """Send a heartbeat of every member."""
         beats = {number: self._message(HEARTBEAT, self._as_member(number)) for number in range(len(self.ids))}
         spent, answers = self._exchange(beats)

@@ -1,8 +1,8 @@
 """Groups on which the coordinator is timed: they form, rebalance, send heartbeats, and lose members.
 
-A crowd is a number of groups with the same number of members. Requests are created before the clock starts, and answers
-are checked after it has stopped: a wrong answer ends the run. The coordinator's time is an argument, so sessions expire
-without waiting.
+A group set is a number of groups with the same number of members. Requests are created before the clock starts, and
+answers are checked after it has stopped: a wrong answer ends the run. The coordinator's time is an argument, so
+sessions expire without waiting.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class GroupSet:
     """Groups of the same size.
 
     Attributes:
@@ -87,11 +87,11 @@ class Crowd:
 
 
 @dataclass(slots=True)
-class Life:
-    """Coordinator with all groups of a crowd.
+class CoordinatedGroups:
+    """Coordinator with all groups of a group set.
 
     Attributes:
-        crowd: Number and size of the groups.
+        group_set: Number and size of the groups.
         embedded: True if the coordinator does the leader's work.
         coordinator: The coordinator.
         now: Its time, in milliseconds.
@@ -101,7 +101,7 @@ class Life:
         spent: Number of groups, from the first, that have lost members and are no longer used.
     """
 
-    crowd: Crowd
+    group_set: GroupSet
     embedded: bool = False
     now: int = 0
     members: list[list[str]] = field(default_factory=list)
@@ -114,21 +114,21 @@ class Life:
     _assignments: list[tuple[tuple[str, bytes], ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        draw = random.Random(self.crowd.size)
+        draw = random.Random(self.group_set.size)
         leading: dict[str, Any] = {"assignor": RangeAssignor()} if self.embedded else {}
         self.coordinator = Coordinator(
             CoordinatorConfig(initial_rebalance_delay_ms=DELAY_MS),
-            partitions_per_topic=self.crowd.partitions_per_topic(),
+            partitions_per_topic=self.group_set.partitions_per_topic(),
             member_ids=lambda prefix: f"{prefix}-{uuid.UUID(int=draw.getrandbits(128), version=4)}",
             **leading,
         )
-        self._subscriptions = subscriptions_of(self.crowd)
+        self._subscriptions = subscriptions_of(self.group_set)
 
     def group_ids(self) -> list[str]:
         """Return the names of the groups."""
-        return [f"group-{number}" for number in range(self.crowd.groups)]
+        return [f"group-{number}" for number in range(self.group_set.groups)]
 
-    def found(self) -> Phases:
+    def form(self) -> Phases:
         """Create all groups and bring them to Stable."""
         groups = self.group_ids()
         strangers = [
@@ -140,7 +140,7 @@ class Life:
         phases = {"first joins, without id": spent}
         responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.MEMBER_ID_REQUIRED}, "ids")
-        ids, size = [response.member_id for response in responses], self.crowd.members
+        ids, size = [response.member_id for response in responses], self.group_set.members
         self.members = [ids[start : start + size] for start in range(0, len(ids), size)]
         del answers, responses
         joins = self.joins()
@@ -159,7 +159,7 @@ class Life:
         self._joined(answers)
         return {"creating joins": making, "joins": joining} | self._sync()
 
-    def beat(self) -> Phases:
+    def heartbeat_all(self) -> Phases:
         """Send a heartbeat of every member, 100 per millisecond of the coordinator's time."""
         making, beats = _timed(self.heartbeats)
 
@@ -180,7 +180,7 @@ class Life:
         """Let a tenth of all sessions expire at the same time, in a tenth of the groups or in the only group."""
         now, deadline = self.now + 10, self.now + 10 + SESSION_MS
         beats = self.heartbeats()
-        every = 10 if self.crowd.groups == 1 else 10 * self.crowd.members
+        every = 10 if self.group_set.groups == 1 else 10 * self.group_set.members
         silent, others = beats[1::every], [beat for number, beat in enumerate(beats) if number % every != 1]
         for some, at in ((silent, now), (others, now + SESSION_MS // 2)):
             _all(self.coordinator.heartbeat, some, at)
@@ -201,7 +201,7 @@ class Life:
         If the coordinator leads, the first member's join starts it, with a changed subscription.
         """
         if self.embedded:
-            topics, anew = tuple(self.crowd.topics_of(0)), str(self.generation).encode()
+            topics, anew = tuple(self.group_set.topics_of(0)), str(self.generation).encode()
             self._anew = encode_subscription(Subscription(topics, user_data=anew))
         requests = []
         for place, ids in enumerate(self.members):
@@ -244,7 +244,7 @@ class Life:
             member: decode_subscription(self._subscriptions[number]).topics
             for number, member in enumerate(self.members[group])
         }
-        return tuple(plan(self.crowd.partitions_per_topic(), subscriptions).encode().items())
+        return tuple(plan(self.group_set.partitions_per_topic(), subscriptions).encode().items())
 
     def _sync_request(self, group: str, member: str, given: tuple[tuple[str, bytes], ...] = ()) -> SyncGroupRequest:
         return SyncGroupRequest(
@@ -252,35 +252,35 @@ class Life:
         )
 
     def _unspent_members(self, most: int | None) -> Iterator[tuple[str, str]]:
-        size = self.crowd.members
-        count = (self.crowd.groups - self.spent) * size
+        size = self.group_set.members
+        count = (self.group_set.groups - self.spent) * size
         for number in range(0, count, max(count // most, 1) if most else 1):
             group = self.spent + number // size
             yield f"group-{group}", self.members[group][number % size]
 
     def _joined(self, answers: Sequence[Answer]) -> None:
         """Check the answers to the joins of all members."""
-        require(len(answers) == self.crowd.size, f"{len(answers):,} answers to {self.crowd.size:,} joins")
+        require(len(answers) == self.group_set.size, f"{len(answers):,} answers to {self.group_set.size:,} joins")
         responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "joins")
         self.generation += 1
         require({response.generation_id for response in responses} == {self.generation}, "generations")
         if self.embedded:
             require({response.leader for response in responses} == {""}, "leaders")
-            self.leaders = self.leaders or [0] * self.crowd.groups
+            self.leaders = self.leaders or [0] * self.group_set.groups
             return
         leading = {response.member_id for response in responses if response.members}
-        require(len(leading) == self.crowd.groups, "leaders")
+        require(len(leading) == self.group_set.groups, "leaders")
         self.leaders = [next(number for number, member in enumerate(ids) if member in leading) for ids in self.members]
 
     def _sync(self) -> Phases:
         leading, _ = _timed(self._lead_all)
         making, syncs = _timed(self.syncs)
         syncing, answers = _timed(lambda: _all(self.coordinator.sync_group, syncs, self.now))
-        require(len(answers) == self.crowd.size, f"{len(answers):,} answers to {self.crowd.size:,} syncs")
+        require(len(answers) == self.group_set.size, f"{len(answers):,} answers to {self.group_set.size:,} syncs")
         responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "syncs")
-        given = {each.correlation.member_id: each.response.assignment for each in answers[: self.crowd.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
+        given = {each.correlation.member_id: each.response.assignment for each in answers[: self.group_set.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
         first = answers[0].correlation.group_id  # type: ignore[attr-defined]
         require(given == dict(self.lead(int(first.removeprefix("group-")))), "assignments")
         state = self.coordinator.describe("group-0").state
@@ -289,15 +289,16 @@ class Life:
 
     def _lead_all(self) -> None:
         if not self.embedded:
-            self._assignments = [self.lead(group) for group in range(self.crowd.groups)]
+            self._assignments = [self.lead(group) for group in range(self.group_set.groups)]
 
 
-def subscriptions_of(crowd: Crowd) -> list[bytes]:
+def subscriptions_of(group_set: GroupSet) -> list[bytes]:
     """Return the subscription of each member of a group as bytes; equal subscriptions are one object."""
     by_run = [
-        encode_subscription(Subscription(tuple(crowd.topics_of(first)))) for first in range(0, crowd.members, RUN)
+        encode_subscription(Subscription(tuple(group_set.topics_of(first))))
+        for first in range(0, group_set.members, RUN)
     ]
-    return [by_run[number // RUN] for number in range(crowd.members)]
+    return [by_run[number // RUN] for number in range(group_set.members)]
 
 
 _TIMEOUTS: dict[str, Any] = {"session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": SESSION_MS}

@@ -89,8 +89,8 @@ class Selection:
         growing: First group of each series, by the size that doubles.
         matched: Numbers of topics and patterns; the last are the largest.
         partitions: Partitions of the groups whose memory is measured.
-        crowds: Numbers of groups of the coordinator, with the members of each group.
-        crowd_rounds: Number of rebalances of each crowd.
+        group_sets: Numbers of groups of the coordinator, with the members of each group.
+        coordinator_rounds: Number of rebalances of each group set.
         group_sizes: Members of the groups in which the cost of one request is compared.
         group_counts: Numbers of groups with which the cost of one request is compared.
         served: Members of the group on a real broker; 0 for no broker.
@@ -109,8 +109,8 @@ class Selection:
     growing: dict[Axis, Workload]
     matched: Sequence[tuple[int, int]]
     partitions: int = 1_000_000
-    crowds: Sequence[tuple[int, int]] = ((1, 10_000), (100_000, 3))
-    crowd_rounds: int = 5
+    group_sets: Sequence[tuple[int, int]] = ((1, 10_000), (100_000, 3))
+    coordinator_rounds: int = 5
     group_sizes: Sequence[int] = (10, 100, 1_000, 10_000)
     group_counts: Sequence[int] = (100, 1_000, 10_000, 100_000)
     served: int = 10_000
@@ -167,8 +167,8 @@ SELECTIONS = {
         growing=dict.fromkeys(get_args(Axis), Workload(50, 10, 20)),
         matched=[(200, 1), (200, 20)],
         partitions=100_000,
-        crowds=((1, 100), (100, 3)),
-        crowd_rounds=2,
+        group_sets=((1, 100), (100, 3)),
+        coordinator_rounds=2,
         group_sizes=(10, 100, 200),
         group_counts=(100, 200),
         served=100,

@@ -17,15 +17,15 @@ from benches.coordinator_costs import OPERATIONS, SPENDING, costs
 from benches.coordinator_report_sections import LEADERS
 from benches.coordinator_servers import ServedGroup, ServerMissingError
 from benches.coordinator_sockets import read_join
-from benches.coordinator_workloads import Crowd, Life
+from benches.coordinator_workloads import CoordinatedGroups, GroupSet
 from benches.implementations import WrongAnswerError
 from benches.java_process import JavaMissingError
 from benches.selections import SELECTIONS
 
 SMALL = replace(
     SELECTIONS["quick"],
-    crowds=((1, 20), (10, 3)),
-    crowd_rounds=2,
+    group_sets=((1, 20), (10, 3)),
+    coordinator_rounds=2,
     group_sizes=(10, 20),
     group_counts=(20, 40),
     served=12,
@@ -33,38 +33,39 @@ SMALL = replace(
 
 
 @pytest.mark.parametrize("embedded", [False, True])
-@pytest.mark.parametrize("crowd", [Crowd(1, 250), Crowd(20, 3, topics=1, partitions=6)])
-def test_a_rebalance_completes_the_next_generation_of_every_group(crowd: Crowd, embedded: bool) -> None:
-    life = Life(crowd, embedded)
+@pytest.mark.parametrize("group_set", [GroupSet(1, 250), GroupSet(20, 3, topics=1, partitions=6)])
+def test_a_rebalance_completes_the_next_generation_of_every_group(group_set: GroupSet, embedded: bool) -> None:
+    coordinated = CoordinatedGroups(group_set, embedded)
 
-    life.found()
-    life.rebalance()
-    life.beat()
+    coordinated.form()
+    coordinated.rebalance()
+    coordinated.heartbeat_all()
 
-    assert 2 == life.generation
-    assert crowd.groups == len(life.coordinator.groups())
-    assert {(GroupState.STABLE, crowd.members)} == {
-        (described.state, len(described.members)) for described in map(life.coordinator.describe, life.group_ids())
+    assert 2 == coordinated.generation
+    assert group_set.groups == len(coordinated.coordinator.groups())
+    assert {(GroupState.STABLE, group_set.members)} == {
+        (described.state, len(described.members))
+        for described in map(coordinated.coordinator.describe, coordinated.group_ids())
     }
 
 
 def test_100_members_share_their_topics_and_each_owns_a_partition_of_each_topic() -> None:
-    crowd = Crowd(1, 200)
+    group_set = GroupSet(1, 200)
 
-    assert ["topic0", "topic9"] == [crowd.topics_of(99)[0], crowd.topics_of(99)[-1]]
-    assert ["topic10", "topic19"] == [crowd.topics_of(100)[0], crowd.topics_of(100)[-1]]
-    assert 20 == len(crowd.partitions_per_topic())
-    assert {100} == set(crowd.partitions_per_topic().values())
+    assert ["topic0", "topic9"] == [group_set.topics_of(99)[0], group_set.topics_of(99)[-1]]
+    assert ["topic10", "topic19"] == [group_set.topics_of(100)[0], group_set.topics_of(100)[-1]]
+    assert 20 == len(group_set.partitions_per_topic())
+    assert {100} == set(group_set.partitions_per_topic().values())
 
 
 def test_a_tenth_of_the_sessions_expire() -> None:
-    life = Life(Crowd(1, 50))
-    life.found()
+    coordinated = CoordinatedGroups(GroupSet(1, 50))
+    coordinated.form()
 
-    (what,) = life.expire_a_tenth()
+    (what,) = coordinated.expire_a_tenth()
 
     assert "5 sessions expire" == what
-    assert 45 == len(life.coordinator.describe("group-0").members)
+    assert 45 == len(coordinated.coordinator.describe("group-0").members)
 
 
 def test_a_wrong_answer_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,23 +73,23 @@ def test_a_wrong_answer_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert request.generation_id == 1
         return Effects(answers=(Answer(correlation, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)),))
 
-    life = Life(Crowd(1, 20))
-    life.found()
+    coordinated = CoordinatedGroups(GroupSet(1, 20))
+    coordinated.form()
     monkeypatch.setattr(Coordinator, "heartbeat", wrong)
 
     with pytest.raises(WrongAnswerError, match=r"^the coordinator is wrong about heartbeats$"):
-        life.beat()
+        coordinated.heartbeat_all()
     with pytest.raises(WrongAnswerError, match=r"^the coordinator is wrong about errors: "):
-        OPERATIONS["heartbeat"](life)
+        OPERATIONS["heartbeat"](coordinated)
 
 
-def test_crowds_take_turns_at_each_operation() -> None:
-    times = costs([Crowd(2, 10), Crowd(1, 20)], rounds=2)
+def test_group_sets_take_turns_at_each_operation() -> None:
+    times = costs([GroupSet(2, 10), GroupSet(1, 20)], rounds=2)
 
     assert list(OPERATIONS) == list(times)
     assert set(SPENDING) < set(times)
     assert {("2 x 10", 2), ("1 x 20", 2)} == {
-        (name, len(seconds)) for by_crowd in times.values() for name, seconds in by_crowd.items()
+        (name, len(seconds)) for by_group_set in times.values() for name, seconds in by_group_set.items()
     }
 
 
@@ -116,11 +117,11 @@ def test_costs_have_a_column_for_each_size_and_a_target_for_each_operation() -> 
 
 
 def test_memory_is_stated_by_member() -> None:
-    section = coordinator_report_sections.coordinator_memory(replace(SMALL, crowds=((100, 3),)), lambda _: None, {})
+    section = coordinator_report_sections.coordinator_memory(replace(SMALL, group_sets=((100, 3),)), lambda _: None, {})
 
     assert section.figures
-    ((crowd, per_member, _),) = section.figures.rows
-    assert "100 x 3" == crowd
+    ((group_set, per_member, _),) = section.figures.rows
+    assert "100 x 3" == group_set
     assert not Path("/proc/self/status").exists() or 0 < float(per_member.replace(",", "")) < 20_000
 
 
@@ -154,7 +155,7 @@ def test_where_there_is_no_broker_that_is_said(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_where_there_is_no_java_that_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: Crowd) -> None:
+    def missing(_: GroupSet) -> None:
         raise JavaMissingError("javac was not found")
 
     monkeypatch.setattr(coordinator_report_sections, "JavaCoordinator", missing)
