@@ -1,4 +1,4 @@
-"""OffsetCommit and DeleteGroups, and the expiry of offsets and groups.
+"""Handlers of OffsetCommit and DeleteGroups, and the expiry of offsets and groups.
 
 Source: OffsetMetadataManager, OffsetExpirationConditionImpl, ClassicGroup.offsetExpirationCondition,
 GroupCoordinatorShard.cleanupGroupMetadata and deleteGroups, kafka-group-coordinator 4.3.1; KafkaApis, Kafka 4.3.1.

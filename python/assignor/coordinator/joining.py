@@ -1,4 +1,4 @@
-"""JoinGroup: admits members, assigns member ids, and replaces static members.
+"""Handler of JoinGroup: new members, member ids, and static members that return.
 
 Source: GroupCoordinatorService.joinGroup and the classicGroupJoin methods of GroupMetadataManager,
 kafka-group-coordinator 4.3.1.

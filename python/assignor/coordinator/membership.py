@@ -1,4 +1,4 @@
-"""SyncGroup, Heartbeat and LeaveGroup.
+"""Handlers of SyncGroup, Heartbeat and LeaveGroup.
 
 Source: GroupCoordinatorService, KafkaApis, and classicGroupSync, classicGroupHeartbeat and classicGroupLeave of
 GroupMetadataManager, Kafka 4.3.1.

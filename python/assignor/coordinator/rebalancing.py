@@ -53,7 +53,7 @@ def rebalance_or_complete_join(context: Context, group: ClassicGroup, fact: Fact
 
 
 def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None:
-    """Start a rebalance, and report its cause by the fact."""
+    """Start a rebalance, and report the cause that the fact gives."""
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignment(context, group, ErrorCode.REBALANCE_IN_PROGRESS)
     context.report_rebalance(group, fact)
