@@ -1,4 +1,4 @@
-"""Timeline of one member in words, event by event, which docs/member.md shows.
+"""Timeline of one member in words, event by event, which docs/member-testing.md shows.
 
 `tests/vectors/member_timeline.json.gz` is a JSON array of {"at", "event", "state", "effects"}: milliseconds since the
 scenario began, and in words the event, the state after it, and its effects. An event that changes nothing is left out,
@@ -31,8 +31,8 @@ class MemberTimeline:
     """Events of one member and their effects.
 
     Args:
-        names: Topic ids by name, as they are known at the end.
-        prefix: The common prefix of all topic names, which is left out.
+        names: Topic ids by name at the end.
+        prefix: Common prefix of the topic names, which is omitted.
     """
 
     def __init__(self, names: Mapping[str, UUID], prefix: str) -> None:

@@ -51,7 +51,7 @@ class GroupReport:
         group: Group id.
         kind: `classic`, `consumer`, `share`, `streams`, or `offsets` for a group that only has committed offsets.
         state: Kafka's name of the state, or `gone`.
-        protocol: The assignor in use; None if there is none or it is not in the log.
+        protocol: The assignor in use; None if the group has no assignor or the log does not name it.
         generation: The last generation or group epoch.
         members: Number of members.
         topics: Number of topics with assigned partitions.

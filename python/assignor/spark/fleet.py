@@ -63,8 +63,8 @@ class Fleet:
         IllegalArgumentError: Unknown engine.
 
     Invalid rows are found when the job reads them. The job then fails with an error that names the cluster and the
-    group or topic. Invalid are: a duplicate member or topic, a member with both topics and a pattern, an invalid or
-    unsupported pattern, a negative or null count, and racks for a different number of partitions.
+    group or topic. These rows are invalid: a duplicate member or topic, a member with both topics and a pattern, an
+    invalid or unsupported pattern, a negative or null count, and racks for a different number of partitions.
 
     Example:
         >>> from assignor.spark import Fleet

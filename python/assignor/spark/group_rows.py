@@ -39,8 +39,8 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
         current: Rows of owned partitions, or None.
 
     Returns:
-        `cluster`, `group_id` and `groups`: structs in the format of the engines. A member without a cluster, a group or
-        an id is in the row of its keys, of which some are null.
+        `cluster`, `group_id` and `groups`: structs in the format of the engines. Rows of members
+        without a cluster, group or id are collected under the keys that they have, with null for a missing key.
     """
     shared = F.size("topics") > LONG
     # Empty lists instead of null: Spark rescans all null lists at the end of a batch for each row that it appends.
@@ -65,7 +65,7 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
         held = F.struct(*(name for name in ASSIGNMENTS.fieldNames() if name not in KEYS)).alias("held")
         rows = rows.unionByName(current.select(*KEYS, held), allowMissingColumns=True)
         lists["current"] = F.collect_list("held")
-    # After the repartition a partial aggregation cannot save work.
+    # All rows of a group are in one partition now, so Spark need not combine partial lists.
     grouped = rows.repartition(*KEYS).groupBy(*KEYS).agg(*(found.alias(name) for name, found in lists.items()))
     return grouped.select(*KEYS, F.struct(*KEYS, *lists).alias("groups"))
 

@@ -16,7 +16,7 @@ from assignor.validation import check_name, shown, wrong_type
 __all__ = ["Scenario"]
 
 _MOST_PARTITIONS = 10_000_000
-"""Largest partition count of a topic that the engine plans; the largest clusters have fewer partitions in all."""
+"""Largest partition count of a topic in a scenario; the engine has the same limit."""
 
 _MOST_MEMBERS = 100_000
 """Largest number of members that a step adds or removes; larger numbers are probably mistakes."""

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Kafka's own assignors: reads questions as lines of JSON, and writes a line with the answer to each.
+ * Program with Kafka's own assignors: it reads questions as lines of JSON, and writes the answer to each as a line.
  *
  * <p>A question is a case in the format of the vectors of the kind `assignors`, without an answer. The answer has the
  * field `expected`, or `error` with the class and the message of the exception, and the fields `member_order` and, for
@@ -73,20 +73,20 @@ public final class AssignorOracle {
         return answer;
     }
 
-    /** The text of a field, or null if it is absent or null. */
+    /** Return the text of a field, or null if it is absent or null. */
     static String text(JsonNode record, String field) {
         JsonNode found = record.path(field);
         return found.isTextual() ? found.textValue() : null;
     }
 
-    /** The texts of a list. */
+    /** Return the texts of a list. */
     static List<String> texts(JsonNode list) {
         List<String> found = new ArrayList<>();
         list.forEach(each -> found.add(each.textValue()));
         return found;
     }
 
-    /** The partitions of a list of topics and numbers; none if there is no list. */
+    /** Return the partitions of a list of topics and numbers; none if there is no list. */
     static List<TopicPartition> partitions(JsonNode list) {
         List<TopicPartition> found = new ArrayList<>();
         list.forEach(each -> found.add(new TopicPartition(each.get(0).textValue(), each.get(1).intValue())));

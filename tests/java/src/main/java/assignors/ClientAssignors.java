@@ -29,7 +29,7 @@ import org.apache.kafka.common.PartitionInfo;
 final class ClientAssignors {
     private ClientAssignors() { }
 
-    /** Assign with a new object of the class, or with one that has answered the case in the field `after` before. */
+    /** Assign with a new object of the class, or with one that has answered the case in the field `after`. */
     static void assign(String kind, JsonNode question, ObjectNode answer) {
         Map<String, Subscription> members = members(question);
         ArrayNode order = answer.putArray("member_order");
@@ -52,7 +52,7 @@ final class ClientAssignors {
         }
     }
 
-    /** The user data that a member sends after it was given partitions in a generation. */
+    /** Return the user data that a member sends after an assignment in a generation. */
     static ObjectNode userData(JsonNode given) {
         ConsumerPartitionAssignor assignor = assignor(given.get("assignor").textValue());
         if (given.has("generation")) {
@@ -102,7 +102,7 @@ final class ClientAssignors {
         return subscription;
     }
 
-    /** The cluster; every rack is that of one broker, or of several where a partition has replicas on the same rack. */
+    /** Return the cluster. A rack has one broker, or several if a partition has several replicas on the rack. */
     private static Cluster cluster(JsonNode question) {
         Map<String, Node> brokers = new HashMap<>();
         List<PartitionInfo> partitions = new ArrayList<>();

@@ -27,7 +27,7 @@ import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
 import org.apache.kafka.coordinator.group.modern.MemberSubscriptionAndAssignmentImpl;
 import org.apache.kafka.coordinator.group.modern.TopicIds;
 
-/** The assignors of kafka-group-coordinator, each called with the input that TargetAssignmentBuilder gives them. */
+/** The assignors of kafka-group-coordinator, each called with the input that TargetAssignmentBuilder passes. */
 final class ServerAssignors {
     private ServerAssignors() { }
 

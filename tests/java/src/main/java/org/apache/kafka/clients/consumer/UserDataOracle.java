@@ -19,11 +19,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Writes the user data of a member's subscription with Kafka's own assignors.
+ * Program that encodes the user data of a member's subscription with Kafka's own assignors.
  *
- * A line of input has in "assignor" the name "sticky" or "cooperative-sticky", in "assignments" the member's assignments one
- * after the other, each a list of "partitions" ([topic, partition]) and a "generation". The line that answers it has in
- * "user_data" the bytes as hex after the last assignment, or null, and in "version" the version of the assignor.
+ * A line of input has in "assignor" the name "sticky" or "cooperative-sticky", and in "assignments" the successive
+ * assignments of the member, each with a list of "partitions" ([topic, partition]) and a "generation". The response has in
+ * "user_data" the bytes after the last assignment as hex, or null, and in "version" the version of the assignor.
  */
 public final class UserDataOracle {
     private static final ObjectMapper JSON = new ObjectMapper();

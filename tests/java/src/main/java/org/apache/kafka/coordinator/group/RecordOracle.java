@@ -19,11 +19,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 
 /**
- * Reads and writes records of __consumer_offsets with Kafka's own serde and JSON converters.
+ * Program that decodes and encodes records of __consumer_offsets with Kafka's own serde and JSON converters.
  *
- * A line of input is one record, twice: its type, version, key and value as JSON, and in "bytes" what somebody wrote for
- * it. The line that answers it has in "made" what Kafka writes of the JSON, in "versions" the same value at each version,
- * in "read" the JSON of what Kafka reads in the bytes, and in "rewritten" the bytes that it writes of that.
+ * A line of input has one record in two forms: its type, version, key and value as JSON, and its encoded form in "bytes".
+ * The response has in "made" the bytes that Kafka encodes from the JSON, in "versions" the value encoded at each version,
+ * in "read" the JSON that Kafka decodes from the bytes, and in "rewritten" the bytes that Kafka encodes from that JSON.
  */
 public final class RecordOracle {
     private static final ObjectMapper JSON = new ObjectMapper();

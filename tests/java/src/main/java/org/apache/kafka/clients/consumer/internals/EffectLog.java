@@ -8,35 +8,35 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import java.util.Collection;
 
-/** What Kafka's member asked for since an event, in order: requests, callbacks, commits, errors and the like. */
+/** Log of the effects of an event on Kafka's member, in order: requests, callbacks, commits and errors. */
 final class EffectLog {
     static final ObjectMapper JSON = new ObjectMapper();
 
     private ArrayNode effects = JSON.createArrayNode();
     private int seen;
 
-    /** Begins anew, for the next event. */
+    /** Clear the log for the next event. */
     void clear() {
         effects = JSON.createArrayNode();
     }
 
-    /** Adds an effect, whose fields the caller puts. */
+    /** Add an effect, and return it so that the caller can add its fields. */
     ObjectNode add(String kind) {
         seen++;
         return effects.addObject().put("kind", kind);
     }
 
-    /** All since the event. */
+    /** Return the effects since the event. */
     ArrayNode effects() {
         return effects;
     }
 
-    /** How many there were in the whole life. */
+    /** Return the number of effects since the start. */
     int seen() {
         return seen;
     }
 
-    /** Partitions as pairs, sorted by topic and id. */
+    /** Return partitions as pairs, sorted by topic and id. */
     static ArrayNode partitions(Collection<TopicPartition> partitions) {
         ArrayNode sorted = JSON.createArrayNode();
         partitions.stream().sorted(AbstractMembershipManager.TOPIC_PARTITION_COMPARATOR)

@@ -46,19 +46,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /**
- * Runs a member with Kafka's own classes, and reports after every event what they did.
+ * Program that runs a member with Kafka's own classes, and reports the effects of each event.
  *
- * A line of input is {"options": {...}}, which starts a new member and is answered with true, or an event, which is
- * answered with what followed from it. ConsumerMembershipManager, ConsumerHeartbeatRequestManager and SubscriptionState are the
- * real ones. Only the edges are made here: the clock, the coordinator's lookup, the commit, the names of topics, and
- * the application thread, which makes an assignment effective at once and ends a callback when the script says so.
+ * A line of input is {"options": {...}}, which starts a new member and gets the response true, or an event, which gets its
+ * effects as the response. ConsumerMembershipManager, ConsumerHeartbeatRequestManager and SubscriptionState are Kafka's.
+ * Only their environment is scripted: the clock, the lookup of the coordinator, commits, topic names, and the application
+ * thread, which makes an assignment effective immediately and completes a callback when the script says so.
  * Requests, callbacks and commits are numbered from 0 in the order in which they appear.
  */
 public final class MemberOracle {
     private static final ObjectMapper JSON = EffectLog.JSON;
     private static final Map<Integer, ConsumerConfig> CONFIGS = new HashMap<>();
 
-    /** Bounds the rounds of the network loop after one event: a member that never comes to rest is cut off. */
+    /** Largest number of rounds of the network loop after one event, for a member that never becomes idle. */
     private static final int ROUNDS = 12;
 
     private final EffectLog effects = new EffectLog();
@@ -278,7 +278,7 @@ public final class MemberOracle {
         }
     }
 
-    /** What a request says, with null for what it leaves out; the id that the member made for itself is no news. */
+    /** Return the fields of a request, with null for absent ones; the id that the member generated is left out. */
     private ObjectNode fields(NetworkClientDelegate.UnsentRequest request) {
         ConsumerGroupHeartbeatRequestData data =
             ((ConsumerGroupHeartbeatRequest) request.requestBuilder().build()).data();
@@ -328,7 +328,7 @@ public final class MemberOracle {
         return new ConsumerConfig(settings);
     }
 
-    /** The application thread: makes an assignment effective at once; its callbacks are left to the script. */
+    /** Application thread: makes an assignment effective immediately; the script completes its callbacks. */
     private final class Application extends BackgroundEventHandler {
         private Application() {
             super(new LinkedBlockingQueue<>(), clock, new AsyncConsumerMetrics(metrics, "consumer-metrics"));

@@ -21,14 +21,14 @@ import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-/** What Kafka's member deals with, as the script of its life has it: time, coordinator, names, commits, a listener. */
+/** Scripted environment of Kafka's member: clock, coordinator lookup, topic names, commits and listener. */
 final class ScriptedEdges {
     static final LogContext LOG = new LogContext();
 
     private ScriptedEdges() {
     }
 
-    /** The script's time. */
+    /** Clock that the script sets. */
     static final class Clock implements Time {
         long now;
 
@@ -53,7 +53,7 @@ final class ScriptedEdges {
         }
     }
 
-    /** The lookup of the coordinator, which is known or not as the script says. */
+    /** Lookup of the coordinator; the script sets whether it is known. */
     static final class Coordinator extends CoordinatorRequestManager {
         boolean known;
 
@@ -72,7 +72,7 @@ final class ScriptedEdges {
         }
     }
 
-    /** The names of topics that the script has told, and whether an update was asked for. */
+    /** Topic names that the script has set, and a flag for requested updates. */
     static final class Names extends ConsumerMetadata {
         final Map<Uuid, String> known = new HashMap<>();
         boolean asked;
@@ -93,7 +93,7 @@ final class ScriptedEdges {
         }
     }
 
-    /** Commits that end when the script says so, or at their deadline. */
+    /** Commits that the script completes, or that fail at their deadline. */
     static final class Commits extends CommitRequestManager {
         private final EffectLog effects;
         private final boolean enabled;
@@ -129,7 +129,7 @@ final class ScriptedEdges {
             return futures.get(number);
         }
 
-        /** Fails what has not ended by its deadline. */
+        /** Fail the commits whose deadline has passed. */
         void expire(long now) {
             for (int number = 0; number < futures.size(); number++) {
                 if (!futures.get(number).isDone() && now >= deadlines.get(number)) {
@@ -138,7 +138,7 @@ final class ScriptedEdges {
             }
         }
 
-        /** The first deadline of a commit that has not ended, or null. */
+        /** Return the first deadline of a pending commit, or null. */
         Long deadline() {
             Long first = null;
             for (int number = 0; number < futures.size(); number++) {
@@ -150,7 +150,7 @@ final class ScriptedEdges {
         }
     }
 
-    /** A listener has to be there for callbacks to be asked for; the script answers for it. */
+    /** Listener without behaviour: callbacks need one, and the script completes them. */
     static final class Listener implements ConsumerRebalanceListener {
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {

@@ -17,12 +17,12 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Kafka's member. Noted is what nothing else shows: a transition that its table refuses, since whoever asked for it
- * may swallow the error; that what is acknowledged already is about to be acknowledged again; and which partitions
- * it is taking, or the application has, in this life.
+ * Kafka's member that logs internal events: a transition that its table rejects, because callers may swallow the error; a
+ * repeated acknowledgement of an assignment; and the partitions that it is reconciling, or that the application owns,
+ * since it joined.
  */
 final class WatchedMember extends ConsumerMembershipManager {
-    /** What the coordinator wants the member to own, which Kafka's member keeps to itself. */
+    /** Target assignment of the coordinator, which is private in Kafka's member. */
     private static final Field TARGET = targetField();
 
     private final EffectLog effects;
@@ -47,7 +47,7 @@ final class WatchedMember extends ConsumerMembershipManager {
         super.applyAssignment(assigned, added);
     }
 
-    /** All that the application has, the coordinator wants, or is being taken: what a heartbeat may claim. */
+    /** Return the partitions that a heartbeat may report: owned, targeted or being reconciled. */
     Map<Uuid, SortedSet<Integer>> claimable() {
         List<Map<Uuid, SortedSet<Integer>>> parts = new ArrayList<>(List.of(taken, target()));
         if (state() == MemberState.RECONCILING) {

@@ -5,7 +5,7 @@ import org.apache.kafka.common.TopicPartition;
 import java.util.LinkedHashSet;
 import java.util.Set;
 
-/** Kafka's own, and which of its partitions nothing is fetched from any more, as they are about to be given up. */
+/** Kafka's SubscriptionState that logs partitions whose fetching stops because they are about to be revoked. */
 final class WatchedSubscriptions extends SubscriptionState {
     final Set<TopicPartition> givenUp = new LinkedHashSet<>();
 
