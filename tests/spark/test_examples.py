@@ -261,8 +261,8 @@ def test_the_notebook_shows_its_progress(notebook: subprocess.CompletedProcess[s
     steps = re.findall(r"^([a-z ]+): \d+\.\d s$", notebook.stderr, re.MULTILINE)
 
     assert [
-        "making up groups and assigning them",
+        "generating and assigning groups",
         "replaying the recording and assigning its groups",
         "adding members",
-        "restarting everybody",
+        "restarting all members",
     ] == steps
