@@ -325,7 +325,7 @@ def _step(random_: random.Random, kind: str, actors: int, settings: _Profile) ->
         for each in kinds:
             possible = dict(ODDITIES[each])
             if random_.random() < 0.7:
-                possible.pop("group", None)  # an empty group id gives the same error in all states
+                possible.pop("group", None)  # an empty group id mostly gives the same error
             names = random_.sample(list(possible), min(len(possible), random_.choice((1, 1, 1, 2))))
             oddities += [(f"{each}.{name}", random_.choice(possible[name])) for name in names]
     wait_ms = random_.choice((0, 0, 0, 200)) if kind == "wait" else 0

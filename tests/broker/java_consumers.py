@@ -65,7 +65,7 @@ class JavaConsumers(KafkaProgram):
         self.ask({"do": "leave", "name": name})
 
     def subscribe(self, name: str, topics: Iterable[str]) -> None:
-        """Give a consumer other topics."""
+        """Change the subscription of a consumer."""
         self.topics[name] = tuple(topics)
         self.ask({"do": "subscribe", "name": name, "topics": self.topics[name]})
 
