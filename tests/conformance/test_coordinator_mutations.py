@@ -237,7 +237,7 @@ def test_coordinator_whether_there_is_an_answer_counts() -> None:
     assert copies > 4 * NEVER_ANSWERED + 2 * TRACES
 
 
-def test_coordinator_where_a_member_id_is_made_up_counts() -> None:
+def test_coordinator_where_a_member_id_is_generated_counts() -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
         made = rng.choice([entry for entry in requests(trace) if "generates" in entry] or [None])
         if made is None:
