@@ -46,7 +46,7 @@ _LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "id
 _LEGEND = {
     "idle": "idle: members without partitions",
     "per member": "per member: fewest–most partitions of a member",
-    "range = Kafka": "range = Kafka: compared range assignments that equal Kafka's / all compared",
+    "range = Kafka": "range = Kafka: range assignments equal to Kafka's / range assignments compared",
 }
 
 
