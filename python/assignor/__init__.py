@@ -1,7 +1,7 @@
 """Partition assignment of consumer groups, exactly as Apache Kafka's assignors compute it.
 
-`assign` returns lists, `plan` a lazy mapping of spans; both take the name of any of Kafka's assignors. `check` finds
-problems of an assignment, `match_topics` the topics that a pattern matches.
+`assign` returns lists; `plan` returns a mapping that builds the list of a member when it is read. Both accept the name
+of any of Kafka's assignors. `check` finds problems in an assignment, `match_topics` the topics that a pattern matches.
 
 Example:
     >>> from assignor import assign
@@ -103,7 +103,7 @@ _MODULE_OF = {
     "resolve": "matching",
     "validate_topic": "matching.topic_names",
 }
-"""Public name to the module that defines it, which is imported when the name is first used."""
+"""Public name to the module that defines it. The module is imported when the name is first used."""
 
 _MODULES = (
     "clients",
@@ -118,7 +118,7 @@ _MODULES = (
     "subscription_state",
     "wire",
 )
-"""Public modules, which are imported when they are first used."""
+"""Public modules. Each is imported when it is first used."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the Rust core offers Python: the interface that both engines satisfy."""
+"""Types of the Rust core. The reference has functions of the same names and signatures."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, final, overload
@@ -167,7 +167,7 @@ class TopicPattern:
 
 @final
 class Matcher:
-    """Patterns by number, and the topics that they gained or lost, as they were added."""
+    """Topic matcher whose patterns have numbers; methods return gained or lost topics in the order of insertion."""
 
     def __new__(cls, dialect: str, include_internal: bool) -> Matcher: ...
     def add_topics(self, topics: list[str]) -> list[tuple[int, list[str]]]: ...
@@ -178,18 +178,18 @@ class Matcher:
     def matches(self, number: int) -> list[str]: ...
 
 def match_topics(pattern: str, topics: list[str], dialect: str, include_internal: bool) -> list[str]:
-    """The topics that a pattern matches, in the order given."""
+    """Return the topics that a pattern matches, in the order of `topics`."""
 
 def match_each(patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool) -> list[list[str]]:
-    """The topics that each of several patterns, with dialect and owner, matches; no topic is given twice."""
+    """Return the topics that each pattern matches. `patterns` has (pattern, dialect, owner); `topics` are distinct."""
 
 def decode_subscription(
     data: bytes, tolerant: bool
 ) -> tuple[int, list[str], bytes | None, list[tuple[str, list[int]]], int, str | None, int | None]:
-    """Version, topics, user data, owned partitions, generation, rack, tolerated: as the bytes have them."""
+    """Return version, topics, user data, owned partitions, generation, rack and the tolerated version."""
 
 def decode_assignment(data: bytes) -> tuple[int, list[tuple[str, list[int]]], bytes | None]:
-    """Version, partitions, user data: as the bytes have them."""
+    """Return version, partitions and user data."""
 
 def encode_subscription(
     version: int,
@@ -199,10 +199,10 @@ def encode_subscription(
     generation_id: int,
     rack_id: str | None,
 ) -> bytes:
-    """The bytes of a subscription; what is no int16, int32 or `str` that UTF-8 can carry was refused before."""
+    """Return the bytes of a subscription. The caller has checked the ranges of numbers and the encoding of names."""
 
 def encode_assignment(version: int, assigned_partitions: Iterable[tuple[str, int]], user_data: bytes | None) -> bytes:
-    """The bytes of an assignment."""
+    """Return the bytes of an assignment."""
 
 def decode_record(
     key: bytes | None, value: bytes | None
@@ -215,47 +215,47 @@ def decode_record(
     dict[str, Any] | None,
     list[dict[str, Any]] | None,
 ]:
-    """Type, name, status, key, version, value, consumer protocol."""
+    """Return type, name, status, key, version, value and consumer protocol."""
 
 def encode_record(record_type: object, key: object, version: object, value: object) -> tuple[bytes, bytes | None]:
-    """Key and value of a record; all four are checked here."""
+    """Return the bytes of key and value of a record. All four arguments are validated."""
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
-    """Read many records at once; the columns are described at `assignor.offsets.decode_batch`."""
+    """Decode a batch of records; `assignor.offsets.decode_batch` describes the columns."""
 
 def record_groups(keys: ArrowArray) -> ArrowArray:
-    """Return the group that each record key names; null where a key names none or cannot be read."""
+    """Return the group id of each record key; null if a key has no group id or is malformed."""
 
 @final
 class RecordingReplay:
-    """Decode and replay in one pass over records that are grouped by group and in the order of the log."""
+    """Decoding and replay of records in one pass. Records are sorted by group, and within a group by offset."""
 
     def __new__(cls, metadata: ArrowArray) -> RecordingReplay: ...
     def push(self, records: ArrowArray) -> tuple[ArrowRecordBatch, tuple[ArrowArray, ArrowArray]]:
-        """Decode a batch with the columns group_id, offset, timestamp, key, value and aborted.
+        """Decode and replay a batch with the columns group_id, offset, timestamp, key, value and aborted.
 
         Returns:
-            The columns of `assignor.offsets.decode_batch`, and group ids and histories of the groups that ended.
+            The columns of `assignor.offsets.decode_batch`, and group ids and histories of the completed groups.
         """
 
     def finish(self) -> tuple[ArrowArray, ArrowArray]:
-        """Return group id and history of the last group; empty columns if there is none."""
+        """Return group id and history of the last group; empty columns if there was no group."""
 
 def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 2147483647) -> ArrowArray:
-    """Replay a column of groups; the columns are described at `assignor.spark.schemas`.
+    """Replay a column of groups; `assignor.spark.schemas` describes the columns.
 
-    `limit` is how many bytes of text, or rows in lists, a column takes; at most Arrow's own limit.
+    `limit` is the highest number of bytes of text, or of rows in lists, per column; at most Arrow's own limit.
     """
 
 def coordinator_partition(group: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets` that holds a group; `partitions` is positive."""
+    """Return the partition of `__consumer_offsets` that stores a group; `partitions` is positive."""
 
 @final
 class Clusters:
-    """The topics of all clusters of a fleet; groups and answers are columns that `assignor.spark.schemas` describes.
+    """Topics of all clusters of a fleet. `assignor.spark.schemas` describes the columns of groups and of results.
 
-    Each answer comes as columns that together have a row for each group; a column that has
-    `column_bytes` bytes of text is followed by another.
+    Each method returns columns that together have one row per group. A new column starts when the current one has
+    `column_bytes` bytes of text.
     """
 
     def __new__(cls, clusters: ArrowArray) -> Clusters: ...

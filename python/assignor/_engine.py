@@ -1,4 +1,4 @@
-"""Choice of the engine: the Rust core, or the reference in plain Python with functions of the same names."""
+"""Choice of the engine: the Rust core, or the reference in plain Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def choose(engine: Engine, verb: Verb, module: str) -> Verb:
         module: Name of the module in `assignor.reference`, which is imported only if it is needed.
 
     Raises:
-        IllegalArgumentError: `engine` is neither.
+        IllegalArgumentError: `engine` is neither `"rust"` nor `"reference"`.
     """
     if engine == "rust":
         return verb
@@ -29,12 +29,12 @@ def choose(engine: Engine, verb: Verb, module: str) -> Verb:
 
 
 def reference_verb(engine: object, module: str, name: str) -> Any:
-    """Return a function or class of the reference; raise IllegalArgumentError if another engine is asked for."""
+    """Return a function or class of the reference; raise IllegalArgumentError if there is no such engine."""
     check_engine(engine)
     return getattr(import_module(f"assignor.reference.{module}"), name)
 
 
 def check_engine(engine: object) -> None:
-    """Raise IllegalArgumentError if there is no such engine."""
+    """Raise IllegalArgumentError if `engine` is neither `"rust"` nor `"reference"`."""
     if engine not in ("rust", "reference"):
         raise IllegalArgumentError(f"engine must be 'rust' or 'reference', not {shown(engine)}")

@@ -1,10 +1,12 @@
-"""Groups as columns: what one has in Arrow or numpy goes in without a Python object for each partition or name.
+"""Topics and members as Arrow or numpy columns, which need no Python object per partition or name.
 
-`assign`, `plan`, `Group` and `Topics` take these where they take mappings. They take Arrow tables too: anything with
-`__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`. Topics then have the
-columns `topic` (text) and `partitions` (a count), and perhaps `racks` (a list for each partition of the racks of its
-replicas); members have `member_id` (text) and `topics` (a list of text), and perhaps `group_instance_id`, `rack`,
-`generation` (an integer), `owned_partitions` (a list of structs of `topic` and `partition`) and `user_data` (binary).
+`assign`, `plan`, `Group` and `Topics` accept these classes in place of mappings. They also accept Arrow tables: objects
+with `__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`.
+
+A table of topics has the columns `topic` (text) and `partitions` (a count), and optionally `racks` (per partition, a
+list of the racks of its replicas). A table of members has `member_id` (text) and `topics` (a list of text), and
+optionally `group_instance_id` (text), `rack` (text), `generation` (an integer), `owned_partitions` (a list of structs
+of `topic` and `partition`) and `user_data` (binary).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class ArrowArray(Protocol):
 
 
 class ArrowRecordBatch(ArrowArray, Protocol):
-    """Columns that are passed without a copy; `pyarrow.record_batch(...)` takes them."""
+    """Columns that are passed without a copy, such as a `pyarrow.RecordBatch`."""
 
 
 class ArrowStream(Protocol):
@@ -47,14 +49,14 @@ ArrowTable = ArrowRecordBatch | ArrowStream
 
 
 class TopicColumns(NamedTuple):
-    """Topics as columns, a row for each.
+    """Topics as columns, with one row per topic.
 
     Attributes:
-        topic: The names: an Arrow or numpy column of text, or any iterable of `str`.
-        partitions: How many partitions each has; their ids are 0 to n-1.
-        rack_set: None, or one entry for each partition, topic after topic: the index in `rack_sets` of the racks that
-            its replicas are on.
-        rack_sets: The distinct ones, each an iterable of racks; None in it is a broker without a rack.
+        topic: Topic names: an Arrow or numpy column of text, or any iterable of `str`.
+        partitions: Number of partitions of each topic. Partition ids are 0 to n-1.
+        rack_set: None, or one entry per partition, topic after topic: the index in `rack_sets` of the racks of its
+            replicas.
+        rack_sets: Distinct sets of racks, each an iterable; None in it is a broker without a rack.
 
     Example:
         >>> from assignor import MemberColumns, TopicColumns, plan
@@ -71,21 +73,19 @@ class TopicColumns(NamedTuple):
 
 
 class MemberColumns(NamedTuple):
-    """Members as columns, a row for each.
+    """Members as columns, with one row per member. An optional column is None, or has one entry per member.
 
     Attributes:
-        member_id: The ids: an Arrow or numpy column of text, or any iterable of `str`.
-        subscription: The index in `subscriptions` of what each subscribes to.
-        subscriptions: The distinct ones: iterables of topic names, or an Arrow column of lists of text.
-        group_instance_id: None, or per member its instance id, None for a dynamic one.
-        rack: None, or per member its rack, None or `""` for one without.
-        generation: None, or for each member the generation in which it got its owned partitions; None or a negative
-            number if it has none.
-        owned_partitions: None, or for each member the partitions that it owns, in order: iterables of (topic,
-            partition) tuples, or an Arrow column of lists of structs with the fields `topic` and `partition`; None if
-            it owns none.
-        user_data: None, or for each member the user data of its subscription: an Arrow column of binary, or any
-            iterable of `bytes` and None.
+        member_id: Member ids: an Arrow or numpy column of text, or any iterable of `str`.
+        subscription: Index in `subscriptions` of the subscription of each member.
+        subscriptions: Distinct subscriptions: iterables of topic names, or an Arrow column of lists of text.
+        group_instance_id: Instance ids; None for a dynamic member.
+        rack: Racks; None or `""` for a member without a rack.
+        generation: Generation in which each member got its owned partitions; None or a negative number for a member
+            without a generation.
+        owned_partitions: Partitions that each member owns, in order: iterables of (topic, partition) tuples, or an
+            Arrow column of lists of structs with the fields `topic` and `partition`; None for a member that owns none.
+        user_data: User data of each subscription: an Arrow column of binary, or any iterable of `bytes` and None.
 
     Example:
         >>> from assignor import MemberColumns, assign

@@ -1,7 +1,6 @@
-"""Every error that this package raises on purpose, under one root.
+"""Exceptions of this package; `AssignorError` is the base class.
 
-Java's exceptions keep their names here, with `Error` for `Exception`, so that what Kafka's own classes throw can be
-compared class by class.
+An exception that stands for a Java exception has its name, with `Error` in place of `Exception`.
 """
 
 __all__ = [
@@ -21,47 +20,46 @@ __all__ = [
 
 
 class AssignorError(Exception):
-    """The root: catching it catches everything that this package raises on purpose."""
+    """Base class of all exceptions that this package raises for invalid input or a failed operation."""
 
 
 class IllegalArgumentError(AssignorError, ValueError):
-    """A value that cannot be used (java.lang.IllegalArgumentException)."""
+    """An invalid value (java.lang.IllegalArgumentException)."""
 
 
 class WrongTypeError(AssignorError, TypeError):
-    """A value of a type that cannot be used, such as a `str` where a list of topics is meant."""
+    """A value of the wrong type, such as a `str` in place of a list of topics."""
 
 
 class NullArgumentError(WrongTypeError):
-    """None where a value is needed (java.lang.NullPointerException)."""
+    """None in place of a required value (java.lang.NullPointerException)."""
 
 
 class IllegalStateError(AssignorError, RuntimeError):
-    """A call that the object's present state does not allow (java.lang.IllegalStateException)."""
+    """A call that the current state of the object does not allow (java.lang.IllegalStateException)."""
 
 
 class NoOffsetForPartitionError(AssignorError):
-    """No committed offset and no reset strategy (NoOffsetForPartitionException).
+    """Partitions without a committed offset and without a reset strategy (NoOffsetForPartitionException).
 
     Attributes:
-        partitions: The (topic, partition) tuples that it is about.
+        partitions: The (topic, partition) tuples of these partitions.
     """
 
     partitions: frozenset[tuple[str, int]] = frozenset()
 
 
 class WireError(AssignorError, ValueError):
-    """Bytes that are not what their format says, or a value that their format cannot say.
+    """Malformed bytes, or a value that the wire format cannot represent.
 
     Attributes:
-        offset: Index of the byte at which reading stopped, from the start of the buffer; None where a value was to be
-            written.
-        field: Dotted path of the field that was being read or written, such as `members[2].subscription`.
-        reason: What was wrong.
+        offset: Index in the buffer of the byte at which reading stopped; None if writing failed.
+        field: Dotted path of the field that could not be read or written, such as `members[2].subscription`.
+        reason: What is wrong.
     """
 
     def __init__(self, reason: str, offset: int | None, field: str) -> None:
-        """Keep the three parts; the message is made of them."""
+        """Store the parts of the message."""
         super().__init__(reason, offset, field)
         self.reason = reason
         self.offset = offset
@@ -74,10 +72,10 @@ class WireError(AssignorError, ValueError):
 
 
 class PatternError(AssignorError, ValueError):
-    """A topic pattern that cannot be used, and where the reason lies in it: catching it catches both kinds."""
+    """Base class of `InvalidPatternError` and `UnsupportedPatternError`."""
 
     def __init__(self, reason: str, pattern: str, dialect: str, position: int = 0, owner: str | None = None) -> None:
-        """Keep the parts; the message is made of them."""
+        """Store the parts of the message."""
         super().__init__(reason, pattern, dialect, position, owner)
         self.reason = reason
         self.pattern = pattern
@@ -92,14 +90,14 @@ class PatternError(AssignorError, ValueError):
 
 
 class InvalidPatternError(PatternError):
-    """A topic pattern that its dialect refuses.
+    """A topic pattern that is invalid in its dialect.
 
     Attributes:
-        reason: What is wrong with it.
+        reason: What is wrong with the pattern.
         pattern: The pattern.
-        dialect: Who refuses it: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
-        position: Index of the character at which the reason lies.
-        owner: Whose pattern it is, such as `member 'a'`; None where it was asked about alone.
+        dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+        position: Index of the character with the problem.
+        owner: Owner of the pattern, such as `member 'a'`; None if the pattern was given without an owner.
     """
 
     def __str__(self) -> str:
@@ -107,19 +105,19 @@ class InvalidPatternError(PatternError):
 
 
 class UnsupportedPatternError(PatternError):
-    """A topic pattern that its dialect accepts and this package cannot match exactly.
+    """A topic pattern that is valid in its dialect, but that this package cannot match exactly.
 
     Attributes:
-        reason: The construct that is not supported; `construct` is the same.
+        reason: The unsupported construct; `construct` has the same value.
         pattern: The pattern.
-        dialect: Who accepts it.
+        dialect: Dialect of the pattern.
         position: Index of the character at which the construct begins.
-        owner: Whose pattern it is, such as `member 'a'`; None where it was asked about alone.
+        owner: Owner of the pattern, such as `member 'a'`; None if the pattern was given without an owner.
     """
 
     @property
     def construct(self) -> str:
-        """The construct that is not supported."""
+        """The unsupported construct."""
         return self.reason
 
     def __str__(self) -> str:
@@ -127,8 +125,8 @@ class UnsupportedPatternError(PatternError):
 
 
 class MissingDependencyError(AssignorError, ImportError):
-    """Something optional that is not installed; the message says how to get it."""
+    """A missing optional dependency; the message says how to install it."""
 
 
 class SparkStartError(AssignorError, RuntimeError):
-    """Spark did not start; the message ends with the last lines of its log."""
+    """A failed start of Spark; the message ends with the last lines of its log."""

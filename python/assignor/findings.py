@@ -1,4 +1,4 @@
-"""`check`: what is wrong with an assignment, whoever made it."""
+"""Check of an assignment made by any assignor, or by hand."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What `check` found; true when there is something to report.
+    """Problems that `check` found. True if there is any.
 
     Attributes:
-        unowned: Partitions of topics that somebody subscribes to and nobody has.
-        doubly_owned: Partitions that are handed out more than once, be it to one member or to several.
-        not_subscribed: (member, partition) where the member does not subscribe to the topic.
-        unknown: (member, partition) where the topic or the id does not exist.
+        unowned: Partitions without an owner, of topics with at least one subscriber.
+        doubly_owned: Partitions that are assigned more than once, to one member or to several.
+        not_subscribed: (member, partition) pairs whose member does not subscribe to the topic.
+        unknown: (member, partition) pairs whose topic or partition id does not exist.
 
-    Order: by member as the assignment gives them, then topics in Java's order, then ids.
+    Order: by member as in the assignment, then by topic in Java's order, then by partition id.
     """
 
     unowned: tuple[TopicPartition, ...] = ()
@@ -42,21 +42,21 @@ def check(
     *,
     engine: Engine = "rust",
 ) -> Findings:
-    """Find what an assignment leaves out, assigns twice or should not assign.
+    """Find partitions that an assignment leaves out, assigns twice or must not assign.
 
-    It asks nothing of the assignor that made it: range, sticky and hand-made assignments are checked alike.
+    The check is the same for every assignor.
 
     Args:
-        assignment: Member id to the partitions it has; of a `Plan` only the spans are read.
-        partitions_per_topic: As `assign` takes it.
-        subscriptions: As `assign` takes it. A member that is only in the assignment subscribes to nothing.
-        engine: `"rust"`, or `"reference"` for the same in plain Python.
+        assignment: Member id to the partitions of the member. A `Plan` is read without building its lists.
+        partitions_per_topic: As for `assign`.
+        subscriptions: As for `assign`. A member of the assignment that is missing here has no subscription.
+        engine: `"rust"`, or `"reference"` for the implementation in plain Python.
 
     Returns:
-        The findings; false when there are none.
+        The findings, which are false if there is no problem.
 
     Raises:
-        AssignorError: Input that cannot be meant; the message names member or topic and the value.
+        AssignorError: Invalid input; the message names the member or topic and the value.
 
     Example:
         >>> check({"a": [("t", 0)], "b": [("t", 0)]}, {"t": 2}, {"a": ["t"], "b": ["t"]})

@@ -1,4 +1,4 @@
-"""The nouns: partitions, subscriptions and members, as plain immutable data."""
+"""Immutable data classes: partitions, subscriptions, members and parts of plans."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class TopicPartition(NamedTuple):
 
 
 class PartitionInfo(NamedTuple):
-    """A partition id and where its replicas are.
+    """A partition id and the racks of its replicas.
 
     Attributes:
-        partition: The id.
-        racks: One entry per replica: the rack of its broker, or None where the broker has no rack. None adds nothing to
-            the racks of the partition; `""` is a rack like any other here.
+        partition: The partition id.
+        racks: One entry per replica: the rack of its broker, or None if the broker has no rack. None adds no rack to
+            the partition; `""` is an ordinary rack name here.
     """
 
     partition: int
@@ -47,7 +47,7 @@ class PartitionInfo(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """An assignment as four int32 columns of equal length, a row per run of consecutive partition ids.
+    """An assignment as four int32 columns of equal length, with one row per run of consecutive partition ids.
 
     Attributes:
         member: Index into `plan.members`.
@@ -59,16 +59,16 @@ class Spans(NamedTuple):
     member: npt.NDArray[np.int32]
     topic: npt.NDArray[np.int32]
     start: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]  # type: ignore[assignment]  # the column hides tuple.count, of no use here
+    count: npt.NDArray[np.int32]  # type: ignore[assignment]  # the column hides tuple.count, which is not needed
 
 
 class Diff(NamedTuple):
-    """What changes from one plan to a later one.
+    """Differences between a plan and a later plan.
 
     Attributes:
-        added: Member id to the partitions that it has in the later plan and did not have; only members with any.
-        revoked: Member id to the partitions that it has no more; only members with any.
-        moved: How many partitions have an owner in both plans, and not the same.
+        added: Member id to the partitions that the member gains in the later plan; members without any are left out.
+        revoked: Member id to the partitions that the member loses in the later plan; members without any are left out.
+        moved: Number of partitions that have an owner in both plans, but different owners.
     """
 
     added: dict[str, list[TopicPartition]]
@@ -77,14 +77,15 @@ class Diff(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """How evenly a plan shares.
+    """How evenly a plan spreads partitions over members.
 
     Attributes:
-        min: The fewest partitions that a member has; 0 where there are no members.
-        max: The most.
-        mean: The average.
-        idle: The members that have none, in order.
-        spread: Topic to the difference between the most and the fewest partitions that one of its consumers has of it.
+        min: Lowest number of partitions of a member; 0 if there are no members.
+        max: Highest number of partitions of a member.
+        mean: Average number of partitions per member.
+        idle: Members without partitions, in the order of the plan.
+        spread: Topic to the difference between the highest and the lowest number of its partitions that one of its
+            subscribers has.
     """
 
     min: int
@@ -102,10 +103,10 @@ class RebalanceProtocol(enum.IntEnum):
 
     @classmethod
     def for_id(cls, protocol_id: int) -> RebalanceProtocol:
-        """The protocol with this wire id.
+        """Return the protocol with a wire id.
 
         Raises:
-            IllegalArgumentError: No protocol has that id.
+            IllegalArgumentError: No protocol has the id.
 
         Example:
             >>> RebalanceProtocol.for_id(1)
@@ -121,23 +122,23 @@ class RebalanceProtocol(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What one member wants, and what it tells the leader about itself (ConsumerPartitionAssignor.Subscription).
+    """A member's subscription, with the data that it sends to the leader (ConsumerPartitionAssignor.Subscription).
 
     Attributes:
-        topics: Names of topics, from any iterable of `str`; a name given twice has no further effect.
-        group_instance_id: Makes the member static (KIP-345). `""` counts as present, as in Kafka.
-        rack: Where the member is (KIP-881). `""` is no rack.
-        owned_partitions: Partitions that the member owns, for sticky assignors. Range and round robin do not read them.
-        generation: The generation in which it held them.
+        topics: Topic names, from any iterable of `str`. Duplicate names have no effect.
+        group_instance_id: Instance id of a static member (KIP-345). `""` counts as an instance id, as in Kafka.
+        rack: Rack of the member (KIP-881). `""` means no rack.
+        owned_partitions: Partitions that the member owns. Sticky assignors read them; range and round robin do not.
+        generation: Generation in which the member got its owned partitions.
         user_data: Bytes of the member's assignor. The sticky assignor reads the owned partitions from them.
-        pattern: Instead of topics: those that the pattern matches among the topics that there are.
-        dialect: Who reads the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. Whether the dialect accepts
-            the pattern is found out when it is resolved.
+        pattern: Topic pattern, instead of `topics`. It is matched against the existing topics.
+        dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. The pattern is parsed when it
+            is resolved, not here.
 
     Raises:
-        WrongTypeError: A `str` where an iterable of topics is meant, or a name that is no `str`.
-        NullArgumentError: None as topics or as a name.
-        IllegalArgumentError: A name with a lone surrogate, an unknown dialect, or pattern and topics together.
+        WrongTypeError: `topics` is a `str` or not iterable, or another value has the wrong type.
+        NullArgumentError: `topics` or a name is None.
+        IllegalArgumentError: A name has a lone surrogate, the dialect is unknown, or both pattern and topics are given.
 
     Example:
         >>> Subscription(["orders", "payments"], rack="r1").topics
@@ -156,7 +157,7 @@ class Subscription:
     dialect: str = "java"
 
     def __post_init__(self) -> None:
-        """Take any iterable as topics and owned partitions, and refuse what cannot be meant."""
+        """Validate the fields, and convert topics and owned partitions to tuples."""
         object.__setattr__(self, "topics", read_names(self.topics, "Subscription"))
         check_dialect(check_name(self.dialect, "Subscription: dialect"), "Subscription: dialect")
         for field in ("group_instance_id", "rack"):
@@ -179,10 +180,10 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberInfo:
-    """A member as the assignor orders it (AbstractPartitionAssignor.MemberInfo).
+    """A member that sorts as in Kafka's assignors (AbstractPartitionAssignor.MemberInfo).
 
-    Static members come first, by instance id; then dynamic ones, by member id; strings in Java's order. Two members are
-    equal when their member ids are, whatever the rest.
+    Static members come first, by instance id; then dynamic members, by member id. Strings compare in Java's order. Two
+    members are equal if their member ids are equal; the other fields do not count.
 
     Example:
         >>> members = [MemberInfo("a"), MemberInfo("b", "y"), MemberInfo("c", "x")]
@@ -195,7 +196,7 @@ class MemberInfo:
     rack: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
+        """Validate the names."""
         check_name(self.member_id, "MemberInfo: member_id")
         for field in ("group_instance_id", "rack"):
             value = getattr(self, field)

@@ -1,16 +1,17 @@
-"""Orders of Java that Kafka's answers show: `String.compareTo`, and the iteration order of a java.util.HashMap.
+"""Java's orders: `String.compareTo`, and the iteration order of a java.util.HashMap.
 
-Kafka keeps what a user assigned, and what a reset has no strategy for, in hash tables, and their order is seen: in the
-order of fetching and in a message. A table of java.util.HashMap (seen on OpenJDK 17) has a power of two of buckets.
-A key's bucket is told by the low bits of its hash code, of which the high half was folded into the low one. The table
-doubles when more than three quarters as many keys as buckets are in it. Growing keeps the order within a bucket, and
-a new key goes to its end, so the order of a whole table is: by bucket, and in a bucket as they came. One more rule
-matters for small tables: where a ninth key comes to a bucket and there are fewer than 64 buckets, the table doubles at
-once.
+Kafka keeps assigned partitions, and partitions without a reset strategy, in hash tables. Their iteration order is
+visible in the order of fetching and in an error message.
 
-With 64 buckets or more, a bucket with a ninth key becomes a tree; `assignor.tree_bins` has its order. Not modelled:
-keys of equal hash codes that Java cannot compare, such as partitions. Their order in a tree depends on identity hash
-codes, which only the running Java knows; here the later key counts as the greater one. Such a tree needs nine
+A java.util.HashMap (OpenJDK 17) has a power of two of buckets. The low bits of a key's hash code, after its high half
+is XORed into its low half, select the bucket. A new key goes to the end of its bucket. The table doubles when it holds
+more keys than three quarters of its buckets; doubling keeps the order within a bucket. A table therefore lists its keys
+by bucket, and within a bucket in the order of insertion. In a table of fewer than 64 buckets, a ninth key in a bucket
+doubles the table at once.
+
+In a table of 64 or more buckets, a bucket with a ninth key becomes a tree; `assignor.tree_bins` computes its order. Not
+modelled: trees of keys with equal hash codes that Java cannot compare, such as partitions. Their order depends on
+identity hash codes, which differ from run to run; here the later key counts as the greater one. Such a tree needs nine
 partitions in one bucket. Topics such as `t00`, `t10`, ... `t90` with ten partitions each have them, because a step of
 the second last digit changes the hash code by as much as a step of the partition.
 """
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 
 DEFAULT_CAPACITY = 16
-"""Buckets of a table that was made without saying how many."""
+"""Default number of buckets."""
 
 CHAIN = 8
-"""A bucket with so many keys takes no more of them as a chain."""
+"""Highest number of keys in a bucket that is a chain."""
 
 TREES = 64
-"""With so many buckets or more a long chain becomes a tree, with fewer the table doubles."""
+"""Lowest number of buckets of a table in which a long chain becomes a tree; a smaller table doubles instead."""
 
 _INT = 0xFFFFFFFF
 
@@ -53,7 +54,7 @@ def java_order(text: str) -> bytes:
 
 
 def string_hash(text: str) -> int:
-    """What `String.hashCode()` is, as an unsigned number of 32 bits.
+    """Return `String.hashCode()` as an unsigned 32-bit number.
 
     Example:
         >>> string_hash("Aa") == string_hash("BB") == 2112
@@ -66,7 +67,7 @@ def string_hash(text: str) -> int:
 
 
 def presized_capacity(count: int) -> int:
-    """How many buckets `new HashSet<>(collection)` starts with for a collection of so many.
+    """Return the initial number of buckets of `new HashSet<>(collection)` for a collection of `count` elements.
 
     Example:
         >>> presized_capacity(0), presized_capacity(12), presized_capacity(13), presized_capacity(24)
@@ -77,7 +78,7 @@ def presized_capacity(count: int) -> int:
 
 
 def partition_hash(topic: int, partition: int) -> int:
-    """Return `TopicPartition.hashCode()` as an unsigned number of 32 bits, given the hash code of the topic's name.
+    """Return `TopicPartition.hashCode()` as an unsigned 32-bit number, given the hash code of the topic's name.
 
     Example:
         >>> partition_hash(string_hash("t"), 2)
@@ -87,7 +88,7 @@ def partition_hash(topic: int, partition: int) -> int:
 
 
 def uuid_hash(id: int) -> int:
-    """Return the hash code of Kafka's `Uuid` as an unsigned number of 32 bits.
+    """Return the hash code of Kafka's `Uuid` as an unsigned 32-bit number.
 
     Example:
         >>> uuid_hash(2**127 + 2**64 + 6)
@@ -103,13 +104,13 @@ def table_order(
     capacity: int = DEFAULT_CAPACITY,
     natural: Sequence[Any] | None = None,
 ) -> list[Key]:
-    """Return keys in the order in which a table lists them.
+    """Return keys in the iteration order of a table.
 
     Args:
-        keys: Distinct, in the order of insertion.
-        codes: The hash code of each key as a number of 32 bits.
-        capacity: The number of buckets at first.
-        natural: A value of each key that sorts as Java's `compareTo` sorts the keys; None if Java cannot compare them.
+        keys: Distinct keys, in the order of insertion.
+        codes: Hash code of each key as a 32-bit number.
+        capacity: Initial number of buckets.
+        natural: Per key, a value that sorts as Java's `compareTo` sorts the keys; None if Java cannot compare them.
 
     Example:
         >>> table_order([17, 3, 1], [17, 3, 1])
@@ -123,7 +124,7 @@ def table_order(
 
 
 def folded_hash(text: str) -> int:
-    """The hash code of a text as a hash table has it; its low bits tell the bucket.
+    """Return the hash code of a text with its high half XORed into its low half; its low bits select the bucket.
 
     Example:
         >>> folded_hash("range") & DEFAULT_CAPACITY - 1
@@ -134,7 +135,7 @@ def folded_hash(text: str) -> int:
 
 
 def text_order(texts: Iterable[str]) -> list[str]:
-    """Distinct texts in the order of a table into which they were put one after the other.
+    """Return distinct texts in the iteration order of a table into which they are inserted in turn.
 
     Example:
         >>> text_order(["cooperative-sticky", "roundrobin", "range", "sticky"])
@@ -145,10 +146,10 @@ def text_order(texts: Iterable[str]) -> list[str]:
 
 
 def computed_text_order(texts: Iterable[str]) -> list[str]:
-    """Return distinct texts in the order of a table on which `computeIfAbsent` is called with each text in turn.
+    """Return distinct texts in the iteration order of a table on which `computeIfAbsent` is called with each in turn.
 
-    It differs from `text_order` in three ways: a new key goes to the front of its bucket, a table doubles at the call
-    after the one that filled it, and a table of fewer than 64 buckets doubles when an eighth key comes to a bucket.
+    The order differs from `text_order` in three ways: a new key goes to the front of its bucket, a table doubles at the
+    call after the one that filled it, and a table of fewer than 64 buckets doubles at the eighth key of a bucket.
 
     Example:
         >>> text_order(["a", "q"]), computed_text_order(["a", "q"])
@@ -169,11 +170,11 @@ def computed_text_order(texts: Iterable[str]) -> list[str]:
 
 
 def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_CAPACITY) -> list[TopicPartition]:
-    """The partitions in the order in which the table lists them.
+    """Return partitions in the iteration order of a table.
 
     Args:
-        partitions: Distinct, in the order in which they are put.
-        capacity: How many buckets the table starts with.
+        partitions: Distinct partitions, in the order of insertion.
+        capacity: Initial number of buckets.
 
     Example:
         >>> from assignor import TopicPartition
@@ -186,14 +187,14 @@ def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_C
 
 
 def _by_bucket(placed: list[Key], folded: Sequence[int], capacity: int) -> list[Key]:
-    """Keys in the order of a table, given their folded hash codes and how many buckets it starts with."""
+    """Return keys in the iteration order of a table without trees, given their folded hash codes."""
     last = _buckets(folded, capacity) - 1
     buckets = [code & last for code in folded]
     return [placed[index] for index in sorted(range(len(placed)), key=buckets.__getitem__)]
 
 
 def _has_trees(folded: Sequence[int], capacity: int) -> bool:
-    """Return true if a bucket may have become a tree, at any size of the table."""
+    """Return True if a bucket may have become a tree at any size of the table."""
     end = _buckets(folded, capacity)
     buckets = max(capacity, TREES)
     while buckets <= end:
@@ -205,7 +206,7 @@ def _has_trees(folded: Sequence[int], capacity: int) -> bool:
 
 
 def _buckets(folded: Sequence[int], capacity: int) -> int:
-    """How many buckets the table has in the end."""
+    """Return the final number of buckets."""
     buckets = capacity
     chains: Counter[int] = Counter()
     for count, code in enumerate(folded, start=1):

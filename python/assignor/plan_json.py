@@ -1,10 +1,14 @@
-"""A plan as JSON text, and back.
+"""JSON format of a plan.
 
-The object has these keys: `topics`, their names in Java's order; `subscriptions`, the distinct ones, as lists of names
-in that order, of which some may be no topics; `members`, one object each with `member_id`, `subscription` (an index),
-`group_instance_id` where it has one, and the bytes of `user_data`, `owned_partitions` and `rack` in its subscription
-where these are not 0; `spans`, an object of four columns as `Plan.spans` has them. The keys `assignor` and
-`group_protocol` are left out if they are `"range"` and `"classic"`.
+A plan is an object with these keys:
+
+* `topics`: topic names in Java's order.
+* `subscriptions`: distinct subscriptions, each a list of names in Java's order. A name may be no topic of the plan.
+* `members`: one object per member with `member_id` and `subscription` (an index), and with `group_instance_id` if the
+  member is static. `user_data`, `owned_partitions` and `rack` are the sizes in bytes of these parts of the encoded
+  subscription; a size of 0 is left out.
+* `spans`: an object with the four columns of `Plan.spans`.
+* `assignor` and `group_protocol`: left out if they are `"range"` and `"classic"`.
 """
 
 from __future__ import annotations
@@ -18,18 +22,18 @@ from assignor.ordering import java_order
 from assignor.validation import check_name, shown, wrong_type
 
 Parts = tuple[list[str], list[list[str]], list[tuple[str, int, str | None, int, int, int]], list[list[int]]]
-"""What a plan is made of: topics, subscriptions, members, spans; a member's fields are in the order of `FIELDS`."""
+"""Parts of a plan: topics, subscriptions, members, spans. The fields of a member are in the order of `FIELDS`."""
 
 FIELDS = ("member_id", "subscription", "group_instance_id", "user_data", "owned_partitions", "rack")
 DEFAULT = ("range", "classic")
-"""Assignor and group protocol of a text that does not name them."""
+"""Default assignor and group protocol."""
 
 COLUMNS = ("member", "topic", "start", "count")
 LARGEST = 2**31 - 1
 
 
 def dumps(parts: Parts, assignor: str, group_protocol: str) -> str:
-    """Return the text of a plan's parts, its assignor and group protocol."""
+    """Return a plan as JSON text."""
     topics, subscriptions, members, spans = parts
     known = zip(("assignor", "group_protocol"), (assignor, group_protocol), DEFAULT, strict=True)
     return json.dumps(
@@ -46,25 +50,26 @@ def dumps(parts: Parts, assignor: str, group_protocol: str) -> str:
 
 
 def _member(fields: tuple[Any, ...]) -> dict[str, Any]:
-    """The fields of a member that say something."""
+    """Return the fields of a member that differ from their defaults."""
     known = zip(FIELDS, fields, (..., ..., None, 0, 0, 0), strict=True)
     return {name: value for name, value, default in known if value != default}
 
 
 def loads(text: str | bytes) -> tuple[Parts, str, str]:
-    """Parse the text of a plan: its parts, assignor and group protocol.
+    """Parse a plan from JSON text; return its parts, assignor and group protocol.
 
-    Numbers are in their range; indices and the names of assignor and group protocol may still be wrong.
+    Types and ranges of numbers are checked here. Indices and the names of assignor and group protocol are not.
 
     Raises:
-        IllegalArgumentError: The text is no JSON, or not that of a plan.
+        WrongTypeError: `text` is neither `str` nor bytes.
+        IllegalArgumentError: The text is not JSON, or not a plan.
     """
     if not isinstance(text, (str, bytes, bytearray)):
         raise wrong_type("text", "str or bytes", text)
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise IllegalArgumentError(f"this is no JSON: {error}") from None
+        raise IllegalArgumentError(f"invalid JSON: {error}") from None
     plan = _object(found, "the plan")
     members = []
     for number, entry in enumerate(_list(plan.get("members"), "members")):

@@ -1,4 +1,4 @@
-"""The order of a java.util.HashMap in which a bucket becomes a tree.
+"""Iteration order of a java.util.HashMap in which a bucket becomes a tree.
 
 In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also a list,
 which iteration follows: a new key comes after its parent in the tree, and the root then moves to the front. When
@@ -15,22 +15,22 @@ from collections.abc import Sequence
 from typing import Any
 
 TREEIFY = 8
-"""The largest number of keys in a chain; with one more key, the bucket becomes a tree."""
+"""Highest number of keys in a chain; with one more key, the bucket becomes a tree."""
 
 UNTREEIFY = 6
-"""The largest number of keys with which a part of a split tree becomes a chain again."""
+"""Highest number of keys with which a part of a split tree becomes a chain again."""
 
 TREES = 64
-"""The smallest number of buckets with trees; in a smaller table, a long chain makes the table double instead."""
+"""Lowest number of buckets of a table with trees; in a smaller table, a long chain doubles the table instead."""
 
 
 class TreeTable:
-    """A table whose buckets may be trees; keys are numbered in the order of insertion.
+    """A hash table whose buckets may be trees. Keys are numbered in the order of insertion.
 
     Args:
-        folded: The hash code of each key, folded, as an unsigned number of 32 bits.
-        natural: A value of each key that sorts as the key does; equal if Java cannot compare the keys.
-        capacity: The number of buckets at first.
+        folded: Folded hash code of each key as an unsigned 32-bit number.
+        natural: Per key, a value that sorts as the key does; equal values if Java cannot compare the keys.
+        capacity: Initial number of buckets.
     """
 
     def __init__(self, folded: Sequence[int], natural: Sequence[Any], capacity: int) -> None:
@@ -48,7 +48,7 @@ class TreeTable:
                 self._double()
 
     def order(self) -> list[int]:
-        """Return the keys in the order of iteration."""
+        """Return the keys in iteration order."""
         return [key for bucket in self._buckets for key in bucket]
 
     def _put(self, key: int) -> None:
@@ -100,7 +100,7 @@ class TreeTable:
         self._buckets[place].insert(0, root)
 
     def _attach(self, root: int, key: int) -> int:
-        """Put a key below the leaf where a search for it ends; return its parent."""
+        """Insert a key below the leaf at which a search for it ends; return its parent."""
         node: int | None = root
         while node is not None:
             parent = node
@@ -111,7 +111,7 @@ class TreeTable:
         return parent
 
     def _balance(self, root: int, key: int) -> int:
-        """Restore the rules of a red-black tree after an insertion; return the root."""
+        """Restore the red-black properties after an insertion; return the root of the tree."""
         self._is_red[key] = True
         while True:
             parent = self._parent[key]
@@ -136,7 +136,7 @@ class TreeTable:
             root = self._rotate(root, above, near, far)
 
     def _rotate(self, root: int, node: int, up: dict[int, int | None], down: dict[int, int | None]) -> int:
-        """Replace a node by its child on the side `up`; return the root."""
+        """Replace a node by its child on the side `up`; return the root of the tree."""
         child = up[node]
         if child is None:
             return root

@@ -1,6 +1,6 @@
-"""Validation of input values: each function returns the value in the type that the package uses, or raises.
+"""Validation of input values. Most functions return the value in the type that the package uses, or raise.
 
-The package's modules and the reference share it; it is not part of the public interface.
+This module is private. The package and the reference share it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def shown(value: object) -> str:
     """Return the `repr` of a value for an error message, cut to 80 characters."""
     try:
         text = repr(value)
-    except Exception:  # an object whose `repr` fails must not hide the error
+    except Exception:  # a failing `repr` must not hide the original error
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 80 else text[:79] + "…"
 
 
 def wrong_type(what: str, wanted: str, value: object) -> AssignorError:
-    """Return the error for a value of the wrong type; None has an error class of its own, as in Java."""
+    """Return the error for a value of the wrong type: NullArgumentError for None, as in Java, else WrongTypeError."""
     if value is None:
         return NullArgumentError(f"{what} must be {wanted}, not None")
     return WrongTypeError(f"{what} must be {wanted}, not {type(value).__name__}: {shown(value)}")
@@ -56,7 +56,7 @@ def check_dialect(value: object, what: str) -> None:
 def read_names(names: object, owner: str) -> tuple[str, ...]:
     """Return the topic names of an iterable, in its order; errors name the owner.
 
-    The names of a set are sorted: the order in which it iterates differs from run to run.
+    The names of a set are sorted, because its iteration order differs from run to run.
     """
     what = f"{owner}: topics"
     entries = _entries(names, what, "an iterable of topic names")
@@ -84,7 +84,7 @@ def read_partition(entry: object, owner: str) -> tuple[str, int]:
 
 
 def is_int(value: object) -> bool:
-    """Return whether the value is an integer, of Python or numpy; a numpy array has `__index__` but is no integer."""
+    """Return True if the value is an integer of Python or numpy, but not a bool or a numpy array."""
     kind = type(value)
     if issubclass(kind, int):
         return kind is not bool

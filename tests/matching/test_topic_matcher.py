@@ -66,7 +66,7 @@ class Model(RuleBasedStateMachine):
     @rule(key=st.integers(0, 5), pattern=st.sampled_from(PATTERNS))
     def add_pattern(self, key: int, pattern: str) -> None:
         if key in self.patterns:
-            with pytest.raises(errors.IllegalArgumentError, match=f"key {key} has a pattern already"):
+            with pytest.raises(errors.IllegalArgumentError, match=f"key {key} already has a pattern"):
                 self.matcher.add_pattern(key, pattern)
             return
         self.patterns[key] = pattern

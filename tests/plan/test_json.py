@@ -125,11 +125,11 @@ def with_spans(*rows: tuple[int, int, int, int], **columns: Any) -> str:
 NUMBER = "must be an integer from 0 to 2147483647, not"
 
 WRONG = [
-    ("", "this is no JSON: Expecting value"),
-    ("{", "this is no JSON: "),
-    (b"\xff", "this is no JSON: 'utf-8' codec can't decode byte 0xff"),
-    ("[" * 100_000, "this is no JSON: "),
-    ("9" * 5_000, "this is no JSON: Exceeds the limit"),
+    ("", "invalid JSON: Expecting value"),
+    ("{", "invalid JSON: "),
+    (b"\xff", "invalid JSON: 'utf-8' codec can't decode byte 0xff"),
+    ("[" * 100_000, "invalid JSON: "),
+    ("9" * 5_000, "invalid JSON: Exceeds the limit"),
     ("null", "the plan must be an object, not None"),
     ("[]", "the plan must be an object, not []"),
     ("NaN", "the plan must be an object, not nan"),

@@ -1,14 +1,14 @@
 """Match topic patterns and subscriptions against topic names.
 
-| dialect | a pattern matches | who reads it so |
+| dialect | a pattern matches | used by |
 |---|---|---|
-| `java` | the whole name, as java.util.regex | the Java client |
-| `re2j` | the whole name, as RE2/J | the broker, for members of the KIP-848 protocol |
-| `librdkafka` | anywhere in the name, as POSIX extended, if it begins with `^`; else a name | confluent-kafka |
-| `python` | a prefix of the name, as `re.match` | kafka-python, aiokafka |
+| `java` | the whole name, by java.util.regex | the Java client |
+| `re2j` | the whole name, by RE2/J | the broker, for members of the KIP-848 protocol |
+| `librdkafka` | any part of the name, by POSIX extended regex; without a leading `^`, one name | confluent-kafka |
+| `python` | a prefix of the name, by `re.match` | kafka-python, aiokafka |
 
-Internal topics (`__consumer_offsets`, `__transaction_state`, `__share_group_state`) match only if `include_internal` is
-set, as in the clients. The broker does not exclude them, and a plain name matches itself.
+Patterns of clients match internal topics (`__consumer_offsets`, `__transaction_state`, `__share_group_state`) only if
+`include_internal` is set. Patterns of the broker (`re2j`) always match them, and so do plain names of `librdkafka`.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "explain_pattern"]
 
 _HOW = {
-    "java": "the whole name has to match, as java.util.regex reads the pattern",
-    "re2j": "the whole name has to match, as RE2/J reads the pattern on the broker",
-    "librdkafka": "it is found anywhere in the name, as POSIX extended",
-    "python": "the beginning of the name has to match, as Python's re reads the pattern",
+    "java": "java.util.regex must match the whole name",
+    "re2j": "RE2/J, on the broker, must match the whole name",
+    "librdkafka": "a POSIX extended regular expression must match any part of the name",
+    "python": "Python's re must match a prefix of the name",
 }
 _META = frozenset(r"\^$.|?*+()[]{}")
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -33,14 +33,14 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What `explain_pattern` found; `str` of it is text for people.
+    """Result of `explain_pattern`; `str` returns it as readable text.
 
     Attributes:
         pattern: The pattern.
-        dialect: Who reads it.
-        how: How the dialect compares it with names.
-        matches: The topics that it matches, in the order given; None where no topics were given.
-        hints: Sentences about what may be a mistake; empty where nothing was found.
+        dialect: Dialect of the pattern.
+        how: What the pattern must match in this dialect.
+        matches: Topics that the pattern matches, in the order given; None if no topics were given.
+        hints: Sentences about probable mistakes.
     """
 
     pattern: str
@@ -66,29 +66,29 @@ def explain_pattern(
 ) -> Explanation:
     r"""Explain what a pattern matches, and report probable mistakes in it.
 
-    It looks for globs (`logs-*`), dots that stand for any character, patterns that lack a `.*` where whole names have
-    to match, characters that no topic has, letters of the other case, and for what other dialects make of the pattern.
+    It looks for globs (`logs-*`), unescaped dots, patterns without a `.*` at the end that must match the whole name,
+    characters that no topic name contains, letters of the other case, and differences between the dialects.
 
     Args:
         pattern: The pattern, as the client has it.
-        dialect: Who reads it: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
-        topics: Names of topics; with them hints say which names it is about.
-        include_internal: Whether it may match topics that the broker keeps for itself.
+        dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+        topics: Topic names. If given, hints name the topics that they concern.
+        include_internal: True if the pattern may match Kafka's internal topics.
         engine: `"rust"` or `"reference"`.
 
     Returns:
-        What was found.
+        The explanation.
 
     Raises:
-        AssignorError: As `match_topics` raises it.
+        AssignorError: As for `match_topics`.
 
     Example:
         >>> print(explain_pattern("logs-*", topics=["logs-a", "logs-"]))
-        'logs-*' (java): the whole name has to match, as java.util.regex reads the pattern.
+        'logs-*' (java): java.util.regex must match the whole name.
         It matches 1 topic: logs-.
-        * '-*' at position 4 is any number of '-', not any characters; for those write '-.*' (1 topic more: logs-a).
-        * whole names have to match: with '.*' at the end it would match 1 topic: logs-a as well.
-        * dialect python also matches 1 topic: logs-a.
+        * '-*' at position 4 matches any number of '-'. For any characters write '-.*' (1 more topic: logs-a).
+        * The pattern must match the whole name. With '.*' at the end it matches 1 more topic: logs-a.
+        * Dialect python also matches 1 topic: logs-a.
     """
     names = None if topics is None else read_names(topics, "explain_pattern")
     probe = _Probe(pattern, dialect, names, include_internal, engine)
@@ -96,21 +96,21 @@ def explain_pattern(
     return Explanation(
         pattern,
         dialect,
-        "it is a name, not a pattern, since it does not begin with '^'" if probe.is_name else _HOW[dialect],
+        "a topic name, not a pattern, because it does not begin with '^'" if probe.is_name else _HOW[dialect],
         None if names is None else found,
-        tuple(hint for look in _LOOKS for hint in look(probe, found)),
+        tuple(hint for check in _CHECKS for hint in check(probe, found)),
     )
 
 
 class _Part(NamedTuple):
-    """A character of a pattern, or an escape or a class as a whole, and where it begins."""
+    """A character, escape, character class or start of a group in a pattern, with its position."""
 
     text: str
     position: int
 
 
 class _Probe:
-    """A pattern with the topics that it matches, and what another pattern would match in its place."""
+    """A pattern with the topics that it matches; compares it with other patterns."""
 
     def __init__(
         self, pattern: str, dialect: str, topics: tuple[str, ...] | None, include_internal: bool, engine: Engine
@@ -126,18 +126,18 @@ class _Probe:
         self.parts = list(_parts(pattern))
 
     def matches(self, pattern: str, dialect: str | None = None) -> tuple[str, ...] | None:
-        """What a pattern matches; None where it cannot be used."""
+        """Return the topics that a pattern matches; None if the pattern is invalid or not supported."""
         try:
             return tuple(match_topics(pattern, self.topics or (), dialect=dialect or self.dialect, **self._options))  # type: ignore[arg-type]  # both options are as match_topics has them
         except (InvalidPatternError, UnsupportedPatternError):
             return None
 
     def more(self, pattern: str, found: tuple[str, ...]) -> tuple[str, ...]:
-        """What another pattern would match besides."""
+        """Return the topics that another pattern matches and that are not in `found`."""
         return _without(self.matches(pattern) or (), found)
 
     def without(self, pattern: str, found: tuple[str, ...]) -> tuple[str, ...]:
-        """What another pattern would no longer match."""
+        """Return the topics in `found` that another pattern does not match."""
         kept = self.matches(pattern)
         return () if kept is None else _without(found, kept)
 
@@ -145,7 +145,7 @@ class _Probe:
 def _plain_name(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
     if probe.is_name and _META.difference(".").intersection(probe.pattern):
         more = probe.more(f"^{probe.pattern}", found)
-        yield f"librdkafka takes it for the name of one topic; a pattern begins with '^'{_besides(more)}."
+        yield f"librdkafka reads it as the name of one topic. A pattern must begin with '^'{_in_parentheses(more)}."
 
 
 def _globs(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
@@ -154,8 +154,9 @@ def _globs(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
     for part, star in zip(probe.parts, probe.parts[1:], strict=False):
         if star.text == "*" and part.text in _LEGAL - {"."}:
             corrected = f"{probe.pattern[: star.position]}.{probe.pattern[star.position :]}"
-            what = f"'{part.text}*' at position {part.position} is any number of '{part.text}', not any characters"
-            yield f"{what}; for those write '{part.text}.*'{_besides(probe.more(corrected, found))}."
+            what = f"'{part.text}*' at position {part.position} matches any number of '{part.text}'"
+            more = _in_parentheses(probe.more(corrected, found))
+            yield f"{what}. For any characters write '{part.text}.*'{more}."
 
 
 def _dots(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
@@ -171,8 +172,8 @@ def _dots(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         corrected = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(probe.pattern))
         only = probe.without(corrected, found)
         where = f"position {', '.join(map(str, bare))}"
-        because = f" ({_some(only)} only because of that)" if only else ""
-        yield f"the dot at {where} stands for any character{because}; for a dot write '\\.'."
+        fewer = f", which does not match {_some(only)}" if only else ""
+        yield f"'.' at {where} matches any character. To match a dot write '\\.'{fewer}."
 
 
 def _whole_names(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
@@ -180,9 +181,9 @@ def _whole_names(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         return
     more = probe.more(f"(?:{probe.pattern}).*", found)
     if more:
-        yield f"whole names have to match: with '.*' at the end it would match {_some(more)} as well."
+        yield f"The pattern must match the whole name. With '.*' at the end it matches {_more(more)}."
     elif probe.topics is None and probe.pattern.startswith("^"):
-        yield "whole names have to match, so '^' says nothing; for names that begin so, end the pattern with '.*'."
+        yield "The pattern must match the whole name, so '^' has no effect. To match a prefix, add '.*' at the end."
 
 
 def _prefixes(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
@@ -190,13 +191,13 @@ def _prefixes(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         return
     longer = probe.without(f"(?:{probe.pattern})$", found)
     if longer:
-        yield f"a beginning is enough: with '$' at the end it would not match {_some(longer)}."
+        yield f"The pattern must only match a prefix of the name. With '$' at the end it rejects {_some(longer)}."
 
 
-def _impossible(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:  # noqa: ARG001 - all looks are alike
+def _impossible(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:  # noqa: ARG001 - the signature of a check
     for part in probe.parts:
         if len(part.text) == 1 and part.text not in _LEGAL | _META and not _VERBOSE.match(probe.pattern):
-            yield f"no topic has {part.text!r} (position {part.position}); names are of [a-zA-Z0-9._-]."
+            yield f"No topic name contains {part.text!r} (position {part.position}). Names consist of [a-zA-Z0-9._-]."
 
 
 def _nothing(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
@@ -204,10 +205,10 @@ def _nothing(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         return
     other_case = probe.more(f"(?i){probe.pattern}", ()) if probe.dialect != "librdkafka" else ()
     if other_case:
-        yield f"it matches nothing; in upper or lower case alike ('(?i)') it would match {_some(other_case)}."
+        yield f"It matches no topic. With '(?i)', which ignores case, it matches {_some(other_case)}."
     left_out = INTERNAL_TOPICS.intersection(probe.topics)
     if left_out and match_topics(probe.pattern, left_out, dialect=probe.dialect, include_internal=True):
-        yield "the topics that it matches are internal ones, which are left out unless include_internal says otherwise."
+        yield "It matches only internal topics, which are left out unless include_internal is set."
 
 
 def _other_dialects(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
@@ -217,7 +218,7 @@ def _other_dialects(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         try:
             TopicPattern(probe.pattern, dialect)
         except InvalidPatternError as error:
-            yield f"dialect {dialect} refuses it: {error.reason} (position {error.position})."
+            yield f"Dialect {dialect} rejects it: {error.reason} (position {error.position})."
             continue
         except UnsupportedPatternError:
             continue
@@ -225,14 +226,14 @@ def _other_dialects(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         more, fewer = _without(others, found), _without(found, others)
         differences = [f"also matches {_some(more)}"] * bool(more) + [f"does not match {_some(fewer)}"] * bool(fewer)
         if differences:
-            yield f"dialect {dialect} {' and '.join(differences)}."
+            yield f"Dialect {dialect} {' and '.join(differences)}."
 
 
-_LOOKS = (_plain_name, _globs, _dots, _whole_names, _prefixes, _impossible, _nothing, _other_dialects)
+_CHECKS = (_plain_name, _globs, _dots, _whole_names, _prefixes, _impossible, _nothing, _other_dialects)
 
 
 def _parts(pattern: str) -> Iterator[_Part]:
-    """The pattern in pieces, read as all dialects roughly do."""
+    """Split a pattern into parts, by a rough grammar that fits all dialects."""
     place = 0
     while place < len(pattern):
         end = place + 1
@@ -251,7 +252,7 @@ def _parts(pattern: str) -> Iterator[_Part]:
 
 
 def _end_of_class(pattern: str, start: int) -> int:
-    """Where a class ends, which may have others in it."""
+    """Return the end of a character class, which may contain other classes."""
     depth, place = 0, start
     while place < len(pattern):
         first = place == start + 1 or (place == start + 2 and pattern[start + 1] == "^")
@@ -268,18 +269,22 @@ def _end_of_class(pattern: str, start: int) -> int:
 
 
 def _without(topics: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
-    """The topics that are not among the others."""
+    """Return the topics that are not in `others`."""
     known = frozenset(others)
     return tuple(topic for topic in topics if topic not in known)
 
 
 def _some(topics: tuple[str, ...]) -> str:
-    """How many topics, and the first of them."""
+    """Return the number of topics and the first of them as text."""
     if not topics:
         return "no topic"
     count = "1 topic" if len(topics) == 1 else f"{len(topics)} topics"
     return f"{count}: {', '.join(topics[:_SHOWN])}{', …' if len(topics) > _SHOWN else ''}"
 
 
-def _besides(topics: tuple[str, ...]) -> str:
-    return f" ({_some(topics).replace(':', ' more:', 1)})" if topics else ""
+def _more(topics: tuple[str, ...]) -> str:
+    return _some(topics).replace(" ", " more ", 1)
+
+
+def _in_parentheses(topics: tuple[str, ...]) -> str:
+    return f" ({_more(topics)})" if topics else ""

@@ -28,20 +28,21 @@ def match_topics(
 
     Args:
         pattern: The pattern, as the client has it.
-        topics: Names of topics; a mapping of topics to partitions is fine.
-        dialect: Who reads the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
-        include_internal: Whether it may match topics that the broker keeps for itself.
+        topics: Topic names. A mapping whose keys are topic names is accepted too.
+        dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+        include_internal: True if the pattern may match Kafka's internal topics.
         engine: `"rust"` or `"reference"`.
 
     Returns:
-        The topics that it matches, in the order of `topics`.
+        Matching topics, in the order of `topics`.
 
     Raises:
-        InvalidPatternError: The dialect refuses the pattern; it says where and why.
-        UnsupportedPatternError: The dialect accepts it, and what it means cannot be matched exactly here
-            (docs/matching.md lists all such constructs).
-        IllegalArgumentError: An unknown dialect, or a name that Kafka could not have.
-        WrongTypeError: A pattern that is no `str`, or topics that are no iterable of them.
+        InvalidPatternError: The pattern is invalid in its dialect; the error has the position and the reason.
+        UnsupportedPatternError: The pattern is valid, but this package cannot match it exactly (docs/matching.md lists
+            all unsupported constructs).
+        IllegalArgumentError: The dialect is unknown, or a topic name is longer than 249 characters or not printable
+            ASCII.
+        WrongTypeError: The pattern is not a `str`, or `topics` is not an iterable of `str`.
 
     Example:
         >>> topics = ["orders", "orders-eu", "us-orders"]
@@ -61,21 +62,22 @@ def resolve(
 ) -> dict[str, list[str]]:
     """Resolve the patterns and names of a whole group to topics that exist.
 
-    Each distinct pattern is tried once, and members with the same pattern share one list: copy it before you change it.
+    Each distinct pattern is matched once. Members with the same pattern share one list; copy it before you change it.
 
     Args:
-        subscriptions: Member id to a `Subscription` or an iterable of topic names, as `assign` takes it.
-        topics: Names of the topics that exist; a mapping of topics to partitions is fine.
-        include_internal: Whether patterns may match topics that the broker keeps for itself.
+        subscriptions: Member id to a `Subscription` or an iterable of topic names, as for `assign`.
+        topics: Names of the existing topics. A mapping whose keys are topic names is accepted too.
+        include_internal: True if patterns may match Kafka's internal topics.
         engine: `"rust"` or `"reference"`.
 
     Returns:
-        Member id to its topics, each once: those that its pattern matches in the order of `topics`, those that it names
-        in its own order. Names that are no topics are left out.
+        Member id to the distinct topics of the member: matches of a pattern in the order of `topics`, names in the
+        order of the subscription. Names of topics that do not exist are left out.
 
     Raises:
-        InvalidPatternError, UnsupportedPatternError: A pattern that cannot be used; the message names the member.
-        AssignorError: Invalid input, as `assign` raises it.
+        InvalidPatternError, UnsupportedPatternError: A pattern is invalid or not supported; the message names the
+            member.
+        AssignorError: Invalid input, as for `assign`.
 
     Example:
         >>> group = {"a": Subscription(pattern="orders.*"), "b": ["mail", "gone"]}
@@ -121,7 +123,7 @@ def _distinct(names: list[str]) -> list[str]:
     try:
         return list(dict.fromkeys(names))
     except TypeError:
-        return names  # an element that is not hashable is not a str: the engine names it in its error
+        return names  # an unhashable element is not a str; the engine raises the error that names it
 
 
 def read_topic_names(topics: object) -> list[str]:

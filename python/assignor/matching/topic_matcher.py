@@ -16,20 +16,19 @@ __all__ = ["TopicMatcher"]
 
 
 class TopicMatcher:
-    """The topics that each of many patterns matches, kept up to date while topics and patterns change.
+    """Topics that each of many patterns matches, kept up to date while topics and patterns change.
 
-    A new topic is tried on the patterns that could match it, a new pattern on the topics that it could match; nothing
-    else is looked at again. A method that fails changes nothing. One thread at a time may call; copies and pickles are
-    on their own.
+    A new topic is compared only with patterns that could match it, a new pattern only with topics that it could match.
+    A method that raises changes nothing. Not thread-safe. A matcher can be copied and pickled.
 
     Args:
-        dialect: Who reads the patterns: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
-        include_internal: Whether patterns may match topics that the broker keeps for itself.
+        dialect: Dialect of the patterns: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+        include_internal: True if patterns may match Kafka's internal topics.
 
-    Order: topics as they were added; keys as their patterns were added.
+    Order: topics in the order in which they were added; keys in the order in which their patterns were added.
 
     Raises:
-        IllegalArgumentError: An unknown dialect.
+        IllegalArgumentError: The dialect is unknown.
 
     Example:
         >>> matcher = TopicMatcher()
@@ -53,44 +52,44 @@ class TopicMatcher:
         self._patterns: dict[int, tuple[Hashable, str]] = {}
 
     def add_topics(self, topics: Iterable[str]) -> dict[Hashable, list[str]]:
-        """Add topics; those that are there already change nothing.
+        """Add topics; topics that were added before have no effect.
 
         Returns:
-            Key to the topics that its pattern gained; only keys with any.
+            Key to the topics that its pattern gained. Keys without gained topics are left out.
 
         Raises:
-            IllegalArgumentError: A name that Kafka could not have.
-            UnsupportedPatternError: A pattern takes too many steps on a name.
+            IllegalArgumentError: A topic name is longer than 249 characters or not printable ASCII.
+            UnsupportedPatternError: Matching a pattern against a name takes too many steps.
         """
         return self._gained(self._core.add_topics(read_topic_names(topics)))
 
     def remove_topics(self, topics: Iterable[str]) -> dict[Hashable, list[str]]:
-        """Remove topics; those that are not there change nothing.
+        """Remove topics; unknown topics have no effect.
 
         Returns:
-            Key to the topics that its pattern lost; only keys with any.
+            Key to the topics that its pattern lost. Keys without lost topics are left out.
         """
         return self._gained(self._core.remove_topics(read_topic_names(topics)))
 
     def add_pattern(self, key: Hashable, pattern: str) -> dict[Hashable, list[str]]:
-        """Add a pattern under a key, which is any hashable object.
+        """Add a pattern under a key, which may be any hashable object.
 
         Returns:
-            The key to the topics that it gained; empty where it matches none yet.
+            The key to the topics that its pattern matches; an empty dict if it matches no topic.
 
         Raises:
-            IllegalArgumentError: The key has a pattern already.
-            WrongTypeError: The key is not hashable, or the pattern no `str`.
-            InvalidPatternError: The dialect refuses the pattern.
-            UnsupportedPatternError: The dialect accepts it, and it cannot be matched exactly here.
+            IllegalArgumentError: The key already has a pattern.
+            WrongTypeError: The key is not hashable, or the pattern is not a `str`.
+            InvalidPatternError: The pattern is invalid in its dialect.
+            UnsupportedPatternError: The pattern is valid, but this package cannot match it exactly.
         """
         if self._find(key) is not None:
-            raise IllegalArgumentError(f"key {shown(key)} has a pattern already; remove it first")
+            raise IllegalArgumentError(f"key {shown(key)} already has a pattern; remove it first")
         number, found = self._core.add_pattern(pattern, f"key {shown(key)}")
         try:
             self._patterns[number] = key, pattern
             self._numbers[key] = number
-        except BaseException:  # the key's own code, or Ctrl-C: a pattern must not stay without a key
+        except BaseException:  # if the key's `__hash__` fails, or on Ctrl-C, no pattern must stay without a key
             self._core.remove_pattern(number)
             self._patterns.pop(number, None)
             raise
@@ -100,7 +99,7 @@ class TopicMatcher:
         """Remove the pattern of a key.
 
         Returns:
-            The key to the topics that it lost; empty where it matched none.
+            The key to the topics that its pattern matched; an empty dict if it matched no topic.
 
         Raises:
             IllegalArgumentError: The key has no pattern.
@@ -112,7 +111,7 @@ class TopicMatcher:
         return {key: lost} if lost else {}
 
     def matches(self, key: Hashable) -> list[str]:
-        """The topics that the pattern of a key matches; a new list.
+        """Return a new list of the topics that the pattern of a key matches.
 
         Raises:
             IllegalArgumentError: The key has no pattern.
@@ -135,7 +134,7 @@ class TopicMatcher:
         return {self._patterns[number][0]: topics for number, topics in changes}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles and copies know the same patterns and topics, in the same order."""
+        """Support `copy` and `pickle`; the copy has the same patterns and topics in the same order."""
         patterns = list(self._patterns.values())
         return _rebuild, (self._dialect, self._include_internal, patterns, self._core.topics())
 
