@@ -1,4 +1,4 @@
-//! The errors that Python users see: classes owned by Python, messages made here.
+//! Conversion of engine errors to Python exceptions, and messages for invalid values.
 
 use pyo3::prelude::*;
 
@@ -19,7 +19,7 @@ impl From<MatchError> for PyErr {
     }
 }
 
-/// The error for a pattern that was not tried on all names; `owner` says whose it is, if anybody's.
+/// Return the exception for a failed match; `owner` is the owner of the pattern, if it has one.
 pub(crate) fn match_error(error: MatchError, owner: Option<String>) -> PyErr {
     match error {
         MatchError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
@@ -36,7 +36,7 @@ impl From<CoreWireError> for PyErr {
     }
 }
 
-/// A value as an error message shows it: its `repr`, cut where it is long.
+/// Return the `repr` of a value for an error message, cut to 80 characters.
 pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     const LONGEST: usize = 80;
     let text = match value.repr() {
@@ -49,7 +49,7 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     text.chars().take(LONGEST - 1).chain(['…']).collect()
 }
 
-/// The error for a value of the wrong type; None has a class of its own, as in Java.
+/// Return the error for a value of the wrong type: `NullArgumentError` for None, as in Java, else `WrongTypeError`.
 pub(crate) fn wrong_type(what: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
     if value.is_none() {
         return NullArgumentError::new_err(format!("{what} must be {wanted}, not None"));

@@ -1,4 +1,4 @@
-//! Every Python name that Rust imports. Each is imported at its first use, and kept.
+//! Python names that Rust imports. Each is imported at its first use and cached.
 
 use pyo3::import_exception;
 use pyo3::prelude::*;

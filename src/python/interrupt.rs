@@ -1,11 +1,11 @@
-//! Long work without the interpreter lock, which Ctrl-C ends.
+//! Long computations without the interpreter lock that Ctrl-C can interrupt.
 
 use pyo3::prelude::*;
 
 use crate::error::MatchError;
 
-/// Do work without the interpreter lock. The work calls the function that it is given now and then, and stops if that
-/// returns false: a signal handler has raised an exception.
+/// Run `work` without the interpreter lock. `work` calls its argument from time to time, and stops if that returns
+/// false: a signal handler has raised an exception.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, MatchError> + Send,

@@ -1,10 +1,9 @@
-//! The binding: the only folder that names Python. It reads what Python hands over, calls one verb of the engine without
-//! the interpreter lock, and wraps the answer.
+//! Python bindings. They convert arguments, call the engine without the interpreter lock, and wrap the result.
 
 #![allow(
     clippy::doc_markdown,
     clippy::needless_pass_by_value,
-    reason = "docstrings here are Python's, and so is the way arguments arrive"
+    reason = "docstrings follow Python's conventions, and PyO3 passes arguments by value"
 )]
 
 mod error;
@@ -16,7 +15,7 @@ mod verbs;
 
 use pyo3::prelude::*;
 
-/// How this extension was compiled; benchmarks refuse `debug`.
+/// Build profile of this extension; benchmarks do not run on `debug`.
 const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
 #[pymodule(gil_used = true)]

@@ -369,12 +369,12 @@ def test_more_text_than_a_column_takes_is_refused_and_says_where() -> None:
             _core.replay_groups(column, nothing, limit=limit)
         return str(caught.value)
 
-    where = "at group 2 of 2: hand over fewer groups per call"
-    assert refusal(7) == f"the text column kind passes 7 bytes {where}"
-    assert refusal(359) == f"the text column assignment.member_id passes 359 bytes {where}"
-    assert refusal(40) == f"the text column assignment.member_id passes 40 bytes {where}"
+    where = "at group 2 of 2: pass fewer groups per call"
+    assert refusal(7) == f"the text column kind exceeds 7 bytes {where}"
+    assert refusal(359) == f"the text column assignment.member_id exceeds 359 bytes {where}"
+    assert refusal(40) == f"the text column assignment.member_id exceeds 40 bytes {where}"
     nobody = pa.array([[record._asdict() for record in log([classic(1, member("", ["t"], {"": gets["t"]}))])]])
-    with pytest.raises(errors.IllegalArgumentError, match="the list column assignment passes 29 rows at group 1 of 1"):
+    with pytest.raises(errors.IllegalArgumentError, match="the list column assignment exceeds 29 rows at group 1 of 1"):
         _core.replay_groups(nobody.cast(pa.list_(RECORD)), nothing, limit=29)
     assert len(pa.array(_core.replay_groups(column, nothing, limit=360))) == 2
 

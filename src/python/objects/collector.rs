@@ -1,4 +1,4 @@
-//! The garbage collector, paused while many objects are built.
+//! Pause of the garbage collector while many objects are built.
 
 use std::marker::PhantomData;
 
@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 
 /// A pause of the garbage collector, until dropped.
 ///
-/// Building tuples of a str and an int makes no garbage, but each of them counts towards the next collection, and the
-/// collections would cost several times what the building does.
+/// Each new tuple counts towards the next collection, although tuples of a str and an int are never garbage in a cycle.
+/// The collections would take several times as long as building the tuples.
 pub(crate) struct CollectorPause<'py> {
     was_enabled: bool,
     attached: PhantomData<Python<'py>>,
@@ -17,7 +17,7 @@ pub(crate) struct CollectorPause<'py> {
 impl<'py> CollectorPause<'py> {
     /// Pause the collector.
     pub(crate) fn new(_py: Python<'py>) -> Self {
-        // SAFETY: the interpreter is attached, as `_py` shows; the call changes a flag and gives the one before.
+        // SAFETY: the interpreter is attached, as `_py` shows; the call changes a flag and returns its previous value.
         let was_enabled = unsafe { ffi::PyGC_Disable() } == 1;
         Self { was_enabled, attached: PhantomData }
     }
@@ -26,7 +26,7 @@ impl<'py> CollectorPause<'py> {
 impl Drop for CollectorPause<'_> {
     fn drop(&mut self) {
         if self.was_enabled {
-            // SAFETY: the interpreter is attached, since this cannot outlive the `Python` it was made with.
+            // SAFETY: the interpreter is attached, since `self` cannot outlive the `Python` token that it was created with.
             unsafe { ffi::PyGC_Enable() };
         }
     }

@@ -1,7 +1,6 @@
-//! The objects that a built-in container holds, lent without a reference for each.
+//! Elements of a built-in container, borrowed without a new reference to each.
 //!
-//! A list that holds the same objects as the one before is recognised by comparing addresses, and the text of a `str` is
-//! read where it lies.
+//! Callers compare the addresses of elements to recognise equal lists, and read the text of a `str` without a copy.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -12,9 +11,10 @@ use pyo3::types::{PyFrozenSet, PyList, PySet, PyTuple};
 
 use super::tuple_class::TupleClass;
 
-/// An object that a container holds, borrowed for as long as the container is lent.
+/// An element of a container, borrowed while the container is lent.
 ///
-/// It can neither leave the thread nor cross a release of the interpreter, since a pointer is neither `Send` nor `Sync`.
+/// It holds a pointer, which is neither `Send` nor `Sync`. So it cannot leave the thread, or be used after the interpreter
+/// lock is released.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Entry<'a> {
@@ -28,26 +28,26 @@ impl<'a> Entry<'a> {
         NonNull::new(object).map(|object| Self { object, lent: PhantomData })
     }
 
-    /// Return the address, which no other live object has.
+    /// Return the address of the object, which is unique among live objects.
     #[inline]
     pub(crate) fn address(self) -> usize {
         self.object.as_ptr() as usize
     }
 
-    /// Return true if anything besides the container refers to the object: then it is likely to be met again.
+    /// Return true if there are references to the object besides the container's. Such an object is likely to occur again.
     pub(crate) fn is_shared(self) -> bool {
         // SAFETY: the object is alive, since its container is lent and holds it.
         unsafe { ffi::Py_REFCNT(self.object.as_ptr()) > access::REFERENCES_OF_A_LENT_OBJECT }
     }
 
-    /// Ask the processor to load the object, which will be read soon.
+    /// Prefetch the object into the processor's cache.
     #[inline]
     pub(crate) fn prefetch(self) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let object = self.object.as_ptr().cast::<i8>();
-            // SAFETY: a hint reads nothing, whatever the address. A `str` is a head of some 50 bytes and then its text.
+            // SAFETY: a prefetch is valid for any address. A `str` has a header of about 50 bytes, followed by its text.
             unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(object);
                 _mm_prefetch::<_MM_HINT_T0>(object.wrapping_add(48));
@@ -55,12 +55,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Return the two fields of an instance of this very class; None for anything else.
+    /// Return the two fields of an instance of exactly this class; None for anything else.
     #[inline]
     pub(crate) fn pair(self, class: &TupleClass) -> Option<[Entry<'a>; 2]> {
         let object = self.object.as_ptr();
-        // SAFETY: the object is alive, since its container is lent and holds it; a `TupleClass` proves that an instance has
-        // the layout of a tuple, which keeps its items alive and never changes. The length is checked.
+        // SAFETY: the object is alive, since its container is lent and holds it. A `TupleClass` guarantees that an instance has
+        // the layout of a tuple, which is immutable and keeps its items alive. The length is checked.
         unsafe {
             if ffi::Py_TYPE(object) != class.as_type_ptr() || ffi::PyTuple_Size(object) != 2 {
                 return None;
@@ -69,12 +69,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Write the items of a plain tuple into a buffer, which is cleared first; None for anything else.
+    /// Replace the contents of a buffer by the items of a plain tuple; return None for anything else.
     #[inline]
     pub(crate) fn tuple(self, items: &mut Vec<Entry<'a>>) -> Option<()> {
         let object = self.object.as_ptr();
         items.clear();
-        // SAFETY: the object is alive, as above; of this very class it is a tuple, which keeps its items alive.
+        // SAFETY: the object is alive, as above. Its class is exactly `tuple`, which keeps its items alive.
         unsafe {
             if ffi::PyTuple_CheckExact(object) == 0 {
                 return None;
@@ -86,11 +86,11 @@ impl<'a> Entry<'a> {
         Some(())
     }
 
-    /// Return the number of a plain `int` that int32 holds; None for anything else.
+    /// Return the value of a plain `int` that fits in an int32; None for anything else.
     #[inline]
     pub(crate) fn int(self) -> Option<i32> {
         let object = self.object.as_ptr();
-        // SAFETY: the object is alive, as above, and an int; the call reports one that is too large without an error.
+        // SAFETY: the object is alive, as above, and an int. The call reports an overflow without raising.
         unsafe {
             if ffi::PyLong_CheckExact(object) == 0 {
                 return None;
@@ -105,9 +105,9 @@ impl<'a> Entry<'a> {
     #[inline]
     pub(crate) fn text(self) -> Option<&'a str> {
         let object = self.object.as_ptr();
-        // SAFETY: the object is alive, since its container is lent and holds it, and so are the bytes, which are part of it:
-        // a `str` never changes, and keeps the UTF-8 that was once made of it. ASCII is UTF-8, and so is what the call
-        // gives. The interpreter is attached, because `lend` takes a `Bound` and an entry cannot cross a release.
+        // SAFETY: the object is alive, since its container is lent and holds it. Its bytes are part of the object: a `str` is
+        // immutable and caches its UTF-8. ASCII is UTF-8, and the call returns UTF-8. The interpreter is attached, because
+        // `lend` takes a `Bound` and an entry cannot outlast a release of the lock.
         unsafe {
             if ffi::PyUnicode_Check(object) == 0 {
                 return None;
@@ -130,10 +130,10 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Return the item of a tuple at an index, without a reference of its own.
+/// Return a borrowed reference to the item of a tuple at an index.
 ///
 /// # Safety
-/// `tuple` has the layout of a tuple, is alive, and has that index.
+/// `tuple` has the layout of a tuple, is alive, and has an item at the index.
 #[inline]
 unsafe fn tuple_item(tuple: *mut ffi::PyObject, index: ffi::Py_ssize_t) -> *mut ffi::PyObject {
     // SAFETY: the caller guarantees it.
@@ -145,7 +145,7 @@ unsafe fn tuple_item(tuple: *mut ffi::PyObject, index: ffi::Py_ssize_t) -> *mut 
     }
 }
 
-/// Return the number of references to an object, that of `object` included.
+/// Return the reference count of an object, including `object` itself.
 pub(crate) fn references(object: &Bound<'_, PyAny>) -> isize {
     // SAFETY: the object is alive, since `object` is a reference to it.
     unsafe { ffi::Py_REFCNT(object.as_ptr()) }
@@ -153,39 +153,39 @@ pub(crate) fn references(object: &Bound<'_, PyAny>) -> isize {
 
 /// Return the addresses of entries.
 pub(crate) fn addresses<'e>(entries: &'e [Entry<'_>]) -> &'e [usize] {
-    // SAFETY: an entry is a pointer and nothing else (`repr(transparent)`), and a pointer has the layout of a `usize`.
+    // SAFETY: an entry has the layout of a pointer (`repr(transparent)`), and a pointer has the layout of a `usize`.
     unsafe { std::slice::from_raw_parts(entries.as_ptr().cast(), entries.len()) }
 }
 
-/// Call `read` with the objects of a list, tuple, set or frozenset, in the order of iteration; None for anything else.
+/// Call `read` with the elements of a list, tuple, set or frozenset, in iteration order; return None for anything else.
 ///
-/// `read` may run any code, Python's included, as a failed conversion does when it starts a garbage collection: what is
-/// lent stays as it is. Tuples and frozensets never change. A list or set is empty to everyone else until `read` returns,
-/// as a list is during `list.sort()`; it is then as it was, and what was put into it meanwhile is dropped.
+/// `read` may run any Python code, such as a destructor during a garbage collection. The elements stay unchanged: tuples
+/// and frozensets are immutable, and a list or set appears empty to other code until `read` returns, as a list does during
+/// `list.sort()`. Then its elements are restored, and elements that were added in the meantime are dropped.
 pub(crate) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_>]) -> T) -> Option<T> {
     access::lend(container, read)
 }
 
-/// Access to the memory of containers, as CPython's headers describe it.
+/// Direct access to the memory of containers, by CPython's headers.
 #[cfg(not(any(Py_LIMITED_API, Py_GIL_DISABLED)))]
 mod access {
     use std::mem::MaybeUninit;
 
     use super::{Bound, Entry, NonNull, PhantomData, PyAny, PyAnyMethods, PyFrozenSet, PyList, PySet, PyTuple, ffi};
 
-    /// The container's reference is the only one.
+    /// The reference of the container.
     pub(super) const REFERENCES_OF_A_LENT_OBJECT: isize = 1;
 
     pub(super) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_>]) -> T) -> Option<T> {
         let object = container.as_ptr();
         if container.is_exact_instance_of::<PyList>() {
-            // SAFETY: it is a list, alive as long as `container` is borrowed.
+            // SAFETY: the object is a list, alive while `container` is borrowed.
             let taken = unsafe { TakenList::new(object.cast()) };
             return Some(read(taken.entries()));
         }
         if container.is_exact_instance_of::<PyTuple>() {
             let tuple = object.cast::<ffi::PyTupleObject>();
-            // SAFETY: it is a tuple, alive, and tuples do not change; its references follow its head.
+            // SAFETY: the object is a tuple, alive and immutable; its items follow its header.
             let entries = unsafe {
                 let length = ffi::PyTuple_GET_SIZE(object) as usize;
                 std::slice::from_raw_parts((&raw const (*tuple).ob_item).cast(), length)
@@ -193,18 +193,18 @@ mod access {
             return Some(read(entries));
         }
         if container.is_exact_instance_of::<PyFrozenSet>() {
-            // SAFETY: it is a frozenset, alive as long as `container` is borrowed, and frozensets do not change.
+            // SAFETY: the object is a frozenset, alive while `container` is borrowed, and immutable.
             return Some(read(&unsafe { set_entries(object.cast()) }));
         }
         if container.is_exact_instance_of::<PySet>() {
-            // SAFETY: it is a set, alive as long as `container` is borrowed, and the entries are used while it is taken.
+            // SAFETY: the object is a set, alive while `container` is borrowed, and `_taken` outlives the use of the entries.
             let (entries, _taken) = unsafe { (set_entries(object.cast()), TakenSet::new(object.cast())) };
             return Some(read(&entries));
         }
         None
     }
 
-    /// The items of a list, which is empty until this is dropped.
+    /// The items of a list. The list is empty until this value is dropped.
     struct TakenList {
         list: *mut ffi::PyListObject,
         items: *mut *mut ffi::PyObject,
@@ -214,9 +214,9 @@ mod access {
 
     impl TakenList {
         /// # Safety
-        /// It is a list, and outlives this.
+        /// `list` is a list and outlives the returned value.
         unsafe fn new(list: *mut ffi::PyListObject) -> Self {
-            // SAFETY: it is a list; without an array, a length and room it is an empty one.
+            // SAFETY: the object is a list. A list with a null array, length 0 and capacity 0 is a valid empty list.
             unsafe {
                 let length = std::mem::replace(&mut (*list).ob_base.ob_size, 0);
                 let items = std::mem::replace(&mut (*list).ob_item, std::ptr::null_mut());
@@ -229,15 +229,15 @@ mod access {
             if self.length == 0 {
                 return &[];
             }
-            // SAFETY: the array has as many references, valid since the list held them, and no other code has its address.
+            // SAFETY: the array holds `length` references, which the list owned, and no other code has its address.
             unsafe { std::slice::from_raw_parts(self.items.cast(), self.length as usize) }
         }
     }
 
     impl Drop for TakenList {
         fn drop(&mut self) {
-            // SAFETY: the list is alive. It gets its own items back before those that were added meanwhile are dropped, which
-            // may run code; their array is the list's no more, and was allocated by it.
+            // SAFETY: the list is alive. Its own items are restored before items that were added in the meantime are dropped,
+            // because a drop may run Python code. Their array no longer belongs to the list, which allocated it.
             unsafe {
                 let length = std::mem::replace(&mut (*self.list).ob_base.ob_size, self.length);
                 let items = std::mem::replace(&mut (*self.list).ob_item, self.items);
@@ -255,10 +255,10 @@ mod access {
     /// Return the entries of a set or frozenset.
     ///
     /// # Safety
-    /// It is one, and keeps its entries as long as they are used.
+    /// `set` is a set or frozenset, and keeps its entries while they are used.
     unsafe fn set_entries<'a>(set: *mut ffi::PySetObject) -> Vec<Entry<'a>> {
-        // SAFETY: the table of a set has `mask + 1` slots; one is in use if its key is not null and not the mark of a removed
-        // key, the only one whose hash is -1.
+        // SAFETY: the table of a set has `mask + 1` slots. A slot is in use if its key is neither null nor the marker of a
+        // removed key, the only key with hash -1.
         unsafe {
             let mut entries = Vec::with_capacity((*set).used as usize);
             let slots = std::slice::from_raw_parts((*set).table, (*set).mask as usize + 1);
@@ -273,22 +273,22 @@ mod access {
         }
     }
 
-    /// The table of a set, which is empty until this is dropped.
+    /// The table of a set. The set is empty until this value is dropped.
     struct TakenSet {
         set: *mut ffi::PySetObject,
         fill: ffi::Py_ssize_t,
         used: ffi::Py_ssize_t,
         mask: ffi::Py_ssize_t,
-        /// The table of a large set; None for a small one, whose table is `slots`.
+        /// The table of a large set; None for a small set, whose table is `slots`.
         table: Option<*mut ffi::setentry>,
         slots: MaybeUninit<[ffi::setentry; ffi::PySet_MINSIZE]>,
     }
 
     impl TakenSet {
         /// # Safety
-        /// It is a set, and outlives this.
+        /// `set` is a set and outlives the returned value.
         unsafe fn new(set: *mut ffi::PySetObject) -> Self {
-            // SAFETY: it is a set; it is left as `set.clear()` leaves it.
+            // SAFETY: the object is a set, and is left in the state after `set.clear()`.
             unsafe {
                 let own = &raw mut (*set).smalltable;
                 let table = Some((*set).table).filter(|table| *table != own.cast());
@@ -310,8 +310,8 @@ mod access {
     impl Drop for TakenSet {
         fn drop(&mut self) {
             let set = self.set;
-            // SAFETY: the set is alive. Nothing is left in it when it gets its own table back: to clear it may run code that
-            // adds more, which is cleared as well.
+            // SAFETY: the set is alive. It is empty when its own table is restored: clearing it may run code that adds elements,
+            // so it is cleared until nothing is left.
             unsafe {
                 let own = &raw mut (*set).smalltable;
                 while (*set).fill > 0 || (*set).table != own.cast() {
@@ -329,12 +329,12 @@ mod access {
     }
 }
 
-/// The same by calls that every Python has.
+/// Access through the stable API.
 #[cfg(any(Py_LIMITED_API, Py_GIL_DISABLED))]
 mod access {
     use super::{Bound, Entry, PyAny, PyAnyMethods, PyFrozenSet, PyList, PySet, PyTuple};
 
-    /// The container's reference and that of `lend`.
+    /// The references of the container and of `lend`.
     pub(super) const REFERENCES_OF_A_LENT_OBJECT: isize = 2;
 
     pub(super) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_>]) -> T) -> Option<T> {
@@ -345,7 +345,7 @@ mod access {
         if !is_known {
             return None;
         }
-        // References of its own keep the entries alive, whatever happens to the container.
+        // New references keep the entries alive, even if the container changes.
         let objects: Vec<Bound<'_, PyAny>> = container.try_iter().ok()?.collect::<Result<_, _>>().ok()?;
         let entries: Vec<Entry<'_>> = objects.iter().filter_map(|object| Entry::new(object.as_ptr())).collect();
         Some(read(&entries))

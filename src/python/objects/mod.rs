@@ -1,8 +1,8 @@
-//! Objects built and memory lent through CPython's C interface: the only folder with unsafe code.
+//! Python objects built and read through CPython's C API. This is the only folder with unsafe code.
 //!
-//! Every function here is safe to call: where C asks for a promise, a type that can be made in one checked way only keeps
-//! it. The stable ABI and builds without a global lock do not show the inside of objects; there the same is done by calls.
-#![allow(unsafe_code, reason = "these calls save most of the time of assign and plan")]
+//! Every function here is safe to call. A precondition of the C API is kept by a type whose only constructor checks it.
+//! The stable ABI and free-threaded builds hide the layout of objects; there the functions use API calls instead.
+#![allow(unsafe_code, reason = "direct access to objects saves most of the time of assign and plan")]
 
 pub(crate) mod borrowed_columns;
 pub(crate) mod collector;

@@ -1,6 +1,6 @@
-//! Lists of partitions, built as what they are: tuples of a checked class, with a topic and an id.
+//! Construction of lists of `TopicPartition`: instances of a checked tuple class with a topic and a partition id.
 //!
-//! The tuples are not shown to the garbage collector, since a str and an int cannot be part of a cycle.
+//! The garbage collector does not track these tuples, because a str and an int cannot be part of a cycle.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -8,9 +8,9 @@ use pyo3::types::{PyInt, PyList, PyString};
 
 use super::tuple_class::TupleClass;
 
-/// Return a partition id as a Python object; if memory ends this is an error and not a panic.
+/// Return a partition id as a Python int; running out of memory is an error and not a panic.
 pub(crate) fn int(py: Python<'_>, id: i32) -> PyResult<Py<PyInt>> {
-    // SAFETY: the call gives a new reference to an int, or sets an error.
+    // SAFETY: the call returns a new reference to an int, or sets an error.
     let id = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLong(id.into()))?.cast_into_unchecked() };
     Ok(id.unbind())
 }
@@ -24,12 +24,12 @@ pub(crate) struct PartitionList<'a, 'py> {
 }
 
 impl<'a, 'py> PartitionList<'a, 'py> {
-    /// Start a list of this length.
+    /// Start a list of a given length.
     pub(crate) fn new(py: Python<'py>, class: &'a TupleClass, length: usize) -> PyResult<Self> {
         let size = ffi::Py_ssize_t::try_from(length)?;
-        // SAFETY: the call gives a new reference or sets an error. The list holds nulls until it is full: it leaves here
-        // through `finish` only, and the collector, from which Python code could get it, does not know it until then. Its
-        // destructor expects nulls.
+        // SAFETY: the call returns a new reference or sets an error. The list contains nulls until it is full. Until `finish`
+        // returns it, Python code cannot reach it: it is untracked, so the collector does not list it. Its destructor accepts
+        // nulls.
         let list = unsafe {
             let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(size))?;
             ffi::PyObject_GC_UnTrack(list.as_ptr().cast());
@@ -38,7 +38,7 @@ impl<'a, 'py> PartitionList<'a, 'py> {
         Ok(Self { list, class, filled: 0, length })
     }
 
-    /// Add one new partition of a topic for each id.
+    /// Add a new partition of a topic for each id.
     pub(crate) fn push_new(&mut self, topic: &Bound<'py, PyString>, ids: &[Py<PyInt>]) -> PyResult<()> {
         for id in ids {
             let partition = access::new_partition(self.class, topic, id)?;
@@ -58,8 +58,8 @@ impl<'a, 'py> PartitionList<'a, 'py> {
     #[inline]
     fn push(&mut self, object: Bound<'py, PyAny>) {
         assert!(self.filled < self.length, "a list of {} partitions is full", self.length);
-        // SAFETY: the index is within the list and its slot is empty; the list takes over the reference. In the stable ABI
-        // the call is a function that checks the same; it cannot fail here.
+        // SAFETY: the index is within the list and its slot is empty; the list takes ownership of the reference. In the
+        // stable ABI the call is a function that checks the index, which is valid.
         unsafe {
             let index = self.filled as ffi::Py_ssize_t;
             #[cfg(not(Py_LIMITED_API))]
@@ -70,21 +70,21 @@ impl<'a, 'py> PartitionList<'a, 'py> {
         self.filled += 1;
     }
 
-    /// Return the list, which has to be full.
+    /// Return the full list.
     pub(crate) fn finish(self) -> Bound<'py, PyList> {
         assert_eq!(self.filled, self.length, "a list of partitions is not full");
-        // SAFETY: the list is one of the collector's kind, is not tracked, and holds valid objects only.
+        // SAFETY: the list is an untracked object with garbage collection support, and contains only valid objects.
         unsafe { ffi::PyObject_GC_Track(self.list.as_ptr().cast()) };
         self.list
     }
 }
 
-/// Partitions by what CPython's headers allow.
+/// Direct construction of partitions, by CPython's headers.
 #[cfg(not(any(Py_LIMITED_API, Py_GIL_DISABLED)))]
 mod access {
     use super::{Bound, Py, PyAny, PyErr, PyInt, PyResult, PyString, TupleClass, ffi};
 
-    /// Return a new instance of the class: allocated, filled, and never tracked.
+    /// Return a new, untracked instance of the class.
     #[inline]
     pub(super) fn new_partition<'py>(
         class: &TupleClass,
@@ -92,9 +92,9 @@ mod access {
         id: &Py<PyInt>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = topic.py();
-        // SAFETY: a `TupleClass` proves that instances have the layout of a tuple. The call allocates one of two items and
-        // sets its head; both items are filled before anything can see it, with references of their own. From 3.14 on the
-        // head has the hash besides, of which -1 says that it is not known yet.
+        // SAFETY: a `TupleClass` guarantees that instances have the layout of a tuple. The call allocates an instance with two
+        // items and initializes its header. Both items are set to new references before other code can see the instance. From
+        // Python 3.14 on the header also caches the hash; -1 means that it is not computed yet.
         unsafe {
             let tuple = ffi::PyObject_GC_NewVar::<ffi::PyTupleObject>(class.as_type_ptr(), 2);
             if tuple.is_null() {
@@ -112,7 +112,7 @@ mod access {
     }
 }
 
-/// The same by calls that every Python has.
+/// Construction through the stable API.
 #[cfg(any(Py_LIMITED_API, Py_GIL_DISABLED))]
 mod access {
     use pyo3::sync::PyOnceLock;
@@ -120,7 +120,7 @@ mod access {
 
     use super::{Bound, Py, PyAny, PyAnyMethods, PyErr, PyInt, PyResult, PyString, TupleClass};
 
-    /// Return a new instance by `tuple.__new__`, which spares a call of Python code for each.
+    /// Return a new instance by `tuple.__new__`, which runs no Python code.
     pub(super) fn new_partition<'py>(
         class: &TupleClass,
         topic: &Bound<'py, PyString>,

@@ -1,4 +1,4 @@
-//! Slots of a Python class, read through their descriptors without a look-up by name.
+//! Slots of a Python class, read through their descriptors without attribute lookup by name.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -7,20 +7,20 @@ use pyo3::types::PyType;
 
 use crate::python::imports::MEMBER_DESCRIPTOR;
 
-/// Checked slots of a class: every descriptor is a `member_descriptor`, which Python makes for an entry of `__slots__`.
+/// Checked slots of a class. Every descriptor is a `member_descriptor`, the type for entries of `__slots__`.
 pub(crate) struct Slots<const N: usize> {
     class: Py<PyType>,
     descriptors: [Py<PyAny>; N],
-    /// Offsets in bytes of the values in instances of the class itself; None if Python's own functions have to read them.
+    /// Byte offset of each slot in instances of exactly this class; None if only its descriptor can read it.
     offsets: [Option<usize>; N],
     get: ffi::descrgetfunc,
 }
 
 impl<const N: usize> Slots<N> {
-    /// Find the slots of these names.
+    /// Look up slots by name.
     ///
     /// # Errors
-    /// The class has no such attribute, or the attribute is not a slot.
+    /// The class has no attribute of a name, or the attribute is not a slot.
     pub(crate) fn new(class: &Bound<'_, PyType>, names: [&str; N]) -> PyResult<Self> {
         let kind = MEMBER_DESCRIPTOR.get(class.py())?;
         let (mut descriptors, mut offsets) = (Vec::with_capacity(N), Vec::with_capacity(N));
@@ -42,7 +42,7 @@ impl<const N: usize> Slots<N> {
         Ok(Self { class: class.clone().unbind(), descriptors, offsets, get })
     }
 
-    /// Return the value of a slot, by its place among the names.
+    /// Return the value of a slot by its index in the names.
     ///
     /// # Errors
     /// The object is not an instance of the class, or the slot is unset.
@@ -52,8 +52,8 @@ impl<const N: usize> Slots<N> {
         if let Some(offset) = self.offsets[slot]
             && object.get_type_ptr() == self.class.as_ptr().cast()
         {
-            // SAFETY: the object is an instance of the class itself, so at that offset it holds a reference or null. The reference
-            // that is returned is a new one.
+            // SAFETY: the object is an instance of exactly this class, so it has a reference or null at the offset. The returned
+            // reference is a new one.
             let value = unsafe {
                 let value = object.as_ptr().byte_add(offset).cast::<*mut ffi::PyObject>().read();
                 Bound::from_borrowed_ptr_or_opt(py, value)
@@ -63,13 +63,13 @@ impl<const N: usize> Slots<N> {
             }
         }
         let class = object.get_type_ptr().cast();
-        // SAFETY: `get` is the function of the descriptor's own type, and all three are alive. It checks the class of the
-        // object itself, and returns a new reference, or null with an error set.
+        // SAFETY: `get` is the getter of the descriptor's type, and all three objects are alive. It checks the class of the
+        // object, and returns a new reference, or null with an error set.
         unsafe { Bound::from_owned_ptr_or_err(py, (self.get)(self.descriptors[slot].as_ptr(), object.as_ptr(), class)) }
     }
 }
 
-/// Offsets of slots, as CPython's headers describe them.
+/// Offsets of slots, by CPython's headers.
 #[cfg(not(any(Py_LIMITED_API, Py_GIL_DISABLED)))]
 mod access {
     use super::{Bound, PyAny, PyType, ffi};
@@ -84,9 +84,9 @@ mod access {
         member: *mut ffi::PyMemberDef,
     }
 
-    /// Return the offset of a member descriptor's value in instances of a class; None if it does not describe a slot of that class.
+    /// Return the byte offset of a slot in instances of a class; None if the descriptor is not a slot of the class.
     pub(super) fn offset(descriptor: &Bound<'_, PyAny>, class: &Bound<'_, PyType>) -> Option<usize> {
-        // SAFETY: the caller checked that the object is a `member_descriptor`; its class keeps the description of the member.
+        // SAFETY: the caller checked that the object is a `member_descriptor`; its class keeps the member definition alive.
         unsafe {
             let descriptor = descriptor.as_ptr().cast::<MemberDescriptor>();
             let member = (*descriptor).member;
@@ -96,7 +96,7 @@ mod access {
     }
 }
 
-/// Without those headers there are no offsets.
+/// Without CPython's headers, offsets are unknown.
 #[cfg(any(Py_LIMITED_API, Py_GIL_DISABLED))]
 mod access {
     use super::{Bound, PyAny, PyType};

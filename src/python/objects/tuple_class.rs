@@ -1,14 +1,14 @@
-//! Classes whose instances have the layout of a tuple, as named tuples without further fields do.
+//! Classes whose instances have the memory layout of a tuple, such as named tuples.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-/// A class that was checked: its instances have the layout of a tuple.
+/// A class whose instances are checked to have the memory layout of a tuple.
 ///
-/// Memory of an instance may be read and written as that of a tuple without another check. The class is kept alive, so that
-/// its address stays its own.
+/// Instances may be read and written as tuples without further checks. The reference keeps the class alive, so that no
+/// other class can get its address.
 #[derive(Debug)]
 pub(crate) struct TupleClass(Py<PyType>);
 
@@ -16,7 +16,7 @@ impl TupleClass {
     /// Check a class.
     ///
     /// # Errors
-    /// It does not derive from `tuple` directly, or its instances have fields of their own.
+    /// The class does not derive from `tuple` directly, or its instances have additional fields.
     pub(crate) fn new(class: &Bound<'_, PyType>) -> PyResult<Self> {
         let tuple = class.py().get_type::<PyTuple>();
         if !class.getattr("__base__")?.is(&tuple) {

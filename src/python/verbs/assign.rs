@@ -1,4 +1,4 @@
-//! The verbs `assign` and `plan`: one question, answered as lists or as a `Plan`.
+//! The functions `assign` and `plan`: the same assignment as lists or as a `Plan`.
 
 use pyo3::prelude::*;
 
@@ -27,28 +27,29 @@ use crate::python::read::topic_ids::TopicIds;
 /// Args:
 ///     partitions_per_topic: Topic to a count n (ids 0 to n-1) or to an iterable of ids or `PartitionInfo`, in any order;
 ///         or `Topics`.
-///     subscriptions: Member id to a `Subscription` or an iterable of topic names. Topics without partitions are skipped;
-///         a name given twice has no further effect.
-///     assignor: Kafka's name of the assignor; None means the default of the protocol.
+///     subscriptions: Member id to a `Subscription` or an iterable of topic names. Topics without partitions are skipped,
+///         and duplicate names have no effect.
+///     assignor: Kafka's name of the assignor; None selects the default of the protocol.
 ///     group_protocol: `"classic"` or `"consumer"`.
-///     topic_ids: Topic to its id: a `uuid.UUID`, 16 bytes, or text as Kafka prints ids or as `str(uuid.UUID)`. The order in
-///         which the broker's assignors take topics follows the ids. A topic without an id gets one made from its name: the
-///         128-bit FNV-1a hash of the name in UTF-8. Ids of other topics have no effect.
+///     topic_ids: Topic to its id: a `uuid.UUID`, 16 bytes, or a string in Kafka's format or in that of `str(uuid.UUID)`.
+///         The broker's assignors process topics in an order that depends on the ids. A topic without an id gets the
+///         128-bit FNV-1a hash of its name in UTF-8. Ids of other topics have no effect.
 ///     prefer_rack_aware: Kafka's test flag: use racks even if every partition is on every rack.
-///     engine: `"rust"`, or `"reference"` for the same in plain Python.
+///     engine: `"rust"`, or `"reference"` for the implementation in plain Python.
 ///
 /// Returns:
-///     A new dict with one entry per member.
+///     A new dict of member id to a list of `TopicPartition`, with one entry per member.
 ///
-/// Order: members as in `subscriptions`; in a list topics in Java's `String` order (UTF-16 code units), ids ascending. Equal
-/// inputs give equal outputs. Range's answer depends on the order of `subscriptions` only for members with the same instance
-/// id. Sticky and uniform take members in the order of a `java.util.HashMap` that is filled in the order of `subscriptions`.
+/// Order: members as in `subscriptions`; in each list, topics in Java's `String` order (UTF-16 code units), then ids
+/// ascending. Equal inputs give equal outputs. The order of `subscriptions` affects range only for members with the same
+/// instance id. Sticky and uniform process members in the iteration order of a `java.util.HashMap` that is filled in the
+/// order of `subscriptions`.
 ///
 /// Raises:
-///     WrongTypeError: A value of a wrong type, such as a `str` instead of a list of topics; NullArgumentError for None.
-///     IllegalArgumentError: An unknown assignor or protocol, a negative count, a partition id or topic id given twice, a
-///         name with a lone surrogate, a mapping that changes size while it is read; more than 2**28 partitions, unless the
-///         assignor is range of the classic protocol. The message names the topic or member and the value.
+///     WrongTypeError: A value of the wrong type, such as a `str` in place of a list of topics; NullArgumentError for None.
+///     IllegalArgumentError: An unknown assignor or protocol, a negative count, a duplicate partition id or topic id, a
+///         name with a lone surrogate, a mapping that changes size while it is read, or more than 2**28 partitions for
+///         any assignor except classic range. The message names the topic or member and the value.
 ///
 /// Source: kafka-clients and kafka-group-coordinator 4.4.0. docs/assignors/ lists the differences from Kafka.
 ///
@@ -92,10 +93,10 @@ pub(crate) fn assign<'py>(
     Ok(assignment(py, &plan, &topics, &members)?.into_any())
 }
 
-/// Return what `assign` returns as a `Plan`: spans that become lists only when they are read.
+/// Return the assignment of a group as a `Plan`, which builds the list of a member when it is read.
 ///
-/// Args, errors and order are those of `assign`. A plan takes a fraction of the memory of lists. With `engine="reference"` the
-/// reference computes the assignment; the `Plan` that holds its spans is the same class.
+/// Arguments, errors and order are those of `assign`. A plan stores spans of consecutive ids, which need less memory than
+/// lists. With `engine="reference"` the reference computes the assignment; the result is the same `Plan` class.
 ///
 /// Example:
 ///     >>> found = plan({"t": 1_000_000}, {"a": ["t"], "b": ["t"]})
@@ -132,7 +133,7 @@ pub(crate) fn plan<'py>(
     Ok(PyPlan::new(solve(py, &group, options)?, options.assignor, topics, members))
 }
 
-/// Call a verb of another engine.
+/// Call a function of the reference.
 fn call<'py>(
     verb: &Bound<'py, PyAny>,
     partitions_per_topic: &Bound<'py, PyAny>,

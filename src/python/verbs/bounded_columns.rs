@@ -1,4 +1,4 @@
-//! Columns that know their limit: Arrow's offsets into text and lists are int32, and passing them would panic.
+//! Arrow columns with a size limit. Arrow's offsets into text and lists are int32; exceeding them would panic.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use arrow_array::{Array, ArrayRef, ListArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{Field, Fields};
 
-/// The largest offset.
+/// Largest offset.
 pub(crate) const LARGEST_OFFSET: usize = i32::MAX as usize;
 
-/// A column is full.
+/// A column that exceeds its limit.
 #[derive(Debug)]
 pub(crate) enum ColumnFull {
-    /// The text column of that name passes so many bytes.
+    /// Name of a text column, and its limit in bytes.
     Text(&'static str, usize),
-    /// The list column of that name passes so many rows.
+    /// Name of a list column, and its limit in rows.
     Rows(&'static str, usize),
 }
 
 impl fmt::Display for ColumnFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(name, LARGEST_OFFSET) => write!(f, "the text column {name} passes 2 GiB"),
-            Self::Text(name, limit) => write!(f, "the text column {name} passes {limit} bytes"),
-            Self::Rows(name, limit) => write!(f, "the list column {name} passes {limit} rows"),
+            Self::Text(name, LARGEST_OFFSET) => write!(f, "the text column {name} exceeds 2 GiB"),
+            Self::Text(name, limit) => write!(f, "the text column {name} exceeds {limit} bytes"),
+            Self::Rows(name, limit) => write!(f, "the list column {name} exceeds {limit} rows"),
         }
     }
 }
 
-/// A column of text.
+/// Text column.
 pub(crate) struct BoundedTextColumn {
     name: &'static str,
     limit: usize,
@@ -38,7 +38,7 @@ pub(crate) struct BoundedTextColumn {
 }
 
 impl BoundedTextColumn {
-    /// A column that takes as many bytes of text as `limit` says.
+    /// Create a column of at most `limit` bytes of text.
     pub(crate) fn new(name: &'static str, limit: usize) -> Self {
         Self { name, limit, builder: StringBuilder::new() }
     }
@@ -52,7 +52,7 @@ impl BoundedTextColumn {
         Ok(())
     }
 
-    /// How many bytes of text it has.
+    /// Return the number of bytes of text.
     pub(crate) fn bytes(&self) -> usize {
         self.builder.values_slice().len()
     }
@@ -62,7 +62,7 @@ impl BoundedTextColumn {
     }
 }
 
-/// A column of lists: how many rows there are, and where each list ends.
+/// List column: the number of rows, and the end of each list.
 pub(crate) struct ListColumn {
     name: &'static str,
     limit: usize,
@@ -72,7 +72,7 @@ pub(crate) struct ListColumn {
 }
 
 impl ListColumn {
-    /// A column that takes as many rows as `limit` says.
+    /// Create a column of at most `limit` rows.
     pub(crate) fn new(name: &'static str, limit: usize) -> Self {
         Self { name, limit, count: 0, ends: vec![0], valid: NullBufferBuilder::new(0) }
     }
@@ -89,20 +89,20 @@ impl ListColumn {
         self.end(true);
     }
 
-    /// Ends a list, or a null in its place, which has no rows.
+    /// End a list. If it is not `valid`, it is null and has no rows.
     pub(crate) fn end(&mut self, valid: bool) {
         self.ends.push(self.count as i32);
         self.valid.append(valid);
     }
 
-    /// The list column whose lists have these rows; the item is named as Spark names it.
+    /// Return the list column with these rows. The item has the name that Spark gives it.
     pub(crate) fn list(mut self, rows: ArrayRef) -> ArrayRef {
         let item = Field::new("element", rows.data_type().clone(), true);
         Arc::new(ListArray::new(Arc::new(item), OffsetBuffer::new(self.ends.into()), rows, self.valid.finish()))
     }
 }
 
-/// Structs of these columns, any of which may have nulls.
+/// Return the structs of nullable columns.
 pub(crate) fn columns(columns: Vec<(&str, ArrayRef)>) -> StructArray {
     let fields: Fields =
         columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();

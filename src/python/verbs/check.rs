@@ -1,4 +1,4 @@
-//! `check` as Python sees it.
+//! The function `check`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -17,9 +17,9 @@ use crate::python::read::owned_partitions::{self, OwnedObjects};
 
 type PyFindings<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
 
-/// Find what is wrong with an assignment: the four fields of `Findings`.
+/// Return the problems of an assignment as the four fields of `Findings`.
 ///
-/// Args and errors are those of `assignor.check`. A `Plan` is read as spans, and no list is built.
+/// Arguments and errors are those of `assignor.check`. Of a `Plan` the spans are read, without building lists.
 #[pyfunction]
 pub(crate) fn check<'py>(
     py: Python<'py>,
@@ -49,7 +49,7 @@ pub(crate) fn check<'py>(
     ))
 }
 
-/// The partitions of spans of topics, all of which exist.
+/// Return the partitions of spans of existing topics.
 fn unowned<'py>(py: Python<'py>, topics: &NamedTopics, spans: &[IdSpan]) -> PyResult<Bound<'py, PyTuple>> {
     if spans.is_empty() {
         return Ok(PyTuple::empty(py));
@@ -61,7 +61,7 @@ fn unowned<'py>(py: Python<'py>, topics: &NamedTopics, spans: &[IdSpan]) -> PyRe
     Ok(ListBuilder::new(py, topics)?.list(&spans)?.to_tuple())
 }
 
-/// Pairs of member id and partition.
+/// Return pairs of member id and partition.
 fn of_members<'py>(
     py: Python<'py>,
     objects: &OwnedObjects<'py>,
@@ -77,7 +77,7 @@ fn of_members<'py>(
     PyTuple::new(py, pairs)
 }
 
-/// Names of topics as Python objects, those that do not exist included.
+/// Names of existing and unknown topics as Python objects.
 struct TopicNames<'a, 'py> {
     topics: &'a NamedTopics,
     assignment: &'a CheckedAssignment<'a>,

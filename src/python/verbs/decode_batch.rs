@@ -1,4 +1,4 @@
-//! The verbs on columns of `__consumer_offsets` records: decode them, and find the groups that they name.
+//! Functions on columns of `__consumer_offsets` records: decode them, and find their groups.
 
 use pyo3::prelude::*;
 use pyo3_arrow::{PyArray, PyRecordBatch};
@@ -9,7 +9,7 @@ use crate::offsets::{self, Record};
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::binary_column::BinaryColumn;
 
-/// Many records at once: two binary columns in, the columns of [`DecodedColumns`] out.
+/// Decode records from two binary columns into the columns of [`DecodedColumns`].
 #[pyfunction]
 pub(crate) fn decode_batch(
     py: Python<'_>,
@@ -34,7 +34,7 @@ pub(crate) fn decode_batch(
     Ok(PyRecordBatch::new(columns.finish()?))
 }
 
-/// The group that each record key names; null where a key names none or cannot be read.
+/// Return the group id of each record key; null if a key has no group id or is malformed.
 #[pyfunction]
 pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     let keys = BinaryColumn::read("keys", keys)?;

@@ -45,7 +45,7 @@ impl DecodedColumns {
         }
     }
 
-    /// Add a row for a record and what was decoded of it.
+    /// Add a row for a record and its decoded fields.
     pub(super) fn push(
         &mut self,
         key: Option<&[u8]>,
@@ -107,7 +107,7 @@ impl DecodedColumns {
     }
 }
 
-/// The error of records whose decoded columns pass the limit of Arrow.
+/// Return the error for records whose decoded columns exceed Arrow's limit.
 pub(super) fn too_many_records(full: &ColumnFull, rows: usize) -> PyErr {
-    IllegalArgumentError::new_err(format!("{full} in these {rows} records: hand over fewer"))
+    IllegalArgumentError::new_err(format!("{full} for {rows} records: pass fewer records per call"))
 }

@@ -1,4 +1,4 @@
-//! `Group` as Python sees it: topics and subscriptions read once, for many calls.
+//! The class `Group`: topics and subscriptions parsed once, for many calls.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::topic_ids::TopicIds;
 
-/// From how many members and topics on the work is worth letting other threads run meanwhile.
+/// Lowest number of members or topics for which releasing the interpreter lock pays off.
 const LARGE: usize = 256;
 
-/// Assign the partitions of a group; a large group is assigned without the interpreter lock.
+/// Assign the partitions of a group, without the interpreter lock if the group is large.
 pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyResult<Plan> {
     check_size(group, options.assignor)?;
     let size = group.members().len() + group.topics().len();
@@ -31,12 +31,12 @@ pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyR
     Ok(py.detach(|| assign(group, options)))
 }
 
-/// Topics and subscriptions of a group, read once for any number of plans.
+/// Topics and subscriptions of a group, parsed once for any number of plans.
 ///
 /// Args:
-///     partitions_per_topic: As `assign` takes it: a mapping, `Topics`, or columns.
-///     subscriptions: As `assign` takes it: a mapping, or columns.
-///     topic_ids: As `assign` takes it.
+///     partitions_per_topic: A mapping, `Topics`, or columns, as for `assign`.
+///     subscriptions: A mapping or columns, as for `assign`.
+///     topic_ids: As for `assign`.
 ///
 /// Raises:
 ///     AssignorError: Invalid input; the message names the member or topic and the value.
@@ -54,7 +54,7 @@ pub(crate) struct PyGroup {
 
 impl From<GroupInput> for PyGroup {
     fn from(GroupInput { group, topics, members }: GroupInput) -> Self {
-        let _ = group.order(); // made now, and not within the first call
+        let _ = group.order(); // compute the order now rather than in the first call
         Self { group, topics, members }
     }
 }
@@ -72,20 +72,20 @@ impl PyGroup {
         Ok(read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?.into())
     }
 
-    /// Return the group of a JoinGroup response: members with their subscriptions as bytes.
+    /// Return the group of a JoinGroup response, whose members have subscriptions as bytes.
     ///
-    /// Subscriptions are read without a `str` per topic, and equal ones are read once. `"sticky"` reads owned partitions from
-    /// the user data only, as in Kafka.
+    /// Subscriptions are parsed without a `str` per topic, and equal subscriptions are parsed once. `"sticky"` reads owned
+    /// partitions only from the user data, as in Kafka.
     ///
     /// Args:
-    ///     partitions_per_topic: As `Group` takes it.
+    ///     partitions_per_topic: As for `Group`.
     ///     members: An iterable of (member id, group instance id or None, `ConsumerProtocol` bytes).
-    ///     tolerant: Also accept a subscription whose body is older than its header says
+    ///     tolerant: Also accept a subscription whose body has an older version than its header
     ///         (`assignor.wire.decode_subscription`).
-    ///     topic_ids: As `assign` takes it.
+    ///     topic_ids: As for `assign`.
     ///
     /// Raises:
-    ///     WireError: Invalid subscription; `field` begins with the member.
+    ///     WireError: A malformed subscription; `field` begins with the member.
     ///     AssignorError: Other invalid input.
     ///
     /// Example:
@@ -104,10 +104,10 @@ impl PyGroup {
         Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant, topic_ids.as_ref())?.into())
     }
 
-    /// Return what `plan` returns for the same input.
+    /// Return the same as `assignor.plan` for this group.
     ///
     /// Args:
-    ///     assignor: Kafka's name of the assignor; None means the default of the protocol.
+    ///     assignor: Kafka's name of the assignor; None selects the default of the protocol.
     ///     group_protocol: `"classic"` or `"consumer"`.
     ///     prefer_rack_aware: Kafka's test flag: use racks even if every partition is on every rack.
     ///
@@ -134,7 +134,7 @@ impl PyGroup {
         Ok(PyPlan::new(plan, options.assignor, Arc::clone(&self.topics), Arc::clone(&self.members)))
     }
 
-    /// Return what `assign` returns for the same input; arguments and errors are those of `plan`.
+    /// Return the same as `assignor.assign` for this group. Arguments and errors are those of `plan`.
     #[pyo3(
         signature = (*, assignor = None, group_protocol = GroupProtocol::Classic, prefer_rack_aware = PreferRackAware(false)),
         text_signature = "($self, *, assignor=None, group_protocol='classic', prefer_rack_aware=False)"
@@ -150,13 +150,13 @@ impl PyGroup {
         assignment(py, &solve(py, &self.group, options)?, &self.topics, &self.members)
     }
 
-    /// The member ids, in the order of the subscriptions.
+    /// Member ids, in the order of the subscriptions.
     #[getter]
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.members.get(py, self.group.members()))
     }
 
-    /// All topics of the input, in Java's order.
+    /// All topics of the input, in Java's `String` order.
     #[getter]
     fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.topics.objects(py))

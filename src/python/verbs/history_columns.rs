@@ -1,4 +1,4 @@
-//! HistoryColumns as Arrow columns: one struct per group, its generations, members and assignment as lists inside it.
+//! Histories as Arrow columns: one struct per group, with its generations, members and assignment as lists.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, ListC
 use crate::python::verbs::span_column::SpanColumn;
 use crate::replay::{Generation, History, RecordedMember};
 
-/// The columns of numbers, in the order of `assignor.spark.schemas.HISTORY`.
+/// Integer columns, in the order of `assignor.spark.schemas.HISTORY`.
 const NUMBERS: [&str; 17] = [
     "generation",
     "topics",
@@ -55,7 +55,7 @@ fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()]
     ]
 }
 
-/// Columns of histories in the making.
+/// Columns of histories under construction.
 pub(crate) struct HistoryColumns<'a> {
     metadata: &'a Metadata,
     kind: BoundedTextColumn,
@@ -68,7 +68,7 @@ pub(crate) struct HistoryColumns<'a> {
 }
 
 impl<'a> HistoryColumns<'a> {
-    /// Columns of which none takes more text or rows than `limit` says.
+    /// Create columns of at most `limit` bytes of text or `limit` rows each.
     pub(crate) fn new(metadata: &'a Metadata, limit: usize) -> Self {
         Self {
             metadata,
@@ -137,7 +137,7 @@ struct GenerationColumns {
     reasons: RemarkColumn,
 }
 
-/// Lists of sentences.
+/// Column of lists of sentences.
 struct RemarkColumn {
     texts: BoundedTextColumn,
     lists: ListColumn,

@@ -1,4 +1,4 @@
-//! The verbs `match_topics` and `match_each`: the topics that patterns match.
+//! The functions `match_topics` and `match_each`: the topics that patterns match.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
@@ -10,7 +10,7 @@ use crate::python::interrupt::interruptible;
 use crate::python::read::patterns;
 use crate::python::read::topic_names::{self, texts};
 
-/// The topics that a pattern matches, in the order given.
+/// Return the topics that a pattern matches, in the order of `topics`.
 #[pyfunction]
 pub(crate) fn match_topics<'py>(
     pattern: &Bound<'py, PyAny>,
@@ -22,7 +22,7 @@ pub(crate) fn match_topics<'py>(
     matching(topics.py(), &pattern, &topic_names::topics(topics)?)
 }
 
-/// The topics that a pattern matches, tried one by one.
+/// Return the topics that a pattern matches, matching one topic after the other.
 fn matching<'py>(py: Python<'py>, pattern: &Pattern, topics: &[Bound<'py, PyString>]) -> PyResult<Bound<'py, PyList>> {
     let names = texts(topics)?;
     let found = interruptible(py, |proceed| {
@@ -40,10 +40,10 @@ fn matching<'py>(py: Python<'py>, pattern: &Pattern, topics: &[Bound<'py, PyStri
     PyList::new(py, found.into_iter().map(|row| &topics[row]))
 }
 
-/// So few patterns are tried on names one by one: putting them in a catalog would take longer.
+/// Highest number of patterns that are matched name by name; building a catalog of the names would take longer.
 const FEW: usize = 3;
 
-/// The topics that each of several patterns, with dialect and owner, matches; `topics` has none twice.
+/// Return the topics that each pattern matches. `patterns` has (pattern, dialect, owner); `topics` are distinct.
 #[pyfunction]
 pub(crate) fn match_each<'py>(
     patterns: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>, String)>,

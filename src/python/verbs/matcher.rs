@@ -1,4 +1,4 @@
-//! The incremental matcher as Python's `TopicMatcher` uses it: patterns by number, names as they came.
+//! The class `Matcher`: the incremental matcher behind Python's `TopicMatcher`. Patterns have numbers.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -16,7 +16,7 @@ use crate::python::read::values::with_name;
 /// Numbers of patterns, each with the topics that it gained or lost.
 type TopicChanges<'py> = Vec<(u32, Bound<'py, PyList>)>;
 
-/// Which topics each of many patterns matches, while topics and patterns come and go.
+/// Topics that each of many patterns matches, kept up to date while topics and patterns change.
 #[pyclass(frozen, name = "Matcher", module = "assignor._core")]
 pub(crate) struct PyMatcher {
     dialect: Dialect,
@@ -27,7 +27,7 @@ pub(crate) struct PyMatcher {
 #[derive(Default)]
 struct MatcherState {
     matcher: Matcher,
-    /// The names of topics as they came, by number.
+    /// Topic names as Python objects, by number.
     topics: Vec<Option<Py<PyString>>>,
 }
 
@@ -38,7 +38,7 @@ impl PyMatcher {
         Ok(Self { dialect: patterns::dialect(dialect)?, include_internal, state: Mutex::default() })
     }
 
-    /// Adds topics: what patterns gained.
+    /// Add topics; return the topics that patterns gained.
     fn add_topics<'py>(&self, topics: &Bound<'py, PyAny>) -> PyResult<TopicChanges<'py>> {
         let py = topics.py();
         let given = topic_names::topics(topics)?;
@@ -55,7 +55,7 @@ impl PyMatcher {
         state.changes(py, gained)
     }
 
-    /// Removes topics: what patterns lost.
+    /// Remove topics; return the topics that patterns lost.
     fn remove_topics<'py>(&self, topics: &Bound<'py, PyAny>) -> PyResult<TopicChanges<'py>> {
         let py = topics.py();
         let given = topic_names::topics(topics)?;
@@ -73,12 +73,12 @@ impl PyMatcher {
         changes
     }
 
-    /// The topics, as they were added.
+    /// Return the topics in the order in which they were added.
     fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.state()?.topics.iter().flatten())
     }
 
-    /// Adds a pattern: its number, and the topics that it gained; `owner` says whose it is in errors.
+    /// Add a pattern; return its number and the topics that it matches. Errors name the `owner`.
     fn add_pattern<'py>(&self, pattern: &Bound<'py, PyAny>, owner: String) -> PyResult<(u32, Bound<'py, PyList>)> {
         let py = pattern.py();
         let what = || format!("{owner}: pattern");
@@ -90,14 +90,14 @@ impl PyMatcher {
         Ok((number, state.names(py, state.matcher.found(number))?))
     }
 
-    /// Removes a pattern by number: the topics that it lost.
+    /// Remove a pattern by number; return the topics that it matched.
     fn remove_pattern<'py>(&self, py: Python<'py>, number: u32) -> PyResult<Bound<'py, PyList>> {
         let state = &mut *self.state()?;
         let found = state.matcher.remove_pattern(number);
         state.names(py, &found)
     }
 
-    /// The topics that a pattern matches, as they were added.
+    /// Return the topics that a pattern matches, in the order in which they were added.
     fn matches<'py>(&self, py: Python<'py>, number: u32) -> PyResult<Bound<'py, PyList>> {
         let state = &*self.state()?;
         state.names(py, state.matcher.found(number))
@@ -106,7 +106,7 @@ impl PyMatcher {
 
 impl PyMatcher {
     fn state(&self) -> PyResult<MutexGuard<'_, MatcherState>> {
-        // Waiting could be for ever: a signal's handler runs within a call of the thread that it interrupts.
+        // Waiting could deadlock: a signal handler runs inside a call of the thread that it interrupts.
         self.state.try_lock().map_err(|_| IllegalStateError::new_err("the matcher is in use by another call"))
     }
 }

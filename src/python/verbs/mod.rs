@@ -1,4 +1,4 @@
-//! The functions and classes that Python sees, one verb or class a file.
+//! The functions and classes of `assignor._core`, one file for each function or class.
 
 pub(crate) mod assign;
 mod bounded_columns;

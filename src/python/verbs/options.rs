@@ -1,4 +1,4 @@
-//! Options of verbs that both engines have: the engine, the assignor and its protocol, and the flag for racks.
+//! Options of functions that both engines have: the engine, the assignor, its protocol, and the rack flag.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
@@ -9,14 +9,14 @@ use crate::python::imports::{IllegalArgumentError, REFERENCE_VERB};
 
 /// The engine that a caller chooses.
 pub(crate) enum Engine {
-    /// This one.
+    /// The Rust engine.
     Rust,
-    /// Another one, or a value that is no engine: `assignor._engine` decides.
+    /// Another engine, or an invalid value; `assignor._engine` checks it.
     Other(Py<PyAny>),
 }
 
 impl Engine {
-    /// Return the verb of a module of the other engine; None if the engine is this one.
+    /// Return a function of another engine's module; None if the engine is Rust.
     pub(crate) fn other<'py>(self, py: Python<'py>, module: &str, verb: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self {
             Self::Rust => Ok(None),
@@ -60,7 +60,7 @@ impl FromPyObject<'_, '_> for GroupProtocol {
     }
 }
 
-/// Return the options of an assignor; without a name, the assignor is the default of the protocol.
+/// Return the options for an assignor; without a name, for the default assignor of the protocol.
 pub(crate) fn options(
     assignor: Option<&Bound<'_, PyAny>>,
     protocol: GroupProtocol,
@@ -70,7 +70,7 @@ pub(crate) fn options(
     Ok(Options { assignor, prefer_rack_aware: prefer_rack_aware.0 })
 }
 
-/// Return options as keyword arguments of a verb of the reference.
+/// Return options as keyword arguments of a function of the reference.
 pub(crate) fn keywords(py: Python<'_>, options: Options) -> PyResult<Bound<'_, PyDict>> {
     let keywords = PyDict::new(py);
     keywords.set_item("assignor", options.assignor.name())?;

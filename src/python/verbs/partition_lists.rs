@@ -1,4 +1,4 @@
-//! Builds lists of partitions from spans: what `assign` answers, and what a plan gives for one member.
+//! Lists of partitions, built from the spans of a plan.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -14,10 +14,10 @@ use crate::python::objects::tuple_class::TupleClass;
 use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
 
-/// How many ids are kept as Python objects from one call to the next; what topics have beyond is made anew each time.
+/// Number of partition ids that are cached as Python ints; higher ids are created in each call.
 const KEPT: usize = 1 << 20;
 
-/// The ids from 0 on as Python objects, as many as were asked for so far.
+/// Cached partition ids, from 0 to the highest id used so far.
 static IDS: Mutex<Vec<Py<PyInt>>> = Mutex::new(Vec::new());
 
 pub(crate) fn partition_class(py: Python<'_>) -> PyResult<&TupleClass> {
@@ -25,7 +25,7 @@ pub(crate) fn partition_class(py: Python<'_>) -> PyResult<&TupleClass> {
     CLASS.get_or_try_init(py, || TupleClass::new(TOPIC_PARTITION.get(py)?))
 }
 
-/// Builds lists; while it lives no garbage is collected.
+/// Builder of lists. The garbage collector is paused while it exists.
 pub(crate) struct ListBuilder<'a, 'py> {
     py: Python<'py>,
     topics: &'a NamedTopics,
@@ -40,7 +40,7 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         Ok(Self { py, topics, class: partition_class(py)?, ids, _pause: CollectorPause::new(py) })
     }
 
-    /// The partitions of these spans.
+    /// Return the partitions of spans.
     pub(crate) fn list(&mut self, spans: &[Span]) -> PyResult<Bound<'py, PyList>> {
         let length = spans.iter().map(|span| span.count as usize).sum();
         let mut list = PartitionList::new(self.py, self.class, length)?;
@@ -83,7 +83,7 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
                 self.push_new(&mut all, run)?;
                 first = end;
             }
-            // Another thread may have been faster, and then its objects are the ones that are shared.
+            // If another thread was faster, its objects are shared.
             let _ = objects.set(all.finish().iter().map(Bound::unbind).collect());
         }
         if let (Some(objects), Some(first)) = (objects.get(), ids.position(span.start)) {
@@ -93,7 +93,7 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
     }
 }
 
-/// A dict of every member's list.
+/// Return a dict of member id to the list of the member's partitions.
 pub(crate) fn assignment<'py>(
     py: Python<'py>,
     plan: &Plan,

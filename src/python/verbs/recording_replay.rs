@@ -1,4 +1,4 @@
-//! Decoding and replay of a recording in one pass over its records.
+//! The class `RecordingReplay`: decoding and replay of a recording in one pass over its records.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,12 +14,12 @@ use crate::python::imports::IllegalArgumentError;
 use crate::python::read::recordings::{self, RecordColumns};
 use crate::replay::GroupReplay;
 
-/// Decode and replay in one pass over the records of a recording. The records of a group come one after another, in the
-/// order of the log; batches may end anywhere.
+/// Decoding and replay of the records of a recording. The records are sorted by group, and within a group by offset. A
+/// batch may end inside a group.
 #[pyclass(frozen, name = "RecordingReplay", module = "assignor._core")]
 pub(crate) struct PyRecordingReplay {
     metadata: Metadata,
-    /// The group of the last record, on its way through its log.
+    /// Group id and state of the group of the last record.
     group: Mutex<Option<(String, GroupReplay)>>,
 }
 
@@ -33,9 +33,10 @@ impl PyRecordingReplay {
         Ok(Self { metadata: recordings::metadata(metadata.as_ref())?, group: Mutex::new(None) })
     }
 
-    /// Decode records: a batch with the columns group_id, offset, timestamp, key, value and aborted in; a row for each
-    /// record, and the groups whose records ended with their histories, out. Records without a group, and those of
-    /// aborted transactions, are decoded and not replayed.
+    /// Decode and replay a batch with the columns group_id, offset, timestamp, key, value and aborted.
+    ///
+    /// Return a row for each record, and the ids and histories of the completed groups. Records without a group, and
+    /// records of aborted transactions, are decoded but not replayed.
     fn push(&self, py: Python<'_>, records: PyRecordBatch) -> PyResult<(PyRecordBatch, PyHistories)> {
         let records = records.as_ref();
         let batch = RecordColumns::read(records)?;
@@ -61,7 +62,7 @@ impl PyRecordingReplay {
         })
     }
 
-    /// Return the last group and its history; nothing if there was no record.
+    /// Return the last group and its history; empty columns if there was no record.
     fn finish(&self, py: Python<'_>) -> PyResult<PyHistories> {
         py.detach(|| {
             let mut ended = EndedGroups::new(&self.metadata);
@@ -71,7 +72,7 @@ impl PyRecordingReplay {
     }
 }
 
-/// Columns of the groups whose records have ended.
+/// Columns of completed groups.
 struct EndedGroups<'a> {
     group_id: BoundedTextColumn,
     histories: HistoryColumns<'a>,
@@ -88,7 +89,8 @@ impl<'a> EndedGroups<'a> {
     fn push(&mut self, group: Option<(String, GroupReplay)>) -> PyResult<()> {
         let Some((id, replay)) = group else { return Ok(()) };
         let pushed = self.group_id.push(Some(&id)).and_then(|()| self.histories.push(&replay.finish()));
-        pushed.map_err(|full| IllegalArgumentError::new_err(format!("{full} at group {id}: hand over fewer records")))
+        pushed
+            .map_err(|full| IllegalArgumentError::new_err(format!("{full} at group {id}: pass fewer records per call")))
     }
 
     fn finish(self) -> PyHistories {

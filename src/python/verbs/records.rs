@@ -1,4 +1,4 @@
-//! The verbs on one `__consumer_offsets` record, as Python objects: decode, encode, and find its partition.
+//! Functions on one `__consumer_offsets` record: decode it, encode it, and find its partition.
 
 use std::num::NonZeroU32;
 
@@ -11,7 +11,7 @@ use crate::offsets::{self, Value};
 use crate::python::read;
 use crate::wire::{Assignment, Subscription, TopicPartitions};
 
-/// The partition of `__consumer_offsets` that holds a group.
+/// Return the partition of `__consumer_offsets` that stores a group.
 #[pyfunction]
 pub(crate) fn coordinator_partition(group: &str, partitions: NonZeroU32) -> u32 {
     offsets::coordinator_partition(group, partitions)
@@ -27,7 +27,7 @@ type PyRecord<'py> = (
     Option<Bound<'py, PyList>>,
 );
 
-/// A record as Python objects.
+/// Decode a record into Python objects.
 #[pyfunction]
 pub(crate) fn decode_record<'py>(py: Python<'py>, key: Option<&[u8]>, value: Option<&[u8]>) -> PyResult<PyRecord<'py>> {
     let record = py.detach(|| offsets::decode_record(key, value))?;
@@ -43,7 +43,7 @@ pub(crate) fn decode_record<'py>(py: Python<'py>, key: Option<&[u8]>, value: Opt
     ))
 }
 
-/// The bytes of a record's key and value; no value is a tombstone.
+/// Return the bytes of the key and value of a record; the value of a tombstone is None.
 #[pyfunction]
 pub(crate) fn encode_record<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! The verb `replay_groups`: histories from the records of groups.
+//! The function `replay_groups`: histories from the records of groups.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::python::imports::IllegalArgumentError;
 use crate::python::read::recordings::{self, GroupRecords};
 use crate::replay;
 
-/// Replays groups: a column of lists of records (structs of offset, timestamp, key, value, in the order of the log) in, a
-/// column of histories (structs, see `assignor.spark.schemas.HISTORY`) out.
+/// Replay groups: from a column of lists of records (structs of offset, timestamp, key and value, sorted by offset) to a
+/// column of histories (structs, see `assignor.spark.schemas.HISTORY`).
 ///
-/// `metadata` has a row per partition and time, with the columns t, topic, topic_id, partition and racks. `limit` is how
-/// many bytes of text, or rows in lists, a column takes; Arrow's own limit where it is not given.
+/// `metadata` has a row per partition and time, with the columns t, topic, topic_id, partition and racks. `limit` is the
+/// highest number of bytes of text, or of rows in lists, per column; the default is Arrow's own limit.
 #[pyfunction]
 #[pyo3(signature = (records, metadata, *, limit = 2_147_483_647))]
 pub(crate) fn replay_groups(
@@ -33,7 +33,7 @@ pub(crate) fn replay_groups(
             histories.push(&replay::replay(groups.of(group))).map_err(|full| {
                 let all = records.len();
                 IllegalArgumentError::new_err(format!(
-                    "{full} at group {} of {all}: hand over fewer groups per call",
+                    "{full} at group {} of {all}: pass fewer groups per call",
                     group + 1
                 ))
             })?;

@@ -1,4 +1,4 @@
-//! Runs of partitions as an Arrow column in the making: lists of structs of member, topic, first id and count.
+//! Arrow column of spans under construction: lists of structs of member, topic, first id and count.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use arrow_array::builder::Int32Builder;
 
 use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, ListColumn, columns};
 
-/// The runs of the members of many groups, a list for each group.
+/// Spans of the members of many groups, with one list per group.
 pub(crate) struct SpanColumn {
     rows: ListColumn,
     members: BoundedTextColumn,
@@ -17,7 +17,7 @@ pub(crate) struct SpanColumn {
 }
 
 impl SpanColumn {
-    /// A column of which no part takes more text or rows than `limit` says.
+    /// Create a column with at most `limit` bytes of text and `limit` rows.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             rows: ListColumn::new("assignment", limit),
@@ -37,12 +37,12 @@ impl SpanColumn {
         Ok(())
     }
 
-    /// Ends the list of a group.
+    /// End the list of a group.
     pub(crate) fn end_list(&mut self) {
         self.rows.end_list();
     }
 
-    /// How many bytes of text it has.
+    /// Return the number of bytes of text.
     pub(crate) fn bytes(&self) -> usize {
         self.members.bytes() + self.topics.bytes()
     }

@@ -1,4 +1,4 @@
-//! The class `TopicPattern`: one pattern, parsed once.
+//! The class `TopicPattern`: a pattern that is parsed once.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -9,15 +9,15 @@ use crate::python::read::patterns;
 use crate::python::read::topic_names::check_topic_name;
 use crate::python::read::values::with_name;
 
-/// One pattern, read once and tried on single names.
+/// A pattern that is parsed once and matched against single names.
 ///
 /// Args:
 ///     pattern: The pattern.
-///     dialect: Who reads it: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
+///     dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
 ///
 /// Raises:
-///     InvalidPatternError: The dialect refuses the pattern.
-///     UnsupportedPatternError: The dialect accepts it, and what it means cannot be matched exactly here.
+///     InvalidPatternError: The pattern is invalid in its dialect.
+///     UnsupportedPatternError: The pattern is valid, but this package cannot match it exactly.
 ///
 /// Example:
 ///     >>> TopicPattern("orders-.*").matches("orders-eu"), TopicPattern("orders-.*").matches("orders")
@@ -46,23 +46,23 @@ impl PyTopicPattern {
         patterns::pattern(pattern, dialect.unwrap_or(&java), true, None).map(Self)
     }
 
-    /// The text of the pattern.
+    /// Text of the pattern.
     #[getter]
     fn pattern(&self) -> &str {
         self.0.text()
     }
 
-    /// Who reads it.
+    /// Dialect of the pattern.
     #[getter]
     fn dialect(&self) -> &'static str {
         self.0.dialect().name()
     }
 
-    /// Whether the pattern matches a topic, be it an internal one or not.
+    /// Return True if the pattern matches a topic. Internal topics match like any other.
     ///
     /// Raises:
-    ///     IllegalArgumentError: A name that Kafka could not have.
-    ///     UnsupportedPatternError: The pattern takes too many steps on the name.
+    ///     IllegalArgumentError: The name is longer than 249 characters or not printable ASCII.
+    ///     UnsupportedPatternError: Matching the name takes too many steps.
     fn matches(&self, topic: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = topic.py();
         let name = with_name(topic, || "a topic".into(), str::to_owned)?;

@@ -1,4 +1,4 @@
-//! `Topics` as Python sees it: topics read once, for many calls.
+//! The class `Topics`: topics parsed once, for many calls.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,18 +11,19 @@ use crate::python::imports::{ITEMS_VIEW, KEYS_VIEW, PARTITION_INFO, VALUES_VIEW}
 use crate::python::read;
 use crate::python::read::named_topics::NamedTopics;
 
-/// The topics of a cluster, read once: whatever takes `partitions_per_topic` takes this, too.
+/// Topics of a cluster, parsed once. Accepted wherever `partitions_per_topic` is.
 ///
-/// A read-only mapping of names, in Java's order, to partitions: counts, ids, or `PartitionInfo` where there are racks.
+/// A read-only mapping of topic names, in Java's `String` order, to partitions: a count, a list of ids, or a list of
+/// `PartitionInfo` for a topic with racks.
 ///
-/// Calls that are given the same `Topics` share their `TopicPartition` objects: each is made when it is first handed out and
-/// kept as long as the `Topics` are, which costs some 100 bytes a partition and makes later answers several times as fast.
+/// Calls with the same `Topics` share `TopicPartition` objects. The objects of a topic are created when one is first
+/// needed, and kept as long as the `Topics` object. This takes about 100 bytes per partition, and makes later calls faster.
 ///
 /// Args:
-///     partitions_per_topic: As `assign` takes it, columns too.
+///     partitions_per_topic: A mapping or columns, as for `assign`.
 ///
 /// Raises:
-///     AssignorError: Input that cannot be meant; the message names the topic and the value.
+///     AssignorError: Invalid input; the message names the topic and the value.
 ///
 /// Example:
 ///     >>> topics = Topics({"t": 3})
@@ -44,28 +45,28 @@ impl PyTopics {
         Ok(Self(Arc::new(topics)))
     }
 
-    /// The names, in Java's order.
+    /// Topic names, in Java's `String` order.
     #[getter]
     fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.objects(py))
     }
 
-    /// The names.
+    /// Return the topic names.
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         KEYS_VIEW.get(slf.py())?.call1((slf,))
     }
 
-    /// Pairs of name and partitions.
+    /// Return pairs of topic name and partitions.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         ITEMS_VIEW.get(slf.py())?.call1((slf,))
     }
 
-    /// The partitions of each topic.
+    /// Return the partitions of each topic.
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         VALUES_VIEW.get(slf.py())?.call1((slf,))
     }
 
-    /// The partitions of a topic, or `default` if there is no such topic.
+    /// Return the partitions of a topic, or `default` if there is no such topic.
     #[pyo3(signature = (topic, default = None, /))]
     fn get<'py>(
         &self,
@@ -105,7 +106,7 @@ impl PyTopics {
         self.0.topics.number(&topic.cast::<PyString>().ok()?.to_cow().ok()?)
     }
 
-    /// A count where ids are 0 to n-1 without racks, else ids or `PartitionInfo`, ascending.
+    /// Return a count for ids 0 to n-1 without racks, else ids or `PartitionInfo` in ascending order of ids.
     fn partitions<'py>(&self, py: Python<'py>, number: u32) -> PyResult<Bound<'py, PyAny>> {
         let Partitions { ids, racks } = &self.0.topics.partitions()[number as usize];
         let listed = || (0..ids.len()).map(|position| ids.at(position));
@@ -126,12 +127,12 @@ impl PyTopics {
     }
 }
 
-/// Makes `Topics` a `collections.abc.Mapping` to `isinstance` and to pattern matching.
+/// Register `Topics` as a `collections.abc.Mapping`, for `isinstance` and pattern matching.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     PyMapping::register::<PyTopics>(py)
 }
 
-/// Read topics, or take those that were read before.
+/// Parse topics, or return the topics of a `Topics` object.
 pub(crate) fn topics_of(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<Arc<NamedTopics>> {
     match partitions_per_topic.cast::<PyTopics>() {
         Ok(topics) => Ok(Arc::clone(&topics.get().0)),

@@ -1,6 +1,7 @@
-//! `ConsumerProtocol` messages for Python: raw fields out of bytes, and bytes out of raw fields.
+//! Functions on `ConsumerProtocol` messages: decode bytes to raw fields, and encode raw fields.
 //!
-//! What is read is grouped as the bytes have it. What is written comes as single partitions and is grouped by the engine.
+//! Decoded partitions are grouped by topic as in the bytes. Partitions to encode are (topic, partition) tuples, which are
+//! grouped here.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -19,7 +20,7 @@ fn topic_partitions(entries: Vec<TopicPartitions>) -> PyTopicPartitions {
 type PySubscription<'py> =
     (i16, Vec<String>, Option<Bound<'py, PyBytes>>, PyTopicPartitions, i32, Option<String>, Option<i16>);
 
-/// The raw fields of a subscription.
+/// Decode a subscription into raw fields.
 #[pyfunction]
 pub(crate) fn decode_subscription<'py>(py: Python<'py>, data: &[u8], tolerant: bool) -> PyResult<PySubscription<'py>> {
     let read = py.detach(|| wire::decode_subscription(data, tolerant))?;
@@ -34,7 +35,7 @@ pub(crate) fn decode_subscription<'py>(py: Python<'py>, data: &[u8], tolerant: b
     ))
 }
 
-/// The raw fields of an assignment.
+/// Decode an assignment into raw fields.
 #[pyfunction]
 pub(crate) fn decode_assignment<'py>(
     py: Python<'py>,
@@ -45,7 +46,7 @@ pub(crate) fn decode_assignment<'py>(
     Ok((read.version, topic_partitions(read.assigned_partitions), user_data))
 }
 
-/// The bytes of a subscription.
+/// Return the bytes of a subscription.
 #[pyfunction]
 pub(crate) fn encode_subscription<'py>(
     py: Python<'py>,
@@ -69,7 +70,7 @@ pub(crate) fn encode_subscription<'py>(
     Ok(PyBytes::new(py, &data))
 }
 
-/// The bytes of an assignment.
+/// Return the bytes of an assignment.
 #[pyfunction]
 pub(crate) fn encode_assignment<'py>(
     py: Python<'py>,
@@ -91,7 +92,7 @@ fn names(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     iterate(given, refused)?.map(|name| with_name(&name?, || "subscription: a topic".into(), str::to_owned)).collect()
 }
 
-/// Partitions in the order given; those that follow one another with the very same name of a topic are one entry.
+/// Return partitions in the order given. Consecutive partitions whose topic is the same `str` object are one entry.
 fn partitions(given: &Bound<'_, PyAny>, owner: &str, field: &str) -> PyResult<Vec<TopicPartitions>> {
     let refused = || wrong_type(&format!("{owner}: {field}"), "an iterable of (topic, partition)", given);
     if is_text(given) {
@@ -118,7 +119,7 @@ fn partitions(given: &Bound<'_, PyAny>, owner: &str, field: &str) -> PyResult<Ve
     Ok(entries)
 }
 
-/// Any int32, as in the bytes.
+/// Return a partition id, which may be any int32.
 fn partition_id(value: &Bound<'_, PyAny>, owner: &str) -> PyResult<i32> {
     if !is_int(value)? {
         return Err(wrong_type(&format!("{owner}: a partition id"), "an int", value));

@@ -1,4 +1,4 @@
-//! Fleets for Python: a column of groups in, a column of answers out, with nothing of Python in between.
+//! The class `Clusters`: results for a column of groups, computed without the interpreter lock.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::python::read::fleet::groups::{GroupColumn, GroupRow};
 use crate::python::read::fleet::scenarios;
 use crate::python::verbs::bounded_columns::ColumnFull;
 
-/// The topics of all clusters of a fleet, read once; what is asked of them is asked for many groups at once.
+/// Topics of all clusters of a fleet, parsed once. Each method computes results for a column of groups.
 #[pyclass(frozen, name = "Clusters", module = "assignor._core")]
 pub(crate) struct PyClusters(ClusterColumn);
 
@@ -114,7 +114,7 @@ impl PyClusters {
 }
 
 impl PyClusters {
-    /// Columns with an answer for each group, as many as they need not to grow too large.
+    /// Return columns that together have one result per group; each column has a limited size.
     fn each<C: AnswerColumn + Send>(
         &self,
         py: Python<'_>,
@@ -139,7 +139,7 @@ impl PyClusters {
     }
 }
 
-/// The group, in which no member may be twice.
+/// Return the group, whose members must be distinct.
 fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
     let group = read.roster.group(read.cluster, None, &read.roster.owned);
     if let Some(twice) = NameTable::twice(group.members()) {
@@ -149,14 +149,14 @@ fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
     Ok(group)
 }
 
-/// Return the plan of the group's assignor; None if the group is not computed.
+/// Return the plan of the group; None if the group has no computed plan (`problems` has the reasons).
 fn plan_of(read: &GroupRow<'_>) -> PyResult<Option<Plan>> {
     Ok(group_and_plan(read)?.1)
 }
 
 fn group_and_plan(read: &GroupRow<'_>) -> PyResult<(Arc<Group>, Option<Plan>)> {
     let group = group_of(read)?;
-    // A group without members has no assignor, and a plan without partitions.
+    // A group without members has no assignor; its plan is empty.
     let assignor = read.roster.computed.or(read.roster.members.is_empty().then(Assignor::default));
     let Some(assignor) = assignor else { return Ok((group, None)) };
     check_size(&group, assignor).map_err(|error| read.wrong(&error.to_string()))?;
@@ -164,7 +164,7 @@ fn group_and_plan(read: &GroupRow<'_>) -> PyResult<(Arc<Group>, Option<Plan>)> {
     Ok((group, Some(plan)))
 }
 
-/// Return the error for an answer that no column can hold.
+/// Return the error for a result that is larger than a column can be.
 fn too_large(read: &GroupRow<'_>, full: &ColumnFull) -> PyErr {
-    read.wrong(&format!("{full}, which is more than one row can hold"))
+    read.wrong(&format!("{full}: the result of one group must fit in one row"))
 }

@@ -1,4 +1,4 @@
-//! Columns of answers in the making, one row per group; see `assignor.spark.schemas` for what they hold.
+//! Columns of results under construction, with one row per group; `assignor.spark.schemas` describes them.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::python::read::fleet::groups::GroupRow;
 use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET, ListColumn, columns};
 use crate::python::verbs::span_column::SpanColumn;
 
-/// A column in the making.
+/// A column under construction.
 pub(crate) trait AnswerColumn: Default {
-    /// About how many bytes of text it has.
+    /// Return the approximate number of bytes of text.
     fn bytes(&self) -> usize;
 
-    /// The column.
+    /// Return the column.
     fn finish(self) -> ArrayRef;
 }
 
@@ -30,7 +30,7 @@ fn rows(name: &'static str) -> ListColumn {
     ListColumn::new(name, LARGEST_OFFSET)
 }
 
-/// What the members get: lists of structs of member, topic, first id and count.
+/// Assignments: lists of structs of member, topic, first id and count.
 pub(crate) struct AssignmentColumn(SpanColumn);
 
 impl Default for AssignmentColumn {
@@ -40,7 +40,7 @@ impl Default for AssignmentColumn {
 }
 
 impl AssignmentColumn {
-    /// Add a group, members in Kafka's order; a group without a plan gets no rows.
+    /// Add a group, with members in Kafka's order; a group without a plan gets no rows.
     pub(crate) fn push(&mut self, plan: Option<&Plan>, assignor: Option<Assignor>) -> Result<(), ColumnFull> {
         let Some(plan) = plan else {
             self.0.end_list();
@@ -51,7 +51,7 @@ impl AssignmentColumn {
             self.0.push(member, topic, span.start, span.count)
         };
         if assignor == Some(Assignor::Range) {
-            // Its layout computes the spans of members in this order, and keeps none.
+            // The layout of range computes spans in this order without storing them.
             plan.try_each_member(|member, spans| spans.iter().try_for_each(|span| push(member, *span)))?;
         } else {
             let columns = plan.columns();
@@ -74,7 +74,7 @@ impl AnswerColumn for AssignmentColumn {
     }
 }
 
-/// What the members subscribe to: lists of structs of member, instance id, rack, topics and names that are no topics.
+/// Subscriptions: lists of structs of member, instance id, rack, topics, and names of topics that do not exist.
 pub(crate) struct SubscriptionColumn {
     lists: ListColumn,
     members: BoundedTextColumn,
@@ -124,7 +124,7 @@ impl SubscriptionColumn {
                 self.topic_lists.push()?;
                 self.topics.push(Some(name))?;
             }
-            // What is no topic is numbered as it comes up, and rows come in any order.
+            // Unknown names are numbered in the order of appearance; the column has them in Java's order.
             let mut unknown: Vec<&str> = names.collect();
             unknown.sort_unstable_by(|left, right| java_order(left, right));
             for name in unknown {
@@ -159,7 +159,7 @@ impl AnswerColumn for SubscriptionColumn {
     }
 }
 
-/// The whole numbers of a balance, in the order of `assignor.spark.schemas.BALANCE`.
+/// Integer columns of a balance, in the order of `assignor.spark.schemas.BALANCE`.
 const NUMBERS: [&str; 12] = [
     "members",
     "unnamed_members",
@@ -175,7 +175,7 @@ const NUMBERS: [&str; 12] = [
     "rack_misses",
 ];
 
-/// What plans are like: structs.
+/// Balances of plans: structs.
 pub(crate) struct BalanceColumn {
     group_protocols: BoundedTextColumn,
     computed_as: BoundedTextColumn,
@@ -199,7 +199,7 @@ impl Default for BalanceColumn {
 }
 
 impl BalanceColumn {
-    /// Add the balance of a plan; `assignor` is the one that computed it, or None.
+    /// Add the balance of a plan; `assignor` is None if no assignor of the engine computed the plan.
     pub(crate) fn push(
         &mut self,
         found: &GroupBalance,
@@ -230,7 +230,7 @@ impl BalanceColumn {
         Ok(())
     }
 
-    /// Add what is known of a group that is not computed.
+    /// Add the known columns of a group without a computed plan.
     pub(crate) fn push_unknown(
         &mut self,
         group: &Group,
@@ -259,7 +259,7 @@ impl BalanceColumn {
 
     fn push_numbers(&mut self, numbers: [Option<i64>; NUMBERS.len()]) {
         for (column, number) in self.numbers.iter_mut().zip(numbers) {
-            // More than int32 can count would take more than a cluster can have.
+            // A cluster cannot have more than an int32 can count.
             column.append_option(number.map(|number| i32::try_from(number).unwrap_or(i32::MAX)));
         }
     }
@@ -288,7 +288,7 @@ impl AnswerColumn for BalanceColumn {
     }
 }
 
-/// Reasons why groups are not computed: lists of text.
+/// Reasons why groups have no computed plan: lists of text.
 pub(crate) struct ProblemColumn {
     lists: ListColumn,
     reasons: BoundedTextColumn,
@@ -321,7 +321,7 @@ impl AnswerColumn for ProblemColumn {
     }
 }
 
-/// What changes hands: lists of structs of topic, first id, count, from whom and to whom.
+/// Moved partitions: lists of structs of topic, first id, count, previous owner and new owner.
 pub(crate) struct MoveColumn {
     lists: ListColumn,
     topics: BoundedTextColumn,
@@ -376,7 +376,7 @@ impl AnswerColumn for MoveColumn {
     }
 }
 
-/// Where scenarios lead: lists of structs of scenario, what happens on the way, and what the end is like.
+/// Outcomes of scenarios: lists of structs of scenario, rebalances, moved partitions and final balance.
 pub(crate) struct OutcomeColumn {
     lists: ListColumn,
     scenarios: BoundedTextColumn,
@@ -417,7 +417,7 @@ impl OutcomeColumn {
         }
     }
 
-    /// Ends the list of a group.
+    /// End the list of a group.
     pub(crate) fn end(&mut self) {
         self.lists.end_list();
     }

@@ -1,4 +1,4 @@
-//! Verbs on a fleet: columns of consumer groups in, columns of answers out.
+//! Functions on a fleet, from columns of consumer groups to columns of results.
 
 pub(crate) mod clusters;
 mod columns;

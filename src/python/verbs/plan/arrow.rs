@@ -1,4 +1,4 @@
-//! The spans of a plan as columns: numpy arrays, a pyarrow table, and the Arrow PyCapsule interface.
+//! Spans of a plan as columns: numpy arrays, a pyarrow table, and the Arrow PyCapsule interface.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::group::Names;
 use crate::python::imports::{IllegalArgumentError, MissingDependencyError, SPANS};
 use crate::python::objects::borrowed_columns::{arrow_column, numpy_column};
 
-/// Members and topics named in the columns of `Plan.to_arrow`, in the order of their columns.
+/// Columns of `Plan.to_arrow` with names, in order.
 const NAMED: [&str; 2] = ["member_id", "topic"];
 
 #[pymethods]
 impl PyPlan {
-    /// The spans as four int32 columns: indices into `members` and `topics`, first id, number of ids.
+    /// Return the spans as four int32 columns: indices into `members` and `topics`, first id, number of ids.
     ///
-    /// The arrays are views of the plan's own memory, read-only, and nothing is copied.
+    /// The arrays are read-only views of the plan's memory.
     ///
     /// Order: by member, then topic, then id.
     fn spans<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -30,10 +30,11 @@ impl PyPlan {
         SPANS.get(slf.py())?.call1(PyTuple::new(slf.py(), columns)?)
     }
 
-    /// The spans as a `pyarrow.Table` with the columns member_id and topic (text by dictionary), start and count (int32).
+    /// Return the spans as a `pyarrow.Table` with the columns member_id and topic (dictionary-encoded text), start and count
+    /// (int32).
     ///
-    /// What reads Arrow takes the plan itself as well, pyarrow or not: `polars.from_dataframe(plan)`, `duckdb.sql("FROM plan")`
-    /// (but `polars.DataFrame(plan)` looks at it as the mapping of member ids that it is, too).
+    /// Libraries that read Arrow accept the plan itself, without pyarrow: `polars.from_dataframe(plan)`, `duckdb.sql("FROM
+    /// plan")`. `polars.DataFrame(plan)` reads it as a mapping instead.
     ///
     /// Order: by member, then topic, then id.
     ///
@@ -45,12 +46,12 @@ impl PyPlan {
                 return error;
             }
             MissingDependencyError::new_err(
-                "Plan.to_arrow() needs pyarrow: pip install pyarrow; without it hand the plan itself to what reads Arrow",
+                "Plan.to_arrow() needs pyarrow: pip install pyarrow; or pass the plan itself to a library that reads Arrow",
             )
         })
     }
 
-    /// The spans as an Arrow stream, with the columns of `to_arrow` (the Arrow PyCapsule interface).
+    /// Return the spans as an Arrow stream with the columns of `to_arrow` (Arrow PyCapsule interface).
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -60,7 +61,7 @@ impl PyPlan {
         Bound::new(py, self.table()?)?.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 
-    /// The spans as an Arrow array of structs, with the columns of `to_arrow` (the Arrow PyCapsule interface).
+    /// Return the spans as an Arrow array of structs with the columns of `to_arrow` (Arrow PyCapsule interface).
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -70,7 +71,7 @@ impl PyPlan {
         Bound::new(py, PyRecordBatch::new(self.batch()?))?.call_method1("__arrow_c_array__", (requested_schema,))
     }
 
-    /// The schema of the columns of `to_arrow` (the Arrow PyCapsule interface).
+    /// Return the schema of the columns of `to_arrow` (Arrow PyCapsule interface).
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Bound::new(py, self.table()?)?.call_method0("__arrow_c_schema__")
     }
@@ -103,7 +104,9 @@ impl PyPlan {
 
 fn texts(names: &Names) -> PyResult<StringArray> {
     if i32::try_from(names.total_bytes()).is_err() {
-        return Err(IllegalArgumentError::new_err("the names pass 2 GiB, which an Arrow text column cannot hold"));
+        return Err(IllegalArgumentError::new_err(
+            "names of members or topics exceed the 2 GiB of an Arrow text column",
+        ));
     }
     Ok(StringArray::from_iter_values(names.iter()))
 }

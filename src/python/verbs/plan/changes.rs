@@ -1,4 +1,4 @@
-//! What changes from one plan to the next, and how evenly a plan shares.
+//! Differences between plans, and the balance of a plan.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -11,18 +11,18 @@ use crate::python::verbs::partition_lists::ListBuilder;
 
 #[pymethods]
 impl PyPlan {
-    /// Says what changes from this plan to a later one.
+    /// Compare this plan with a later plan.
     ///
-    /// Members and topics of the two are the same if their names are; either may have some that the other has not.
+    /// Members and topics are matched by name. Either plan may have members or topics that the other does not have.
     ///
     /// Args:
     ///     other: The later plan.
     ///
     /// Returns:
-    ///     A `Diff`: `added` and `revoked` map each member with a change to its partitions; `moved` counts the partitions
-    ///     that have an owner in both plans, and not the same.
+    ///     A `Diff`: `added` and `revoked` map members to partitions that they gain or lose; `moved` counts the partitions
+    ///     that have an owner in both plans, but different owners.
     ///
-    /// Order: members as in the plan that has them; partitions by topic in Java's order, then id.
+    /// Order: members as in the plan that assigns the partitions; partitions by topic in Java's order, then by id.
     ///
     /// Example:
     ///     >>> two, three = (plan({"t": 3}, dict.fromkeys(names, ["t"])) for names in ("ab", "abc"))
@@ -38,11 +38,11 @@ impl PyPlan {
         DIFF.get(py)?.call1((added, revoked, found.moved))
     }
 
-    /// Says how evenly this plan shares.
+    /// Return how evenly this plan spreads partitions over members.
     ///
     /// Returns:
-    ///     A `Balance`: `min`, `max` and `mean` of the partitions that a member has; `idle`, the members without any, in order;
-    ///     `spread`, topic to the difference between the most and the fewest partitions that one of its consumers has of it.
+    ///     A `Balance`: `min`, `max` and `mean` number of partitions per member; `idle`, the members without partitions, in
+    ///     order; `spread`, topic to the difference between the highest and lowest number of its partitions per subscriber.
     ///
     /// Example:
     ///     >>> plan({"t": 3, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"], "c": []}).balance()
@@ -59,7 +59,7 @@ impl PyPlan {
 }
 
 impl PyPlan {
-    /// What members gain, as lists by member id.
+    /// Return the gained partitions as lists by member id.
     fn named<'py>(&self, py: Python<'py>, gained: &[Gained]) -> PyResult<Bound<'py, PyDict>> {
         let mut lists = ListBuilder::new(py, &self.topics)?;
         let found = PyDict::new(py);

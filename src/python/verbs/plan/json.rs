@@ -1,4 +1,4 @@
-//! A plan as JSON text, and back; pickling goes the same way.
+//! Conversion of a plan to JSON and back, and pickling, which uses JSON.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -14,18 +14,18 @@ use crate::python::verbs::options::assignor_named;
 
 #[pymethods]
 impl PyPlan {
-    /// This plan as text: one JSON object that `Plan.from_json` reads.
+    /// Return this plan as a JSON object, which `Plan.from_json` parses.
     fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         PLAN_TO_JSON.get(py)?.call1((self.parts(py)?, self.assignor.name(), self.assignor.protocol().name()))
     }
 
-    /// Reads what `to_json` wrote.
+    /// Parse a plan from the JSON text of `to_json`.
     ///
     /// Args:
     ///     text: The JSON object, as str or bytes.
     ///
     /// Raises:
-    ///     IllegalArgumentError: The text is no JSON, or not that of a plan; the message says where.
+    ///     IllegalArgumentError: The text is not JSON, or not a plan; the message names the place.
     ///
     /// Example:
     ///     >>> found = plan({"t": 3}, {"a": ["t"]})
@@ -44,13 +44,13 @@ impl PyPlan {
 }
 
 impl PyPlan {
-    /// What this plan is made of: topics, distinct subscriptions, members, spans; see `assignor.plan_json`.
+    /// Return the parts of this plan: topics, distinct subscriptions, members and spans; see `assignor.plan_json`.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let group = self.plan.group();
         let numbers = 0..group.subscriptions().len() as u32;
         let sorted = |number| {
             let mut names: Vec<&str> = group.names_of(number).collect();
-            names.sort_by(|left, right| java_order(left, right)); // absent ones come last, in the order they were met
+            names.sort_by(|left, right| java_order(left, right)); // unknown topics are numbered after all others
             names
         };
         let subscriptions: Vec<Vec<&str>> = numbers.map(sorted).collect();
@@ -70,7 +70,7 @@ impl PyPlan {
         (group.topics().names().iter().collect::<Vec<_>>(), subscriptions, members, columns).into_pyobject(py)
     }
 
-    /// Return the plan of these parts, computed by this assignor.
+    /// Return the plan of an assignor from its parts.
     pub(crate) fn restore(parts: &Bound<'_, PyAny>, assignor: Assignor) -> PyResult<Self> {
         let (input, [member, topic, start, count]): (GroupInput, [Vec<i32>; 4]) = plan_parts::read(parts)?;
         if [&topic, &start, &count].iter().any(|column| column.len() != member.len()) {

@@ -1,4 +1,4 @@
-//! `Plan` as Python sees it: a lazy mapping, and what else one can ask an assignment for.
+//! The class `Plan` as a mapping, and queries on an assignment.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::values::is_int;
 use crate::python::verbs::partition_lists::{ListBuilder, assignment};
 
-/// The columns of a plan's spans, in the order in which they are handed out.
+/// Columns of a plan's spans, in the order of `Plan.spans`.
 pub(super) const SPAN_COLUMNS: [fn(&Plan) -> &[i32]; 4] = [
     |plan| &plan.columns().member,
     |plan| &plan.columns().topic,
@@ -25,11 +25,11 @@ pub(super) const SPAN_COLUMNS: [fn(&Plan) -> &[i32]; 4] = [
     |plan| &plan.columns().count,
 ];
 
-/// An assignment: a read-only mapping of member ids to lists of `TopicPartition`, which are built when asked for.
+/// An assignment: a read-only mapping of member ids to lists of `TopicPartition`. Each lookup builds a new list.
 ///
-/// It keeps spans, runs of consecutive ids, and so stays small where partitions are many. Each look-up builds a new list.
+/// A plan stores spans, which are runs of consecutive ids, and therefore takes little memory.
 ///
-/// Order: members as in the subscriptions; in a list topics in Java's `String` order, ids ascending.
+/// Order: members as in the subscriptions; in each list, topics in Java's `String` order, then ids ascending.
 ///
 /// Example:
 ///     >>> found = plan({"t": 3}, {"a": ["t"], "b": ["t"]})
@@ -38,7 +38,7 @@ pub(super) const SPAN_COLUMNS: [fn(&Plan) -> &[i32]; 4] = [
 #[pyclass(frozen, mapping, name = "Plan", module = "assignor")]
 pub(crate) struct PyPlan {
     pub(crate) plan: Arc<Plan>,
-    /// The assignor that computed the plan.
+    /// Assignor that computed the plan.
     pub(crate) assignor: Assignor,
     pub(crate) topics: Arc<NamedTopics>,
     pub(crate) members: Arc<NameObjects>,
@@ -50,7 +50,7 @@ impl PyPlan {
         Self { plan: Arc::new(plan), assignor, topics, members, numbers: OnceLock::new() }
     }
 
-    /// The member ids, by number.
+    /// Return the member ids, by number.
     pub(crate) fn ids(&self, py: Python<'_>) -> &[Py<PyString>] {
         self.members.get(py, self.plan.members())
     }
@@ -59,7 +59,7 @@ impl PyPlan {
         ListBuilder::new(py, &self.topics)?.list(&self.plan.spans_of(member as usize))
     }
 
-    /// The number of a member.
+    /// Return the number of a member.
     pub(crate) fn number(&self, member: &str) -> Option<u32> {
         let members = self.plan.members();
         self.numbers.get_or_init(|| NameTable::of(members)).number(members, member)
@@ -72,13 +72,13 @@ impl PyPlan {
 
 #[pymethods]
 impl PyPlan {
-    /// The member ids, in the order of the subscriptions.
+    /// Member ids, in the order of the subscriptions.
     #[getter]
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.ids(py))
     }
 
-    /// All topics of the input, in Java's order.
+    /// All topics of the input, in Java's `String` order.
     #[getter]
     fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.topics.objects(py))
@@ -90,18 +90,18 @@ impl PyPlan {
         self.assignor.name()
     }
 
-    /// The group protocol of the assignor: `"classic"` or `"consumer"`.
+    /// Group protocol of the assignor: `"classic"` or `"consumer"`.
     #[getter]
     fn group_protocol(&self) -> &'static str {
         self.assignor.protocol().name()
     }
 
-    /// How many partitions each member has, as int64, in the order of `members`.
+    /// Return the number of partitions of each member as int64, in the order of `members`.
     fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.plan.counts().into_pyarray(py)
     }
 
-    /// The partitions of one member, as a new list.
+    /// Return the partitions of a member as a new list.
     ///
     /// Raises:
     ///     KeyError: The group has no such member.
@@ -112,7 +112,7 @@ impl PyPlan {
         }
     }
 
-    /// The member that has a partition; None if nobody has it.
+    /// Return the member that owns a partition; None if it has no owner.
     fn owner<'py>(
         &self,
         topic: &Bound<'py, PyAny>,
@@ -134,7 +134,7 @@ impl PyPlan {
         Ok(owner.map(|owner| self.ids(py)[owner as usize].bind(py).clone()))
     }
 
-    /// The partitions of one member, or `default` if the group has no such member.
+    /// Return the partitions of a member as a new list, or `default` if the group has no such member.
     #[pyo3(signature = (member, default = None, /))]
     fn get<'py>(
         &self,
@@ -148,17 +148,17 @@ impl PyPlan {
         }
     }
 
-    /// The member ids.
+    /// Return the member ids.
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         KEYS_VIEW.get(slf.py())?.call1((slf,))
     }
 
-    /// Pairs of member id and partitions.
+    /// Return pairs of member id and partitions.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         ITEMS_VIEW.get(slf.py())?.call1((slf,))
     }
 
-    /// The partitions of each member.
+    /// Return the partitions of each member.
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         VALUES_VIEW.get(slf.py())?.call1((slf,))
     }
@@ -186,7 +186,7 @@ impl PyPlan {
             slf.get().plan.same_as(&other.plan, |member| other.number(member))
         } else if let Ok(other) = other.cast::<PyMapping>() {
             let right = PyDict::new(py);
-            right.update(other)?; // user code, perhaps, which is to find the collector as it left it
+            right.update(other)?; // may run user code, so the collector must not be paused yet
             let me = slf.get();
             assignment(py, &me.plan, &me.topics, &me.members)?.eq(right)?
         } else {
@@ -206,7 +206,7 @@ impl PyPlan {
     }
 }
 
-/// Makes `Plan` a `collections.abc.Mapping` to `isinstance` and to pattern matching.
+/// Register `Plan` as a `collections.abc.Mapping`, for `isinstance` and pattern matching.
 pub(crate) fn register(py: Python<'_>) -> PyResult<()> {
     PyMapping::register::<PyPlan>(py)
 }

@@ -1,4 +1,4 @@
-//! The class `Plan`: a mapping first, and what else an assignment answers.
+//! The class `Plan`.
 
 mod arrow;
 mod changes;

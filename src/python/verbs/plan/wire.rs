@@ -1,4 +1,4 @@
-//! A plan in the wire format: assignments as bytes, and the size of the group's record.
+//! Encoding of a plan: assignments as bytes, and the size of the group's record.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
@@ -14,17 +14,17 @@ use crate::wire::encoding_version;
 
 #[pymethods]
 impl PyPlan {
-    /// Writes every member's assignment as `ConsumerProtocol` bytes, straight from spans.
+    /// Encode the assignment of each member as `ConsumerProtocol` bytes, without building lists.
     ///
     /// Args:
-    ///     version: Of the header, 0 to 3; a higher one is written as 3. The body is the same in all of them.
+    ///     version: Version in the header, 0 to 3; a higher version is written as 3. The body is the same in all versions.
     ///
     /// Returns:
-    ///     A new dict of member id to bytes, with null user data; `assignor.wire.decode_assignment` reads them.
+    ///     A new dict of member id to bytes, with null user data; `assignor.wire.decode_assignment` decodes them.
     ///
     /// Raises:
-    ///     WireError: A negative version, or the name of a topic that is longer than 32,767 bytes.
-    ///     WrongTypeError: The version is no int.
+    ///     WireError: The version is negative, or a topic name is longer than 32,767 bytes.
+    ///     WrongTypeError: The version is not an int.
     ///
     /// Example:
     ///     >>> plan({"t": 1}, {"a": ["t"]}).encode(0)["a"].hex()
@@ -49,21 +49,21 @@ impl PyPlan {
         Ok(found)
     }
 
-    /// Says how many bytes key and value of the group's record in `__consumer_offsets` take (`GROUP_METADATA`, version 3).
+    /// Return the size in bytes of key and value of the group's record in `__consumer_offsets` (`GROUP_METADATA`, version 3).
     ///
-    /// A coordinator writes all members into one record, and a group whose record is longer than the topic's
-    /// `max.message.bytes` (1 MiB unless changed) cannot complete a rebalance.
+    /// A coordinator writes all members into one record. If the record is longer than the topic's `max.message.bytes`
+    /// (1 MiB by default), the group cannot complete a rebalance.
     ///
     /// Args:
-    ///     group_id: The group.
+    ///     group_id: The group id.
     ///     leader: Member id of the leader; None leaves it out.
-    ///     clients: Member id to (client id, client host) as the coordinator knows them; what is not given counts as empty.
-    ///     versions: Version of the members' `ConsumerProtocol` bytes: an int for all, or member id to int (3 if not given).
+    ///     clients: Member id to (client id, client host). Both are empty for a member without an entry.
+    ///     versions: Version of the `ConsumerProtocol` bytes: an int for all members, or member id to int (default 3).
     ///
     /// Raises:
-    ///     WrongTypeError: A value of a wrong type; the message names it.
-    ///     WireError: A negative version.
-    ///     IllegalStateError: The plan is of the group protocol `"consumer"`, whose groups have no such record.
+    ///     WrongTypeError: A value of the wrong type; the message names it.
+    ///     WireError: A version is negative.
+    ///     IllegalStateError: The group protocol is `"consumer"`; such a group has no `GROUP_METADATA` record.
     ///
     /// Example:
     ///     >>> plan({"t": 3}, {"a": ["t"]}).group_metadata_size("g", leader="a", clients={"a": ("app", "/10.0.0.1")})
@@ -118,11 +118,11 @@ fn read_version(value: &Bound<'_, PyAny>, what: &str) -> PyResult<i16> {
         return Err(wrong_type(what, "an int", value));
     }
     let number = index(value)?;
-    // Beyond int16 there is nothing but newer versions, and negative ones.
+    // A version outside int16 is a newer version or negative.
     Ok(number.extract::<i16>().unwrap_or(if number.lt(0)? { -1 } else { i16::MAX }))
 }
 
-/// The version to write, that of `encode`.
+/// Version argument of `encode`.
 struct Version(i16);
 
 impl FromPyObject<'_, '_> for Version {
@@ -133,7 +133,7 @@ impl FromPyObject<'_, '_> for Version {
     }
 }
 
-/// The versions of members' bytes.
+/// Versions of the members' bytes.
 enum Versions {
     All(i16),
     Of(FxHashMap<String, i16>),
@@ -164,7 +164,7 @@ impl FromPyObject<'_, '_> for Versions {
     }
 }
 
-/// The entries of a mapping by member id.
+/// Return the entries of a mapping by member id.
 fn entries<'py>(given: &Bound<'py, PyAny>, what: &str, wanted: &str) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     let Ok(mapping) = given.cast::<PyMapping>() else { return Err(wrong_type(what, wanted, given)) };
     let mut found = Vec::new();
