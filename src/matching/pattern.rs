@@ -29,7 +29,7 @@ impl Pattern {
     /// If the dialect refuses the pattern, or the engine cannot match it exactly.
     pub fn new(dialect: Dialect, pattern: &str, include_internal: bool) -> Result<Self, PatternError> {
         let node = dialect.parse(pattern)?;
-        let too_large = || unsupported(0, &format!("repetitions with over {MAX_PARTS} parts in all"));
+        let too_large = || unsupported(0, &format!("repetitions with more than {MAX_PARTS} parts in total"));
         if node.parts() > MAX_PARTS {
             return Err(too_large());
         }

@@ -26,7 +26,10 @@ pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize)
     }
     let written = size(&node).saturating_mul(least as usize + 1);
     if written > MAX_COPIES_SIZE {
-        return Err(unsupported(position, "a high count of what is empty at some places only"));
+        return Err(unsupported(
+            position,
+            "a high repetition count of a part that matches the empty text at some positions",
+        ));
     }
     let mut copies = vec![node.clone(); least as usize];
     if most != Some(least) {

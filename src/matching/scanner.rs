@@ -70,7 +70,7 @@ impl Scanner {
     /// Enter a nested group or class; fails at the maximum depth. `leave` goes back.
     pub(crate) fn enter(&mut self) -> Result<(), PatternError> {
         if self.depth == MAX_DEPTH {
-            return Err(unsupported(self.at, &format!("more than {MAX_DEPTH} groups within each other")));
+            return Err(unsupported(self.at, &format!("more than {MAX_DEPTH} nested groups")));
         }
         self.depth += 1;
         Ok(())

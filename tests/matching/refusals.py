@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assignor.errors import UnsupportedPatternError
 
-TOO_LARGE = ("groups within each other", "parts in all", "a high count of", "so many repetitions")
+TOO_LARGE = ("nested groups", "parts in total", "a high repetition count of", "too many repetitions")
 """Patterns that are too large in any dialect."""
 
 REVIEWED = {
     "java": (
         *TOO_LARGE,
-        "the name of a character outside of ASCII",
-        "a back-reference to a group that may have been taken on a way that failed",
-        "a look-behind that is longer than its maximum length in Java",
-        "a construct at which Java itself fails while it matches",
+        "the name of a non-ASCII character",
+        "a back-reference to a group whose capture Java may keep after backtracking",
+        "a look-behind that can match more characters than Java computes",
+        "a construct with which Java fails while matching",
     ),
-    "re2j": (*TOO_LARGE, "a letter from U+1C80 to U+1C88 without its case"),
+    "re2j": (*TOO_LARGE, "a case-insensitive letter from U+1C80 to U+1C88"),
     "librdkafka": (
         *TOO_LARGE,
-        "a repetition in which a place follows another one or not",
-        "a back-reference that glibc may get wrong",
+        "a repetition in which an assertion may follow another assertion or not",
+        "a back-reference that glibc may match incorrectly",
     ),
     "python": (
         *TOO_LARGE,
-        "a character name beyond ASCII",
-        "a group name beyond ASCII",
-        "a condition on a group within itself",
-        "a reference into a possessive repetition",
+        "the name of a non-ASCII character",
+        "a non-ASCII group name",
+        "a conditional on a group inside that group",
+        "a back-reference to a group inside a possessive repetition",
     ),
 }
 """By dialect, words of the errors' `construct`."""

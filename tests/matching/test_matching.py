@@ -89,7 +89,7 @@ def test_an_invalid_pattern_says_where_and_why(dialect: str, engine: Engine) -> 
 def test_a_pattern_with_too_many_parts_is_refused_by_name(dialect: str, engine: Engine) -> None:
     pattern = "^" + "(" * 6 + "a" + "|b){2,9}" * 6
 
-    with pytest.raises(errors.UnsupportedPatternError, match="repetitions with over 20000 parts in all") as caught:
+    with pytest.raises(errors.UnsupportedPatternError, match="repetitions with more than 20000 parts in total") as caught:
         match_topics(pattern, TOPICS, dialect=dialect, engine=engine)
 
     assert caught.value.construct == caught.value.reason
@@ -98,7 +98,7 @@ def test_a_pattern_with_too_many_parts_is_refused_by_name(dialect: str, engine: 
 def test_the_reference_of_python_has_the_limits_of_re() -> None:
     pattern = "a?" * 20_001 + "$"
 
-    with pytest.raises(errors.UnsupportedPatternError, match="repetitions with over 20000 parts in all"):
+    with pytest.raises(errors.UnsupportedPatternError, match="repetitions with more than 20000 parts in total"):
         match_topics(pattern, ["a", "b"], dialect="python")
     assert ["a"] == match_topics(pattern, ["a", "b"], dialect="python", engine="reference")
 
@@ -134,7 +134,7 @@ def test_groups_may_nest_deep_but_not_without_end(dialect: str, engine: Engine) 
         return "^" + "(" * depth + "mail" + ")" * depth
 
     assert ["mail"] == match_topics(nested(100), TOPICS, dialect=dialect, engine=engine)
-    with pytest.raises(errors.UnsupportedPatternError, match="more than 100 groups within each other"):
+    with pytest.raises(errors.UnsupportedPatternError, match="more than 100 nested groups"):
         match_topics(nested(100_000), TOPICS, dialect=dialect, engine=engine)
 
 
@@ -271,10 +271,10 @@ def test_legal_names_are_valid(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "cannot be empty"),
-        (".", "topic name '.' cannot be used"),
-        ("..", "topic name '..' cannot be used"),
-        ("x" * 250, "has 250 characters; at most 249 are legal"),
+        ("", "must not be empty"),
+        (".", "topic name '.' is not allowed"),
+        ("..", "topic name '..' is not allowed"),
+        ("x" * 250, "has 250 characters; the limit is 249"),
         ("orders/v1", "has '/' at position 6"),
         ("größe", "has 'ö' at position 2"),
         ("a ", "has ' ' at position 1"),

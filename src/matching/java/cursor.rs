@@ -5,7 +5,7 @@ use super::super::scanner::{Scanner, invalid, unsupported};
 use crate::error::PatternError;
 
 /// Where Java throws, or forgets where it stands, once it matches a name.
-pub(super) const FAILURE: &str = "a construct at which Java itself fails while it matches";
+pub(super) const FAILURE: &str = "a construct with which Java fails while matching";
 
 /// The flags that change what is read; those of line breaks do not, as no name has one.
 #[derive(Clone, Copy, Default)]

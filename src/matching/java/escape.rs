@@ -67,7 +67,7 @@ pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Res
             }
             Escape::Name(group_name(cursor, start)?)
         }
-        'a'..='z' | 'A'..='Z' | '1'..='9' => return Err(cursor.refuse(start, "no such escape")),
+        'a'..='z' | 'A'..='Z' | '1'..='9' => return Err(cursor.refuse(start, "unknown escape")),
         _ => Escape::Char(u32::from(char)),
     })
 }
@@ -94,7 +94,7 @@ fn boundary(cursor: &mut Cursor, start: usize) -> Result<Escape, PatternError> {
         return Ok(Escape::Assertion(Assertion::WordBoundary));
     }
     cursor.at += 2;
-    if cursor.read() == '}' { Ok(Escape::Anywhere) } else { Err(cursor.refuse(start, "no such boundary")) }
+    if cursor.read() == '}' { Ok(Escape::Anywhere) } else { Err(cursor.refuse(start, "unknown boundary")) }
 }
 
 /// The name of a group up to `>`, the cursor at its first character.
@@ -146,7 +146,7 @@ fn hexadecimal(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
             },
         }
         if code > 0x0010_ffff {
-            return Err(cursor.refuse(start, "no such character"));
+            return Err(cursor.refuse(start, "the character code is too high"));
         }
     }
 }
@@ -196,8 +196,8 @@ fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     }
     let well_formed = name.chars().all(|char| matches!(char, 'A'..='Z' | '0'..='9' | ' ' | '-' | '(' | ')'));
     if name.is_empty() || !well_formed {
-        return Err(cursor.refuse(start, "no such character name"));
+        return Err(cursor.refuse(start, "unknown character name"));
     }
     // Whether there is such a character at all is for Java to know.
-    Err(unsupported(cursor.origin(start), "the name of a character outside of ASCII"))
+    Err(unsupported(cursor.origin(start), "the name of a non-ASCII character"))
 }

@@ -29,7 +29,7 @@ pub(super) fn look_behind(
         return Ok(if negated { Node::EMPTY } else { Node::NOTHING });
     }
     if width.most >= 0 && most.min(MAX_NAME_LENGTH) > width.most {
-        let construct = "a look-behind that is longer than its maximum length in Java";
+        let construct = "a look-behind that can match more characters than Java computes";
         cursor.doubt(start, construct);
         return Ok(Node::NOTHING);
     }

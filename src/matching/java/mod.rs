@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(vec!["a"], matching("[a&&]", &["a", "&"]));
         assert_eq!(vec!["a"], matching("[&&a]", &["a", "&"]));
         assert_eq!(vec!["b"], matching("[^a&&a]", &["a", "b"]));
-        assert_eq!((true, 1, "nothing on either side of the intersection".to_owned()), fault("[&&]"));
+        assert_eq!((true, 1, "an intersection without operands".to_owned()), fault("[&&]"));
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(vec!["1"], matching(r"\p{general_category=Nd}", &["a", "1"]));
         assert_eq!(vec!["a", "1"], matching(r"\p{InBasic_Latin}", &["a", "1"]));
         assert_eq!(vec!["$"], matching(r"(?U)\P{Punct}", &["$", "."]));
-        assert_eq!((true, 0, "no such property".to_owned()), fault(r"\p{Latin}"));
+        assert_eq!((true, 0, "unknown property".to_owned()), fault(r"\p{Latin}"));
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_reference_that_java_follows_wrongly_is_not_supported() {
-        let construct = "a back-reference to a group that may have been taken on a way that failed";
+        let construct = "a back-reference to a group whose capture Java may keep after backtracking";
         assert_eq!((false, 8, construct.to_owned()), fault(r"(?:(.))*\1"));
         assert_eq!(vec!["aaab"], matching(r"(?=(a+))\1b", &["aaab", "aab_"]));
     }

@@ -59,16 +59,16 @@ impl Parser {
     pub(super) fn pattern(mut self) -> Result<Node, PatternError> {
         let node = self.alternatives()?.node;
         if self.cursor.peek() == ')' && !self.cursor.ended() {
-            return Err(self.cursor.refuse(self.cursor.at, "a closing parenthesis without an opening one"));
+            return Err(self.cursor.refuse(self.cursor.at, "unmatched closing parenthesis"));
         }
         if !self.cursor.at_end() {
-            return Err(self.cursor.refuse(self.cursor.at, "the pattern ends in the middle of an escape"));
+            return Err(self.cursor.refuse(self.cursor.at, "an incomplete escape at the end of the pattern"));
         }
         let unsure = self.references.iter().find(|(group, _)| self.kept.contains(group));
         if let Some((_, position)) = unsure
             && !references::are_exact(&node, &self.kept)
         {
-            let construct = "a back-reference to a group that may have been taken on a way that failed";
+            let construct = "a back-reference to a group whose capture Java may keep after backtracking";
             self.cursor.doubt(*position, construct);
         }
         if let (Some(position), true) = (self.boundary, self.is_moved) {
@@ -223,7 +223,7 @@ impl Parser {
     }
 
     fn group_named(&self, name: &str, start: usize) -> Result<u32, PatternError> {
-        self.names.get(name).copied().ok_or_else(|| self.cursor.refuse(start, "no group of that name"))
+        self.names.get(name).copied().ok_or_else(|| self.cursor.refuse(start, "unknown group name"))
     }
 
     /// The number of a group from its first digit on: more digits belong to it as long as there is such a group.
@@ -278,7 +278,7 @@ impl Parser {
                 let name = group_name(&mut self.cursor, start)?;
                 self.groups += 1;
                 if self.names.insert(name, self.groups).is_some() {
-                    return Err(self.cursor.refuse(start, "a second group of the same name"));
+                    return Err(self.cursor.refuse(start, "duplicate group name"));
                 }
                 Kind::Capturing
             }
@@ -288,7 +288,7 @@ impl Parser {
                 match self.cursor.read() {
                     ')' => Kind::Flags,
                     ':' => Kind::Plain,
-                    _ => return Err(self.cursor.refuse(start, "no such kind of group")),
+                    _ => return Err(self.cursor.refuse(start, "unknown group type")),
                 }
             }
         })

@@ -29,7 +29,7 @@ pub(super) fn property(cursor: &mut Cursor) -> Result<CharSet, PatternError> {
         cursor.read().to_string()
     };
     let Some(set) = named(&name, cursor.flags) else {
-        return Err(cursor.refuse(start, "no such property"));
+        return Err(cursor.refuse(start, "unknown property"));
     };
     Ok(if negated { !set } else { set })
 }

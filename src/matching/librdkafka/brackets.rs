@@ -4,7 +4,7 @@ use super::super::char_set::CharSet;
 use super::super::scanner::{Scanner, invalid};
 use crate::error::PatternError;
 
-const OPEN: &str = "a bracket expression that is not closed";
+const OPEN: &str = "the bracket expression is not closed";
 
 /// What stands in brackets: a character, which a range may start or end with, or a class.
 enum Element {
@@ -28,7 +28,7 @@ pub(super) fn bracket(text: &mut Scanner) -> Result<CharSet, PatternError> {
                 Element::One(from) if text.peek() == Some('-') && text.look(1) != Some(']') => {
                     text.take();
                     range(from, &element(text, start, true)?)
-                        .ok_or_else(|| invalid(position, "a range that collation does not have"))?
+                        .ok_or_else(|| invalid(position, "a character range that the C locale does not have"))?
                 }
                 Element::One(char) => CharSet::one(char),
             };
@@ -57,7 +57,7 @@ fn element(text: &mut Scanner, start: usize, hyphen: bool) -> Result<Element, Pa
             symbol(text, start, position, kind)
         }
         ('-', next) if !hyphen && next != Some(']') => {
-            Err(invalid(position, "a hyphen that neither makes a range nor stands at an end"))
+            Err(invalid(position, "a hyphen that is neither part of a range nor first or last in brackets"))
         }
         _ => Ok(Element::One(char)),
     }
@@ -80,5 +80,5 @@ fn symbol(text: &mut Scanner, start: usize, position: usize, kind: char) -> Resu
         '=' => one.map(|char| Element::Class(CharSet::one(char))),
         _ => CharSet::posix(&name).map(Element::Class),
     };
-    found.ok_or_else(|| invalid(position, "a class or a collating element that the C locale does not have"))
+    found.ok_or_else(|| invalid(position, "a character class or collating element that the C locale does not have"))
 }

@@ -69,7 +69,7 @@ pub(super) fn tree(part: &GlibcNode) -> Result<Node, PatternError> {
 }
 
 /// There are several ways to take the group then, and glibc mixes them up without a rule.
-const MISTAKEN: &str = "a back-reference that glibc may get wrong";
+const MISTAKEN: &str = "a back-reference that glibc may match incorrectly";
 
 /// Collects the groups that are referred to: once each, and in no repetition.
 fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Result<(), PatternError> {
@@ -133,7 +133,7 @@ impl Unroller<'_> {
         let Neighbors { copied, next } = around;
         self.size += 1;
         if self.size > MAX_COPIES_SIZE {
-            return Err(unsupported(self.position, "a high count of what has places in it"));
+            return Err(unsupported(self.position, "a high repetition count of a part with assertions"));
         }
         Ok(match part {
             GlibcNode::CharClass(set) => (Unrolled::Node(Node::CharClass(*set)), copied),
@@ -321,7 +321,7 @@ fn settle(written: &Unrolled, met: Met, position: usize) -> Result<(Node, Met), 
         Unrolled::Assertion(assertion, copy_follows) => match (copy_follows, met) {
             (true, Met { yes: false, .. }) => Ok((Node::EMPTY, met)),
             (true, Met { no: true, .. }) => {
-                Err(unsupported(position, "a repetition in which a place follows another one or not"))
+                Err(unsupported(position, "a repetition in which an assertion may follow another assertion or not"))
             }
             _ => Ok((Node::Assert(*assertion), Met::YES)),
         },

@@ -44,7 +44,7 @@ struct Parser {
 /// What the pattern means, over whole names.
 pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     if let Some(position) = pattern.chars().position(|char| char == '\0') {
-        return Err(invalid(position, "a NUL character, where C ends the pattern"));
+        return Err(invalid(position, "a NUL character, which ends a pattern in C"));
     }
     if !pattern.starts_with('^') {
         return Ok(Node::literal(pattern));
@@ -55,7 +55,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
         parser.read(next)?;
     }
     if let Some(open) = parser.groups.last() {
-        return Err(invalid(open.position, "a group that is not closed"));
+        return Err(invalid(open.position, "the group is not closed"));
     }
     let part = parser.whole.close(&mut parser.closed);
     let found = copies::tree(&part)?;
@@ -182,20 +182,20 @@ impl Parser {
             '$' => GlibcNode::Assert(Assertion::End),
             '.' => GlibcNode::CharClass(CharSet::ALL),
             '\\' => self.escape(position)?,
-            '*' | '+' | '?' | '{' => return Err(invalid(position, "a repetition of nothing")),
+            '*' | '+' | '?' | '{' => return Err(invalid(position, "nothing to repeat")),
             _ => GlibcNode::CharClass(CharSet::one(next)),
         })
     }
 
     fn escape(&mut self, position: usize) -> Result<GlibcNode, PatternError> {
         let Some(char) = self.text.take() else {
-            return Err(invalid(position, "a backslash at the end"));
+            return Err(invalid(position, "a backslash at the end of the pattern"));
         };
         Ok(match char {
             '1'..='9' => {
                 let group = u32::from(char) - u32::from('0');
                 if self.closed >> group & 1 == 0 {
-                    return Err(invalid(position, "a reference to a group that is not closed before it"));
+                    return Err(invalid(position, "a back-reference to a group that is not closed before it"));
                 }
                 GlibcNode::Backreference(group, position)
             }
@@ -222,10 +222,10 @@ impl Parser {
             most = self.number(position)?;
         }
         let Some(least) = least.filter(|_| self.text.eat("}")) else {
-            return Err(invalid(position, "a brace that opens no count"));
+            return Err(invalid(position, "a brace without a repetition count"));
         };
         if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
-            return Err(invalid(position, "a count that is too high or below the one before"));
+            return Err(invalid(position, "a repetition count that is too high, or lower than the minimum"));
         }
         Ok((least, most))
     }
@@ -239,7 +239,7 @@ impl Parser {
                 self.text.eat("\\");
             }
             let Some(digit) = self.text.take().and_then(|digit| digit.to_digit(10)) else {
-                return Err(invalid(position, "a brace that opens no count"));
+                return Err(invalid(position, "a brace without a repetition count"));
             };
             number = Some((number.unwrap_or(0) * 10 + digit).min(MOST + 1));
         }

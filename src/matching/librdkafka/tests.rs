@@ -13,7 +13,7 @@ fn refusal(pattern: &str) -> (usize, String) {
 fn without_a_caret_it_is_a_name() {
     assert_eq!([true, false], matches("a.*", &["a.*", "ab"])[..]);
     assert_eq!([true, false], matches("", &["", "a"])[..]);
-    assert_eq!((1, "a NUL character, where C ends the pattern".to_owned()), refusal("a\0"));
+    assert_eq!((1, "a NUL character, which ends a pattern in C".to_owned()), refusal("a\0"));
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_repetition_may_be_repeated_but_an_assertion_may_not() {
     assert_eq!([true, true], matches("^a**$", &["", "aa"])[..]);
     assert_eq!([true, false], matches("^a{2}{3}$", &["aaaaaa", "aaaaa"])[..]);
     for (pattern, position) in [("^*", 1), ("^a|*b", 3), ("^(+a)", 2), ("^\\b{2}", 3), ("^a$?", 3), ("^{1}", 1)] {
-        assert_eq!((position, "a repetition of nothing".to_owned()), refusal(pattern));
+        assert_eq!((position, "nothing to repeat".to_owned()), refusal(pattern));
     }
 }
 
@@ -47,17 +47,17 @@ fn a_count_may_lack_its_numbers_but_not_its_brace() {
     assert_eq!([true, true], matches("^a{,}$", &["", "aaa"])[..]);
     assert_eq!([true, false], matches("^a{\\02}$", &["aa", "a"])[..]);
     for pattern in ["^a{", "^a{}", "^a{1", "^a{x}", "^a{1,2,3}", "^a{\\1}"] {
-        assert_eq!((2, "a brace that opens no count".to_owned()), refusal(pattern), "{pattern}");
+        assert_eq!((2, "a brace without a repetition count".to_owned()), refusal(pattern), "{pattern}");
     }
     assert!(parse("^a{32767}").is_ok());
-    assert_eq!((2, "a count that is too high or below the one before".to_owned()), refusal("^a{32768}"));
+    assert_eq!((2, "a repetition count that is too high, or lower than the minimum".to_owned()), refusal("^a{32768}"));
 }
 
 #[test]
 fn a_closing_parenthesis_is_a_character_out_of_groups() {
     assert_eq!([true, false], matches("^a)$", &["a)", "a"])[..]);
     assert_eq!([true, true], matches("^(|a)$", &["", "a"])[..]);
-    assert_eq!((1, "a group that is not closed".to_owned()), refusal("^(a"));
+    assert_eq!((1, "the group is not closed".to_owned()), refusal("^(a"));
 }
 
 #[test]
@@ -68,13 +68,17 @@ fn what_is_in_brackets_follows_its_own_rules() {
     assert_eq!([true, true], matches("^[[:alpha:]-]$", &["a", "-"])[..]);
     assert_eq!([true, true], matches("^[^é]é?$", &["a", "-"])[..]);
     for pattern in ["^[[:alpha:]-z]", "^[a-c-e]"] {
-        assert_eq!("a hyphen that neither makes a range nor stands at an end", refusal(pattern).1, "{pattern}");
+        assert_eq!(
+            "a hyphen that is neither part of a range nor first or last in brackets",
+            refusal(pattern).1,
+            "{pattern}"
+        );
     }
     for pattern in ["^[b-a]", "^[a-é]", "^[a-[=b=]]"] {
-        assert_eq!("a range that collation does not have", refusal(pattern).1, "{pattern}");
+        assert_eq!("a character range that the C locale does not have", refusal(pattern).1, "{pattern}");
     }
     for pattern in ["^[[:word:]]", "^[[.hyphen.]]", "^[[=é=]]"] {
-        let reason = "a class or a collating element that the C locale does not have";
+        let reason = "a character class or collating element that the C locale does not have";
         assert_eq!((2, reason.to_owned()), refusal(pattern), "{pattern}");
     }
 }
@@ -84,7 +88,7 @@ fn escapes_are_those_of_gnu() {
     assert_eq!([true, true, false], matches("^\\w\\W$", &["a-", "_.", "ab"])[..]);
     assert_eq!([true, false], matches("^.*\\<b\\>", &["a.b", "ab"])[..]);
     assert_eq!([true], matches("^\\n\\d\\{$", &["nd{"])[..]);
-    assert_eq!((1, "a backslash at the end".to_owned()), refusal("^\\"));
+    assert_eq!((1, "a backslash at the end of the pattern".to_owned()), refusal("^\\"));
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn references_are_to_groups_that_are_closed_on_the_same_way() {
     assert_eq!([true, false], matches("^(a|b)*-\\1$", &["ab-b", "ab-a"])[..]);
     assert_eq!([false], matches("^(a){0}\\1", &["a"])[..]);
     for pattern in ["^(a\\1)", "^(a)|\\1", "^\\2(a)(b)", "^(a)\\2"] {
-        assert_eq!("a reference to a group that is not closed before it", refusal(pattern).1, "{pattern}");
+        assert_eq!("a back-reference to a group that is not closed before it", refusal(pattern).1, "{pattern}");
     }
 }
 

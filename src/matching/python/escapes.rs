@@ -53,7 +53,7 @@ pub(super) fn code_in_class(tokens: &mut Tokens, char: char, start: usize) -> Re
         return octal(&format!("{char}{digits}"), start).map(Some);
     }
     if char.is_ascii_digit() {
-        return Err(invalid(start, "an unknown escape"));
+        return Err(invalid(start, "unknown escape"));
     }
     if char == 'b' { Ok(Some(8)) } else { code(tokens, char, start) }
 }
@@ -89,17 +89,17 @@ fn code(tokens: &mut Tokens, char: char, start: usize) -> Result<Option<u32>, Pa
         'u' => 4,
         'U' => 8,
         'N' if tokens.eat('{')? => return Ok(character_named(&tokens.name('}', "character name")?)),
-        'N' => return Err(invalid(tokens.at(), "no { behind \\N")),
-        char if char.is_ascii_alphabetic() => return Err(invalid(start, "an unknown escape")),
+        'N' => return Err(invalid(tokens.at(), "missing { after \\N")),
+        char if char.is_ascii_alphabetic() => return Err(invalid(start, "unknown escape")),
         char => return Ok(Some(u32::from(char))),
     };
     let digits = tokens.take_some(length, HEXADECIMAL)?;
     if digits.len() < length {
-        return Err(invalid(start, "an incomplete escape"));
+        return Err(invalid(start, "incomplete escape"));
     }
     let code = number(&digits, 16);
     if code > u32::from(char::MAX) {
-        return Err(invalid(start, "an escape beyond Unicode"));
+        return Err(invalid(start, "an escape above U+10FFFF"));
     }
     Ok(Some(code))
 }

@@ -57,10 +57,10 @@ pub(super) fn group_flags(tokens: &mut Tokens, mut flag: char) -> Result<GroupFl
     while flag != '-' {
         found.on.push(flag);
         if flag == 'L' {
-            return Err(invalid(tokens.at(), "the flag L, which is for bytes"));
+            return Err(invalid(tokens.at(), "the flag L is only for bytes patterns"));
         }
         if KINDS.contains(flag) && found.on.chars().any(|other| other != flag && KINDS.contains(other)) {
-            return Err(invalid(tokens.at(), "flags that exclude each other"));
+            return Err(invalid(tokens.at(), "incompatible flags"));
         }
         flag = next_flag(tokens, ")-:")?;
         if flag == ')' {
@@ -83,7 +83,7 @@ pub(super) fn group_flags(tokens: &mut Tokens, mut flag: char) -> Result<GroupFl
     }
     refuse_template(tokens, &found.off)?;
     if found.off.chars().any(|flag| found.on.contains(flag)) {
-        return Err(invalid(tokens.at() - 1, "a flag turned on and off"));
+        return Err(invalid(tokens.at() - 1, "a flag that is turned on and off"));
     }
     Ok(found)
 }
@@ -93,14 +93,14 @@ fn next_flag(tokens: &mut Tokens, ends: &str) -> Result<char, PatternError> {
     let at = tokens.at();
     match tokens.take()? {
         Token::Char(char) if KNOWN.contains(char) || ends.contains(char) => Ok(char),
-        Token::Char(char) if char.is_ascii_alphabetic() => Err(invalid(at, "an unknown flag")),
-        _ => Err(invalid(at, "flags without an end")),
+        Token::Char(char) if char.is_ascii_alphabetic() => Err(invalid(at, "unknown flag")),
+        _ => Err(invalid(at, "the flags are not closed")),
     }
 }
 
 fn refuse_template(tokens: &Tokens, flags: &str) -> Result<(), PatternError> {
     if flags.contains('t') {
-        return Err(invalid(tokens.at() - 1, "a flag that is for the whole pattern only"));
+        return Err(invalid(tokens.at() - 1, "a flag that is only allowed for the whole pattern"));
     }
     Ok(())
 }

@@ -65,7 +65,7 @@ impl ParserState {
             return Err(invalid(self.tokens.at(), "a condition with more than two branches"));
         }
         if !self.tokens.eat(')')? {
-            return Err(invalid(start, "a group without an end"));
+            return Err(invalid(start, "the group is not closed"));
         }
         self.tokens.text.leave();
         Ok(())
@@ -92,7 +92,7 @@ impl ParserState {
             }
             Opening::Around { ahead, negated } => {
                 if !ahead && width.least > u128::from(u32::MAX) {
-                    self.fault(start, "a look-behind too wide");
+                    self.fault(start, "the look-behind is too wide");
                 } else if !ahead && width.least != width.most {
                     self.fault(start, "a look-behind without a fixed width");
                 }
@@ -111,8 +111,8 @@ impl ParserState {
             return Ok(Opening::Capture);
         }
         let char = match self.tokens.take()? {
-            Token::End => return Err(invalid(self.tokens.at(), "a group without an end")),
-            Token::Escape(_) => return Err(invalid(start + 1, "an unknown kind of group")),
+            Token::End => return Err(invalid(self.tokens.at(), "the group is not closed")),
+            Token::Escape(_) => return Err(invalid(start + 1, "unknown group type")),
             Token::Char(char) => char,
         };
         match char {
@@ -122,9 +122,9 @@ impl ParserState {
             '#' => self.skip_comment(start).map(|()| Opening::Done(None)),
             '=' | '!' => Ok(Opening::Around { ahead: true, negated: char == '!' }),
             '<' => match self.tokens.take()? {
-                Token::End => Err(invalid(self.tokens.at(), "a group without an end")),
+                Token::End => Err(invalid(self.tokens.at(), "the group is not closed")),
                 Token::Char(char) if "=!".contains(char) => Ok(Opening::Around { ahead: false, negated: char == '!' }),
-                _ => Err(invalid(start + 1, "an unknown kind of group")),
+                _ => Err(invalid(start + 1, "unknown group type")),
             },
             '(' => self.condition(start).map(Opening::Condition),
             char if char == '-' || KNOWN.contains(char) => {
@@ -134,7 +134,7 @@ impl ParserState {
                 }
                 Ok(Opening::Plain(mode.with_flags(&flags.on, &flags.off)))
             }
-            _ => Err(invalid(start + 1, "an unknown kind of group")),
+            _ => Err(invalid(start + 1, "unknown group type")),
         }
     }
 
@@ -146,7 +146,7 @@ impl ParserState {
             self.check_name(&name, at)?;
             let group = self.groups();
             if self.names.insert(name, group).is_some() {
-                return Err(invalid(at, "a group name in use"));
+                return Err(invalid(at, "duplicate group name"));
             }
             return Ok(None);
         }
@@ -154,19 +154,19 @@ impl ParserState {
             let at = self.tokens.at();
             let name = self.tokens.name(')', "group name")?;
             self.check_name(&name, at)?;
-            let Some(&group) = self.names.get(&name) else { return Err(invalid(at, "an unknown group name")) };
+            let Some(&group) = self.names.get(&name) else { return Err(invalid(at, "unknown group name")) };
             return self.same(group, mode, at).map(Some);
         }
         match self.tokens.take()? {
-            Token::End => Err(invalid(self.tokens.at(), "a group without an end")),
-            _ => Err(invalid(start + 1, "an unknown kind of group")),
+            Token::End => Err(invalid(self.tokens.at(), "the group is not closed")),
+            _ => Err(invalid(start + 1, "unknown group type")),
         }
     }
 
     /// What a group took, again.
     pub(super) fn same(&mut self, group: u32, mode: Mode, at: usize) -> Result<ParsedNode, PatternError> {
         let Some(width) = self.widths.get(group as usize).copied().flatten() else {
-            return Err(invalid(at, "an open group"));
+            return Err(invalid(at, "a reference to an open group"));
         };
         self.check_behind(group)?;
         self.referenced.insert(group);
@@ -176,10 +176,10 @@ impl ParserState {
     /// Refuses what is no identifier; beyond ASCII, what is one changes with the version of Unicode.
     fn check_name(&mut self, name: &str, at: usize) -> Result<(), PatternError> {
         if !is_identifier(name) {
-            return Err(invalid(at, "a bad group name"));
+            return Err(invalid(at, "invalid group name"));
         }
         if !name.is_ascii() {
-            self.doubt(at, "a group name beyond ASCII");
+            self.doubt(at, "a non-ASCII group name");
         }
         Ok(())
     }
@@ -187,7 +187,7 @@ impl ParserState {
     fn skip_comment(&mut self, start: usize) -> Result<(), PatternError> {
         loop {
             match self.tokens.take()? {
-                Token::End => return Err(invalid(start, "a comment without an end")),
+                Token::End => return Err(invalid(start, "the comment is not closed")),
                 Token::Char(')') => return Ok(()),
                 _ => {}
             }
@@ -203,7 +203,7 @@ impl ParserState {
             self.check_behind(group)?;
             self.referenced.insert(group);
             if self.is_open(group) {
-                self.doubt(start, "a condition on a group within itself");
+                self.doubt(start, "a conditional on a group inside that group");
             }
         }
         Ok(group)
@@ -217,20 +217,20 @@ impl ParserState {
         if !name.is_ascii() {
             let numeric = |char: char| char.is_ascii_digit() || "+-_".contains(char) || is_blank(char);
             if name.chars().any(|char| char.is_ascii() && !numeric(char)) {
-                return Err(invalid(at, "a bad group name"));
+                return Err(invalid(at, "invalid group name"));
             }
-            self.doubt(at, "a group name beyond ASCII");
+            self.doubt(at, "a non-ASCII group name");
             return Ok(0);
         }
         if is_identifier(name) {
-            return Err(invalid(at, "an unknown group name"));
+            return Err(invalid(at, "unknown group name"));
         }
-        let group = number(name).ok_or_else(|| invalid(at, "a bad group name"))?;
+        let group = number(name).ok_or_else(|| invalid(at, "invalid group name"))?;
         if group == 0 {
-            return Err(invalid(at, "the group 0"));
+            return Err(invalid(at, "a reference to group 0"));
         }
         if group >= MOST_GROUPS {
-            return Err(invalid(at, "an unknown group"));
+            return Err(invalid(at, "unknown group"));
         }
         let group = group as u32;
         if !self.conditions.iter().any(|(known, _)| *known == group) {
@@ -241,7 +241,7 @@ impl ParserState {
 
     fn flags_for_all(&mut self, on: &str, start: usize, leads: bool) -> Result<(), PatternError> {
         if !leads {
-            return Err(invalid(start, "flags for all that are not at the start"));
+            return Err(invalid(start, "global flags that are not at the start"));
         }
         self.mode.ignore |= on.contains('i');
         self.mode.ascii |= on.contains('a');

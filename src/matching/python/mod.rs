@@ -102,10 +102,10 @@ impl ParserState {
         }
         match code_or_group(&mut self.tokens, char, start)? {
             Escape::Code(code) => Ok(chars(mode.span(code, code))),
-            Escape::Group(group) if group >= self.groups() => Err(invalid(start + 1, "an unknown group")),
+            Escape::Group(group) if group >= self.groups() => Err(invalid(start + 1, "unknown group")),
             Escape::Group(group) => self.same(group, mode, start),
             Escape::Unknown => {
-                self.doubt(start, "a character name beyond ASCII");
+                self.doubt(start, "the name of a non-ASCII character");
                 Ok(chars(CharSet::NONE))
             }
         }
@@ -123,14 +123,14 @@ impl ParserState {
             return Err(invalid(start, "nothing to repeat"));
         };
         if part.kind == Kind::Repeat {
-            return Err(invalid(start, "a repetition of a repetition"));
+            return Err(invalid(start, "nested quantifiers"));
         }
         let greed = greed(&mut self.tokens)?;
         if greed == Greed::Possessive {
             self.kept.push((groups..self.groups(), start));
         }
         if self.template {
-            self.fault(start, "a repetition under the flag t");
+            self.fault(start, "a repetition with the flag t");
         }
         let node = Node::repeat(part.node, least, most, greed);
         parts.push(ParsedNode { node, width: part.width.times(least, most), kind: Kind::Repeat });
@@ -193,8 +193,8 @@ mod tests {
     fn a_backslash_and_digits_are_a_group_or_an_octal_number() {
         assert_eq!(vec![true, false], found(r"(a|b)\1", &["aa", "ab"]));
         assert_eq!(vec![true], found(r"\141\x61\u0061\N{latin small letter a}\0?", &["aaaa"]));
-        assert_eq!((1, "an unknown group".to_owned()), refused(r"\1"));
-        assert_eq!((2, "an open group".to_owned()), refused(r"(a\1)"));
+        assert_eq!((1, "unknown group".to_owned()), refused(r"\1"));
+        assert_eq!((2, "a reference to an open group".to_owned()), refused(r"(a\1)"));
         assert_eq!((0, "an octal escape above 377".to_owned()), refused(r"\400"));
     }
 
@@ -202,8 +202,8 @@ mod tests {
     fn sets_have_no_operators() {
         assert_eq!(vec![true, true, false], found("[[a&&b]$", &["[", "&", "c"]));
         assert_eq!(vec![true, true, false], found("[]-_]$", &["]", "_", "-"]));
-        assert_eq!((3, "a bad range".to_owned()), refused(r"[\x61-\d]"));
-        assert_eq!((0, "a set without an end".to_owned()), refused("[]"));
+        assert_eq!((3, "invalid character range".to_owned()), refused(r"[\x61-\d]"));
+        assert_eq!((0, "the character set is not closed".to_owned()), refused("[]"));
     }
 
     #[test]
@@ -211,10 +211,10 @@ mod tests {
         assert_eq!(vec![true, false], found("a{,2}$", &["aa", "aaa"]));
         assert_eq!(vec![true], found("a{,}$", &["aaa"]));
         assert_eq!(vec![true, true], found("a({}|{x}|{1 })", &["a{}", "a{x}"]));
-        assert_eq!((4, "a repetition of a repetition".to_owned()), refused("a{1}{2}"));
+        assert_eq!((4, "nested quantifiers".to_owned()), refused("a{1}{2}"));
         assert_eq!((1, "nothing to repeat".to_owned()), refused("^*"));
-        assert_eq!((2, "a least number above the most".to_owned()), refused("a{2,1}"));
-        assert_eq!((2, "a number of repetitions too large".to_owned()), refused("a{4294967295}"));
+        assert_eq!((2, "the maximum repetition count is lower than the minimum".to_owned()), refused("a{2,1}"));
+        assert_eq!((2, "the repetition count is too high".to_owned()), refused("a{4294967295}"));
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
     fn possessive_and_atomic_parts_give_nothing_back() {
         assert_eq!(vec![false, true], found("a*+a|b", &["aa", "b"]));
         assert_eq!(vec![false], found("(?>a|ab)c", &["abc"]));
-        assert_eq!("a reference into a possessive repetition", unsupported(r"(?:(a)|b)*+\1"));
+        assert_eq!("a back-reference to a group inside a possessive repetition", unsupported(r"(?:(a)|b)*+\1"));
         assert_eq!(vec![true], found("((a)|b)*+$", &["aba"]));
     }
 
@@ -236,30 +236,30 @@ mod tests {
     fn conditions_ask_what_a_group_took() {
         assert_eq!(vec![true, true, false], found("(<)?a(?(1)>|$)", &["<a>", "a", "<a"]));
         assert_eq!(vec![true, false], found("(?P<q>-)?a(?(q)-)$", &["-a-", "-a"]));
-        assert_eq!((3, "an unknown group".to_owned()), refused("(?(9)a)"));
-        assert_eq!("a condition on a group within itself", unsupported("((?(1)a|b))"));
+        assert_eq!((3, "unknown group".to_owned()), refused("(?(9)a)"));
+        assert_eq!("a conditional on a group inside that group", unsupported("((?(1)a|b))"));
     }
 
     #[test]
     fn a_look_behind_needs_a_fixed_width() {
         assert_eq!(vec![true, false], found("..(?<=ab|cd)x", &["abx", "acx"]));
         assert_eq!((1, "a look-behind without a fixed width".to_owned()), refused("a(?<=a|bc)"));
-        assert_eq!((6, "an open group".to_owned()), refused(r"(?<=(a\1))"));
-        assert_eq!((9, "a group within the same look-behind".to_owned()), refused(r"(?<=(a)\1)"));
+        assert_eq!((6, "a reference to an open group".to_owned()), refused(r"(?<=(a\1))"));
+        assert_eq!((9, "a reference to a group in the same look-behind".to_owned()), refused(r"(?<=(a)\1)"));
     }
 
     #[test]
     fn flags_for_all_are_at_the_start() {
         assert_eq!(vec![true], found("(?x) (?i) a # b\n b $", &["AB"]));
-        assert_eq!((1, "flags for all that are not at the start".to_owned()), refused("a(?i)"));
-        assert_eq!((4, "flags that exclude each other".to_owned()), refused("(?a)(?u)"));
-        assert_eq!((3, "the flag L, which is for bytes".to_owned()), refused("(?L)"));
+        assert_eq!((1, "global flags that are not at the start".to_owned()), refused("a(?i)"));
+        assert_eq!((4, "incompatible flags".to_owned()), refused("(?a)(?u)"));
+        assert_eq!((3, "the flag L is only for bytes patterns".to_owned()), refused("(?L)"));
     }
 
     #[test]
     fn a_backslash_takes_the_next_character_even_in_comments_and_names() {
         assert_eq!(vec![true], found(r"(?#\))a", &["a"]));
-        assert_eq!((1, "a backslash at the end".to_owned()), refused(r"*\"));
+        assert_eq!((1, "a backslash at the end of the pattern".to_owned()), refused(r"*\"));
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             };
 
             assert_eq!(vec![true], found(&nested(100), &["a"]), "{begin}");
-            assert_eq!("more than 100 groups within each other", unsupported(&nested(101)));
+            assert_eq!("more than 100 nested groups", unsupported(&nested(101)));
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
     fn a_pattern_can_be_long() {
         assert_eq!(vec![true], found(&"a|".repeat(10_000), &["b"]));
         assert_eq!(vec![false], found(&"a?b*".repeat(10_000).replace("b*", "b"), &["ab"]));
-        assert_eq!((0, "a set without an end".to_owned()), refused(&format!("[{}", "[^a".repeat(10_000))));
-        assert_eq!("so many repetitions of what may be empty", unsupported("(?:^|a){20000}"));
+        assert_eq!((0, "the character set is not closed".to_owned()), refused(&format!("[{}", "[^a".repeat(10_000))));
+        assert_eq!("too many repetitions of a part that may match the empty text", unsupported("(?:^|a){20000}"));
     }
 }

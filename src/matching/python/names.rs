@@ -37,7 +37,7 @@ const SIGNS: [(&str, char); 33] = [
     ("TILDE", '~'),
 ];
 
-/// The code of a printable ASCII character; none where the name is of no such character.
+/// The code of a printable ASCII character; none where the name is of the character code is too high.
 pub(super) fn character_named(name: &str) -> Option<u32> {
     let upper = name.to_ascii_uppercase();
     if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == upper) {

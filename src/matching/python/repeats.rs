@@ -32,7 +32,7 @@ pub(super) fn bounds(tokens: &mut Tokens, token: Token) -> Result<Option<Times>,
     }
     let (least, most) = (times(&low, here)?.unwrap_or(0), times(&high, here)?);
     if most.is_some_and(|most| most < least) {
-        return Err(invalid(here, "a least number above the most"));
+        return Err(invalid(here, "the maximum repetition count is lower than the minimum"));
     }
     Ok(Some((least, most)))
 }
@@ -43,7 +43,7 @@ fn times(digits: &str, at: usize) -> Result<Option<u32>, PatternError> {
     }
     match digits.parse() {
         Ok(times) if times < u32::MAX && digits.len() <= 4300 => Ok(Some(times)),
-        _ => Err(invalid(at, "a number of repetitions too large")),
+        _ => Err(invalid(at, "the repetition count is too high")),
     }
 }
 
@@ -114,7 +114,7 @@ impl Unroller<'_> {
     fn unroll(&mut self, node: Node, least: u32, most: Option<u32>, greed: Greed) -> Result<Node, PatternError> {
         let once = if greed == Greed::Possessive { Node::Atomic(Box::new(node.clone())) } else { node.clone() };
         let Some(left) = self.left.checked_sub(size(&once).saturating_mul(u64::from(least))) else {
-            return Err(unsupported(0, "so many repetitions of what may be empty"));
+            return Err(unsupported(0, "too many repetitions of a part that may match the empty text"));
         };
         self.left = left;
         let mut nodes = vec![once; least as usize];

@@ -51,7 +51,7 @@ impl ParserState {
             }
             let high = self.set_item(last, start)?;
             // The position is the one that `re` gives: it counts an escape as two characters, however long it is.
-            let bad = invalid(self.tokens.at() - token.len() - 1 - last.len(), "a bad range");
+            let bad = invalid(self.tokens.at() - token.len() - 1 - last.len(), "invalid character range");
             chars = match (low, high) {
                 (SetItem::Class(_), _) | (_, SetItem::Class(_)) => return Err(bad),
                 (SetItem::Code(low), SetItem::Code(high)) if high < low => return Err(bad),
@@ -65,7 +65,7 @@ impl ParserState {
     /// What a token begins.
     fn set_item(&mut self, token: Token, start: usize) -> Result<SetItem, PatternError> {
         let char = match token {
-            Token::End => return Err(invalid(start, "a set without an end")),
+            Token::End => return Err(invalid(start, "the character set is not closed")),
             Token::Char(char) => return Ok(SetItem::Code(u32::from(char))),
             Token::Escape(char) => char,
         };
@@ -76,7 +76,7 @@ impl ParserState {
         Ok(if let Some(code) = code_in_class(&mut self.tokens, char, at)? {
             SetItem::Code(code)
         } else {
-            self.doubt(at, "a character name beyond ASCII");
+            self.doubt(at, "the name of a non-ASCII character");
             SetItem::Unknown
         })
     }

@@ -133,17 +133,17 @@ impl ParserState {
     /// Refuses the pattern, of which all is read, for the first of what was noted.
     pub(super) fn finish(&mut self) -> Result<(), PatternError> {
         if let Some(at) = self.exclusive {
-            return Err(invalid(at, "flags that exclude each other"));
+            return Err(invalid(at, "incompatible flags"));
         }
         if self.tokens.next != Token::End {
-            return Err(invalid(self.tokens.at(), "a ) too many"));
+            return Err(invalid(self.tokens.at(), "unmatched closing parenthesis"));
         }
         if let Some(&(_, at)) = self.conditions.iter().find(|(group, _)| *group >= self.groups()) {
-            return Err(invalid(at, "an unknown group"));
+            return Err(invalid(at, "unknown group"));
         }
         for (groups, at) in std::mem::take(&mut self.kept) {
             if self.referenced.iter().any(|group| groups.contains(group)) {
-                self.doubt(at, "a reference into a possessive repetition");
+                self.doubt(at, "a back-reference to a group inside a possessive repetition");
             }
         }
         for found in [&self.faults, &self.doubts] {
@@ -167,8 +167,12 @@ impl ParserState {
     /// Refuses a group that a look-behind cannot ask for.
     pub(super) fn check_behind(&self, group: u32) -> Result<(), PatternError> {
         match self.behind {
-            Some(_) if group >= self.groups() || self.is_open(group) => Err(invalid(self.tokens.at(), "an open group")),
-            Some(first) if group >= first => Err(invalid(self.tokens.at(), "a group within the same look-behind")),
+            Some(_) if group >= self.groups() || self.is_open(group) => {
+                Err(invalid(self.tokens.at(), "a reference to an open group"))
+            }
+            Some(first) if group >= first => {
+                Err(invalid(self.tokens.at(), "a reference to a group in the same look-behind"))
+            }
             _ => Ok(()),
         }
     }

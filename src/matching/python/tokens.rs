@@ -49,7 +49,7 @@ impl Tokens {
         self.next = match self.text.take() {
             Some('\\') => match self.text.take() {
                 Some(char) => Token::Escape(char),
-                None => return Err(invalid(self.text.at - 1, "a backslash at the end")),
+                None => return Err(invalid(self.text.at - 1, "a backslash at the end of the pattern")),
             },
             Some(char) => Token::Char(char),
             None => Token::End,
@@ -96,10 +96,10 @@ impl Tokens {
         let (mut name, start) = (String::new(), self.at());
         loop {
             match self.take()? {
-                Token::End if !name.is_empty() => return Err(invalid(start, &format!("{kind} without an end"))),
-                Token::End => return Err(invalid(start, &format!("no {kind}"))),
+                Token::End if !name.is_empty() => return Err(invalid(start, &format!("the {kind} is not closed"))),
+                Token::End => return Err(invalid(start, &format!("missing {kind}"))),
                 Token::Char(char) if char == end && name.is_empty() => {
-                    return Err(invalid(start, &format!("no {kind}")));
+                    return Err(invalid(start, &format!("missing {kind}")));
                 }
                 Token::Char(char) if char == end => return Ok(name),
                 Token::Char(char) => name.push(char),

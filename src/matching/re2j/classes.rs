@@ -33,7 +33,10 @@ pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Res
         return Ok(set);
     }
     if first <= ENDLESS.1 && ENDLESS.0 <= last {
-        return Err(unsupported(position, "a letter from U+1C80 to U+1C88 without its case, where RE2/J never ends"));
+        return Err(unsupported(
+            position,
+            "a case-insensitive letter from U+1C80 to U+1C88, for which RE2/J does not terminate",
+        ));
     }
     let with = |code: u32, letters: &str| {
         if first <= code && code <= last { CharSet::of(letters) } else { CharSet::NONE }
@@ -63,7 +66,7 @@ pub(super) fn class(text: &mut Scanner, folded: bool) -> Result<CharSet, Pattern
                 text.take();
                 to = member(text, start)?;
                 if to < from {
-                    return Err(invalid(position, "a range whose end comes before its start"));
+                    return Err(invalid(position, "a character range that ends before it starts"));
                 }
             }
             set = set | range(from, to, folded, position)?;
@@ -78,7 +81,7 @@ fn member(text: &mut Scanner, start: usize) -> Result<u32, PatternError> {
     if text.peek() == Some('\\') {
         return character(text);
     }
-    text.take().map(u32::from).ok_or_else(|| invalid(start, "a class that is not closed"))
+    text.take().map(u32::from).ok_or_else(|| invalid(start, "the character class is not closed"))
 }
 
 /// `[:alpha:]`, `[:^alpha:]`, if one comes next.
@@ -104,7 +107,7 @@ fn named(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternErr
         "word" => Some(CharSet::WORD),
         name => CharSet::posix(name),
     };
-    let set = set.ok_or_else(|| invalid(start, "a class that RE2/J does not know"))?;
+    let set = set.ok_or_else(|| invalid(start, "unknown character class"))?;
     let set = if folded { set.both_cases() } else { set };
     Ok(Some(if negated { !set } else { set }))
 }
@@ -136,7 +139,7 @@ fn unicode(text: &mut Scanner, folded: bool) -> Result<CharSet, PatternError> {
     let mut name = if text.eat("{") {
         let name = text.take_while(|char| char != '}');
         if !text.eat("}") {
-            return Err(invalid(start, "a class name that does not end"));
+            return Err(invalid(start, "the class name is not closed"));
         }
         name
     } else {
@@ -146,7 +149,7 @@ fn unicode(text: &mut Scanner, folded: bool) -> Result<CharSet, PatternError> {
         negated = !negated;
         name = rest.to_owned();
     }
-    let set = category(&name, folded).ok_or_else(|| invalid(start, "a class that RE2/J does not know"))?;
+    let set = category(&name, folded).ok_or_else(|| invalid(start, "unknown character class"))?;
     Ok(if negated { !set } else { set })
 }
 
@@ -184,9 +187,9 @@ fn category(name: &str, folded: bool) -> Option<CharSet> {
 pub(super) fn character(text: &mut Scanner) -> Result<u32, PatternError> {
     let start = text.at;
     text.take();
-    let unknown = || invalid(start, "an escape that RE2/J does not have");
+    let unknown = || invalid(start, "unknown escape");
     let Some(char) = text.take() else {
-        return Err(invalid(start, "a backslash at the end"));
+        return Err(invalid(start, "a backslash at the end of the pattern"));
     };
     match char {
         '0'..='7' => {

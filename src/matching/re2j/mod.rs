@@ -55,7 +55,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
         parser.repeated = repeated;
     }
     match parser.groups.last() {
-        Some(open) => Err(invalid(open.position, "a group that is not closed")),
+        Some(open) => Err(invalid(open.position, "the group is not closed")),
         None => Ok(parser.whole.close()),
     }
 }
@@ -170,10 +170,10 @@ impl Parser {
     fn repeat(&mut self, position: usize, least: u32, most: Option<u32>) -> Result<(), PatternError> {
         self.text.eat("?");
         if self.repeated {
-            return Err(invalid(position, "a repetition of a repetition"));
+            return Err(invalid(position, "nested quantifiers"));
         }
         let Some(node) = self.innermost().items.pop() else {
-            return Err(invalid(position, "a repetition of nothing"));
+            return Err(invalid(position, "nothing to repeat"));
         };
         // Something that is no item stood in between, as in `a*(?i)*`: it makes the tree deeper, but no group does.
         if self.piled > 0 {
@@ -195,7 +195,7 @@ impl Parser {
             return Ok(None);
         };
         if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
-            return Err(invalid(position, "a count that is too high or below the one before"));
+            return Err(invalid(position, "a repetition count that is too high, or lower than the minimum"));
         }
         Ok(Some((least, most)))
     }
@@ -239,13 +239,13 @@ impl Parser {
         let start = self.text.at;
         let name = self.text.take_while(|char| char != '>');
         if !self.text.eat(">") {
-            return Err(invalid(position, "a group name that does not end"));
+            return Err(invalid(position, "the group name is not closed"));
         }
         if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_') {
-            return Err(invalid(start, "a group name of other characters than letters, digits and _"));
+            return Err(invalid(start, "a group name with a character other than letters, digits and _"));
         }
         if !self.names.insert(name) {
-            return Err(invalid(start, "a group name used twice"));
+            return Err(invalid(start, "duplicate group name"));
         }
         Ok(())
     }
@@ -262,14 +262,14 @@ impl Parser {
                     self.folded = folded;
                     return Ok(end == ':');
                 }
-                _ => return Err(invalid(position, "a kind of group or a flag that RE2/J does not have")),
+                _ => return Err(invalid(position, "unknown group type or flag")),
             }
         }
     }
 
     fn close(&mut self) -> Result<(), PatternError> {
         let Some(open) = self.groups.pop() else {
-            return Err(invalid(self.text.at, "a parenthesis that closes no group"));
+            return Err(invalid(self.text.at, "unmatched closing parenthesis"));
         };
         self.text.take();
         self.text.leave();

@@ -57,7 +57,7 @@ def _compile(pattern: str, dialect: str) -> Callable[[str], bool]:
         return lambda name: python.matches(compiled, name)
     node = PARSERS[dialect](pattern)
     if parts(node) > MAX_PARTS:
-        raise unsupported(0, f"repetitions with over {MAX_PARTS} parts in all")
+        raise unsupported(0, f"repetitions with more than {MAX_PARTS} parts in total")
     return lambda name: matches(node, name)
 
 

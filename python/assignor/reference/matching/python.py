@@ -24,7 +24,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     except re.error as error:
         raise invalid(error.pos or 0, error.msg) from None
     except RecursionError:
-        raise unsupported(0, f"more than {MAX_DEPTH} groups within each other") from None
+        raise unsupported(0, f"more than {MAX_DEPTH} nested groups") from None
     except (OverflowError, ValueError) as error:  # a count that is too large, a flag that is for bytes only
         raise invalid(0, str(error)) from None
 

@@ -42,7 +42,7 @@ def repeat(node: Node, least: int, most: int | None, position: int) -> Node:
     if least < 2 or _nullability(node) is not _Nullability.AT_ASSERTIONS:
         return Repetition(node, least, most)
     if _size(node) * (least + 1) > MAX_COPIES_SIZE:
-        raise unsupported(position, "a high count of what is empty at some places only")
+        raise unsupported(position, "a high repetition count of a part that matches the empty text at some positions")
     copies = [node] * least
     if most != least:
         copies.append(Repetition(node, 0, None if most is None else most - least))

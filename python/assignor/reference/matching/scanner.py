@@ -84,7 +84,7 @@ class Scanner:
     def enter(self) -> None:
         """Enter a nested group or class; raise at the maximum depth. `leave` goes back."""
         if self._depth == MAX_DEPTH:
-            raise unsupported(self.at, f"more than {MAX_DEPTH} groups within each other")
+            raise unsupported(self.at, f"more than {MAX_DEPTH} nested groups")
         self._depth += 1
 
     def leave(self) -> None:

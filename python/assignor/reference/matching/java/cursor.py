@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assignor.reference.matching.char_set import ALL, NONE, CharSet, both_cases
 from assignor.reference.matching.scanner import PatternFault, Scanner, invalid, unsupported
 
-FAILURE = "a construct at which Java itself fails while it matches"
+FAILURE = "a construct with which Java fails while matching"
 """Where Java throws, or forgets where it stands, once it matches a name."""
 
 _PARTNERS = {"İ": "i", "ı": "i", "ſ": "s", "\u212a": "k"}

@@ -100,7 +100,7 @@ def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
                 raise cursor.refuse(start, "a reference without a name")
             return Name(group_name(cursor, start))
     if char in _LETTERS or char in "123456789":
-        raise cursor.refuse(start, "no such escape")
+        raise cursor.refuse(start, "unknown escape")
     return ord(char)
 
 
@@ -121,7 +121,7 @@ def _boundary(cursor: Cursor, start: int) -> Assertion | Special:
         return Assertion.WORD_BOUNDARY
     cursor.at += 2
     if cursor.read() != "}":
-        raise cursor.refuse(start, "no such boundary")
+        raise cursor.refuse(start, "unknown boundary")
     return Special.ANYWHERE
 
 
@@ -172,7 +172,7 @@ def _hexadecimal(cursor: Cursor, start: int) -> int:
             raise cursor.refuse(start, malformed)
         code = code * 16 + int(char, 16)
         if code > 0x10FFFF:
-            raise cursor.refuse(start, "no such character")
+            raise cursor.refuse(start, "the character code is too high")
 
 
 def _utf16(cursor: Cursor, start: int) -> int:
@@ -211,6 +211,6 @@ def _named(cursor: Cursor, start: int) -> int:
     if name in known:
         return known.index(name)
     if not name or not set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -()"):
-        raise cursor.refuse(start, "no such character name")
+        raise cursor.refuse(start, "unknown character name")
     # Whether there is such a character at all is for Java to know.
-    raise unsupported(cursor.origin(start), "the name of a character outside of ASCII")
+    raise unsupported(cursor.origin(start), "the name of a non-ASCII character")

@@ -86,12 +86,12 @@ class Parser:
         cursor = self._cursor
         node = self._alternatives().node
         if cursor.peek() == ")" and not cursor.ended():
-            raise cursor.refuse(cursor.at, "a closing parenthesis without an opening one")
+            raise cursor.refuse(cursor.at, "unmatched closing parenthesis")
         if not cursor.at_end():
-            raise cursor.refuse(cursor.at, "the pattern ends in the middle of an escape")
+            raise cursor.refuse(cursor.at, "an incomplete escape at the end of the pattern")
         unsure = [position for group, position in self._references if group in self._kept]
         if unsure and not references.are_exact(node, self._kept):
-            cursor.doubt(unsure[0], "a back-reference to a group that may have been taken on a way that failed")
+            cursor.doubt(unsure[0], "a back-reference to a group whose capture Java may keep after backtracking")
         if self._boundary is not None and self._is_moved:
             cursor.doubt(self._boundary, FAILURE)
         cursor.settle()
@@ -207,7 +207,7 @@ class Parser:
 
     def _group_named(self, name: str, start: int) -> int:
         if name not in self._names:
-            raise self._cursor.refuse(start, "no group of that name")
+            raise self._cursor.refuse(start, "unknown group name")
         return self._names[name]
 
     def _group_number(self, first: int) -> int:
@@ -255,7 +255,7 @@ class Parser:
             name = group_name(cursor, start)
             self._groups += 1
             if name in self._names:
-                raise cursor.refuse(start, "a second group of the same name")
+                raise cursor.refuse(start, "duplicate group name")
             self._names[name] = self._groups
             return _Kind.CAPTURING
         cursor.back()
@@ -264,7 +264,7 @@ class Parser:
         if sign == ")":
             return _Kind.FLAGS
         if sign != ":":
-            raise cursor.refuse(start, "no such kind of group")
+            raise cursor.refuse(start, "unknown group type")
         return _Kind.PLAIN
 
     def _whole(self, kind: _Kind, body: _SizedNode, first: int, start: int) -> _SizedNode:

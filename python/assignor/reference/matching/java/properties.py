@@ -104,7 +104,7 @@ def property_at(cursor: Cursor) -> CharSet:
         name = cursor.read()
     chars = _named(name, cursor.flags)
     if chars is None:
-        raise cursor.refuse(start, "no such property")
+        raise cursor.refuse(start, "unknown property")
     return ALL - chars if negated else chars
 
 

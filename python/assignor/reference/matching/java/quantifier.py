@@ -53,7 +53,7 @@ def quantifier_at(cursor: Cursor) -> Quantifier | None:
         case _:
             return None
     if longest is not None and longest < fewest:
-        raise cursor.refuse(start, "the repetition ends before it begins")
+        raise cursor.refuse(start, "the maximum repetition count is lower than the minimum")
     greed = {"?": Greed.LAZY, "+": Greed.POSSESSIVE}.get(cursor.next(), Greed.GREEDY)
     if greed is not Greed.GREEDY:
         cursor.next()
@@ -64,14 +64,14 @@ def _counts(cursor: Cursor) -> tuple[int, int | None]:
     """The numbers in braces; the cursor is left at the closing one."""
     start = cursor.at
     if cursor.raw(start + 1) not in "0123456789":
-        raise cursor.refuse(start, "a repetition without a number")
+        raise cursor.refuse(start, "a repetition without a count")
     cursor.at += 1
     fewest = _count(cursor, start)
     longest: int | None = fewest
     if cursor.peek() == ",":
         longest = None if cursor.next() == "}" else _count(cursor, start)
     if cursor.peek() != "}":
-        raise cursor.refuse(start, "the repetition is not closed")
+        raise cursor.refuse(start, "the repetition count is not closed")
     return fewest, longest
 
 
@@ -80,6 +80,6 @@ def _count(cursor: Cursor, start: int) -> int:
     while cursor.peek() in "0123456789":
         count = count * 10 + int(cursor.peek())
         if count > GREATEST:
-            raise cursor.refuse(start, "a repetition of too many times")
+            raise cursor.refuse(start, "the repetition count is too high")
         cursor.next()
     return count

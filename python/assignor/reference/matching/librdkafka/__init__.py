@@ -57,14 +57,14 @@ CLASSES = {"w": WORD, "W": ALL - WORD, "s": among(" "), "S": ALL - {" "}}
 def parse(pattern: str) -> Node:
     """What the pattern means, over whole names."""
     if "\0" in pattern:
-        raise invalid(pattern.index("\0"), "a NUL character, where C ends the pattern")
+        raise invalid(pattern.index("\0"), "a NUL character, which ends a pattern in C")
     if not pattern.startswith("^"):
         return literal(pattern)
     parser = _Parser(pattern)
     while not parser.text.is_at_end():
         parser.read(parser.text.look())
     if len(parser.groups) > 1:
-        raise invalid(parser.groups[-1].position, "a group that is not closed")
+        raise invalid(parser.groups[-1].position, "the group is not closed")
     found = tree(parser.groups[0].close(parser))
     return concat([found, ANY_TEXT] if _starts(found) else [ANY_TEXT, found, ANY_TEXT])
 
@@ -183,16 +183,16 @@ class _Parser:
         if char == "\\":
             return self.escape(position)
         if char in ("*", "+", "?", "{"):
-            raise invalid(position, "a repetition of nothing")
+            raise invalid(position, "nothing to repeat")
         return among(char)
 
     def escape(self, position: int) -> GlibcNode:
         char = self.text.take()
         if not char:
-            raise invalid(position, "a backslash at the end")
+            raise invalid(position, "a backslash at the end of the pattern")
         if char in "123456789":
             if int(char) not in self.closed:
-                raise invalid(position, "a reference to a group that is not closed before it")
+                raise invalid(position, "a back-reference to a group that is not closed before it")
             return Reference(int(char), position)
         return ASSERTIONS.get(char) or CLASSES.get(char, among(char))
 
@@ -202,9 +202,9 @@ class _Parser:
         if self.text.eat(",") or self.text.eat("\\,"):
             least, most = least or 0, self.number(position)
         if least is None or not self.text.eat("}"):
-            raise invalid(position, "a brace that opens no count")
+            raise invalid(position, "a brace without a repetition count")
         if least > MOST or (most is not None and (most > MOST or most < least)):
-            raise invalid(position, "a count that is too high or below the one before")
+            raise invalid(position, "a repetition count that is too high, or lower than the minimum")
         return least, most
 
     def number(self, position: int) -> int | None:
@@ -216,6 +216,6 @@ class _Parser:
                 self.text.eat("\\")
             digit = self.text.take()
             if digit == "" or digit not in "0123456789":
-                raise invalid(position, "a brace that opens no count")
+                raise invalid(position, "a brace without a repetition count")
             number = min((number or 0) * 10 + int(digit), MOST + 1)
         return number

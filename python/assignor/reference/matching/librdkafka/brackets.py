@@ -22,7 +22,7 @@ def bracket(text: Scanner) -> CharSet:
             last = _element(text, start, True)
             # Beyond ASCII the C locale has no order.
             if not isinstance(last, str) or not element <= last or not last.isascii():
-                raise invalid(position, "a range that collation does not have")
+                raise invalid(position, "a character range that the C locale does not have")
             chars |= between(element, last)
         else:
             chars |= among(element) if isinstance(element, str) else element
@@ -40,7 +40,7 @@ def _element(text: Scanner, start: int, hyphen: bool) -> str | CharSet:
     if char == "[" and text.look() in (".", "=", ":"):
         return _symbol(text, start, position)
     if char == "-" and not hyphen and text.look() != "]":
-        raise invalid(position, "a hyphen that neither makes a range nor stands at an end")
+        raise invalid(position, "a hyphen that is neither part of a range nor first or last in brackets")
     return char
 
 
@@ -55,9 +55,9 @@ def _symbol(text: Scanner, start: int, position: int) -> str | CharSet:
     if kind == ":" and name in POSIX:
         return POSIX[name]
     if kind == ":" or len(name) != 1 or not name.isascii():
-        raise invalid(position, "a class or a collating element that the C locale does not have")
+        raise invalid(position, "a character class or collating element that the C locale does not have")
     return name if kind == "." else among(name)
 
 
 def _open(start: int) -> PatternFault:
-    return invalid(start, "a bracket expression that is not closed")
+    return invalid(start, "the bracket expression is not closed")

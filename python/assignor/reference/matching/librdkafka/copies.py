@@ -147,7 +147,7 @@ _Unrolled: TypeAlias = Node | _Asserted | _Group | _Concat | _Alternation | _Man
 """A part with its copies written out; there is no assertion in a node."""
 
 
-MISTAKEN = "a back-reference that glibc may get wrong"
+MISTAKEN = "a back-reference that glibc may match incorrectly"
 """There are several ways to take the group then, and glibc mixes them up without a rule."""
 
 
@@ -229,7 +229,7 @@ class _Unroller:
         """
         self._size += 1
         if self._size > MAX_COPIES_SIZE:
-            raise unsupported(self.position, "a high count of what has places in it")
+            raise unsupported(self.position, "a high repetition count of a part with assertions")
         match part:
             case frozenset():
                 return CharClass(part), copied
@@ -322,7 +322,7 @@ def _settle(written: _Unrolled, met: _Met, position: int) -> tuple[Node, _Met]:
                 return Assert(assertion), YES
             if not met.yes:
                 return EMPTY, met
-            raise unsupported(position, "a repetition in which a place follows another one or not")
+            raise unsupported(position, "a repetition in which an assertion may follow another assertion or not")
         case _Group(group, inner):
             node, met = _settle(inner, met, position)
             return Capture(group, node), met

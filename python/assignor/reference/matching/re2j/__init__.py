@@ -29,7 +29,7 @@ def parse(pattern: str) -> Node:
     while not parser.text.is_at_end():
         parser.repeated = parser.read(parser.text.look())
     if len(parser.groups) > 1:
-        raise invalid(parser.groups[-1].position, "a group that is not closed")
+        raise invalid(parser.groups[-1].position, "the group is not closed")
     return parser.groups[0].close()
 
 
@@ -135,10 +135,10 @@ class _Parser:
         """Repeats the last item; the operator is read, but for the `?` of a lazy one."""
         self.text.eat("?")
         if self.repeated:
-            raise invalid(position, "a repetition of a repetition")
+            raise invalid(position, "nested quantifiers")
         items = self.groups[-1].items
         if not items:
-            raise invalid(position, "a repetition of nothing")
+            raise invalid(position, "nothing to repeat")
         # Something that is no item stood in between, as in `a*(?i)*`: it makes the tree deeper, but no group does.
         if self.piled > 0:
             self.text.enter()
@@ -155,7 +155,7 @@ class _Parser:
             return None
         least, most = counts
         if least > MOST or (most is not None and (most > MOST or most < least)):
-            raise invalid(position, "a count that is too high or below the one before")
+            raise invalid(position, "a repetition count that is too high, or lower than the minimum")
         return counts
 
     def bounds(self) -> tuple[int, int | None] | None:
@@ -193,11 +193,11 @@ class _Parser:
         start = self.text.at
         name = self.text.take_while(lambda char: char != ">")
         if not self.text.eat(">"):
-            raise invalid(position, "a group name that does not end")
+            raise invalid(position, "the group name is not closed")
         if not name or not all(char.isascii() and (char.isalnum() or char == "_") for char in name):
-            raise invalid(start, "a group name of other characters than letters, digits and _")
+            raise invalid(start, "a group name with a character other than letters, digits and _")
         if name in self.names:
-            raise invalid(start, "a group name used twice")
+            raise invalid(start, "duplicate group name")
         self.names.add(name)
 
     def flags(self, position: int) -> bool:
@@ -215,11 +215,11 @@ class _Parser:
                 self.folded = folded
                 return char == ":"
             else:
-                raise invalid(position, "a kind of group or a flag that RE2/J does not have")
+                raise invalid(position, "unknown group type or flag")
 
     def close(self) -> None:
         if len(self.groups) == 1:
-            raise invalid(self.text.at, "a parenthesis that closes no group")
+            raise invalid(self.text.at, "unmatched closing parenthesis")
         group = self.groups.pop()
         self.text.take()
         self.text.leave()

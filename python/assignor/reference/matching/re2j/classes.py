@@ -70,7 +70,7 @@ def between(first: int, last: int, folded: bool, position: int) -> CharSet:
     if not folded or (first <= FOLDED[0] and FOLDED[1] <= last):
         return chars
     if first <= ENDLESS[1] and ENDLESS[0] <= last:
-        raise unsupported(position, "a letter from U+1C80 to U+1C88 without its case, where RE2/J never ends")
+        raise unsupported(position, "a case-insensitive letter from U+1C80 to U+1C88, for which RE2/J does not terminate")
     for code, letters in ONE_CASE.items():
         if first <= code <= last:
             chars |= among(letters)
@@ -103,7 +103,7 @@ def _members(text: Scanner, start: int, folded: bool) -> CharSet:
         text.take()
         last = _member(text, start)
         if last < first:
-            raise invalid(position, "a range whose end comes before its start")
+            raise invalid(position, "a character range that ends before it starts")
     return between(first, last, folded, position)
 
 
@@ -111,7 +111,7 @@ def _member(text: Scanner, start: int) -> int:
     if text.look() == "\\":
         return character(text)
     if text.is_at_end():
-        raise invalid(start, "a class that is not closed")
+        raise invalid(start, "the character class is not closed")
     return ord(text.take())
 
 
@@ -131,7 +131,7 @@ def _named(text: Scanner, folded: bool) -> CharSet | None:
     name = name.removeprefix(":")
     chars = CLASSES.get(name.removeprefix("^"))
     if chars is None:
-        raise invalid(start, "a class that RE2/J does not know")
+        raise invalid(start, "unknown character class")
     if folded:
         chars = _both_cases(chars)
     return ALL - chars if name.startswith("^") else chars
@@ -158,14 +158,14 @@ def _unicode(text: Scanner, folded: bool) -> CharSet:
     if text.eat("{"):
         name = text.take_while(lambda char: char != "}")
         if not text.eat("}"):
-            raise invalid(start, "a class name that does not end")
+            raise invalid(start, "the class name is not closed")
     else:
         name = text.take()
     if name.startswith("^"):
         negated = not negated
     chars = (CATEGORIES_FOLDED if folded else CATEGORIES).get(name.removeprefix("^"))
     if chars is None:
-        raise invalid(start, "a class that RE2/J does not know")
+        raise invalid(start, "unknown character class")
     return ALL - chars if negated else chars
 
 
@@ -175,7 +175,7 @@ def character(text: Scanner) -> int:
     text.take()
     char = text.take()
     if not char:
-        raise invalid(start, "a backslash at the end")
+        raise invalid(start, "a backslash at the end of the pattern")
     if _is_digit(char, 8):
         code = _octal(text, char)
     elif char == "x":
@@ -185,7 +185,7 @@ def character(text: Scanner) -> int:
     else:
         code = None if char.isascii() and char.isalnum() else ord(char)
     if code is None:
-        raise invalid(start, "an escape that RE2/J does not have")
+        raise invalid(start, "unknown escape")
     return code
 
 
