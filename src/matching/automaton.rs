@@ -1,4 +1,4 @@
-//! Automata for patterns without references, look-around and atomic parts: one pass over the name, whatever the pattern.
+//! Automata for patterns without backreferences, look-around and atomic groups. They match a name in one pass.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -14,26 +14,26 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look, Repetitio
 use super::repetition::is_nullable_at_assertions;
 use super::syntax::{Assertion, Greed, Node};
 
-/// The highest size in bytes of the table of all states of a pattern.
+/// Maximum size in bytes of the table of all states of a pattern.
 const MOST_DENSE: usize = 1 << 20;
 
-/// A pattern as an automaton: lazily built states for many names in order, a table of all states for single names.
+/// An automaton, with lazily built states for many names in order, and a table of all states for single names.
 pub(crate) struct Automaton {
     nfa: NFA,
     lazy: hybrid::dfa::DFA,
     /// The table, built when the first single name is matched; None if it would be too large.
     dense: OnceLock<Option<DenseTable>>,
-    /// What matches single names without a table: lazily built states, which are dropped when they are too many.
+    /// Matcher of single names without a table: lazily built states, which are dropped when there are too many.
     bounded: OnceLock<Option<(Mutex<hybrid::dfa::Cache>, hybrid::dfa::DFA)>>,
 }
 
-/// A table of all states, and the one to start in.
+/// A table of all states, and the start state.
 struct DenseTable {
     table: dense::DFA<Vec<u32>>,
     start: StateID,
 }
 
-/// The automaton would take too much memory.
+/// An automaton that would take too much memory.
 pub(crate) struct TooLarge;
 
 impl Automaton {
@@ -46,12 +46,12 @@ impl Automaton {
     fn build(hir: &Hir) -> Option<Self> {
         let plain = thompson::Config::new().utf8(false).which_captures(thompson::WhichCaptures::None);
         let nfa = thompson::Compiler::new().configure(plain).build_from_hir(hir).ok()?;
-        // A search keeps states of the last name, so it must give up rather than drop states when they are too many.
+        // A search keeps states of the last name. So it must give up, rather than drop states, when there are too many.
         let lazy = lazy(&nfa, Some(0))?;
         Some(Self { nfa, lazy, dense: OnceLock::new(), bounded: OnceLock::new() })
     }
 
-    /// Whether a name matches.
+    /// Return true if a name matches.
     pub(crate) fn matches(&self, name: &[u8]) -> bool {
         match self.dense.get_or_init(|| DenseTable::new(&self.nfa)) {
             Some(dense) => dense.matches(name),
@@ -59,7 +59,7 @@ impl Automaton {
         }
     }
 
-    /// Whether a name matches, by lazily built states.
+    /// Return true if a name matches, by lazily built states.
     fn matches_without_table(&self, name: &[u8]) -> bool {
         let bounded = self.bounded.get_or_init(|| {
             let lazy = lazy(&self.nfa, None)?;
@@ -71,13 +71,13 @@ impl Automaton {
         matches!(lazy.try_search_fwd(&mut cache, &input), Ok(Some(_)))
     }
 
-    /// Start a search over names that come in order.
+    /// Start a search over sorted names.
     pub(crate) fn search(&self) -> PrefixSearch<'_> {
         PrefixSearch { automaton: self, cache: self.lazy.create_cache(), states: Vec::new(), dead_at: usize::MAX }
     }
 }
 
-/// Return an automaton with lazily built states, which gives up after dropping them `drops` times; None is never.
+/// Return an automaton with lazily built states. It gives up after dropping them `drops` times; with None it never does.
 fn lazy(nfa: &NFA, drops: Option<usize>) -> Option<hybrid::dfa::DFA> {
     let config = hybrid::dfa::Config::new()
         .match_kind(MatchKind::All)
@@ -91,7 +91,7 @@ impl DenseTable {
         let config = dense::Config::new()
             .start_kind(StartKind::Anchored)
             .match_kind(MatchKind::All)
-            .accelerate(false) // names are too short for it
+            .accelerate(false) // names are too short to benefit
             .dfa_size_limit(Some(MOST_DENSE))
             .determinize_size_limit(Some(MOST_DENSE));
         let table = dense::Builder::new().configure(config).build_from_nfa(nfa).ok()?;
@@ -111,7 +111,7 @@ impl DenseTable {
     }
 }
 
-/// A search over names in order: the states of the prefix that a name shares with the previous one are reused.
+/// A search over sorted names that reuses the states of the common prefix with the previous name.
 pub(crate) struct PrefixSearch<'a> {
     automaton: &'a Automaton,
     cache: hybrid::dfa::Cache,
@@ -122,7 +122,7 @@ pub(crate) struct PrefixSearch<'a> {
 }
 
 impl PrefixSearch<'_> {
-    /// Whether the name matches; its first `common` characters are those of the previous name.
+    /// Return true if the name matches; its first `common` characters are those of the previous name.
     pub(crate) fn matches(&mut self, name: &[u8], common: usize) -> bool {
         if common >= self.dead_at {
             return false;
@@ -138,7 +138,7 @@ impl PrefixSearch<'_> {
             };
             self.states.push(start);
         }
-        // After giving up, fewer characters of the last name were read than the two have in common.
+        // After giving up, fewer characters of the last name were read than the names have in common.
         let common = common.min(self.states.len() - 1);
         self.states.truncate(common + 1);
         self.dead_at = usize::MAX;
@@ -169,7 +169,7 @@ fn hir(node: &Node) -> Option<Hir> {
         | Node::LookAround { .. }
         | Node::Backreference { .. }
         | Node::Conditional { .. } => return None,
-        // In an automaton every iteration may match the empty text, not only the last.
+        // In an automaton every iteration may match the empty text, not only the last one.
         Node::Repetition { node, least, .. } if is_nullable_at_assertions(node, *least) => return None,
         Node::Repetition { node, least, most, greed } => Hir::repetition(Repetition {
             min: *least,

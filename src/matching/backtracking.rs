@@ -1,43 +1,44 @@
-//! A backtracking matcher, for what no finite automaton can do: look-around, backreferences, atomic groups.
+//! A backtracking matcher, for constructs that need more than a finite automaton: look-around, backreferences, atomic
+//! groups.
 //!
-//! A node maps a state to the states in which its matches end: in order of preference, each state once. Without references
-//! a state is only a position, so there are few states and no pattern is catastrophic. With references the number of steps
-//! is limited.
+//! A node maps a start state to the distinct end states of its matches, in order of preference. Without backreferences a
+//! state is only a position, so there are few states, and backtracking is polynomial. With backreferences the number of
+//! steps is limited.
 
 use std::collections::{HashMap, HashSet};
 
 use super::char_set::CharSet;
 use super::syntax::{Assertion, Greed, Node};
 
-/// The highest number of steps for one name.
+/// Maximum number of steps per name.
 pub(super) const MAX_STEPS: usize = 1_000_000;
 
-/// The name took more than `MAX_STEPS`.
+/// A match that took more than `MAX_STEPS` steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManySteps;
 
-/// A position in the name, and what each group has captured on the way there; None for a pattern without references.
+/// A position in the name, and the captures of groups up to it; None for a pattern without backreferences.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     at: usize,
     groups: Option<Box<[Captured]>>,
 }
 
-/// Start and end of what a group captured; None if it captured nothing yet.
+/// Start and end of the capture of a group; None if the group has not captured yet.
 type Captured = Option<(usize, usize)>;
 
 struct Backtracker<'a> {
     name: &'a [u8],
     steps: usize,
-    /// The ends of repetitions by start position, so that nested loops are tried once per position.
+    /// End states of repetitions by start position, so that nested loops are tried once per position.
     memo: HashMap<(*const Node, usize), Vec<State>>,
 }
 
-/// Whether the pattern matches the whole name.
+/// Return true if the pattern matches the whole name.
 ///
 /// # Errors
 ///
-/// If that takes too many steps: with backreferences it may, and with deeply nested loops on long names.
+/// The match takes too many steps, which can happen with backreferences, or with deeply nested loops and long names.
 pub(super) fn matches(node: &Node, name: &[u8]) -> Result<bool, TooManySteps> {
     let groups = highest_reference(node).map(|most| vec![None; most as usize + 1].into_boxed_slice());
     let mut backtracker = Backtracker { name, steps: 0, memo: HashMap::new() };
@@ -45,7 +46,7 @@ pub(super) fn matches(node: &Node, name: &[u8]) -> Result<bool, TooManySteps> {
     Ok(ends.iter().any(|state| state.at == name.len()))
 }
 
-/// The highest group number that a backreference or conditional needs.
+/// Return the highest group number that a backreference or conditional refers to.
 fn highest_reference(node: &Node) -> Option<u32> {
     match node {
         Node::CharClass(_) | Node::Assert(_) => None,
@@ -61,7 +62,7 @@ fn highest_reference(node: &Node) -> Option<u32> {
 }
 
 impl Backtracker<'_> {
-    /// The states in which matches of a node end that start in a state; counts a step.
+    /// Return the end states of matches of a node that start in a state; count a step.
     fn ends(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
         let ends = self.match_node(node, from)?;
         self.steps += 1 + ends.len();
@@ -165,7 +166,7 @@ impl Backtracker<'_> {
 
     /// Continue from a state after `done` iterations.
     fn iterate(&mut self, loops: &mut Loop<'_>, done: u32, state: State) -> Result<(), TooManySteps> {
-        // Past the lowest count, the number of iterations makes no difference unless there is a highest count.
+        // Past the minimum count, the number of iterations matters only if there is a maximum count.
         let count = if loops.most.is_none() { done.min(loops.least) } else { done };
         if !loops.seen.insert((count, state.clone())) {
             return Ok(());
@@ -209,7 +210,7 @@ impl Backtracker<'_> {
         Ok(if done >= least { vec![state] } else { Vec::new() })
     }
 
-    /// The match that ends here and starts nearest to here.
+    /// Return the match that ends at the current position and starts nearest to it.
     fn look_behind(&mut self, node: &Node, from: &State) -> Result<Option<State>, TooManySteps> {
         let furthest = node.max_length().map_or(0, |most| from.at.saturating_sub(most));
         for start in (furthest..=from.at).rev() {
@@ -237,7 +238,7 @@ impl Backtracker<'_> {
     }
 }
 
-/// Distinct states in the order in which they were found.
+/// Distinct states, in the order of insertion.
 #[derive(Default)]
 struct DistinctStates {
     states: Vec<State>,
@@ -258,7 +259,7 @@ impl DistinctStates {
     }
 }
 
-/// A repetition that is being matched.
+/// State of the matching of a repetition.
 struct Loop<'a> {
     node: &'a Node,
     least: u32,

@@ -1,4 +1,5 @@
-//! The topic names that patterns are matched against, sorted from both ends: names with a common prefix or suffix are adjacent.
+//! Topic names that patterns are matched against, sorted forwards and backwards, so that names with a common prefix or
+//! suffix are adjacent.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -17,40 +18,40 @@ pub const INTERNAL_TOPICS: [&str; 3] = ["__consumer_offsets", "__share_group_sta
 pub struct Catalog {
     names: Vec<Option<Box<[u8]>>>,
     known: HashTable<u32>,
-    /// The names, sorted; built on first use, then kept sorted.
+    /// Sorted names; built on first use, then kept sorted.
     sorted: OnceLock<SortedNames>,
-    /// The reversed names, sorted; likewise.
+    /// Reversed names, sorted; built on first use, then kept sorted.
     reversed: OnceLock<Vec<u32>>,
-    /// The number of searches without sorted names.
+    /// Number of searches without sorted names.
     searches: AtomicUsize,
 }
 
-/// Sorted names, and the length of the prefix that each shares with the previous one.
+/// Sorted names, and the length of the common prefix of each name and its predecessor.
 struct SortedNames {
     numbers: Vec<u32>,
     common: Vec<u16>,
 }
 
-/// The number of searches before names are sorted.
+/// Number of searches before names are sorted.
 const UNSORTED_SEARCHES: usize = 4;
 
-/// Up to this number, added and removed names are inserted and removed one by one; with more all are sorted again.
+/// Maximum number of added or removed names that update the sorted lists one by one; for more names, all are sorted again.
 const MAX_SINGLE_UPDATES: usize = 64;
 
-/// Whether patterns can be matched against the name: printable ASCII and not too long, as every name that Kafka allows.
+/// Return true if patterns can be matched against a name: it is printable ASCII and not longer than Kafka allows.
 #[must_use]
 pub fn can_be_tried(name: &str) -> bool {
     name.len() <= MAX_NAME_LENGTH && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
-/// Whether the topic is internal.
+/// Return true if a topic is internal.
 #[must_use]
 pub fn is_internal(name: &[u8]) -> bool {
     name.starts_with(b"__") && INTERNAL_TOPICS.iter().any(|internal| internal.as_bytes() == name)
 }
 
 impl Catalog {
-    /// Return a catalog of names, numbered from 0 in their order without repetitions.
+    /// Return a catalog of distinct names, numbered from 0 in the order of their first occurrence.
     #[must_use]
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut catalog = Self::default();
@@ -60,30 +61,30 @@ impl Catalog {
         catalog
     }
 
-    /// The number of a name.
+    /// Return the number of a name.
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
         self.known.find(FxBuildHasher.hash_one(name), |&other| self.bytes(other) == name).copied()
     }
 
-    /// The name of a number.
+    /// Return the name with a number.
     #[must_use]
     pub fn bytes(&self, number: u32) -> &[u8] {
         self.names.get(number as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// The number of names.
+    /// Return the number of names.
     pub(crate) fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// The number that the next new name gets.
+    /// Return the number of the next new name.
     #[must_use]
     pub fn next_number(&self) -> usize {
         self.names.len()
     }
 
-    /// Add names; return the numbers of those that are new, in their order.
+    /// Add names; return the numbers of the new names, in order.
     pub fn add<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Vec<u32> {
         let first = self.names.len() as u32;
         for name in names {
@@ -100,7 +101,7 @@ impl Catalog {
         new
     }
 
-    /// Removes names by number.
+    /// Remove names by number.
     pub fn remove(&mut self, numbers: &[u32]) {
         for &number in numbers {
             if numbers.len() <= MAX_SINGLE_UPDATES {
@@ -122,7 +123,7 @@ impl Catalog {
         self.reversed = OnceLock::new();
     }
 
-    /// The position of a name in each of the sorted lists that exist.
+    /// Return the position of a name in each sorted list, or None for a list that is not built.
     fn sorted_positions(&self, name: &[u8]) -> (Option<usize>, Option<usize>) {
         let before = |other: &u32| self.bytes(*other) < name;
         let before_reversed = |other: &u32| self.bytes(*other).iter().rev().lt(name.iter().rev());
@@ -158,7 +159,7 @@ impl Catalog {
         }
     }
 
-    /// The number of a name, a new one where it is not known.
+    /// Return the number of a name; a new name gets a new number.
     fn number(&mut self, name: &[u8]) -> u32 {
         if let Some(known) = self.find(name) {
             return known;
@@ -192,12 +193,12 @@ impl Catalog {
         })
     }
 
-    /// The numbers of the names that were not removed.
+    /// Return the numbers of the names that are not removed.
     pub(crate) fn live_numbers(&self) -> impl Iterator<Item = u32> {
         (0u32..).zip(&self.names).filter_map(|(number, name)| name.is_some().then_some(number))
     }
 
-    /// The names with a prefix, each with the length of the prefix that it shares with the previous one.
+    /// Return the names with a prefix, each with the length of its common prefix with the previous name.
     pub(crate) fn with_prefix<'a>(&'a self, prefix: &'a [u8]) -> Box<dyn Iterator<Item = (u32, usize)> + 'a> {
         if !self.uses_sorted() {
             let begins = move |&number: &u32| self.bytes(number).starts_with(prefix);
@@ -210,7 +211,7 @@ impl Catalog {
         Box::new(rows.map(|(row, (&number, &common))| (number, if row == 0 { 0 } else { common as usize })))
     }
 
-    /// The names with a suffix, which is given reversed.
+    /// Return the names with a suffix, given in reverse.
     pub(crate) fn with_suffix<'a>(&'a self, suffix: &'a [u8]) -> Box<dyn Iterator<Item = u32> + 'a> {
         let ends = move |&number: &u32| {
             let name = self.bytes(number);
@@ -229,13 +230,13 @@ impl Catalog {
         Box::new(reversed[start..start + behind].iter().copied())
     }
 
-    /// Whether to search sorted names: sorting costs as much as a few searches of unsorted names.
+    /// Return true if sorted names are to be searched. Sorting costs as much as a few searches of unsorted names.
     fn uses_sorted(&self) -> bool {
         self.sorted.get().is_some() || self.searches.fetch_add(1, Ordering::Relaxed) >= UNSORTED_SEARCHES
     }
 }
 
-/// The length of the common prefix of two names.
+/// Return the length of the common prefix of two names.
 fn common_prefix_length(a: &[u8], b: &[u8]) -> u16 {
     a.iter().zip(b).take_while(|(a, b)| a == b).count() as u16
 }
@@ -256,7 +257,7 @@ mod tests {
         found(catalog, catalog.with_suffix(suffix.as_bytes()))
     }
 
-    /// Return a catalog of names that are sorted already.
+    /// Return a catalog whose names are sorted already.
     fn sorted_catalog(names: &[&str]) -> Catalog {
         let catalog = Catalog::new(names.iter().copied());
         let (_, _) = (catalog.sorted_names(), catalog.with_suffix(b"").count());
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn only_names_that_kafka_allows_can_be_tried() {
         assert!(can_be_tried("orders.v1"));
-        assert!(can_be_tried("")); // it is no topic, and all engines agree about it
+        assert!(can_be_tried("")); // no topic has an empty name, but all engines agree about it
         assert!(!can_be_tried("größe"));
         assert!(!can_be_tried("a\n"));
         assert!(!can_be_tried(&"x".repeat(250)));

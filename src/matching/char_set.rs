@@ -1,7 +1,7 @@
-//! Sets of the characters that a topic name can have, as bit sets.
+//! Bit sets of the characters that a topic name can have.
 //!
-//! Kafka's names are of `[a-zA-Z0-9._-]`. The sets span all printable ASCII characters, which costs nothing and lets a
-//! pattern be tried on a name that is not legal; what lies outside cannot occur in a name, and so is in no set.
+//! Kafka's names consist of `[a-zA-Z0-9._-]`. The sets cover all printable ASCII characters, so that patterns can also be
+//! matched against names that Kafka does not allow. Other characters cannot occur in a name and are in no set.
 
 use std::ops::{BitAnd, BitOr, Not, Sub};
 
@@ -10,9 +10,9 @@ use std::ops::{BitAnd, BitOr, Not, Sub};
 pub struct CharSet(u128);
 
 impl CharSet {
-    /// No character: what can never match.
+    /// The empty set, which never matches.
     pub const NONE: Self = Self(0);
-    /// Every character that a name can have.
+    /// All characters that a name can have.
     pub const ALL: Self = Self::between(b' ', b'~');
     /// `[0-9]`
     pub const DIGITS: Self = Self::between(b'0', b'9');
@@ -29,26 +29,26 @@ impl CharSet {
         Self((u128::MAX >> (127 - last)) & (u128::MAX << first))
     }
 
-    /// The set of one character; empty where no name can have it.
+    /// Return the set of one character; empty if no name can have it.
     #[must_use]
     pub fn one(char: char) -> Self {
         Self::range(char, char)
     }
 
-    /// The characters from the first to the last, both included, as far as a name can have them.
+    /// Return the characters from `first` to `last`, both included, that a name can have.
     #[must_use]
     pub fn range(first: char, last: char) -> Self {
         let (first, last) = (u32::from(first).max(u32::from(b' ')), u32::from(last).min(u32::from(b'~')));
         if first > last { Self::NONE } else { Self::between(first as u8, last as u8) }
     }
 
-    /// The set of all characters of a text.
+    /// Return the characters of a text that a name can have.
     #[must_use]
     pub fn of(text: &str) -> Self {
         text.chars().fold(Self::NONE, |set, char| set | Self::one(char))
     }
 
-    /// The class of POSIX with that name, such as `alpha`.
+    /// Return the POSIX class with a name, such as `alpha`.
     #[must_use]
     pub fn posix(name: &str) -> Option<Self> {
         Some(match name {
@@ -67,32 +67,32 @@ impl CharSet {
         })
     }
 
-    /// Whether a byte of a name is in the set.
+    /// Return true if a byte of a name is in the set.
     #[must_use]
     pub fn has(self, byte: u8) -> bool {
         byte < 128 && self.0 >> byte & 1 == 1
     }
 
-    /// Whether no character is in the set.
+    /// Return true if the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The set with the other case of each of its ASCII letters.
+    /// Return the set with the other case of each of its ASCII letters.
     #[must_use]
     pub fn both_cases(self) -> Self {
         let (upper, lower) = (self.0 & Self::UPPER.0, self.0 & Self::LOWER.0);
         Self(self.0 | upper << 32 | lower >> 32)
     }
 
-    /// The only character of the set; none where there are more or fewer.
+    /// Return the only character of the set; None if the set is empty or has more than one character.
     #[must_use]
     pub fn only(self) -> Option<u8> {
         self.0.is_power_of_two().then(|| self.0.trailing_zeros() as u8)
     }
 
-    /// The runs of characters that follow each other, first and last, in ascending order.
+    /// Return the first and last character of each run of consecutive characters, in ascending order.
     pub fn runs(self) -> impl Iterator<Item = (u8, u8)> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -103,7 +103,7 @@ impl CharSet {
         })
     }
 
-    /// The characters, in ascending order.
+    /// Return the characters in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u8> {
         self.runs().flat_map(|(first, last)| first..=last)
     }

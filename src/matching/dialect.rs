@@ -1,27 +1,27 @@
-//! The dialects, and the parser of each.
+//! The dialects of patterns and their parsers.
 
 use super::syntax::Node;
 use super::{java, librdkafka, python, re2j};
 use crate::error::PatternError;
 
-/// The client or broker whose rules give a pattern its meaning.
+/// Dialect of a pattern: the regular expressions of a client or of the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// java.util.regex, the whole name: the Java client.
+    /// java.util.regex on the whole name: the Java client.
     Java,
-    /// RE2/J, the whole name: the broker, for KIP-848 members.
+    /// RE2/J on the whole name: the broker, for members of the KIP-848 protocol.
     Re2j,
-    /// POSIX extended, anywhere in the name, if the pattern begins with `^`; else it is a name: librdkafka.
+    /// POSIX extended regular expression on any part of the name; without a leading `^`, one exact name: librdkafka.
     Librdkafka,
-    /// Python's `re`, a prefix of the name: kafka-python and aiokafka.
+    /// Python's `re` on a prefix of the name: kafka-python and aiokafka.
     Python,
 }
 
 impl Dialect {
-    /// Every dialect.
+    /// All dialects.
     pub const ALL: [Self; 4] = [Self::Java, Self::Re2j, Self::Librdkafka, Self::Python];
 
-    /// The name that users give it.
+    /// Return the name of the dialect.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,15 +32,15 @@ impl Dialect {
         }
     }
 
-    /// The dialect of that name.
+    /// Return the dialect with a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
-    /// Whether a pattern excludes internal topics by default.
+    /// Return true if a pattern excludes internal topics by default.
     ///
-    /// Clients do so, the broker does not; a plain name is no pattern.
+    /// Clients exclude internal topics, the broker does not. A plain name is not a pattern.
     #[must_use]
     pub fn hides_internal(self, pattern: &str) -> bool {
         match self {
@@ -50,11 +50,11 @@ impl Dialect {
         }
     }
 
-    /// What the pattern means, over whole names.
+    /// Parse a pattern into a tree that matches whole names.
     ///
     /// # Errors
     ///
-    /// Where the dialect refuses the pattern, or the engine cannot do what it means.
+    /// The pattern is invalid in the dialect, or the engine cannot match it exactly.
     pub fn parse(self, pattern: &str) -> Result<Node, PatternError> {
         match self {
             Self::Java => java::parse(pattern),
@@ -65,16 +65,16 @@ impl Dialect {
     }
 }
 
-/// What the tests of the parsers ask of a dialect.
+/// Helpers for the tests of the parsers.
 #[cfg(test)]
 impl Dialect {
-    /// Whether a pattern matches each of the names.
+    /// Return true for each name that a pattern matches.
     pub(super) fn matches(self, pattern: &str, names: &[&str]) -> Vec<bool> {
         let node = self.parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
         names.iter().map(|name| super::backtracking::matches(&node, name.as_bytes()).expect("few steps")).collect()
     }
 
-    /// The position and the reason of an invalid pattern.
+    /// Return the position and the reason of the error for an invalid pattern.
     pub(super) fn refusal(self, pattern: &str) -> (usize, String) {
         let error = self.parse(pattern).expect_err(pattern);
         assert!(error.invalid, "{pattern}: {error:?}");

@@ -1,4 +1,4 @@
-//! The literal index: which patterns could match a name, found by the literals that they require.
+//! Index of patterns by the literals that they require, to find the patterns that could match a name.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::program::RequiredLiterals;
 
-/// Numbers of patterns, indexed by the literals that they require.
+/// Numbers of patterns, indexed by their required literals.
 #[derive(Default)]
 pub(crate) struct LiteralIndex {
     exact: LiteralMap,
@@ -45,7 +45,7 @@ impl LiteralIndex {
         }
     }
 
-    /// The patterns that could match a name: all that do, and perhaps others.
+    /// Return the patterns that could match a name: all that match, and possibly others.
     pub(crate) fn candidates(&self, name: &[u8]) -> Vec<u32> {
         let mut found = self.others.clone();
         found.extend(self.exact.patterns.get(name).into_iter().flatten());

@@ -1,27 +1,28 @@
-//! Literals of a pattern: exact names, prefixes and suffixes are looked up instead of searched for.
+//! Literals of a pattern: exact names, prefixes and suffixes that are looked up in sorted names.
 
 use super::char_set::CharSet;
 use super::syntax::{Assertion, Greed, Node};
 
-/// The highest number of literals that a pattern is expanded to.
+/// Maximum number of literals that a pattern is expanded to.
 const MAX_LITERALS: usize = 64;
 
-/// What of a pattern can be looked up.
+/// The part of a pattern that can be looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Literals {
-    /// The name is one of these, which are sorted and distinct.
+    /// The name is one of these sorted, distinct names.
     Exact(Vec<Vec<u8>>),
-    /// The name has one of these prefixes and at least that number of characters after it. No prefix has another as its prefix.
+    /// The name has one of these prefixes, and at least this number of characters after it. No prefix is a prefix of another.
     Prefixes(Vec<Vec<u8>>, usize),
-    /// The name has one of these suffixes, each reversed, and at least that number of characters before it. No suffix has another as its suffix.
+    /// The name has one of these reversed suffixes, and at least this number of characters before it. No suffix is a suffix
+    /// of another.
     Suffixes(Vec<Vec<u8>>, usize),
-    /// The name matches each of these nodes, or does not match it if the flag is true.
+    /// The name matches each of these nodes, or does not match the node if the flag is true.
     Conditions(Vec<(bool, Node)>),
-    /// The name has this prefix, which may be empty; the rest has to be searched for.
+    /// The name has this prefix, which may be empty; the rest needs a search.
     Search(Vec<u8>),
 }
 
-/// Extract the literals of a simplified tree; `split` says whether it may be split into several conditions.
+/// Extract the literals of a simplified tree; it may be split into several conditions if `split` is true.
 pub(crate) fn extract(node: &Node, split: bool) -> Literals {
     if let Some(names) = expand(node) {
         return Literals::Exact(names);
@@ -46,7 +47,7 @@ pub(crate) fn extract(node: &Node, split: bool) -> Literals {
     )
 }
 
-/// The nodes that a node is a concatenation of.
+/// Return the nodes that a node concatenates.
 fn concatenated(node: &Node) -> &[Node] {
     match node {
         Node::Concat(nodes) => nodes,
@@ -54,13 +55,13 @@ fn concatenated(node: &Node) -> &[Node] {
     }
 }
 
-/// The number of leading nodes that match any text, and the lowest number of characters that they consume.
+/// Return the number of leading nodes that match any text, and the minimum number of characters that they consume.
 fn any_text<'a>(nodes: impl Iterator<Item = &'a Node>) -> Option<(usize, usize)> {
     let (mut run, mut more, mut bounded) = (0, 0, true);
     for node in nodes {
         match node {
             Node::CharClass(CharSet::ALL) => more += 1,
-            // A possessive repetition would leave nothing to the nodes that follow it.
+            // A possessive repetition would leave nothing for the nodes after it.
             Node::Repetition { node, least, most: None, greed: Greed::Greedy | Greed::Lazy }
                 if **node == Node::CharClass(CharSet::ALL) =>
             {
@@ -74,7 +75,7 @@ fn any_text<'a>(nodes: impl Iterator<Item = &'a Node>) -> Option<(usize, usize)>
     (!bounded).then_some((run, more))
 }
 
-/// All texts that a node matches, sorted and distinct; None if they are too many, or if it matches more than texts.
+/// Return all texts that a node matches, sorted and distinct; None if there are too many, or if the node has assertions.
 fn expand(node: &Node) -> Option<Vec<Vec<u8>>> {
     let mut texts = match node {
         Node::CharClass(set) => set.iter().take(MAX_LITERALS + 1).map(|byte| vec![byte]).collect(),
@@ -133,14 +134,14 @@ fn product(firsts: &[Vec<u8>], seconds: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     )
 }
 
-/// Sort the texts, and remove those that have another as their prefix.
+/// Sort the texts, and remove each that has another one as its prefix.
 fn shortest(mut texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     texts.sort_unstable();
     texts.dedup_by(|next, kept| next.starts_with(kept));
     texts
 }
 
-/// The conditions of a pattern with look-around at its ends only.
+/// Return the conditions of a pattern whose look-around is only at its ends.
 fn conditions(nodes: &[Node]) -> Option<Vec<(bool, Node)>> {
     let ahead = nodes.iter().take_while(|node| matches!(node, Node::LookAround { ahead: true, .. })).count();
     let rest = &nodes[ahead..];

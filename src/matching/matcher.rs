@@ -1,4 +1,4 @@
-//! The incremental matcher: what each change of topics and patterns gains or loses, without matching everything again.
+//! Incremental matcher: computes gained and lost matches of each change of topics or patterns without a complete rematch.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::literal_index::LiteralIndex;
 use super::pattern::Pattern;
 use crate::error::MatchError;
 
-/// From this number of new names on, each pattern is tried on all of them together, in order.
+/// Minimum number of new names that are matched together, in order, by each pattern.
 const MIN_SORTED_BATCH: usize = 32;
 
-/// The lowest number of used topic numbers for which `renumber` does anything.
+/// Minimum number of used topic numbers for which `renumber` has an effect.
 const MIN_RENUMBERED: usize = 4096;
 
-/// The topics that each of many patterns matches, kept up to date while both change.
+/// Topics that each of many patterns matches, kept up to date while topics and patterns change.
 #[derive(Default)]
 pub struct Matcher {
     topics: Catalog,
@@ -24,25 +24,25 @@ pub struct Matcher {
 
 struct MatchedPattern {
     pattern: Pattern,
-    /// The topics that it matches, in ascending order.
+    /// Numbers of the matching topics, ascending.
     found: Vec<u32>,
 }
 
-/// What a change did: by number of a pattern, the numbers of the topics that it gained or lost, ascending.
+/// Number of a pattern to the ascending numbers of the topics that it gained or lost.
 pub type Changes = BTreeMap<u32, Vec<u32>>;
 
 impl Matcher {
-    /// The topics, by number.
+    /// Return the topics, by number.
     #[must_use]
     pub fn topics(&self) -> &Catalog {
         &self.topics
     }
 
-    /// Adds topics: the numbers of those that are new, and what patterns gained.
+    /// Add topics; return the numbers of the new topics, and the topics that patterns gained.
     ///
     /// # Errors
     ///
-    /// Where a pattern takes too many steps on a name, or if `proceed`, the interrupt check, returns false; nothing is changed then.
+    /// Matching a name takes too many steps, or `proceed`, the interrupt check, returns false. Then nothing changes.
     pub fn add_topics(
         &mut self,
         names: &[&str],
@@ -81,7 +81,7 @@ impl Matcher {
         Ok((self.topics.add(new), gained))
     }
 
-    /// Removes topics, unknown ones aside: their numbers, and what patterns lost.
+    /// Remove topics, ignoring unknown topics; return their numbers, and the topics that patterns lost.
     #[must_use]
     pub fn remove_topics(&mut self, names: &[&str]) -> (Vec<u32>, Changes) {
         let mut numbers: Vec<u32> = names.iter().filter_map(|name| self.topics.find(name.as_bytes())).collect();
@@ -107,11 +107,11 @@ impl Matcher {
         (numbers, lost)
     }
 
-    /// Adds a pattern: its number.
+    /// Add a pattern; return its number.
     ///
     /// # Errors
     ///
-    /// Where it takes too many steps on a name, or if `proceed`, the interrupt check, returns false; nothing is changed then.
+    /// Matching a name takes too many steps, or `proceed`, the interrupt check, returns false. Then nothing changes.
     pub fn add_pattern(&mut self, pattern: Pattern, proceed: &mut dyn FnMut() -> bool) -> Result<u32, MatchError> {
         let found = pattern.select(&self.topics, proceed)?;
         let number = self.next_pattern;
@@ -121,20 +121,20 @@ impl Matcher {
         Ok(number)
     }
 
-    /// Removes a pattern: the topics that it matched.
+    /// Remove a pattern; return the topics that it matched.
     pub fn remove_pattern(&mut self, number: u32) -> Vec<u32> {
         let Some(entry) = self.patterns.remove(&number) else { return Vec::new() };
         self.literals.remove(number, entry.pattern.required_literals().as_ref());
         entry.found
     }
 
-    /// The topics that a pattern matches, in ascending order of their numbers: as they were added.
+    /// Return the topics that a pattern matches, in the order in which they were added.
     #[must_use]
     pub fn found(&self, pattern: u32) -> &[u32] {
         self.patterns.get(&pattern).map_or(&[], |entry| &entry.found)
     }
 
-    /// Numbers the topics anew, in the same order, once most numbers are of topics that were removed: the old number of each.
+    /// Renumber the topics in the same order if most numbers belong to removed topics; return the old number of each topic.
     pub fn renumber(&mut self) -> Option<Vec<u32>> {
         if self.topics.next_number() < MIN_RENUMBERED || self.topics.len() * 4 > self.topics.next_number() {
             return None;

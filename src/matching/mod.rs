@@ -1,8 +1,8 @@
-//! Topic patterns: which topic names a pattern matches, in the dialect of the client or broker that it is written for.
+//! Topic patterns: matching of topic names by the regular expressions of clients and of the broker.
 //!
-//! The parser of a dialect makes a syntax tree of a pattern (`syntax`). It follows the rules of its dialect alone, with that
-//! dialect's errors. Topic names have few characters, so the tree holds plain sets of them, and no two engines need to agree
-//! on what a letter is. `program` turns a tree into literal lookups, an automaton or a backtracking match.
+//! Each dialect has a parser, with the dialect's rules and errors, that turns a pattern into a syntax tree (`syntax`). Topic
+//! names have few distinct characters, so the tree contains plain character sets, and the dialects' definitions of letters
+//! do not matter afterwards. `program` turns a tree into literal lookups, an automaton or a backtracking match.
 
 mod automaton;
 mod backtracking;

@@ -8,7 +8,7 @@ use super::program::{Program, RequiredLiterals, SearchError};
 use super::scanner::unsupported;
 use crate::error::{MatchError, PatternError};
 
-/// The highest number of parts of a pattern once its repetitions are unrolled.
+/// Maximum number of parts of a pattern after its repetitions are unrolled.
 pub const MAX_PARTS: usize = 20_000;
 
 /// A compiled pattern of a dialect.
@@ -20,13 +20,13 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compile a pattern; `include_internal` says whether it may match internal topics.
+    /// Compile a pattern; it may match internal topics if `include_internal` is true.
     ///
-    /// The broker's own dialect matches them anyway, and so does a plain name.
+    /// A pattern of the broker's dialect, and a plain name, may always match internal topics.
     ///
     /// # Errors
     ///
-    /// If the dialect refuses the pattern, or the engine cannot match it exactly.
+    /// The pattern is invalid in its dialect, or the engine cannot match it exactly.
     pub fn new(dialect: Dialect, pattern: &str, include_internal: bool) -> Result<Self, PatternError> {
         let node = dialect.parse(pattern)?;
         let too_large = || unsupported(0, &format!("repetitions with more than {MAX_PARTS} parts in total"));
@@ -38,21 +38,21 @@ impl Pattern {
         Ok(Self { dialect, text: pattern.to_owned(), program, shows_internal })
     }
 
-    /// Whether the pattern matches the name.
+    /// Return true if the pattern matches the name.
     ///
     /// # Errors
     ///
-    /// If that takes too many steps.
+    /// The match takes too many steps.
     pub fn matches(&self, name: &str) -> Result<bool, MatchError> {
         let found = self.program.matches(name.as_bytes()).map_err(|why| self.error(why))?;
         Ok(found && (self.shows_internal || !is_internal(name.as_bytes())))
     }
 
-    /// The numbers of all names that match, in ascending order.
+    /// Return the numbers of all matching names in ascending order.
     ///
     /// # Errors
     ///
-    /// If that takes too many steps, or if `proceed`, the interrupt check, returns false.
+    /// A match takes too many steps, or `proceed`, the interrupt check, returns false.
     pub fn select(&self, catalog: &Catalog, proceed: &mut dyn FnMut() -> bool) -> Result<Vec<u32>, MatchError> {
         let mut found = Vec::new();
         self.program.select(catalog, &mut found, proceed).map_err(|why| self.error(why))?;
@@ -63,13 +63,13 @@ impl Pattern {
         Ok(found)
     }
 
-    /// The text of the pattern.
+    /// Return the text of the pattern.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The dialect of the pattern.
+    /// Return the dialect of the pattern.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
@@ -85,13 +85,13 @@ impl Pattern {
         }
     }
 
-    /// The literals that a name needs to match; None if there are none.
+    /// Return the literals that a matching name must have; None if there are none.
     pub(crate) fn required_literals(&self) -> Option<RequiredLiterals<'_>> {
         self.program.required_literals()
     }
 }
 
-/// Sort distinct numbers below a bound. A bit set is faster if they are many.
+/// Sort distinct numbers below a bound, by a bit set if there are many.
 fn sort_numbers(numbers: &mut Vec<u32>, bound: usize) {
     if numbers.len() < 64 + bound / 64 {
         numbers.sort_unstable();

@@ -1,4 +1,4 @@
-//! The program of a pattern: literal lookups, an automaton or a backtracking match.
+//! Program of a pattern: literal lookups, an automaton or a backtracking match.
 
 use super::automaton::{Automaton, TooLarge};
 use super::backtracking::{self, TooManySteps};
@@ -7,13 +7,13 @@ use super::literals::{self, Literals};
 use super::simplify::simplify;
 use super::syntax::Node;
 
-/// How names are matched.
+/// Method by which names are matched.
 pub(crate) enum Program {
-    /// The name is one of these, which are sorted.
+    /// The name is one of these sorted names.
     Exact(Vec<Vec<u8>>),
-    /// The name has one of these prefixes and at least that number of characters after it.
+    /// The name has one of these prefixes, and at least this number of characters after it.
     Prefixes(Vec<Vec<u8>>, usize),
-    /// The name has one of these suffixes, each reversed, and at least that number of characters before it.
+    /// The name has one of these reversed suffixes, and at least this number of characters before it.
     Suffixes(Vec<Vec<u8>>, usize),
     /// Each of these programs matches, or does not match if its flag is true.
     Conditions(Vec<(bool, Program)>),
@@ -23,21 +23,21 @@ pub(crate) enum Program {
     Backtracking(Vec<u8>, Node),
 }
 
-/// Literals that a name needs to match: each matching name has one of them.
+/// Required literals of a pattern: each matching name has one of them.
 pub(crate) enum RequiredLiterals<'a> {
     /// As the whole name.
     Exact(&'a [Vec<u8>]),
     /// As a prefix.
     Prefixes(&'a [Vec<u8>]),
-    /// As a suffix; each is reversed.
+    /// As a suffix, reversed.
     Suffixes(&'a [Vec<u8>]),
 }
 
-/// Why a search has no answer.
+/// Reason why a search failed.
 pub(crate) enum SearchError {
     /// The backtracking matcher took too many steps on this name.
     TooManySteps(String),
-    /// The interrupt check says to stop.
+    /// The interrupt check returned false.
     Interrupted,
 }
 
@@ -46,7 +46,7 @@ impl Program {
         Self::of(simplify(node), true)
     }
 
-    /// Compile a simplified tree; `split` says whether it may be split into several conditions.
+    /// Compile a simplified tree; it may be split into several conditions if `split` is true.
     fn of(node: Node, split: bool) -> Result<Self, TooLarge> {
         Ok(match literals::extract(&node, split) {
             Literals::Exact(names) => Self::Exact(names),
@@ -63,7 +63,7 @@ impl Program {
         })
     }
 
-    /// Whether the pattern matches the name.
+    /// Return true if the pattern matches the name.
     pub(crate) fn matches(&self, name: &[u8]) -> Result<bool, SearchError> {
         Ok(match self {
             Self::Exact(names) => names.binary_search_by(|other| other.as_slice().cmp(name)).is_ok(),
@@ -86,7 +86,7 @@ impl Program {
         })
     }
 
-    /// Add the numbers of all matching names, in no order. `proceed` is the interrupt check: it returns false to stop.
+    /// Append the numbers of all matching names in any order. `proceed` is the interrupt check, which returns false to stop.
     pub(crate) fn select(
         &self,
         catalog: &Catalog,
@@ -151,7 +151,7 @@ impl Program {
         Ok(())
     }
 
-    /// The literals that a name needs to match; None if there are none.
+    /// Return the literals that a matching name must have; None if there are none.
     pub(crate) fn required_literals(&self) -> Option<RequiredLiterals<'_>> {
         match self {
             Self::Exact(names) => Some(RequiredLiterals::Exact(names)),

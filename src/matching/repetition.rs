@@ -1,17 +1,17 @@
-//! Repetition as engines do it that copy what is repeated: every copy may match the empty text, wherever it stands.
+//! Repetition as in engines that copy the repeated node, where each copy may match the empty text.
 //!
-//! In the syntax tree an iteration that consumes no character is the last one. That is equivalent unless the repeated node
-//! matches the empty text at some positions only: `(?:^|b){2}` matches "b", first nothing and then the letter. There the
-//! copies are written out.
+//! In the syntax tree, an iteration that consumes no character ends the repetition. The results differ only if the repeated
+//! node matches the empty text at some positions only: `(?:^|b){2}` matches "b", by the empty text and then the letter.
+//! Such a repetition becomes a concatenation of copies.
 
 use super::scanner::unsupported;
 use super::syntax::{Greed, Node};
 use crate::error::PatternError;
 
-/// The highest number of nodes of all copies.
+/// Maximum number of nodes of all copies.
 const MAX_COPIES_SIZE: usize = 10_000;
 
-/// Whether a node matches the empty text: never, at some positions, or always.
+/// Condition under which a node matches the empty text: never, at some positions, or always.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Nullability {
     Never,
@@ -19,7 +19,7 @@ enum Nullability {
     Always,
 }
 
-/// Return the repetition of a node. The order of preference is left open: these engines only say whether a name matches.
+/// Return the repetition of a node. These engines only test whether a name matches, so preference does not matter.
 pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize) -> Result<Node, PatternError> {
     if !is_nullable_at_assertions(&node, least) {
         return Ok(Node::repeat(node, least, most, Greed::Greedy));
@@ -38,7 +38,7 @@ pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize)
     Ok(Node::concat(copies))
 }
 
-/// Whether it makes a difference that the tree's empty iteration is the last one.
+/// Return true if it makes a difference that an empty iteration ends a repetition in the tree.
 pub(super) fn is_nullable_at_assertions(node: &Node, least: u32) -> bool {
     least >= 2 && nullability(node) == Nullability::AtAssertions
 }

@@ -1,4 +1,4 @@
-//! Simplification: rewrite a syntax tree into a smaller one that matches the same names, in which literals are easier to find.
+//! Simplification of a syntax tree into a smaller, equivalent tree in which literals are easier to find.
 
 use super::char_set::CharSet;
 use super::syntax::{Assertion, Greed, MAX_NAME_LENGTH, Node};
@@ -9,7 +9,7 @@ pub(crate) fn simplify(node: Node) -> Node {
     strip_anchors(rewrite(node, has_references))
 }
 
-/// Remove the anchors at both ends, which always hold there.
+/// Remove the anchors at both ends, which always match there.
 fn strip_anchors(node: Node) -> Node {
     match node {
         Node::Concat(mut nodes) => {
@@ -27,7 +27,7 @@ fn strip_anchors(node: Node) -> Node {
     }
 }
 
-/// Remove nodes without effect; `has_references` says whether the tree needs what groups captured.
+/// Remove nodes without effect; captures are kept if `has_references` is true.
 fn rewrite(node: Node, has_references: bool) -> Node {
     match node {
         Node::Concat(nodes) => concat(nodes.into_iter().map(|node| rewrite(node, has_references)).collect()),
@@ -81,7 +81,7 @@ fn alternation(nodes: Vec<Node>) -> Node {
     }
 }
 
-/// A repetition, cut to what fits into a name: counts of a thousand would make large automata for nothing.
+/// Return a repetition with counts limited by the length of a name; higher counts would only enlarge the automaton.
 fn repeat(node: Node, least: u32, most: Option<u32>, greed: Greed) -> Node {
     let takes = node.min_length();
     if takes.saturating_mul(least as usize) > MAX_NAME_LENGTH {
@@ -100,13 +100,13 @@ fn repeat(node: Node, least: u32, most: Option<u32>, greed: Greed) -> Node {
         let most = most.filter(|&most| (most as usize) <= MAX_NAME_LENGTH / takes);
         return Node::repeat(node, least, most, greed);
     }
-    // So many iterations that take a character do not fit; how many take none makes no difference beyond.
+    // A name has fewer characters than `many`, and the number of empty iterations makes no difference.
     let many = MAX_NAME_LENGTH as u32 + 1;
     Node::repeat(node, least.min(many), most.filter(|&most| most < many), greed)
 }
 
 impl Node {
-    /// Whether any backreference or conditional needs what a group captured.
+    /// Return true if the tree has a backreference or conditional.
     pub(crate) fn has_references(&self) -> bool {
         match self {
             Self::Backreference { .. } | Self::Conditional { .. } => true,
@@ -119,7 +119,7 @@ impl Node {
         }
     }
 
-    /// Whether there is at most one way to match the node from any position.
+    /// Return true if there is at most one way to match the node from any position.
     fn is_unambiguous(&self) -> bool {
         match self {
             Self::CharClass(_) | Self::Assert(_) | Self::Backreference { .. } => true,

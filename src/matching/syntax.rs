@@ -1,11 +1,11 @@
-//! The syntax tree of a pattern, common to all dialects: what each parser makes of a pattern.
+//! Syntax tree of a pattern, common to all dialects.
 //!
-//! The tree has no flags: parsers apply them to the character sets. It describes the *whole* name: the parser of a dialect
-//! that matches a prefix, or anywhere in the name, adds "any text" before and after.
+//! The tree has no flags; parsers apply them to the character sets. The tree matches the *whole* name; the parser of a
+//! dialect that matches a prefix, or any part of the name, adds "any text" before or after.
 
 use super::char_set::CharSet;
 
-/// The length of the longest topic name that Kafka allows. Longer names are refused before they are matched.
+/// Maximum length of a topic name in Kafka. Longer names are rejected before they are matched.
 pub const MAX_NAME_LENGTH: usize = 249;
 
 /// A node of the syntax tree.
@@ -17,46 +17,46 @@ pub enum Node {
     Concat(Vec<Node>),
     /// One of several nodes; earlier ones are preferred.
     Alternation(Vec<Node>),
-    /// A node several times. An iteration that consumes no character is the last one.
+    /// A node several times. An iteration that consumes no character ends the repetition.
     Repetition {
-        /// What is repeated.
+        /// The repeated node.
         node: Box<Node>,
-        /// The lowest count.
+        /// The minimum count.
         least: u32,
-        /// The highest count; None if unbounded.
+        /// The maximum count; None if unbounded.
         most: Option<u32>,
-        /// Which counts are preferred.
+        /// The order in which counts are tried.
         greed: Greed,
     },
     /// A capturing group. Groups are numbered from 1.
     Capture(u32, Box<Node>),
-    /// The preferred match of a node only: no backtracking into it (`(?>...)`).
+    /// The preferred match of a node, without backtracking into it (`(?>...)`).
     Atomic(Box<Node>),
     /// An assertion about a position, which consumes no character.
     Assert(Assertion),
-    /// Look-ahead or look-behind: whether the node matches from here on, or up to here. It consumes no character.
+    /// Look-ahead or look-behind: the node must match after or before the position. It consumes no character.
     LookAround {
         /// Look-ahead if true, look-behind if false.
         ahead: bool,
         /// True if the node must not match.
         negated: bool,
-        /// What is looked for.
+        /// The node to look for.
         node: Box<Node>,
     },
-    /// The text that a group captured last; no match if it captured nothing.
+    /// The text that a group captured last; no match if the group captured nothing.
     Backreference {
-        /// The number of the group; it need not exist.
+        /// The number of the group, which need not exist.
         group: u32,
-        /// Whether ASCII letters match in either case.
+        /// True if ASCII letters match in either case.
         folded: bool,
     },
     /// One of two nodes, depending on whether a group has captured anything.
     Conditional {
         /// The number of the group.
         group: u32,
-        /// The node if it has.
+        /// The node if the group has captured.
         taken: Box<Node>,
-        /// The node if it has not.
+        /// The node if the group has not captured.
         other: Box<Node>,
     },
 }
@@ -68,7 +68,7 @@ pub enum Greed {
     Greedy,
     /// Lower counts first.
     Lazy,
-    /// The highest count only, each iteration in its preferred way (`a*+`).
+    /// Only the highest count, with the preferred match of each iteration (`a*+`).
     Possessive,
 }
 
@@ -95,7 +95,7 @@ impl Node {
     /// A node that never matches.
     pub const NOTHING: Self = Self::CharClass(CharSet::NONE);
 
-    /// Any text (`.*`).
+    /// Return the node that matches any text (`.*`).
     #[must_use]
     pub fn any_text() -> Self {
         Self::repeat(Self::CharClass(CharSet::ALL), 0, None, Greed::Greedy)
@@ -125,7 +125,7 @@ impl Node {
         Self::concat(text.chars().map(|char| Self::CharClass(CharSet::one(char))).collect())
     }
 
-    /// The lowest number of characters that a match has.
+    /// Return the minimum length of a match.
     #[must_use]
     pub fn min_length(&self) -> usize {
         match self {
@@ -139,7 +139,7 @@ impl Node {
         }
     }
 
-    /// The highest number of characters that a match has; None if unbounded.
+    /// Return the maximum length of a match; None if unbounded.
     #[must_use]
     pub fn max_length(&self) -> Option<usize> {
         match self {
@@ -161,7 +161,7 @@ impl Node {
         }
     }
 
-    /// The number of character classes and assertions once repetitions are unrolled, as far as they fit into a name.
+    /// Return the number of character classes and assertions after repetitions are unrolled up to the length of a name.
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {

@@ -14,7 +14,7 @@ REVIEWED = {
     "java": (
         *TOO_LARGE,
         "the name of a non-ASCII character",
-        "a back-reference to a group whose capture Java may keep after backtracking",
+        "a backreference to a group whose capture Java may keep after backtracking",
         "a look-behind that can match more characters than Java computes",
         "a construct with which Java fails while matching",
     ),
@@ -22,14 +22,14 @@ REVIEWED = {
     "librdkafka": (
         *TOO_LARGE,
         "a repetition in which an assertion may follow another assertion or not",
-        "a back-reference that glibc may match incorrectly",
+        "a backreference that glibc may match incorrectly",
     ),
     "python": (
         *TOO_LARGE,
         "the name of a non-ASCII character",
         "a non-ASCII group name",
         "a conditional on a group inside that group",
-        "a back-reference to a group inside a possessive repetition",
+        "a backreference to a group inside a possessive repetition",
     ),
 }
 """By dialect, words of the errors' `construct`."""

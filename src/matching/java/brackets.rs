@@ -1,4 +1,4 @@
-//! Classes in brackets, with Java's ways of joining and intersecting their parts.
+//! Character classes in brackets, with Java's rules for unions and intersections.
 
 use super::super::char_set::CharSet;
 use super::cursor::{Cursor, FAILURE};
@@ -6,15 +6,15 @@ use super::escape::{Escape, escape};
 use super::properties::property;
 use crate::error::PatternError;
 
-/// An operand: the single characters of the class, all of them wherever they stand, or a set of its own.
+/// An operand: all single characters of the class, or a set.
 #[derive(Clone, Copy)]
 enum Operand {
     Singles,
     Set(CharSet),
 }
 
-/// A class, the cursor at its bracket; or, if not `closed`, what stands to the right of `&&` without brackets, the cursor
-/// one character before it.
+/// Parse a class, with the cursor at its bracket. If it is not `closed`, parse the right side of `&&` without brackets,
+/// with the cursor one character before it.
 pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     cursor.enter()?;
     let found = members(cursor, closed);
@@ -24,10 +24,10 @@ pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<CharSet, Patter
 
 fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     let start = cursor.at;
-    // The single characters are joined when the class is at its end, so those behind `&&` get to its left side too.
+    // Single characters are added at the end of the class, so single characters after `&&` also join its left side.
     let (mut singles, mut pending) = (CharSet::NONE, false);
     let mut terms: Vec<(bool, Operand)> = Vec::new();
-    // What was put last; none after a single character, which Java then takes for the right side of `&&` all the same.
+    // The last operand; None after a single character. Java still uses it as the right side of `&&`.
     let mut last = None;
     let mut char = cursor.next();
     let negated = char == '^' && cursor.raw(cursor.at - 1) == '[';
@@ -61,7 +61,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
                     }
                     match last {
                         Some(last) => terms.push((!terms.is_empty(), last)),
-                        // Java throws where the left side matches.
+                        // Java throws an exception if the left side matches.
                         None => cursor.doubt(behind, FAILURE),
                     }
                     char = cursor.peek();
@@ -100,7 +100,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     Ok(if negated { !set } else { set })
 }
 
-/// What follows `&&`, the cursor at the second `&`; none if nothing does.
+/// Parse the right side of `&&`, with the cursor at the second `&`; return None if it is empty.
 fn right_side(cursor: &mut Cursor) -> Result<Option<CharSet>, PatternError> {
     let mut right: Option<CharSet> = None;
     let mut char = cursor.next();
@@ -117,7 +117,7 @@ fn right_side(cursor: &mut Cursor) -> Result<Option<CharSet>, PatternError> {
     Ok(right)
 }
 
-/// A character, a range, or an escape. A single character is put to the others; all else is a set of its own.
+/// Parse a character, range or escape. A single character is added to `singles`; any other item is returned as a set.
 fn item(cursor: &mut Cursor, singles: &mut CharSet) -> Result<Option<CharSet>, PatternError> {
     let start = cursor.at;
     let first = if cursor.peek() == '\\' {
@@ -153,7 +153,7 @@ fn item(cursor: &mut Cursor, singles: &mut CharSet) -> Result<Option<CharSet>, P
         return Ok(Some(if cursor.flags.fold { range.both_cases() } else { range }));
     }
     let set = cursor.folded(first);
-    // Java keeps these apart as it cannot fold them with the others.
+    // Java does not fold these with other single characters.
     let apart = cursor.flags.fold && cursor.flags.unicode && is_folded_apart(first);
     if first < 256 && !apart {
         *singles = *singles | set;
@@ -166,7 +166,7 @@ fn is_folded_apart(code: u32) -> bool {
     matches!(code, 0x49 | 0x4b | 0x53 | 0x69 | 0x6b | 0x73 | 0xb5 | 0xc5 | 0xe5 | 0xff)
 }
 
-/// The characters between two codes, which may be surrogates.
+/// Return the characters between two codes, which may be surrogates.
 fn range(first: u32, last: u32) -> CharSet {
     match (char::from_u32(first), char::from_u32(last.min(0x7f))) {
         (Some(first), Some(last)) => CharSet::range(first, last),

@@ -1,39 +1,39 @@
-//! A position in the pattern as Java's parser sees it: quotes are escapes by then, and comments are no part of it.
+//! Cursor over a pattern as in Java's parser: quoted characters are replaced by escapes, and comments are skipped.
 
 use super::super::char_set::CharSet;
 use super::super::scanner::{Scanner, invalid, unsupported};
 use crate::error::PatternError;
 
-/// Where Java throws, or forgets where it stands, once it matches a name.
+/// Constructs with which Java throws an exception, or loses its position, while matching a name.
 pub(super) const FAILURE: &str = "a construct with which Java fails while matching";
 
-/// The flags that change what is read; those of line breaks do not, as no name has one.
+/// The flags that affect parsing. Flags for line breaks have no effect, since no name has a line break.
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own in Java")]
 pub(super) struct Flags {
-    /// `i`: letters match in either case.
+    /// `i`: ignore the case of ASCII letters.
     pub(super) fold: bool,
-    /// `u`: those of Unicode too.
+    /// `u`: ignore the case of Unicode letters.
     pub(super) unicode: bool,
-    /// `x`: white space and comments mean nothing.
+    /// `x`: skip white space and comments.
     pub(super) comments: bool,
-    /// `d`: only `\n` ends a line.
+    /// `d`: only `\n` ends a line (and so a comment).
     pub(super) unix_lines: bool,
-    /// `U`: the classes of POSIX are those of Unicode.
+    /// `U`: POSIX classes are those of Unicode.
     pub(super) classes: bool,
-    /// `c`: canonical equivalence; it changes only how long Java thinks that a class is.
+    /// `c`: canonical equivalence; it affects only the length that Java computes for a class.
     pub(super) canonical: bool,
 }
 
-/// The characters of a pattern and the position of the next one. Behind the end there are NULs without end.
+/// The characters of a pattern, and the position of the next one. After the end, every character is NUL.
 pub(super) struct Cursor {
     chars: Vec<char>,
-    /// Where each character stands in the pattern, and where that ends.
+    /// Position of each character in the pattern, and the length of the pattern.
     origins: Vec<usize>,
     pub(super) at: usize,
     pub(super) flags: Flags,
     depth: Scanner,
-    /// The first thing that Java accepts and we cannot do; it counts only if Java accepts all the rest.
+    /// The first unsupported construct. It is reported only if Java accepts the rest of the pattern.
     doubt: Option<PatternError>,
 }
 
@@ -43,27 +43,27 @@ impl Cursor {
         Self { chars, origins, at: 0, flags: Flags::default(), depth: Scanner::new(""), doubt: None }
     }
 
-    /// Whether all of it is read.
+    /// Return true at the end of the pattern or after it.
     pub(super) fn ended(&self) -> bool {
         self.at >= self.chars.len()
     }
 
-    /// Whether all of it is read and nothing behind the end.
+    /// Return true exactly at the end of the pattern, not after it.
     pub(super) fn at_end(&self) -> bool {
         self.at == self.chars.len()
     }
 
-    /// The character at an index, whatever the flags.
+    /// Return the character at an index, without skipping comments.
     pub(super) fn raw(&self, index: usize) -> char {
         self.chars.get(index).copied().unwrap_or('\0')
     }
 
-    /// The characters between two indices.
+    /// Return the characters between two indices.
     pub(super) fn between(&self, first: usize, end: usize) -> String {
         self.chars.get(first..end).unwrap_or_default().iter().collect()
     }
 
-    /// The next character that is no comment, without taking it.
+    /// Skip comments; return the next character without consuming it.
     pub(super) fn peek(&mut self) -> char {
         while self.flags.comments {
             match self.raw(self.at) {
@@ -79,20 +79,20 @@ impl Cursor {
         self.raw(self.at)
     }
 
-    /// Goes one character further, and peeks.
+    /// Advance by one character, and peek.
     pub(super) fn next(&mut self) -> char {
         self.at += 1;
         self.peek()
     }
 
-    /// Takes the next character that is no comment.
+    /// Skip comments; consume and return the next character.
     pub(super) fn read(&mut self) -> char {
         let char = self.peek();
         self.at += 1;
         char
     }
 
-    /// Goes one character back, be it of a comment.
+    /// Go back by one character, even into a comment.
     pub(super) fn back(&mut self) {
         self.at = self.at.saturating_sub(1);
     }
@@ -101,23 +101,23 @@ impl Cursor {
         char == '\n' || !self.flags.unix_lines && matches!(char, '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
     }
 
-    /// Where an index lies in the pattern.
+    /// Return the position of an index in the pattern.
     pub(super) fn origin(&self, index: usize) -> usize {
         self.origins[index.min(self.chars.len())]
     }
 
-    /// What Java refuses, at an index.
+    /// Return the error for an invalid pattern, with its position from an index.
     pub(super) fn refuse(&self, index: usize, reason: &str) -> PatternError {
         invalid(self.origin(index), reason)
     }
 
-    /// What Java accepts and we cannot do, at an index.
+    /// Note an unsupported construct at an index; it is reported only if Java accepts the rest of the pattern.
     pub(super) fn doubt(&mut self, index: usize, construct: &str) {
         let doubt = unsupported(self.origin(index), construct);
         self.doubt.get_or_insert(doubt);
     }
 
-    /// The first doubt, if there is any.
+    /// Return the first unsupported construct as an error, if there is any.
     pub(super) fn settle(&mut self) -> Result<(), PatternError> {
         self.doubt.take().map_or(Ok(()), Err)
     }
@@ -131,7 +131,7 @@ impl Cursor {
         self.depth.leave();
     }
 
-    /// The characters that a literal one matches under the flags.
+    /// Return the characters that a literal matches under the flags.
     pub(super) fn folded(&self, code: u32) -> CharSet {
         let Some(char) = char::from_u32(code) else { return CharSet::NONE };
         let partner = match char {
@@ -148,7 +148,7 @@ impl Cursor {
     }
 }
 
-/// The pattern with an escape for each character that is quoted by `\Q...\E`, and where each character comes from.
+/// Replace each character quoted by `\Q...\E` by an escape; return the characters and their positions in the pattern.
 fn unquoted(pattern: &[char]) -> (Vec<char>, Vec<usize>) {
     let (mut chars, mut origins) = (Vec::with_capacity(pattern.len()), Vec::with_capacity(pattern.len() + 1));
     let mut put = |char: char, origin: usize| {
@@ -173,7 +173,7 @@ fn unquoted(pattern: &[char]) -> (Vec<char>, Vec<usize>) {
                 put(next, at + 1);
                 at += 1;
             }
-            // The first digit must not become a part of an escape before the quote.
+            // The first digit must not become part of an escape before the quote.
             ('0'..='9', _) if first => ['\\', 'x', '3', char].into_iter().for_each(|char| put(char, at)),
             ('0'..='9' | 'a'..='z' | 'A'..='Z' | '\u{80}'.., _) => put(char, at),
             _ => {

@@ -1,4 +1,4 @@
-//! Escapes, within classes and outside of them.
+//! Escapes, inside and outside of classes.
 
 use super::super::char_set::CharSet;
 use super::super::scanner::unsupported;
@@ -7,27 +7,27 @@ use super::cursor::Cursor;
 use super::names::ASCII_NAMES;
 use crate::error::PatternError;
 
-/// What an escape means.
+/// Meaning of an escape.
 pub(super) enum Escape {
-    /// The character of a code, perhaps a surrogate.
+    /// A character code, which may be a surrogate.
     Char(u32),
-    /// One of a set.
+    /// A set of characters.
     Set(CharSet),
     /// An assertion.
     Assertion(Assertion),
-    /// `\b{g}`: between any two characters, as names have no combining ones.
+    /// `\b{g}`: between any two characters, as names have no combining characters.
     Anywhere,
     /// `\R`: no name has a line break.
     LineBreak,
-    /// `\X`: one character, as names have no combining ones.
+    /// `\X`: one character, as names have no combining characters.
     Grapheme,
-    /// `\1`, with the first digit.
+    /// `\1`: the first digit of a group number.
     Number(u32),
     /// `\k<name>`.
     Name(String),
 }
 
-/// The escape at the cursor; `\v` is a single character at the ends of a range.
+/// Parse the escape at the cursor. `\v` is a single character at the ends of a range.
 pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Result<Escape, PatternError> {
     let start = cursor.at;
     let char = cursor.raw(cursor.at + 1);
@@ -73,7 +73,7 @@ pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Res
 }
 
 impl Escape {
-    /// The node of what is neither a character nor a reference.
+    /// Return the node of an escape that is neither a character nor a backreference.
     pub(super) fn node(&self) -> Node {
         match self {
             Self::Set(set) => Node::CharClass(*set),
@@ -89,7 +89,7 @@ fn boundary(cursor: &mut Cursor, start: usize) -> Result<Escape, PatternError> {
     if cursor.peek() != '{' {
         return Ok(Escape::Assertion(Assertion::WordBoundary));
     }
-    // Anything but a `g` is left to be a quantifier, which it cannot be.
+    // Other text in braces is parsed as a quantifier, which is invalid here.
     if cursor.raw(cursor.at + 1) != 'g' {
         return Ok(Escape::Assertion(Assertion::WordBoundary));
     }
@@ -97,7 +97,7 @@ fn boundary(cursor: &mut Cursor, start: usize) -> Result<Escape, PatternError> {
     if cursor.read() == '}' { Ok(Escape::Anywhere) } else { Err(cursor.refuse(start, "unknown boundary")) }
 }
 
-/// The name of a group up to `>`, the cursor at its first character.
+/// Parse the name of a group up to `>`, with the cursor at its first character.
 pub(super) fn group_name(cursor: &mut Cursor, start: usize) -> Result<String, PatternError> {
     let mut name = String::new();
     let mut char = cursor.read();
@@ -151,7 +151,7 @@ fn hexadecimal(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     }
 }
 
-/// Four hexadecimal digits, and four more behind another `\u` if the two are one character.
+/// Parse four hexadecimal digits, and a second `\u` escape if the two are a surrogate pair.
 fn utf16(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     let high = four_digits(cursor, start)?;
     if (0xd800..0xdc00).contains(&high) {
@@ -178,7 +178,7 @@ fn four_digits(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     Ok(code)
 }
 
-/// The character of a name in braces.
+/// Parse a character name in braces.
 fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     if cursor.read() != '{' {
         return Err(cursor.refuse(start, "a character name without braces"));
@@ -198,6 +198,6 @@ fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     if name.is_empty() || !well_formed {
         return Err(cursor.refuse(start, "unknown character name"));
     }
-    // Whether there is such a character at all is for Java to know.
+    // Only Java's own table tells whether the name exists.
     Err(unsupported(cursor.origin(start), "the name of a non-ASCII character"))
 }

@@ -1,4 +1,4 @@
-//! Look-behinds, which go as far back as Java thinks that they are long.
+//! Look-behinds, which go back as far as the length that Java computes for them.
 
 use super::super::char_set::CharSet;
 use super::super::syntax::{Greed, Node};
@@ -6,10 +6,10 @@ use super::cursor::Cursor;
 use super::width::Width;
 use crate::error::PatternError;
 
-/// No name is longer.
+/// Maximum length of a name.
 const MAX_NAME_LENGTH: i32 = super::super::syntax::MAX_NAME_LENGTH as i32;
 
-/// A look-behind, which looks no further back than Java believes to be necessary.
+/// Return a look-behind that goes back no further than Java does.
 pub(super) fn look_behind(
     cursor: &mut Cursor,
     body: Node,
@@ -22,7 +22,7 @@ pub(super) fn look_behind(
     }
     let least = i32::try_from(body.min_length()).unwrap_or(i32::MAX);
     let most = body.max_length().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);
-    // If the most has become negative, Java looks from a place behind, unless that overflows in turn.
+    // If the maximum length overflowed to a negative number, Java starts after the position, unless that overflows too.
     let needed = if width.most < 0 { i32::MAX.wrapping_add(width.most).wrapping_add(1) } else { 0 };
     let never = width.most >= 0 && least.max(width.least) > width.most || needed > MAX_NAME_LENGTH;
     if never {

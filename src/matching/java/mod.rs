@@ -1,7 +1,7 @@
 //! The dialect java: `java.util.regex` of Java 17, over the whole name.
 //!
-//! Java reads a pattern in one pass, with effects that its documentation does not tell: where comments may stand, what
-//! a nested class takes of the one around it, which look-behinds have a maximum length. The parser goes the same way.
+//! Java parses a pattern in one pass, with undocumented effects: where comments may stand, how nested classes combine,
+//! which look-behinds have a maximum length. This parser has the same structure.
 
 mod brackets;
 mod cursor;
@@ -17,7 +17,7 @@ mod width;
 use super::syntax::Node;
 use crate::error::PatternError;
 
-/// What the pattern means, over whole names.
+/// Parse a pattern into a tree that matches whole names.
 pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     parser::Parser::new(pattern).pattern()
 }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_reference_that_java_follows_wrongly_is_not_supported() {
-        let construct = "a back-reference to a group whose capture Java may keep after backtracking";
+        let construct = "a backreference to a group whose capture Java may keep after backtracking";
         assert_eq!((false, 8, construct.to_owned()), fault(r"(?:(.))*\1"));
         assert_eq!(vec!["aaab"], matching(r"(?=(a+))\1b", &["aaab", "aab_"]));
     }

@@ -1,6 +1,6 @@
-//! The names that Java 17 knows: of scripts, of blocks, and of the characters of ASCII; as asked from Java itself.
+//! Names in Java 17 of scripts, blocks and ASCII characters, obtained from Java itself.
 
-/// The names and short names of scripts without an ASCII character.
+/// Names and short names of scripts without an ASCII character.
 pub(super) const SCRIPTS: &str = "\
     ADLAM ADLM AGHB AHOM ANATOLIAN_HIEROGLYPHS ARAB ARABIC ARMENIAN ARMI ARMN AVESTAN AVST BALI BALINESE BAMU BAMUM \
     BASS BASSA_VAH BATAK BATK BENG BENGALI BHAIKSUKI BHKS BOPO BOPOMOFO BRAH BRAHMI BRAI BRAILLE BUGI BUGINESE BUHD \
@@ -24,7 +24,7 @@ pub(super) const SCRIPTS: &str = "\
     TIBETAN TIBT TIFINAGH TIRH TIRHUTA UGAR UGARITIC UNKNOWN VAI VAII WANCHO WARA WARANG_CITI WCHO XPEO XSUX YEZI \
     YEZIDI YI YIII ZANABAZAR_SQUARE ZANB ZINH ZZZZ";
 
-/// The names of the blocks of Unicode but `BASIC LATIN`.
+/// Names of Unicode blocks except `BASIC LATIN`.
 pub(super) const BLOCKS: &str = "\
     ADLAM;AEGEAN NUMBERS;AHOM;ALCHEMICAL SYMBOLS;ALPHABETIC PRESENTATION FORMS;ANATOLIAN HIEROGLYPHS;\
     ANCIENT GREEK MUSICAL NOTATION;ANCIENT GREEK NUMBERS;ANCIENT SYMBOLS;ARABIC;ARABIC EXTENDED-A;\
@@ -79,11 +79,11 @@ pub(super) const BLOCKS: &str = "\
     VEDIC EXTENSIONS;VERTICAL FORMS;WANCHO;WARANG CITI;YEZIDI;YI RADICALS;YI SYLLABLES;YIJING HEXAGRAM SYMBOLS;\
     ZANABAZAR SQUARE";
 
-/// Other names of blocks, which are no names of Java's constants.
+/// Other names of blocks that are not names of Java constants.
 pub(super) const ALIAS_BLOCKS: &str = "\
     COMBINING DIACRITICAL MARKS FOR SYMBOLS;CYRILLIC SUPPLEMENT;GREEK AND COPTIC";
 
-/// The names of the characters of ASCII, by code.
+/// Names of the ASCII characters, by code.
 pub(super) const ASCII_NAMES: &str = "\
     NULL;START OF HEADING;START OF TEXT;END OF TEXT;END OF TRANSMISSION;ENQUIRY;ACKNOWLEDGE;BEL;BACKSPACE;\
     CHARACTER TABULATION;LINE FEED (LF);LINE TABULATION;FORM FEED (FF);CARRIAGE RETURN (CR);SHIFT OUT;SHIFT IN;\

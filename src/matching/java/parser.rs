@@ -1,4 +1,4 @@
-//! Alternatives, sequences, groups and repetitions: the frame of a pattern.
+//! Parser of alternatives, sequences, groups and repetitions.
 
 use super::super::char_set::CharSet;
 use super::super::syntax::{Assertion, Greed, Node};
@@ -13,7 +13,7 @@ use super::width::{Atom, SizedNode, Step, Width};
 use crate::error::PatternError;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a group is for.
+/// Kind of a group.
 #[derive(PartialEq, Eq)]
 enum Kind {
     /// Only setting flags.
@@ -27,18 +27,18 @@ enum Kind {
     },
 }
 
-/// Reads a pattern into a tree.
+/// Parser of a pattern.
 pub(super) struct Parser {
     cursor: Cursor,
     names: BTreeMap<String, u32>,
-    /// How many groups have been opened.
+    /// Number of opened groups.
     groups: u32,
-    /// The groups whose text Java keeps where it takes back the way that led there.
+    /// Groups whose capture Java keeps after backtracking.
     kept: BTreeSet<u32>,
     references: Vec<(u32, usize)>,
-    /// Where `\b{g}` stands first.
+    /// Position of the first `\b{g}`.
     boundary: Option<usize>,
-    /// Whether Java moves the position that `\b{g}` counts from, which should be that before it.
+    /// True if Java moves the position from which `\b{g}` counts, although it should not.
     is_moved: bool,
 }
 
@@ -55,7 +55,7 @@ impl Parser {
         }
     }
 
-    /// All of the pattern.
+    /// Parse the whole pattern.
     pub(super) fn pattern(mut self) -> Result<Node, PatternError> {
         let node = self.alternatives()?.node;
         if self.cursor.peek() == ')' && !self.cursor.ended() {
@@ -68,7 +68,7 @@ impl Parser {
         if let Some((_, position)) = unsure
             && !references::are_exact(&node, &self.kept)
         {
-            let construct = "a back-reference to a group whose capture Java may keep after backtracking";
+            let construct = "a backreference to a group whose capture Java may keep after backtracking";
             self.cursor.doubt(*position, construct);
         }
         if let (Some(position), true) = (self.boundary, self.is_moved) {
@@ -109,7 +109,7 @@ impl Parser {
         Ok(SizedNode { node: Node::concat(nodes), steps })
     }
 
-    /// What begins with the character and is no group, with what repeats it.
+    /// Parse an item other than a group, which begins with the character, and its quantifier.
     fn single(&mut self, char: char) -> Result<SizedNode, PatternError> {
         let atom = match char {
             '[' => {
@@ -141,16 +141,16 @@ impl Parser {
         }
     }
 
-    /// Characters that stand for themselves, or one escape that is none.
+    /// Parse a run of literal characters, or one escape that is not a character.
     fn literal(&mut self) -> Result<Atom, PatternError> {
         let mut sets = Vec::new();
-        // Where the last of the characters begins.
+        // Index of the last character.
         let mut last = self.cursor.at;
         loop {
             let char = self.cursor.peek();
             let code = match char {
                 '*' | '+' | '?' | '{' => {
-                    // It is about the last character only.
+                    // A quantifier applies only to the last character.
                     if sets.len() > 1 {
                         self.cursor.at = last;
                         sets.pop();
@@ -226,7 +226,7 @@ impl Parser {
         self.names.get(name).copied().ok_or_else(|| self.cursor.refuse(start, "unknown group name"))
     }
 
-    /// The number of a group from its first digit on: more digits belong to it as long as there is such a group.
+    /// Parse the rest of a group number. A digit belongs to it only if a group with the longer number exists.
     fn group_number(&mut self, first: u32) -> u32 {
         let mut group = first;
         while let Some(digit) = self.cursor.peek().to_digit(10) {
@@ -239,7 +239,7 @@ impl Parser {
         group
     }
 
-    /// A group with what repeats it; none where it only sets flags. What calls itself is kept apart, for a small stack.
+    /// Parse a group and its quantifier; return None if it only sets flags. The recursive part is separate for a small stack.
     fn group(&mut self) -> Result<Option<SizedNode>, PatternError> {
         let (start, flags, first) = (self.cursor.at, self.cursor.flags, self.groups + 1);
         self.cursor.enter()?;
@@ -257,7 +257,7 @@ impl Parser {
         self.whole(&kind, body, first, start).map(Some)
     }
 
-    /// The kind of a group, the cursor at its parenthesis and then behind what tells the kind.
+    /// Parse the kind of a group; the cursor moves from the parenthesis to the body of the group.
     fn kind(&mut self, start: usize) -> Result<Kind, PatternError> {
         if self.cursor.next() != '?' {
             self.groups += 1;
@@ -294,7 +294,7 @@ impl Parser {
         })
     }
 
-    /// A group from its parts, with what repeats it; `first` is the first group within it, or itself.
+    /// Return a group with its quantifier; `first` is the number of the group itself or of the first group in it.
     fn whole(&mut self, kind: &Kind, body: SizedNode, first: u32, start: usize) -> Result<SizedNode, PatternError> {
         let part = match *kind {
             Kind::Flags | Kind::Plain => return self.repeated_group(body, first, false),
@@ -339,7 +339,7 @@ impl Parser {
         }
     }
 
-    /// An atom with what repeats it.
+    /// Return an atom with its quantifier.
     fn repeated(&mut self, atom: Atom) -> Result<SizedNode, PatternError> {
         let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(atom.part) };
         let SizedNode { node, steps } = atom.part;
@@ -355,7 +355,7 @@ impl Parser {
         Ok(SizedNode { node: quantifier.of(node), steps })
     }
 
-    /// A group with what repeats it, `first` being the first group within it, or itself if it is `capturing`.
+    /// Return a group with its quantifier; `first` is the number of the group if it is `capturing`, else of the first in it.
     fn repeated_group(&mut self, part: SizedNode, first: u32, capturing: bool) -> Result<SizedNode, PatternError> {
         let Some(quantifier) = quantifier(&mut self.cursor)? else { return Ok(part) };
         let width = Width::of(&part.steps);

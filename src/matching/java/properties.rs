@@ -1,11 +1,11 @@
-//! The properties of `\p{...}`, as sets of printable ASCII characters.
+//! Properties of `\p{...}` as sets of printable ASCII characters.
 
 use super::super::char_set::CharSet;
 use super::cursor::{Cursor, Flags};
 use super::names::{ALIAS_BLOCKS, BLOCKS, SCRIPTS};
 use crate::error::PatternError;
 
-/// The property at the cursor, which is at the backslash.
+/// Parse a property, with the cursor at its backslash.
 pub(super) fn property(cursor: &mut Cursor) -> Result<CharSet, PatternError> {
     let start = cursor.at;
     cursor.at += 1;
@@ -53,7 +53,7 @@ fn named(name: &str, flags: Flags) -> Option<CharSet> {
     posix.or_else(|| category(name, flags.fold))
 }
 
-/// General categories, the classes of POSIX in ASCII, and those of `java.lang.Character`.
+/// General categories, POSIX classes in ASCII, and classes of `java.lang.Character`.
 fn category(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name {
         "Lu" | "Upper" | "javaUpperCase" => cased(CharSet::UPPER, fold),
@@ -108,7 +108,7 @@ fn category(name: &str, fold: bool) -> Option<CharSet> {
     })
 }
 
-/// The classes of POSIX by the properties of Unicode.
+/// POSIX classes by Unicode properties.
 fn posix(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name.to_uppercase().as_str() {
         "ALPHA" => CharSet::LETTERS,
@@ -126,7 +126,7 @@ fn posix(name: &str, fold: bool) -> Option<CharSet> {
     })
 }
 
-/// The binary properties, to which the classes of POSIX belong.
+/// Binary properties, which include the POSIX classes.
 fn binary(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name.to_uppercase().as_str() {
         "ALPHABETIC" | "LETTER" => CharSet::LETTERS,
@@ -156,7 +156,7 @@ fn script(name: &str) -> Option<CharSet> {
     }
 }
 
-/// A block, by its name with or without its spaces, or by that of Java's constant.
+/// Return a block by its name, with or without spaces, or by the name of Java's constant.
 fn block(name: &str) -> Option<CharSet> {
     let name = name.to_uppercase();
     let is_named = |known: &str| known == name || known.replace(' ', "") == name;
@@ -169,7 +169,7 @@ fn block(name: &str) -> Option<CharSet> {
     found.then_some(CharSet::NONE)
 }
 
-/// Letters of one case, or of any where cases do not matter.
+/// Return letters of one case, or of both cases if case is ignored.
 fn cased(set: CharSet, fold: bool) -> CharSet {
     if fold { CharSet::LETTERS } else { set }
 }

@@ -1,11 +1,11 @@
-//! How often something is repeated: `?`, `*`, `+`, and counts in braces.
+//! Quantifiers: `?`, `*`, `+`, and counts in braces.
 
 use super::super::syntax::{Greed, Node};
 use super::cursor::Cursor;
 use super::width::{Step, Width};
 use crate::error::PatternError;
 
-/// How often something is repeated.
+/// Counts and greed of a repetition.
 #[derive(Clone, Copy)]
 pub(super) struct Quantifier {
     pub(super) least: i32,
@@ -30,7 +30,7 @@ impl Quantifier {
     }
 }
 
-/// The quantifier at the cursor, if there is one.
+/// Parse the quantifier at the cursor, if there is one.
 pub(super) fn quantifier(cursor: &mut Cursor) -> Result<Option<Quantifier>, PatternError> {
     let start = cursor.at;
     let (least, most) = match cursor.peek() {
@@ -54,7 +54,7 @@ pub(super) fn quantifier(cursor: &mut Cursor) -> Result<Option<Quantifier>, Patt
     Ok(Some(Quantifier { least, most, greed }))
 }
 
-/// The numbers in braces; the cursor is left at the closing one.
+/// Parse the counts in braces; the cursor stops at the closing brace.
 fn counts(cursor: &mut Cursor) -> Result<(i32, Option<i32>), PatternError> {
     let start = cursor.at;
     if !cursor.raw(start + 1).is_ascii_digit() {

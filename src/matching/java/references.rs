@@ -1,19 +1,19 @@
-//! Whether a back-reference can be followed exactly.
+//! Check that backreferences can be matched exactly.
 //!
-//! Java forgets what a group took when it takes back the way that led there, but not for a group inside of a
-//! look-around, an atomic group, a possessive repetition, or a repeated group that can match in one way only. There, a
-//! reference may see what was taken on a way that failed; unless every way to the reference passes the group, and only
-//! once.
+//! When Java backtracks over a group, it restores the group's previous capture. It does not for a group inside a
+//! look-around, an atomic group, a possessive repetition, or a repeated group that can match in only one way. A
+//! backreference to such a group may see a capture from a failed path, unless every path to the backreference captures
+//! the group exactly once.
 
 use super::super::syntax::Node;
 use std::collections::BTreeSet;
 
-/// Whether no reference can see what one of the `kept` groups took on a way that failed.
+/// Return true if no backreference can see a capture that Java kept after backtracking.
 pub(super) fn are_exact(node: &Node, kept: &BTreeSet<u32>) -> bool {
     kept.is_empty() || passes(node, kept, false, &mut BTreeSet::new())
 }
 
-/// Goes through a node, `taken` being the groups that were passed once on every way; whether all references are exact.
+/// Return true if all backreferences in a node are exact; update `taken`, the groups that every path captured once.
 fn passes(node: &Node, kept: &BTreeSet<u32>, repeated: bool, taken: &mut BTreeSet<u32>) -> bool {
     match node {
         Node::CharClass(_) | Node::Assert(_) => true,

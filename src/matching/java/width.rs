@@ -1,53 +1,54 @@
-//! How long Java thinks that a part of a pattern is: what it demands of a look-behind, and how it runs repeated groups.
+//! Lengths of parts of a pattern as Java computes them, for the limits of look-behinds and for repeated groups.
 //!
-//! Its numbers are ints that overflow, and some parts count as less than they take; so the tree does not tell them.
+//! Java's ints overflow, and some parts count less than the characters that they match, so the syntax tree has no such
+//! lengths.
 
 use super::super::char_set::CharSet;
 use super::super::syntax::Node;
 
-/// What Java knows about the length of a part.
+/// Length of a part, as Java computes it.
 #[derive(Clone, Copy)]
 pub(super) struct Width {
     pub(super) least: i32,
     pub(super) most: i32,
-    /// Whether there is a most.
+    /// True if there is a maximum length.
     pub(super) bounded: bool,
-    /// Whether there is but one way to match the part at a position.
+    /// True if there is only one way to match the part at a position.
     pub(super) one_way: bool,
 }
 
-/// A step of a sequence; a group that is not repeated is no step, but those within it are.
+/// A step of a sequence. The steps of a group without a quantifier count as steps of the sequence.
 #[derive(Clone)]
 pub(super) enum Step {
-    /// So many characters.
+    /// A minimum and maximum number of characters.
     Add(i32, i32),
-    /// So many characters of a set and more, which Java counts as if there were a most.
+    /// At least this number of characters of a set; Java counts them as bounded.
     Many(i32),
-    /// A character with those that combine with it, which Java does not count.
+    /// A character with its combining characters, which Java does not count.
     Cluster,
-    /// A part so many times.
+    /// A part with a minimum and maximum number of iterations.
     Times(Width, i32, i32),
-    /// One of several parts.
+    /// One of several alternatives.
     Alternation(Vec<Width>),
-    /// A part for itself, perhaps left out.
+    /// A part that is measured separately, and may be optional.
     Inner(Vec<Step>, bool),
-    /// A repeated group that can match in several ways: Java looks no further.
+    /// A repeated group that can match in several ways; Java stops measuring here.
     Loop,
-    /// A back-reference.
+    /// A backreference.
     Reference,
 }
 
 impl Width {
     pub(super) const EMPTY: Self = Self { least: 0, most: 0, bounded: true, one_way: true };
 
-    /// The width of a sequence.
+    /// Return the width of a sequence.
     pub(super) fn of(steps: &[Step]) -> Self {
         Self::EMPTY.with(steps)
     }
 
     fn with(self, steps: &[Step]) -> Self {
         let mut width = self;
-        // What stands before an alternative is added only in the end.
+        // The width before an alternation is added at the end.
         let mut before = Vec::new();
         for step in steps {
             match step {
@@ -115,13 +116,13 @@ impl Width {
     }
 }
 
-/// A node, and how Java sees its length.
+/// A node, and the length that Java computes for it.
 pub(super) struct SizedNode {
     pub(super) node: Node,
     pub(super) steps: Vec<Step>,
 }
 
-/// A node that is not a group, and whether Java repeats it by a loop over characters.
+/// A node other than a group, and whether Java repeats it by a loop over characters.
 pub(super) struct Atom {
     pub(super) part: SizedNode,
     pub(super) is_property: bool,

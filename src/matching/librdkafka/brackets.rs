@@ -1,4 +1,4 @@
-//! Bracket expressions of POSIX, as glibc reads them where collation is that of the C locale.
+//! POSIX bracket expressions as in glibc with the collation of the C locale.
 
 use super::super::char_set::CharSet;
 use super::super::scanner::{Scanner, invalid};
@@ -6,13 +6,13 @@ use crate::error::PatternError;
 
 const OPEN: &str = "the bracket expression is not closed";
 
-/// What stands in brackets: a character, which a range may start or end with, or a class.
+/// An element in brackets: a character, which may be an end of a range, or a class.
 enum Element {
     One(char),
     Class(CharSet),
 }
 
-/// A bracket expression from its bracket to the one that ends it.
+/// Parse a bracket expression.
 pub(super) fn bracket(text: &mut Scanner) -> Result<CharSet, PatternError> {
     let start = text.at;
     text.take();
@@ -24,7 +24,7 @@ pub(super) fn bracket(text: &mut Scanner) -> Result<CharSet, PatternError> {
         set = set
             | match element(text, start, first)? {
                 Element::Class(class) => class,
-                // A hyphen before the end is one of the characters.
+                // A hyphen before the closing bracket is a literal.
                 Element::One(from) if text.peek() == Some('-') && text.look(1) != Some(']') => {
                     text.take();
                     range(from, &element(text, start, true)?)
@@ -38,7 +38,7 @@ pub(super) fn bracket(text: &mut Scanner) -> Result<CharSet, PatternError> {
     Ok(if negated { !set } else { set })
 }
 
-/// The characters from one to another. Beyond ASCII the C locale has no order.
+/// Return the characters of a range. The C locale has no order of non-ASCII characters.
 fn range(from: char, to: &Element) -> Option<CharSet> {
     match *to {
         Element::One(to) if from <= to && to.is_ascii() => Some(CharSet::range(from, to)),
@@ -63,7 +63,7 @@ fn element(text: &mut Scanner, start: usize, hyphen: bool) -> Result<Element, Pa
     }
 }
 
-/// `[.a.]`, `[=a=]` or `[:alpha:]`, behind what opens it.
+/// Parse `[.a.]`, `[=a=]` or `[:alpha:]` after its first two characters.
 fn symbol(text: &mut Scanner, start: usize, position: usize, kind: char) -> Result<Element, PatternError> {
     let mut name = String::new();
     loop {

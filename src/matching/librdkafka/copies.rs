@@ -1,8 +1,8 @@
-//! What a pattern means once glibc has copied what is repeated: some of its assertions are lost.
+//! Repetition in glibc, which loses some assertions of the copies that it makes.
 //!
-//! glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. An assertion (`^`, `\b`, ...) is checked by a copy of
-//! the node that follows it. If a copy follows already, glibc takes it for that one and checks nothing: `^(b|$a){2}` matches
-//! "ba". Only if another assertion was met since the last character, the assertion is checked in any case.
+//! glibc expands `x{2,}` to `xxx*` and marks the copies. To check an assertion (`^`, `\b`, ...), it makes a copy of the node
+//! after the assertion. If that node is a copy already, glibc reuses it, and the assertion is not checked: `^(b|$a){2}`
+//! matches "ba". If another assertion was met since the last character, the assertion is always checked.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::super::scanner::unsupported;
 use super::super::syntax::{Assertion, Greed, Node};
 use crate::error::PatternError;
 
-/// How many assertions and what stands between them copies may come to.
+/// Maximum number of parts of all copies.
 const MAX_COPIES_SIZE: usize = 10_000;
 
-/// A part of a pattern as it is written.
+/// A part of a pattern before copying.
 pub(super) enum GlibcNode {
     CharClass(CharSet),
     Assert(Assertion),
@@ -27,7 +27,7 @@ pub(super) enum GlibcNode {
 }
 
 impl GlibcNode {
-    /// Whether glibc has no node for it at all.
+    /// Return true if glibc creates no node for the part.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(self, Self::Concat(parts) if parts.iter().all(Self::is_nothing))
     }
@@ -42,23 +42,23 @@ impl GlibcNode {
     }
 }
 
-/// A part with its copies written out.
+/// A part whose copies are written out.
 enum Unrolled {
-    /// There is no assertion in it.
+    /// A node without assertions.
     Node(Node),
     /// An assertion, and whether a copy follows it.
     Assertion(Assertion, bool),
     Group(u32, Box<Unrolled>),
     Concat(Vec<Unrolled>),
     Alternation(Vec<Unrolled>),
-    /// As often as there are, and what is met on the way through it.
+    /// Any number of iterations, and the effect of an iteration on the assertion state.
     Many(Box<Unrolled>, Flow),
 }
 
-/// The groups that are referred to, and where.
+/// Groups with backreferences, and the positions of the backreferences.
 type Used = BTreeMap<u32, usize>;
 
-/// The tree of a pattern.
+/// Return the tree of a pattern.
 pub(super) fn tree(part: &GlibcNode) -> Result<Node, PatternError> {
     let mut used = Used::new();
     references(part, None, &mut used)?;
@@ -68,10 +68,10 @@ pub(super) fn tree(part: &GlibcNode) -> Result<Node, PatternError> {
     Ok(settle(&written, Met::NO, unroller.position)?.0)
 }
 
-/// There are several ways to take the group then, and glibc mixes them up without a rule.
-const MISTAKEN: &str = "a back-reference that glibc may match incorrectly";
+/// If a group can match in several ways, glibc confuses them unpredictably.
+const MISTAKEN: &str = "a backreference that glibc may match incorrectly";
 
-/// Collects the groups that are referred to: once each, and in no repetition.
+/// Collect the groups with backreferences. Each may have only one backreference, which must not be repeated.
 fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Result<(), PatternError> {
     match (part, repeated) {
         (GlibcNode::Backreference(..), Some(position)) => return Err(unsupported(position, MISTAKEN)),
@@ -94,7 +94,7 @@ fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Res
     Ok(())
 }
 
-/// Refuses groups that are referred to and have copies or assertions.
+/// Raise if a group with a backreference is copied or has assertions.
 fn groups(part: &GlibcNode, copied: Option<usize>, used: &Used) -> Result<(), PatternError> {
     match part {
         GlibcNode::Group(group, part) => match (used.get(group), copied) {
@@ -113,7 +113,7 @@ fn groups(part: &GlibcNode, copied: Option<usize>, used: &Used) -> Result<(), Pa
     }
 }
 
-/// Whether a part is in a copy, and whether what follows it is.
+/// Flags: the part is in a copy, and the part after it is a copy.
 #[derive(Clone, Copy)]
 struct Neighbors {
     copied: bool,
@@ -123,12 +123,12 @@ struct Neighbors {
 struct Unroller<'a> {
     used: &'a Used,
     size: usize,
-    /// Of the last repetition that was written out.
+    /// Position of the last repetition that was written out.
     position: usize,
 }
 
 impl Unroller<'_> {
-    /// Writes a part out, and says whether the first node of it is a copy.
+    /// Write out a part; return it, and true if its first node is a copy.
     fn unroll(&mut self, part: &GlibcNode, around: Neighbors) -> Result<(Unrolled, bool), PatternError> {
         let Neighbors { copied, next } = around;
         self.size += 1;
@@ -142,7 +142,7 @@ impl Unroller<'_> {
             }
             GlibcNode::Assert(assertion) => (Unrolled::Assertion(*assertion, next), copied),
             GlibcNode::Group(group, part) if self.used.contains_key(group) => {
-                // The nodes of groups are made after all copies.
+                // glibc creates the nodes of groups after all copies.
                 let (written, _) = self.unroll(part, Neighbors { copied, next: false })?;
                 (Unrolled::Group(*group, Box::new(written)), false)
             }
@@ -179,7 +179,7 @@ impl Unroller<'_> {
         Ok((Unrolled::Alternation(written), around.copied))
     }
 
-    /// A repetition that no assertion is lost in.
+    /// Return a repetition without assertions.
     fn compact(
         &mut self,
         part: &GlibcNode,
@@ -194,7 +194,7 @@ impl Unroller<'_> {
         Ok((Unrolled::Node(node), if least > 0 { first } else { around.copied }))
     }
 
-    /// `x{2,4}` is `xx((x)?x)?`, `x{2,}` is `xxx*`: all but the first `x` are copies.
+    /// Write out `x{2,4}` as `xx((x)?x)?` and `x{2,}` as `xxx*`; every `x` except the first is a copy.
     fn copies(
         &mut self,
         part: &GlibcNode,
@@ -223,7 +223,7 @@ impl Unroller<'_> {
         Ok((Unrolled::Concat(written), first))
     }
 
-    /// `((x)?x)?`, so often.
+    /// Write out `((x)?x)?` with a number of copies.
     fn optional(
         &mut self,
         part: &GlibcNode,
@@ -246,7 +246,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Whether an assertion was met since the last character: on some ways it was, on some it was not.
+/// Assertion state: whether some paths, or all, met an assertion since the last character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Met {
     yes: bool,
@@ -262,7 +262,7 @@ impl Met {
     }
 }
 
-/// What is met behind a part, where no assertion or where one was met before it.
+/// Assertion state after a part, for each state before it.
 #[derive(Clone, Copy)]
 struct Flow {
     after_none: Met,
@@ -291,7 +291,7 @@ impl Flow {
         }
     }
 
-    /// Of the part any number of times; two times can show all that more would.
+    /// Return the flow of any number of iterations; more than two iterations have no further effect.
     fn again(self) -> Self {
         let once = self.or(Self::THROUGH);
         once.then(once)
@@ -314,7 +314,7 @@ fn flow(written: &Unrolled) -> Flow {
     }
 }
 
-/// Leaves the assertions out that are not asked for; says what was met behind the part.
+/// Remove the assertions that glibc does not check; return the node and the assertion state after it.
 fn settle(written: &Unrolled, met: Met, position: usize) -> Result<(Node, Met), PatternError> {
     match written {
         Unrolled::Node(node) => Ok((node.clone(), flow(written).behind(met))),

@@ -1,7 +1,8 @@
-//! The dialect of librdkafka: a name, or behind a `^` what glibc's `regcomp` reads as a POSIX extended pattern, anywhere in a name.
+//! The dialect librdkafka: one exact name, or, with a leading `^`, a POSIX extended regular expression of glibc's `regcomp`
+//! on any part of the name.
 //!
-//! The locale is that of a process with UTF-8 characters and the C locale's collation, as Python and most services have it.
-//! glibc says only whether a name matches, so which ways come first is left out of the tree.
+//! The locale has UTF-8 characters and the collation of the C locale, as in Python and most services. librdkafka only tests
+//! whether a name matches, so the tree has no preferences.
 
 mod brackets;
 mod copies;
@@ -12,36 +13,36 @@ use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
 use copies::GlibcNode;
 
-/// The highest count of a repetition (`RE_DUP_MAX`).
+/// Maximum count of a repetition (`RE_DUP_MAX`).
 const MOST: u32 = 0x7FFF;
 
-/// The groups 1 to 9 that are closed and may be referred to, as bits.
+/// Bits of the closed groups 1 to 9, which backreferences may refer to.
 type Closed = u16;
 
-/// A group that is open, or the whole pattern.
+/// An open group, or the whole pattern.
 struct Open {
-    /// Where its parenthesis stands.
+    /// Position of the opening parenthesis.
     position: usize,
     group: u32,
     branches: Vec<GlibcNode>,
-    /// The branch that is being read.
+    /// Nodes of the current branch.
     parts: Vec<GlibcNode>,
-    /// What was closed before it. A branch may not refer to a group of another one.
+    /// Groups that were closed before this group. A branch must not refer to a group of another branch.
     before: Closed,
-    /// What was closed in the branches that are read.
+    /// Groups that were closed in the branches so far.
     within: Closed,
 }
 
 struct Parser {
     text: Scanner,
-    /// How many groups were opened.
+    /// Number of opened groups.
     count: u32,
     closed: Closed,
     whole: Open,
     groups: Vec<Open>,
 }
 
-/// What the pattern means, over whole names.
+/// Parse a pattern into a tree that matches whole names.
 pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     if let Some(position) = pattern.chars().position(|char| char == '\0') {
         return Err(invalid(position, "a NUL character, which ends a pattern in C"));
@@ -66,7 +67,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     Ok(Node::concat(parts))
 }
 
-/// Whether every way begins at the start of the name.
+/// Return true if every alternative begins at the start of the name.
 fn starts(node: &Node) -> bool {
     match node {
         Node::Assert(assertion) => *assertion == Assertion::Start,
@@ -99,7 +100,7 @@ impl Open {
 }
 
 impl Parser {
-    /// Reads what begins with the next character.
+    /// Parse one item.
     fn read(&mut self, next: char) -> Result<(), PatternError> {
         match next {
             '(' => self.open()?,
@@ -107,7 +108,7 @@ impl Parser {
                 self.text.take();
                 self.groups.last_mut().unwrap_or(&mut self.whole).branch(&mut self.closed);
             }
-            // Out of any group, a closing parenthesis is a character.
+            // Outside of groups, a closing parenthesis is a literal.
             ')' if !self.groups.is_empty() => {
                 if let Some(part) = self.close() {
                     self.repeated(part)?;
@@ -142,10 +143,10 @@ impl Parser {
         Some(GlibcNode::Group(group, Box::new(part)))
     }
 
-    /// Takes a part with the repetitions that follow it.
+    /// Add a part with its quantifiers.
     fn repeated(&mut self, mut part: GlibcNode) -> Result<(), PatternError> {
         let mut piled = false;
-        // What stands behind an assertion is no repetition of it.
+        // A quantifier after an assertion does not repeat it.
         while !matches!(part, GlibcNode::Assert(_)) {
             let position = self.text.at;
             let Some(operator @ ('*' | '+' | '?' | '{')) = self.text.peek() else { break };
@@ -156,7 +157,7 @@ impl Parser {
                 '?' => (0, Some(1)),
                 _ => self.counts(position)?,
             };
-            // `a**` makes the tree deeper, but no group does.
+            // `a**` makes the tree deeper without a group, so count a level.
             if piled {
                 self.text.enter()?;
             }
@@ -195,7 +196,7 @@ impl Parser {
             '1'..='9' => {
                 let group = u32::from(char) - u32::from('0');
                 if self.closed >> group & 1 == 0 {
-                    return Err(invalid(position, "a back-reference to a group that is not closed before it"));
+                    return Err(invalid(position, "a backreference to a group that is not closed before it"));
                 }
                 GlibcNode::Backreference(group, position)
             }
@@ -213,7 +214,7 @@ impl Parser {
         })
     }
 
-    /// The counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, behind the brace.
+    /// Parse the counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}` after the brace.
     fn counts(&mut self, position: usize) -> Result<(u32, Option<u32>), PatternError> {
         let mut least = self.number(position)?;
         let mut most = least;
@@ -230,11 +231,11 @@ impl Parser {
         Ok((least, most))
     }
 
-    /// A number or nothing in front of a comma or the closing brace.
+    /// Parse an optional number before a comma or the closing brace.
     fn number(&mut self, position: usize) -> Result<Option<u32>, PatternError> {
         let mut number = None;
         while self.text.peek() != Some('}') && !self.at_comma() {
-            // An escaped zero is a zero, while other escaped digits are back-references.
+            // An escaped zero is a zero; other escaped digits are backreferences.
             if self.text.look(1) == Some('0') {
                 self.text.eat("\\");
             }

@@ -96,7 +96,7 @@ fn references_are_to_groups_that_are_closed_on_the_same_way() {
     assert_eq!([true, false], matches("^(a|b)*-\\1$", &["ab-b", "ab-a"])[..]);
     assert_eq!([false], matches("^(a){0}\\1", &["a"])[..]);
     for pattern in ["^(a\\1)", "^(a)|\\1", "^\\2(a)(b)", "^(a)\\2"] {
-        assert_eq!("a back-reference to a group that is not closed before it", refusal(pattern).1, "{pattern}");
+        assert_eq!("a backreference to a group that is not closed before it", refusal(pattern).1, "{pattern}");
     }
 }
 
@@ -104,7 +104,7 @@ fn references_are_to_groups_that_are_closed_on_the_same_way() {
 fn glibc_forgets_assertions_in_front_of_copies() {
     assert_eq!([true, true, false], matches("^(b|$a){2}$", &["bb", "ba", "ab"])[..]);
     assert_eq!([true, false], matches("^(\\<ab)+$", &["abab", "b"])[..]);
-    // On the way from the first \b the others are asked for.
+    // After the first \b, the others are checked.
     assert_eq!([true, false], matches("^(\\b){3}a", &["a", "-a"])[..]);
 }
 

@@ -1,4 +1,4 @@
-//! What a backslash means to `re`, in a set and outside of one.
+//! Escapes of `re`, inside and outside of sets.
 
 use super::names::character_named;
 use super::tokens::Tokens;
@@ -12,17 +12,17 @@ pub(super) const DECIMAL: &str = "0123456789";
 const OCTAL: &str = "01234567";
 const HEXADECIMAL: &str = "0123456789abcdefABCDEF";
 
-/// What an escape outside of a set stands for.
+/// Meaning of an escape outside of a set.
 pub(super) enum Escape {
     /// A character.
     Code(u32),
-    /// What a group took.
+    /// A backreference.
     Group(u32),
-    /// A character whose name is not known.
+    /// A character with an unknown name.
     Unknown,
 }
 
-/// A class of characters, as far as names go: Unicode and ASCII are the same there.
+/// Return a class of characters. For topic names, the Unicode class and the ASCII class are equal.
 pub(super) fn class(char: char) -> Option<CharSet> {
     Some(match char {
         'd' => CharSet::DIGITS,
@@ -35,7 +35,7 @@ pub(super) fn class(char: char) -> Option<CharSet> {
     })
 }
 
-/// The assertion that an escape stands for.
+/// Return the assertion of an escape.
 pub(super) fn assertion(char: char) -> Option<Assertion> {
     Some(match char {
         'A' => Assertion::Start,
@@ -46,7 +46,7 @@ pub(super) fn assertion(char: char) -> Option<Assertion> {
     })
 }
 
-/// The code that an escape stands for in a set; the escape's first token is taken. None for an unknown name.
+/// Parse an escape in a set after its first token; return its character code, or None for an unknown name.
 pub(super) fn code_in_class(tokens: &mut Tokens, char: char, start: usize) -> Result<Option<u32>, PatternError> {
     if OCTAL.contains(char) {
         let digits = tokens.take_some(2, OCTAL)?;
@@ -58,7 +58,7 @@ pub(super) fn code_in_class(tokens: &mut Tokens, char: char, start: usize) -> Re
     if char == 'b' { Ok(Some(8)) } else { code(tokens, char, start) }
 }
 
-/// What an escape outside of a set stands for, if it is no class and no assertion.
+/// Parse an escape outside of a set that is neither a class nor an assertion.
 pub(super) fn code_or_group(tokens: &mut Tokens, char: char, start: usize) -> Result<Escape, PatternError> {
     if char == '0' {
         let digits = tokens.take_some(2, OCTAL)?;
@@ -109,7 +109,7 @@ fn octal(digits: &str, start: usize) -> Result<u32, PatternError> {
     if code > 0o377 { Err(invalid(start, "an octal escape above 377")) } else { Ok(code) }
 }
 
-/// The number that at most eight digits are.
+/// Return the number that at most eight digits represent.
 fn number(digits: &str, radix: u32) -> u32 {
     digits.chars().filter_map(|digit| digit.to_digit(radix)).fold(0, |sum, digit| sum * radix + digit)
 }

@@ -1,18 +1,18 @@
-//! The flags of `re`, and what each makes of a set of characters.
+//! Flags of `re`, and their effect on sets of characters.
 
 use super::tokens::{Token, Tokens};
 use crate::error::PatternError;
 use crate::matching::char_set::CharSet;
 use crate::matching::scanner::invalid;
 
-/// Every flag that `re` knows.
+/// All flags of `re`.
 pub(super) const KNOWN: &str = "aiLmstux";
 const KINDS: &str = "auL";
 
-/// Characters beyond ASCII that are a case of an ASCII letter: İ, ı, ſ and the Kelvin sign.
+/// Non-ASCII characters that are other cases of an ASCII letter: İ, ı, ſ and the Kelvin sign.
 const BEYOND: [(u32, &str); 4] = [(0x130, "iI"), (0x131, "iI"), (0x17f, "sS"), (0x212a, "kK")];
 
-/// The flags that change what a pattern means: `m` and `s` speak of line breaks, which no name has.
+/// Flags that affect matching. `m` and `s` concern line breaks, which no name has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Mode {
     pub(super) ignore: bool,
@@ -21,7 +21,7 @@ pub(super) struct Mode {
 }
 
 impl Mode {
-    /// The mode within a group that turns flags on and off.
+    /// Return the mode in a group that turns flags on and off.
     pub(super) fn with_flags(self, on: &str, off: &str) -> Self {
         Self {
             ignore: (self.ignore || on.contains('i')) && !off.contains('i'),
@@ -30,9 +30,9 @@ impl Mode {
         }
     }
 
-    /// What characters of names match one of the codes.
+    /// Return the characters of names that match a range of codes.
     pub(super) fn span(self, first: u32, last: u32) -> CharSet {
-        // All that is beyond ASCII is in no name; a `char` cannot be a surrogate, but a code can.
+        // Names have no non-ASCII characters. A code may be a surrogate, which a `char` cannot be.
         let ascii = |code: u32| char::from(code.min(0x7f) as u8);
         let chars = CharSet::range(ascii(first), ascii(last));
         if !self.ignore {
@@ -47,11 +47,11 @@ impl Mode {
 pub(super) struct GroupFlags {
     pub(super) on: String,
     pub(super) off: String,
-    /// Whether they are for the whole pattern.
+    /// True if the flags apply to the whole pattern.
     pub(super) for_all: bool,
 }
 
-/// Reads inline flags, of which the first token is taken.
+/// Parse inline flags after their first token.
 pub(super) fn group_flags(tokens: &mut Tokens, mut flag: char) -> Result<GroupFlags, PatternError> {
     let mut found = GroupFlags { on: String::new(), off: String::new(), for_all: false };
     while flag != '-' {
@@ -88,7 +88,7 @@ pub(super) fn group_flags(tokens: &mut Tokens, mut flag: char) -> Result<GroupFl
     Ok(found)
 }
 
-/// The next flag or one of the characters that may end flags.
+/// Parse the next flag, or one of the characters that may end flags.
 fn next_flag(tokens: &mut Tokens, ends: &str) -> Result<char, PatternError> {
     let at = tokens.at();
     match tokens.take()? {

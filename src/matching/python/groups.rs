@@ -1,4 +1,4 @@
-//! What begins with a parenthesis in a pattern of `re`.
+//! Groups and other constructs of `re` that begin with a parenthesis.
 
 use super::flags::{KNOWN, Mode, group_flags};
 use super::state::{ParsedNode, ParserState, Width};
@@ -9,27 +9,27 @@ use crate::matching::syntax::Node;
 
 const MOST_GROUPS: u64 = (1 << 30) - 1;
 
-/// How a group begins.
+/// Opening of a group.
 enum Opening {
-    /// It is done: a comment, flags for all, or what another group took.
+    /// A complete construct: a comment, global flags, or a backreference.
     Done(Option<ParsedNode>),
-    /// It keeps what it takes.
+    /// A capturing group.
     Capture,
-    /// It captures nothing.
+    /// A group that captures nothing.
     Plain(Mode),
     Atomic,
     Around {
         ahead: bool,
         negated: bool,
     },
-    /// A condition on the group of that number.
+    /// A conditional on the group with this number.
     Condition(u32),
 }
 
 impl ParserState {
-    /// Reads a group on behind its `(`, which is at `start`; none for a comment and for flags for all.
+    /// Parse a group after its `(`, which is at `start`. Return None for a comment and for global flags.
     ///
-    /// Such flags have to lead: nothing may be before them. This recurs: what it calls besides keeps its own locals.
+    /// Global flags must be at the start of the pattern. This function is recursive, so other functions hold most locals.
     pub(super) fn group(&mut self, mode: Mode, start: usize, leads: bool) -> Result<Option<ParsedNode>, PatternError> {
         let opening = match self.opening(mode, start, leads)? {
             Opening::Done(part) => return Ok(part),
@@ -48,7 +48,7 @@ impl ParserState {
         Ok(Some(self.ended(&opening, inner, other, group, start)))
     }
 
-    /// Notes that a group begins, and whether it is a condition.
+    /// Register the start of a group; return true if it is a conditional.
     fn begin(&mut self, opening: &Opening) -> Result<bool, PatternError> {
         match opening {
             Opening::Capture => self.widths.push(None),
@@ -59,7 +59,7 @@ impl ParserState {
         Ok(matches!(opening, Opening::Condition(_)))
     }
 
-    /// Takes the end of a group.
+    /// Parse the end of a group.
     fn end(&mut self, opening: &Opening, start: usize) -> Result<(), PatternError> {
         if matches!(opening, Opening::Condition(_)) && self.tokens.next == Token::Char('|') {
             return Err(invalid(self.tokens.at(), "a condition with more than two branches"));
@@ -71,7 +71,7 @@ impl ParserState {
         Ok(())
     }
 
-    /// What a group that has ended means.
+    /// Return the node of a complete group.
     fn ended(
         &mut self,
         opening: &Opening,
@@ -138,7 +138,7 @@ impl ParserState {
         }
     }
 
-    /// Reads on behind `(?P`: what a group took, or the name of a group; none where a group begins.
+    /// Parse a backreference or a group name after `(?P`; return None if a group begins.
     fn named(&mut self, mode: Mode, start: usize) -> Result<Option<ParsedNode>, PatternError> {
         if self.tokens.eat('<')? {
             let at = self.tokens.at();
@@ -163,7 +163,7 @@ impl ParserState {
         }
     }
 
-    /// What a group took, again.
+    /// Return a backreference.
     pub(super) fn same(&mut self, group: u32, mode: Mode, at: usize) -> Result<ParsedNode, PatternError> {
         let Some(width) = self.widths.get(group as usize).copied().flatten() else {
             return Err(invalid(at, "a reference to an open group"));
@@ -173,7 +173,7 @@ impl ParserState {
         Ok(ParsedNode::new(Node::Backreference { group, folded: mode.ignore }, width))
     }
 
-    /// Refuses what is no identifier; beyond ASCII, what is one changes with the version of Unicode.
+    /// Raise if a name is not an identifier. Whether a non-ASCII name is one depends on the version of Unicode.
     fn check_name(&mut self, name: &str, at: usize) -> Result<(), PatternError> {
         if !is_identifier(name) {
             return Err(invalid(at, "invalid group name"));
@@ -194,7 +194,7 @@ impl ParserState {
         }
     }
 
-    /// Reads the group of a condition on behind `(?(`.
+    /// Parse the group of a conditional after `(?(`.
     fn condition(&mut self, start: usize) -> Result<u32, PatternError> {
         let at = self.tokens.at();
         let name = self.tokens.name(')', "group name")?;
@@ -209,7 +209,7 @@ impl ParserState {
         Ok(group)
     }
 
-    /// The group of a name or number; 0 where that cannot be known.
+    /// Return the group of a name or number; 0 if it is unknown.
     fn condition_group(&mut self, name: &str, at: usize) -> Result<u32, PatternError> {
         if let Some(&group) = self.names.get(name) {
             return Ok(group);
@@ -255,18 +255,18 @@ impl ParserState {
     }
 }
 
-/// Whether a name is an identifier as far as its ASCII characters go.
+/// Return true if the ASCII characters of a name are those of an identifier.
 fn is_identifier(name: &str) -> bool {
     !name.starts_with(|char: char| char.is_ascii_digit())
         && name.chars().all(|char| !char.is_ascii() || char == '_' || char.is_ascii_alphanumeric())
 }
 
-/// Whether `int` takes it for white space.
+/// Return true if `int` treats the character as white space.
 fn is_blank(char: char) -> bool {
     matches!(char, '\t'..='\r' | '\x1c'..=' ')
 }
 
-/// The number that `int` reads: white space around it, a sign, and single underscores between the digits.
+/// Parse a number as `int` does: with surrounding white space, a sign, and single underscores between digits.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim_matches(is_blank);
     let negative = text.starts_with('-');

@@ -1,4 +1,4 @@
-//! The dialect of Python's `re`, as version 3.11 has it: a prefix of the name has to match, as in `re.match`.
+//! The dialect python: `re` of CPython 3.11 on a prefix of the name, as in `re.match`.
 
 mod escapes;
 mod flags;
@@ -19,7 +19,7 @@ use super::scanner::invalid;
 use super::syntax::{Assertion, Greed, Node};
 use crate::error::PatternError;
 
-/// What the pattern means, over whole names.
+/// Parse a pattern into a tree that matches whole names.
 pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     let mut state = ParserState::new(pattern)?;
     let node = state.alternation(None)?.node;
@@ -28,7 +28,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
 }
 
 impl ParserState {
-    /// Reads alternatives up to the end or a `)`; no mode is that of the whole pattern.
+    /// Parse alternatives up to the end or a `)`. Without a mode, the mode is that of the whole pattern.
     fn alternation(&mut self, mode: Option<Mode>) -> Result<ParsedNode, PatternError> {
         let first = self.sequence(mode, mode.is_none())?;
         let (mut nodes, mut width) = (vec![first.node], first.width);
@@ -40,10 +40,10 @@ impl ParserState {
         Ok(ParsedNode::new(Node::alternation(nodes), width))
     }
 
-    /// Reads what is one after the other up to the end, a `|` or a `)`.
+    /// Parse a sequence up to the end, a `|` or a `)`.
     fn sequence(&mut self, within: Option<Mode>, leads: bool) -> Result<ParsedNode, PatternError> {
         let mut parts: Vec<ParsedNode> = Vec::new();
-        // The first group that can be within the last part.
+        // The number of the first group that can be inside the last part.
         let mut groups = self.groups();
         while self.tokens.next != Token::End && !self.tokens.next.is_of("|)") {
             let mode = within.unwrap_or(self.mode);
@@ -62,7 +62,7 @@ impl ParserState {
         Ok(ParsedNode::new(Node::concat(parts.into_iter().map(|part| part.node).collect()), width))
     }
 
-    /// Reads what is no group: none for a quantifier, which repeats the last part, and for what is skipped.
+    /// Parse an item other than a group. Return None for a quantifier, which repeats the last part, and for skipped text.
     fn item(
         &mut self,
         mode: Mode,
@@ -83,7 +83,7 @@ impl ParserState {
         self.one(mode, token, start).map(Some)
     }
 
-    /// A character, a set, an assertion or an escape.
+    /// Parse a character, a set, an assertion or an escape.
     fn one(&mut self, mode: Mode, token: Token, start: usize) -> Result<ParsedNode, PatternError> {
         let char = match token {
             Token::Char('.') => return Ok(chars(CharSet::ALL)),
@@ -111,7 +111,7 @@ impl ParserState {
         }
     }
 
-    /// Repeats the last part, in which the groups from that one on are.
+    /// Repeat the last part, which contains the groups from `first` on.
     fn repeat(
         &mut self,
         parts: &mut Vec<ParsedNode>,
@@ -228,7 +228,7 @@ mod tests {
     fn possessive_and_atomic_parts_give_nothing_back() {
         assert_eq!(vec![false, true], found("a*+a|b", &["aa", "b"]));
         assert_eq!(vec![false], found("(?>a|ab)c", &["abc"]));
-        assert_eq!("a back-reference to a group inside a possessive repetition", unsupported(r"(?:(a)|b)*+\1"));
+        assert_eq!("a backreference to a group inside a possessive repetition", unsupported(r"(?:(a)|b)*+\1"));
         assert_eq!(vec![true], found("((a)|b)*+$", &["aba"]));
     }
 

@@ -1,4 +1,4 @@
-//! Characters by their Unicode names (`\N{...}`), as far as topic names can have them.
+//! Unicode names (`\N{...}`) of the characters that a topic name can have.
 
 const NUMBERS: [&str; 10] = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE"];
 const SIGNS: [(&str, char); 33] = [
@@ -37,7 +37,7 @@ const SIGNS: [(&str, char); 33] = [
     ("TILDE", '~'),
 ];
 
-/// The code of a printable ASCII character; none where the name is of the character code is too high.
+/// Return the code of a printable ASCII character by its name; None for any other name.
 pub(super) fn character_named(name: &str) -> Option<u32> {
     let upper = name.to_ascii_uppercase();
     if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == upper) {

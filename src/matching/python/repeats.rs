@@ -1,4 +1,4 @@
-//! The quantifiers of `re`, and how often it does what may take no character.
+//! Quantifiers of `re`, and its repetition of parts that may match the empty text.
 
 use std::collections::HashSet;
 
@@ -8,13 +8,13 @@ use crate::error::PatternError;
 use crate::matching::scanner::{invalid, unsupported};
 use crate::matching::syntax::{Greed, Node};
 
-/// How many nodes a pattern may spend on repetitions that are spelled out.
+/// Maximum number of nodes of unrolled repetitions.
 const MAX_UNROLLED_SIZE: u64 = 10_000;
 
-/// How often a quantifier repeats.
+/// Counts of a quantifier.
 pub(super) type Times = (u32, Option<u32>);
 
-/// Reads a quantifier, of which the first token is taken; none where that is a plain character.
+/// Parse a quantifier after its first token; return None if the token is a literal.
 pub(super) fn bounds(tokens: &mut Tokens, token: Token) -> Result<Option<Times>, PatternError> {
     match token {
         Token::Char('*') => return Ok(Some((0, None))),
@@ -47,7 +47,7 @@ fn times(digits: &str, at: usize) -> Result<Option<u32>, PatternError> {
     }
 }
 
-/// Which ways come first, by what is behind the quantifier.
+/// Parse the order in which counts are tried, after the quantifier.
 pub(super) fn greed(tokens: &mut Tokens) -> Result<Greed, PatternError> {
     if tokens.eat('?')? {
         return Ok(Greed::Lazy);
@@ -55,11 +55,11 @@ pub(super) fn greed(tokens: &mut Tokens) -> Result<Greed, PatternError> {
     Ok(if tokens.eat('+')? { Greed::Possessive } else { Greed::Greedy })
 }
 
-/// The tree with the iterations that `re` never cuts short unrolled.
+/// Unroll the minimum iterations of repetitions where they may match the empty text.
 ///
-/// The matcher ends a repetition with the first iteration that takes no character. `re` does so too, but only behind the
-/// least number of iterations: `(?:^|a){2}` matches `a`. Where that shows, those iterations are one after the other.
-/// Groups without references are left out: each would make more states for the matcher.
+/// The matcher ends a repetition at the first iteration that consumes no character. `re` does so only after the minimum
+/// number of iterations: `(?:^|a){2}` matches `a`. Where that makes a difference, these iterations become a concatenation.
+/// Groups without backreferences are removed, because each makes more states for the matcher.
 pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, PatternError> {
     let ordered = has(&node, |node| {
         matches!(
@@ -74,9 +74,9 @@ pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, Pa
 }
 
 struct Unroller<'a> {
-    /// The groups that anything asks for.
+    /// Groups with backreferences or conditionals.
     referenced: &'a HashSet<u32>,
-    /// Whether anything depends on which way comes first.
+    /// True if the order of preference matters.
     ordered: bool,
     left: u64,
 }
@@ -125,7 +125,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Whether any part is of the kind.
+/// Return true if any node satisfies a predicate.
 fn has(node: &Node, kind: impl Fn(&Node) -> bool + Copy) -> bool {
     kind(node)
         || match node {
@@ -139,7 +139,7 @@ fn has(node: &Node, kind: impl Fn(&Node) -> bool + Copy) -> bool {
         }
 }
 
-/// How many nodes there are.
+/// Return the number of nodes.
 fn size(node: &Node) -> u64 {
     1 + match node {
         Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().map(size).sum(),

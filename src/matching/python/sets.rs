@@ -1,4 +1,4 @@
-//! Sets of characters in a pattern of `re`: `[...]`. There is no `&&` and no set within a set.
+//! Sets of characters in a pattern of `re`: `[...]`. There are no intersections and no nested sets.
 
 use super::escapes::{class, code_in_class};
 use super::flags::Mode;
@@ -8,12 +8,12 @@ use crate::error::PatternError;
 use crate::matching::char_set::CharSet;
 use crate::matching::scanner::invalid;
 
-/// One thing in a set.
+/// An item of a set.
 #[derive(Clone, Copy)]
 enum SetItem {
     Code(u32),
     Class(CharSet),
-    /// A character whose name is not known.
+    /// A character with an unknown name.
     Unknown,
 }
 
@@ -28,7 +28,7 @@ impl SetItem {
 }
 
 impl ParserState {
-    /// Reads a set on behind the `[`.
+    /// Parse a set after its `[`.
     pub(super) fn set(&mut self, mode: Mode, start: usize) -> Result<CharSet, PatternError> {
         let negated = self.tokens.eat('^')?;
         let mut chars = CharSet::NONE;
@@ -50,7 +50,7 @@ impl ParserState {
                 break;
             }
             let high = self.set_item(last, start)?;
-            // The position is the one that `re` gives: it counts an escape as two characters, however long it is.
+            // `re` counts any escape as two characters in this position.
             let bad = invalid(self.tokens.at() - token.len() - 1 - last.len(), "invalid character range");
             chars = match (low, high) {
                 (SetItem::Class(_), _) | (_, SetItem::Class(_)) => return Err(bad),
@@ -62,7 +62,7 @@ impl ParserState {
         Ok(if negated { !chars } else { chars })
     }
 
-    /// What a token begins.
+    /// Parse the item that begins with a token.
     fn set_item(&mut self, token: Token, start: usize) -> Result<SetItem, PatternError> {
         let char = match token {
             Token::End => return Err(invalid(start, "the character set is not closed")),

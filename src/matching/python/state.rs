@@ -1,4 +1,4 @@
-//! What the parser of `re` knows while it reads a pattern, and the parts that it makes.
+//! State of the parser of `re`, and the parts that it returns.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::{Add, BitOr, Range};
@@ -9,10 +9,10 @@ use crate::error::PatternError;
 use crate::matching::scanner::{invalid, unsupported};
 use crate::matching::syntax::Node;
 
-/// Where `re` stops to count characters.
+/// Width above which `re` stops counting characters.
 const WIDEST: u128 = 1 << 64;
 
-/// How many characters something takes, as `re` computes it: not the fewest and the most that it can take.
+/// Width of a part as `re` computes it, which may differ from the minimum and maximum length of a match.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Width {
     pub(super) least: u128,
@@ -20,10 +20,10 @@ pub(super) struct Width {
 }
 
 impl Width {
-    /// One character.
+    /// Width of one character.
     pub(super) const ONE: Self = Self { least: 1, most: 1 };
 
-    /// The width of a repetition.
+    /// Return the width of a repetition.
     pub(super) fn times(self, least: u32, most: Option<u32>) -> Self {
         let widest = match most {
             Some(most) => self.most * u128::from(most),
@@ -48,18 +48,18 @@ impl BitOr for Width {
     }
 }
 
-/// What a part is to a quantifier behind it.
+/// Kind of a part, which decides whether a quantifier may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is never repeated.
+    /// An assertion, which cannot be repeated.
     Assertion,
-    /// It is repeated already.
+    /// A repetition, which cannot be repeated again.
     Repeat,
-    /// It can be repeated.
+    /// A part that can be repeated.
     Other,
 }
 
-/// A part of a pattern: what it means, how many characters it takes, and what it is to a quantifier.
+/// A part of a pattern: its node, its width and its kind.
 pub(super) struct ParsedNode {
     pub(super) node: Node,
     pub(super) width: Width,
@@ -72,32 +72,32 @@ impl ParsedNode {
     }
 }
 
-/// What is known while a pattern is read. What `re` finds only later waits: anything wrong before that comes first.
+/// State of the parser. Errors that `re` reports only when it compiles are kept until the whole pattern is parsed.
 pub(super) struct ParserState {
     pub(super) tokens: Tokens,
-    /// The flags of the whole pattern.
+    /// Flags of the whole pattern.
     pub(super) mode: Mode,
-    /// Whether the whole pattern has the flag u.
+    /// True if the whole pattern has the flag u.
     pub(super) unicode: bool,
-    /// Position of the flags that made it both a and u.
+    /// Position of the flags that combine a and u.
     pub(super) exclusive: Option<usize>,
-    /// Whether the flag t refuses every repetition.
+    /// True if the flag t is set, which forbids repetitions.
     pub(super) template: bool,
-    /// The width of each group, none while it is open; the first is the whole pattern.
+    /// Width of each group, None while the group is open; the first entry is the whole pattern.
     pub(super) widths: Vec<Option<Width>>,
-    /// The groups that have names.
+    /// Numbers of the named groups.
     pub(super) names: HashMap<String, u32>,
-    /// The first group within the outermost look-behind under way.
+    /// Number of the first group inside the outermost open look-behind.
     pub(super) behind: Option<u32>,
-    /// The groups that conditions ask for, each with the first position that does.
+    /// Groups of conditionals, each with the position of its first conditional.
     pub(super) conditions: Vec<(u32, usize)>,
-    /// The groups that anything asks for.
+    /// Groups with backreferences or conditionals.
     pub(super) referenced: HashSet<u32>,
-    /// The groups within each possessive repetition, with its position.
+    /// Groups inside each possessive repetition, with the position of the repetition.
     pub(super) kept: Vec<(Range<u32>, usize)>,
-    /// What `re` finds when it compiles what it read.
+    /// Errors that `re` raises when it compiles the parsed pattern.
     faults: Vec<PatternError>,
-    /// What `re` accepts and cannot be matched here.
+    /// Constructs that `re` accepts, but that this package does not support.
     doubts: Vec<PatternError>,
 }
 
@@ -120,17 +120,17 @@ impl ParserState {
         })
     }
 
-    /// Notes what `re` refuses when it compiles.
+    /// Note an error that `re` raises when it compiles.
     pub(super) fn fault(&mut self, position: usize, reason: &str) {
         self.faults.push(invalid(position, reason));
     }
 
-    /// Notes what cannot be matched exactly, unless `re` refuses the pattern anyway.
+    /// Note an unsupported construct; it is reported only if `re` accepts the pattern.
     pub(super) fn doubt(&mut self, position: usize, construct: &str) {
         self.doubts.push(unsupported(position, construct));
     }
 
-    /// Refuses the pattern, of which all is read, for the first of what was noted.
+    /// Return the first noted error of the parsed pattern, if there is any.
     pub(super) fn finish(&mut self) -> Result<(), PatternError> {
         if let Some(at) = self.exclusive {
             return Err(invalid(at, "incompatible flags"));
@@ -143,7 +143,7 @@ impl ParserState {
         }
         for (groups, at) in std::mem::take(&mut self.kept) {
             if self.referenced.iter().any(|group| groups.contains(group)) {
-                self.doubt(at, "a back-reference to a group inside a possessive repetition");
+                self.doubt(at, "a backreference to a group inside a possessive repetition");
             }
         }
         for found in [&self.faults, &self.doubts] {
@@ -154,17 +154,17 @@ impl ParserState {
         Ok(())
     }
 
-    /// How many groups there are, and the number of the next one.
+    /// Return the number of the next group; the whole pattern is group 0.
     pub(super) fn groups(&self) -> u32 {
         self.widths.len() as u32
     }
 
-    /// Whether the group has begun and not ended.
+    /// Return true if the group is open.
     pub(super) fn is_open(&self, group: u32) -> bool {
         self.widths.get(group as usize).is_some_and(Option::is_none)
     }
 
-    /// Refuses a group that a look-behind cannot ask for.
+    /// Return an error for a group to which the current look-behind must not refer.
     pub(super) fn check_behind(&self, group: u32) -> Result<(), PatternError> {
         match self.behind {
             Some(_) if group >= self.groups() || self.is_open(group) => {

@@ -1,9 +1,9 @@
-//! The tokens that `re` reads a pattern in: characters, each backslash with the character behind it.
+//! Tokens of `re`: single characters, and backslashes with the character after them.
 
 use crate::error::PatternError;
 use crate::matching::scanner::{Scanner, invalid};
 
-/// What a pattern is read in.
+/// A token of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     /// A character.
@@ -15,7 +15,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// How many characters it has.
+    /// Return the number of characters of the token.
     pub(super) fn len(self) -> usize {
         match self {
             Self::Char(_) => 1,
@@ -24,13 +24,13 @@ impl Token {
         }
     }
 
-    /// Whether it is one of the characters.
+    /// Return true if the token is one of these characters.
     pub(super) fn is_of(self, chars: &str) -> bool {
         matches!(self, Self::Char(char) if chars.contains(char))
     }
 }
 
-/// A pattern as tokens, with the next one already read: a lone backslash at the end shows when it becomes the next.
+/// Tokens of a pattern. The next token is read ahead, so a lone backslash at the end raises early, as in `re`.
 pub(super) struct Tokens {
     /// The pattern.
     pub(super) text: Scanner,
@@ -62,14 +62,14 @@ impl Tokens {
         self.text.at - self.next.len()
     }
 
-    /// Takes the next token.
+    /// Consume and return the next token.
     pub(super) fn take(&mut self) -> Result<Token, PatternError> {
         let taken = self.next;
         self.read()?;
         Ok(taken)
     }
 
-    /// Takes the next token if it is the expected character.
+    /// Consume the next token if it is the expected character; return true if it is.
     pub(super) fn eat(&mut self, expected: char) -> Result<bool, PatternError> {
         let found = self.next == Token::Char(expected);
         if found {
@@ -78,7 +78,7 @@ impl Tokens {
         Ok(found)
     }
 
-    /// Takes as many of the characters as there are, but not more than so many.
+    /// Consume and return up to `most` characters from a set.
     pub(super) fn take_some(&mut self, most: usize, of: &str) -> Result<String, PatternError> {
         let mut taken = String::new();
         while let Token::Char(char) = self.next {
@@ -91,7 +91,7 @@ impl Tokens {
         Ok(taken)
     }
 
-    /// Takes a name of that kind and the character that ends it.
+    /// Consume a name and the character that ends it; return the name. `kind` names it in errors.
     pub(super) fn name(&mut self, end: char, kind: &str) -> Result<String, PatternError> {
         let (mut name, start) = (String::new(), self.at());
         loop {
@@ -108,7 +108,7 @@ impl Tokens {
         }
     }
 
-    /// Goes back to a token's position.
+    /// Go back to the position of a token.
     pub(super) fn back(&mut self, at: usize) -> Result<(), PatternError> {
         self.text.at = at;
         self.read()

@@ -1,19 +1,19 @@
-//! Classes and escapes of RE2/J: what set of characters they mean.
+//! Character classes and escapes of RE2/J.
 
 use super::super::char_set::CharSet;
 use super::super::scanner::{Scanner, invalid, unsupported};
 use crate::error::PatternError;
 
 const LAST: u32 = 0x0010_FFFF;
-/// Case is folded between these two; a range over all of them is not folded, as it has every case already.
+/// First and last code point with other cases. A range over all of them is not folded, as it contains every case.
 const FOLDED: (u32, u32) = (0x41, 0x1044F);
-/// Cyrillic letters that RE2/J 1.8 does not know but Java does: it asks for their next case and never comes back to them.
+/// Cyrillic letters that are in Java's tables but not in those of RE2/J 1.8, whose loop over their cases never ends.
 const ENDLESS: (u32, u32) = (0x1C80, 0x1C88);
-/// The long s and the sign of Kelvin are of one case with an s and a k.
+/// The long s and the Kelvin sign are other cases of s and k.
 const LONG_S: u32 = 0x17F;
 const KELVIN: u32 = 0x212A;
 
-/// The scripts that RE2/J 1.8 knows, and that have no ASCII character in either case.
+/// Scripts of RE2/J 1.8 without an ASCII character in either case.
 const SCRIPTS: &str = "\
     Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian \
     Cham Cherokee Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Egyptian_Hieroglyphs Ethiopic Georgian Glagolitic \
@@ -24,9 +24,9 @@ const SCRIPTS: &str = "\
     Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Tamil Telugu Thaana Thai Tibetan Tifinagh \
     Ugaritic Unknown Vai Yi";
 
-/// The characters from one code point to another; with the other cases of each of them if case is ignored.
+/// Return the characters between two code points, with their other cases if case is ignored.
 pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Result<CharSet, PatternError> {
-    // No name has a character beyond ASCII, so it does not matter which one stands for all of these.
+    // No name has a non-ASCII character, so U+0080 can stand for all of them.
     let ascii = |code: u32| char::from_u32(code.min(0x80)).unwrap_or('\u{80}');
     let set = CharSet::range(ascii(first), ascii(last));
     if !folded || first <= FOLDED.0 && FOLDED.1 <= last {
@@ -44,7 +44,7 @@ pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Res
     Ok(set.both_cases() | with(LONG_S, "sS") | with(KELVIN, "kK"))
 }
 
-/// A class from its bracket to the one that ends it.
+/// Parse a class in brackets.
 pub(super) fn class(text: &mut Scanner, folded: bool) -> Result<CharSet, PatternError> {
     let start = text.at;
     text.take();
@@ -61,7 +61,7 @@ pub(super) fn class(text: &mut Scanner, folded: bool) -> Result<CharSet, Pattern
             let position = text.at;
             let from = member(text, start)?;
             let mut to = from;
-            // A hyphen before the end is one of the characters.
+            // A hyphen before the closing bracket is a literal.
             if text.peek() == Some('-') && text.look(1) != Some(']') {
                 text.take();
                 to = member(text, start)?;
@@ -76,7 +76,7 @@ pub(super) fn class(text: &mut Scanner, folded: bool) -> Result<CharSet, Pattern
     Ok(if negated { !set } else { set })
 }
 
-/// One character of a class, which starts at the given position.
+/// Parse one character of a class that starts at `start`.
 fn member(text: &mut Scanner, start: usize) -> Result<u32, PatternError> {
     if text.peek() == Some('\\') {
         return character(text);
@@ -84,7 +84,7 @@ fn member(text: &mut Scanner, start: usize) -> Result<u32, PatternError> {
     text.take().map(u32::from).ok_or_else(|| invalid(start, "the character class is not closed"))
 }
 
-/// `[:alpha:]`, `[:^alpha:]`, if one comes next.
+/// Parse `[:alpha:]` or `[:^alpha:]`, if one is next.
 fn named(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternError> {
     let start = text.at;
     if (text.peek(), text.look(1)) != (Some('['), Some(':')) {
@@ -95,7 +95,7 @@ fn named(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternErr
         text.at = start;
         return Ok(None);
     }
-    // The colon belongs to the name, for that of `[:]` ends it as well.
+    // The colon belongs to the name, since the colon of `[:]` ends the name too.
     let mut name = String::new();
     while !text.eat(":]") {
         name.extend(text.take());
@@ -112,7 +112,7 @@ fn named(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternErr
     Ok(Some(if negated { !set } else { set }))
 }
 
-/// `\d`, `\pL` and the like, if one comes next.
+/// Parse `\d`, `\pL` or a similar escape, if one is next.
 pub(super) fn escaped(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternError> {
     if text.peek() != Some('\\') {
         return Ok(None);
@@ -131,7 +131,7 @@ pub(super) fn escaped(text: &mut Scanner, folded: bool) -> Result<Option<CharSet
     Ok(Some(set))
 }
 
-/// `\pL`, `\p{Greek}`, `\P{^Lu}`.
+/// Parse `\pL`, `\p{Greek}` or `\P{^Lu}`.
 fn unicode(text: &mut Scanner, folded: bool) -> Result<CharSet, PatternError> {
     let start = text.at;
     let mut negated = text.look(1) == Some('P');
@@ -153,14 +153,14 @@ fn unicode(text: &mut Scanner, folded: bool) -> Result<CharSet, PatternError> {
     Ok(if negated { !set } else { set })
 }
 
-/// The ASCII characters of a general category or a script.
+/// Return the ASCII characters of a general category or a script.
 fn category(name: &str, folded: bool) -> Option<CharSet> {
     Some(match name {
         "Any" => CharSet::ALL,
         "L" | "Latin" => CharSet::LETTERS,
         "Lu" if folded => CharSet::LETTERS,
         "Lu" => CharSet::UPPER,
-        // Its table of cases has only what is neither upper nor lower case of a lone pair.
+        // RE2/J's table of other cases of `Ll` has only letters with more than two cases.
         "Ll" if folded => CharSet::LOWER | CharSet::of("KS"),
         "Ll" => CharSet::LOWER,
         "N" | "Nd" => CharSet::DIGITS,
@@ -183,7 +183,7 @@ fn category(name: &str, folded: bool) -> Option<CharSet> {
     })
 }
 
-/// The character that an escape means, in a class or out of one.
+/// Parse an escape of a single character, inside or outside a class.
 pub(super) fn character(text: &mut Scanner) -> Result<u32, PatternError> {
     let start = text.at;
     text.take();
@@ -193,7 +193,7 @@ pub(super) fn character(text: &mut Scanner) -> Result<u32, PatternError> {
     };
     match char {
         '0'..='7' => {
-            // A single digit other than 0 would be a back-reference.
+            // A single digit other than 0 would be a backreference.
             if char != '0' && !matches!(text.peek(), Some('0'..='7')) {
                 return Err(unknown());
             }

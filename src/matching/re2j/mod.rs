@@ -1,7 +1,7 @@
-//! The dialect of the broker: RE2/J 1.8 without flags, over whole names.
+//! The dialect re2j, of the broker: RE2/J 1.8 without flags, on the whole name.
 //!
-//! RE2/J answers as an automaton does, so which ways come first and what groups take is left out of the tree. Of its flags only
-//! `i` says anything about names, which have no line breaks.
+//! RE2/J is an automaton, so the tree has neither preferences nor captures. Of the inline flags only `i` has an effect,
+//! since names have no line breaks.
 
 mod classes;
 
@@ -13,17 +13,17 @@ use super::scanner::{Scanner, invalid};
 use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
 
-/// The highest count of a repetition.
+/// Maximum count of a repetition.
 const MOST: u32 = 1000;
 
-/// A group that is open, or the whole pattern.
+/// An open group, or the whole pattern.
 struct Open {
-    /// Where its parenthesis stands.
+    /// Position of the opening parenthesis.
     position: usize,
-    /// Whether case is ignored again behind it.
+    /// True if case is ignored after the group.
     folded: bool,
     branches: Vec<Node>,
-    /// The branch that is being read.
+    /// Nodes of the current branch.
     items: Vec<Node>,
 }
 
@@ -33,13 +33,13 @@ struct Parser {
     names: HashSet<String>,
     whole: Open,
     groups: Vec<Open>,
-    /// How often the last item is repeated already.
+    /// Number of quantifiers of the last item.
     piled: u32,
-    /// Whether what was read last is a repetition.
+    /// True if the last item read is a repetition.
     repeated: bool,
 }
 
-/// What the pattern means, over whole names.
+/// Parse a pattern into a tree that matches whole names.
 pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     let mut parser = Parser {
         text: Scanner::new(pattern),
@@ -76,7 +76,7 @@ impl Open {
 }
 
 impl Parser {
-    /// Reads what begins with the next character; says whether that was a repetition.
+    /// Parse one item; return whether it is a repetition.
     fn read(&mut self, next: char) -> Result<bool, PatternError> {
         let position = self.text.at;
         match next {
@@ -91,7 +91,7 @@ impl Parser {
                     Some((least, most)) => self.repeat(position, least, most)?,
                     None => self.literal()?,
                 }
-                // RE2/J takes a literal brace for a repetition too when it looks for one behind another: `a{*` is refused.
+                // RE2/J counts a literal brace as a repetition when it looks for nested quantifiers: `a{*` is invalid.
                 return Ok(true);
             }
             '(' => self.open()?,
@@ -130,7 +130,7 @@ impl Parser {
         self.push(Node::Assert(assertion));
     }
 
-    /// The next character, whatever it is, for itself.
+    /// Parse the next character as a literal.
     fn literal(&mut self) -> Result<(), PatternError> {
         let position = self.text.at;
         if let Some(char) = self.text.take() {
@@ -166,7 +166,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Repeats the last item; the operator is read, but for the `?` of a lazy one.
+    /// Repeat the last item. The quantifier is consumed except for the `?` of a lazy one.
     fn repeat(&mut self, position: usize, least: u32, most: Option<u32>) -> Result<(), PatternError> {
         self.text.eat("?");
         if self.repeated {
@@ -175,7 +175,7 @@ impl Parser {
         let Some(node) = self.innermost().items.pop() else {
             return Err(invalid(position, "nothing to repeat"));
         };
-        // Something that is no item stood in between, as in `a*(?i)*`: it makes the tree deeper, but no group does.
+        // Flags stand between two quantifiers, as in `a*(?i)*`. The tree gets deeper without a group, so count a level.
         if self.piled > 0 {
             self.text.enter()?;
         }
@@ -185,7 +185,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The counts of `{2}`, `{2,}` or `{2,3}`; nothing is read where it is none of these and the brace is literal.
+    /// Parse the counts of `{2}`, `{2,}` or `{2,3}`; for any other text consume nothing, since the brace is a literal.
     fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, PatternError> {
         let position = self.text.at;
         self.text.take();
@@ -211,7 +211,7 @@ impl Parser {
         Some((least, Some(self.number()?)))
     }
 
-    /// A number without leading zeros, as far as its size matters.
+    /// Parse a number without leading zeros; a number over the maximum is cut to the maximum plus one.
     fn number(&mut self) -> Option<u32> {
         let digits = self.text.take_while(|char| char.is_ascii_digit());
         let plain = !digits.is_empty() && (digits.len() == 1 || !digits.starts_with('0'));
@@ -250,7 +250,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Reads flags; says whether they open a group, or else hold for the rest of this one.
+    /// Parse flags; return true if they open a group, false if they apply to the rest of the current group.
     fn flags(&mut self, position: usize) -> Result<bool, PatternError> {
         let (mut folded, mut negated, mut any) = (self.folded, false, false);
         loop {

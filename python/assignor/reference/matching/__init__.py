@@ -1,1 +1,1 @@
-"""Topic patterns: which topic names a pattern matches, in a dialect. The specification of `src/matching`."""
+"""Topic patterns: matching of topic names by the regular expressions of clients and of the broker."""

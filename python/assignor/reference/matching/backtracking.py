@@ -1,8 +1,8 @@
 """A backtracking matcher.
 
-A node maps a state to the states in which its matches end: in order of preference, each state once. Without references
-a state is only a position, so there are few states and no pattern is catastrophic. With references the number of steps
-is limited.
+A node maps a start state to the distinct end states of its matches, in order of preference. Without backreferences a
+state is only a position, so there are few states, and backtracking is polynomial. With backreferences the number of
+steps is limited.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ from assignor.reference.matching.syntax import (
 )
 
 MAX_STEPS = 1_000_000
-"""The highest number of steps for one name."""
+"""Maximum number of steps per name."""
 
 
 class TooManySteps(Exception):  # noqa: N818  # it becomes a public error
-    """The name took more than `MAX_STEPS`."""
+    """A match that took more than `MAX_STEPS` steps."""
 
 
 Captured: TypeAlias = tuple[tuple[int, int] | None, ...]
 
 
 class State(NamedTuple):
-    """A position in the name, and what each group captured on the way there; without references there are no groups."""
+    """A position in the name, and the captures of groups up to it; without backreferences `groups` is empty."""
 
     at: int
     groups: Captured
 
 
 def matches(node: Node, name: str) -> bool:
-    """Whether the pattern matches the whole name.
+    """Return True if the pattern matches the whole name.
 
     Raises:
-        TooManySteps: With backreferences it may, and with deeply nested loops on long names.
+        TooManySteps: The match takes too many steps, which can happen with backreferences, or with deeply nested loops
+            and long names.
     """
     with deep():
         start = State(0, (None,) * (_highest_reference(node) + 1))
@@ -59,7 +60,7 @@ def matches(node: Node, name: str) -> bool:
 
 
 def _highest_reference(node: Node) -> int:
-    """Return the highest group number that a backreference or conditional needs; -1 if there is none."""
+    """Return the highest group number that a backreference or conditional refers to; -1 if there is none."""
     match node:
         case CharClass() | Assert():
             return -1
@@ -79,7 +80,7 @@ class _Backtracker:
         self._memo: dict[tuple[int, int], list[State]] = {}
 
     def ends(self, node: Node, start: State) -> list[State]:
-        """Return the states in which matches of a node end that start in a state."""
+        """Return the end states of matches of a node that start in a state; count a step."""
         ends = self._match_node(node, start)
         self._steps += 1 + len(ends)
         if self._steps > MAX_STEPS:
@@ -99,7 +100,7 @@ class _Backtracker:
             case Alternation(nodes):
                 return _distinct(end for inner in nodes for end in self.ends(inner, start))
             case Repetition():
-                # Nested loops are tried once per position, unless it matters what groups captured.
+                # Nested loops are tried once per position, unless captures matter.
                 key = (id(node), start.at)
                 if start.groups or key not in self._memo:
                     self._memo[key] = self._repeat(node, start)
@@ -134,7 +135,7 @@ class _Backtracker:
         self, node: Repetition, done: int, state: State, seen: set[tuple[int, State]], found: dict[State, None]
     ) -> None:
         """Continue from a state after `done` iterations."""
-        # Past the lowest count, the number of iterations makes no difference unless there is a highest count.
+        # Past the minimum count, the number of iterations matters only if there is a maximum count.
         count = min(done, node.least) if node.most is None else done
         if (count, state) in seen:
             return
@@ -165,7 +166,7 @@ class _Backtracker:
         return [state] if done >= node.least else []
 
     def _look_behind(self, node: Node, here: State) -> list[State]:
-        """Return the match that ends here and starts nearest to here."""
+        """Return the match that ends at the current position and starts nearest to it."""
         length = max_length(node)
         furthest = 0 if length is None else max(0, here.at - length)
         for at in range(here.at, furthest - 1, -1):
@@ -205,5 +206,5 @@ def _distinct(states: Iterable[State]) -> list[State]:
 
 
 def _with_capture(groups: Captured, group: int, span: tuple[int, int]) -> Captured:
-    """Return the captures with one more; a group that no reference needs is not kept."""
+    """Return the captures with one more; the capture of a group without backreferences is dropped."""
     return (*groups[:group], span, *groups[group + 1 :]) if group < len(groups) else groups

@@ -1,7 +1,7 @@
 """Sets of the characters that a topic name can have.
 
-Kafka's names are of `[a-zA-Z0-9._-]`. The sets span all printable ASCII, which lets a pattern be tried on a name
-that is not legal; what lies outside cannot occur in a name, and so is in no set.
+Kafka's names consist of `[a-zA-Z0-9._-]`. The sets cover all printable ASCII characters, so that patterns can also be
+matched against names that Kafka does not allow. Other characters cannot occur in a name and are in no set.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ POSIX: dict[str, CharSet] = {
     "upper": UPPER,
     "xdigit": DIGITS | set("abcdefABCDEF"),
 }
-"""The classes of POSIX."""
+"""The POSIX classes."""
 
 
 def between(first: str, last: str) -> CharSet:
-    """The characters from the first to the last, both included, as far as a name can have them.
+    """Return the characters from `first` to `last`, both included, that a name can have.
 
     Example:
         >>> sorted(between("x", "é"))
@@ -46,12 +46,12 @@ def between(first: str, last: str) -> CharSet:
 
 
 def among(text: str) -> CharSet:
-    """The characters of a text, as far as a name can have them."""
+    """Return the characters of a text that a name can have."""
     return ALL & set(text)
 
 
 def both_cases(chars: CharSet) -> CharSet:
-    """The set with the other case of each of its letters.
+    """Return the set with the other case of each of its letters.
 
     Example:
         >>> sorted(both_cases(among("a-Z")))

@@ -1,4 +1,4 @@
-"""The dialects: the parser of each, and which of them hide internal topics."""
+"""The dialects of patterns and their parsers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PARSERS: dict[str, Callable[[str], Node]] = {
     "re2j": re2j.parse,
     "librdkafka": librdkafka.parse,
 }
-"""The parsers, which raise `PatternFault`; patterns of the dialect python are compiled by `re` (see `python`)."""
+"""Parsers by dialect; they raise `PatternFault`. `re` compiles patterns of the dialect python (see module `python`)."""
 
 
 def hides_internal(dialect: str, pattern: str) -> bool:
-    """Return whether a pattern matches no internal topic unless `include_internal` is set.
+    """Return True if a pattern excludes internal topics by default.
 
     Clients exclude internal topics, the broker does not. A plain name is not a pattern.
     """

@@ -1,4 +1,4 @@
-"""A pattern that is ready to be tried on topics."""
+"""A compiled topic pattern."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
-"""Topics that the broker keeps for itself (Topic.INTERNAL_TOPICS)."""
+"""Kafka's internal topics (Topic.INTERNAL_TOPICS)."""
 
 MAX_PARTS = 20_000
-"""How many parts a pattern may have once its repetitions are spelled out."""
+"""Maximum number of parts of a pattern after its repetitions are unrolled."""
 
 
 class Pattern:
-    """Which topics someone subscribes to, in the words of a dialect; `owner` says whose it is in errors.
+    """A compiled pattern of a dialect; errors name the `owner`.
 
-    `include_internal` is whether it may match topics that the broker keeps for itself. The broker's own dialect matches
-    them anyway, and so does a plain name.
+    The pattern may match internal topics if `include_internal` is True. A pattern of the broker's dialect, and a plain
+    name, may always match them.
     """
 
     def __init__(self, pattern: str, dialect: str, include_internal: bool = False, owner: str | None = None) -> None:
@@ -41,7 +41,7 @@ class Pattern:
         self._shows_internal = include_internal or not hides_internal(dialect, pattern)
 
     def matches(self, topic: str) -> bool:
-        """Whether the pattern matches the name."""
+        """Return True if the pattern matches the name."""
         try:
             found = self._matches(topic)
         except TooManySteps:
@@ -51,7 +51,7 @@ class Pattern:
 
 
 def _compile(pattern: str, dialect: str) -> Callable[[str], bool]:
-    """Return the function that says whether the pattern matches a name."""
+    """Return the function that tests whether the pattern matches a name."""
     if dialect == "python":
         compiled = python.compile_pattern(pattern)
         return lambda name: python.matches(compiled, name)
@@ -62,7 +62,7 @@ def _compile(pattern: str, dialect: str) -> Callable[[str], bool]:
 
 
 def check_topic(topic: object) -> str:
-    """The name, if patterns can be tried on it: printable ASCII and not too long, as every name that Kafka allows."""
+    """Return the name if it is printable ASCII and not longer than Kafka allows, else raise."""
     name = check_name(topic, "a topic")
     if len(name) > MAX_NAME_LENGTH or not ALL.issuperset(name):
         kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]"
@@ -71,13 +71,13 @@ def check_topic(topic: object) -> str:
 
 
 def match_topics(pattern: str, topics: Iterable[str], dialect: str, include_internal: bool) -> list[str]:
-    """The topics that a pattern matches, in the order given."""
+    """Return the topics that a pattern matches, in the order of `topics`."""
     found = Pattern(pattern, dialect, include_internal)
     return [topic for topic in map(check_topic, topics) if found.matches(topic)]
 
 
 def match_each(patterns: list[tuple[str, str, str]], topics: Iterable[str], include_internal: bool) -> list[list[str]]:
-    """The topics that each of several patterns, with dialect and owner, matches; no topic is given twice."""
+    """Return the topics that each pattern matches. `patterns` has (pattern, dialect, owner); `topics` are distinct."""
     each = [check_topic(topic) for topic in topics]
     found = [Pattern(pattern, dialect, include_internal, owner) for pattern, dialect, owner in patterns]
     return [[topic for topic in each if pattern.matches(topic)] for pattern in found]

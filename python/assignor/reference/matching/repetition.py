@@ -1,8 +1,8 @@
-"""Repetition as engines do it that copy what is repeated: every copy may match the empty text, wherever it stands.
+"""Repetition as in engines that copy the repeated node, where each copy may match the empty text.
 
-In the syntax tree an iteration that consumes no character is the last one. That is equivalent unless the repeated node
-matches the empty text at some positions only: `(?:^|b){2}` matches "b", first nothing and then the letter. There the
-copies are written out.
+In the syntax tree, an iteration that consumes no character ends the repetition. The results differ only if the repeated
+node matches the empty text at some positions only: `(?:^|b){2}` matches "b", by the empty text and then the letter.
+Such a repetition becomes a concatenation of copies.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from assignor.reference.matching.syntax import (
 )
 
 MAX_COPIES_SIZE = 10_000
-"""The highest number of nodes of all copies."""
+"""Maximum number of nodes of all copies."""
 
 
 class _Nullability(IntEnum):
-    """Whether a node matches the empty text: never, at some positions, or always."""
+    """Condition under which a node matches the empty text: never, at some positions, or always."""
 
     NEVER = 0
     AT_ASSERTIONS = 1
@@ -37,7 +37,7 @@ class _Nullability(IntEnum):
 def repeat(node: Node, least: int, most: int | None, position: int) -> Node:
     """Return the repetition of a node.
 
-    The order of preference is left open: these engines only say whether a name matches.
+    These engines only test whether a name matches, so the order of preference does not matter.
     """
     if least < 2 or _nullability(node) is not _Nullability.AT_ASSERTIONS:
         return Repetition(node, least, most)

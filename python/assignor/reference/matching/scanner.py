@@ -1,4 +1,4 @@
-"""A scanner over the text of a pattern, for the parsers; and errors that name a position in the pattern."""
+"""Scanner over the text of a pattern, and errors with a position in the pattern."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import sys
 from collections.abc import Callable, Iterator
 
 MAX_DEPTH = 100
-"""How deep groups and classes may nest."""
+"""Maximum nesting depth of groups and classes."""
 
 
 _FRAMES = 10_000
-"""The highest number of frames that parsers and the matcher need: each level of a pattern takes several."""
+"""Maximum number of stack frames of parsers and matcher; each nesting level takes several."""
 
 
 @contextlib.contextmanager
 def deep() -> Iterator[None]:
-    """Let Python recur as deep as patterns may nest."""
+    """Raise Python's recursion limit to what the maximum nesting depth needs."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _FRAMES))
     try:
@@ -26,12 +26,12 @@ def deep() -> Iterator[None]:
 
 
 class PatternFault(Exception):  # noqa: N818  # it becomes one of two public errors
-    """A pattern that cannot be used.
+    """A pattern that is invalid or not supported.
 
     Attributes:
-        invalid: Whether the dialect itself refuses it; else it is the engine that cannot match it exactly.
-        position: Index of the character at which the reason lies.
-        reason: What was wrong, or the construct that is not supported.
+        invalid: True if the pattern is invalid in its dialect; False if the engine cannot match it exactly.
+        position: Index of the character with the problem.
+        reason: What is wrong, or the unsupported construct.
     """
 
     def __init__(self, invalid: bool, position: int, reason: str) -> None:
@@ -42,7 +42,7 @@ class PatternFault(Exception):  # noqa: N818  # it becomes one of two public err
 
 
 class Scanner:
-    """A pattern being read from left to right.
+    """A scanner that reads a pattern from left to right.
 
     Attributes:
         at: Position of the next character.
@@ -54,49 +54,49 @@ class Scanner:
         self.at = 0
 
     def is_at_end(self) -> bool:
-        """Whether all of it is read."""
+        """Return True at the end of the pattern."""
         return self.at >= len(self._pattern)
 
     def look(self, further: int = 0) -> str:
-        """The character so many behind the next one, without taking it; `""` behind the end."""
+        """Return the character `further` characters after the next one, without consuming it; `""` after the end."""
         return self._pattern[self.at + further : self.at + further + 1]
 
     def take(self) -> str:
-        """Takes the next character; `""` at the end."""
+        """Consume and return the next character; `""` at the end."""
         char = self.look()
         self.at += len(char)
         return char
 
     def eat(self, expected: str) -> bool:
-        """Takes the given characters if they are the next ones."""
+        """Consume the expected characters if they are next; return True if they are."""
         found = self._pattern.startswith(expected, self.at)
         if found:
             self.at += len(expected)
         return found
 
     def take_while(self, kind: Callable[[str], bool]) -> str:
-        """Takes characters as long as they are of a kind."""
+        """Consume and return characters while they satisfy a predicate."""
         start = self.at
         while not self.is_at_end() and kind(self.look()):
             self.at += 1
         return self._pattern[start : self.at]
 
     def enter(self) -> None:
-        """Enter a nested group or class; raise at the maximum depth. `leave` goes back."""
+        """Enter a nested group or class; raise at the maximum depth."""
         if self._depth == MAX_DEPTH:
             raise unsupported(self.at, f"more than {MAX_DEPTH} nested groups")
         self._depth += 1
 
     def leave(self) -> None:
-        """Leave the level that `enter` entered."""
+        """Leave a nested group or class."""
         self._depth -= 1
 
 
 def invalid(position: int, reason: str) -> PatternFault:
-    """What the dialect itself refuses."""
+    """Return the error for a pattern that is invalid in its dialect."""
     return PatternFault(True, position, reason)
 
 
 def unsupported(position: int, construct: str) -> PatternFault:
-    """What the dialect accepts and the engine cannot match exactly; the construct is named as a noun."""
+    """Return the error for a valid pattern that the engine cannot match exactly; `construct` is a noun phrase."""
     return PatternFault(False, position, construct)

@@ -1,7 +1,7 @@
-"""The syntax tree of a pattern, common to all dialects: what each parser makes of a pattern.
+"""Syntax tree of a pattern, common to all dialects.
 
-The tree has no flags: parsers apply them to the character sets. It describes the *whole* name: the parser of a dialect
-that matches anywhere in the name adds "any text" before and after.
+The tree has no flags; parsers apply them to the character sets. The tree matches the *whole* name; the parser of a
+dialect that matches any part of the name adds "any text" before and after.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 from assignor.reference.matching.char_set import ALL, CharSet
 
 MAX_NAME_LENGTH = 249
-"""The length of the longest topic name that Kafka allows."""
+"""Maximum length of a topic name in Kafka."""
 
 
 class Greed(enum.Enum):
@@ -21,7 +21,7 @@ class Greed(enum.Enum):
 
     GREEDY = "higher counts first"
     LAZY = "lower counts first"
-    POSSESSIVE = "the highest count only, each iteration in its preferred way"
+    POSSESSIVE = "only the highest count, with the preferred match of each iteration"
 
 
 class Assertion(enum.Enum):
@@ -58,7 +58,7 @@ class Alternation:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """A node several times; `most` is None if unbounded. An iteration that consumes no character is the last one."""
+    """A node several times; `most` is None if unbounded. An iteration that consumes no character ends it."""
 
     node: Node
     least: int
@@ -76,7 +76,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """The preferred match of a node only: no backtracking into it."""
+    """The preferred match of a node, without backtracking into it."""
 
     node: Node
 
@@ -90,7 +90,7 @@ class Assert:
 
 @dataclass(frozen=True, slots=True)
 class LookAround:
-    """Look-ahead (`ahead`) or look-behind: whether a node matches, or does not if `negated`; consumes no character."""
+    """Look-ahead (`ahead`) or look-behind: a node must match, or must not if `negated`; consumes no character."""
 
     ahead: bool
     negated: bool
@@ -99,7 +99,7 @@ class LookAround:
 
 @dataclass(frozen=True, slots=True)
 class Backreference:
-    """The text that a group captured last, ASCII letters in either case if `folded`; no match if it captured none."""
+    """The text that a group captured last, in either case if `folded`; no match if the group captured nothing."""
 
     group: int
     folded: bool
@@ -107,7 +107,7 @@ class Backreference:
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """One of two nodes: `taken` if a group has captured anything, else `other`."""
+    """One of two nodes: `taken` if a group has captured, else `other`."""
 
     group: int
     taken: Node
@@ -138,7 +138,7 @@ def literal(text: str) -> Node:
 
 
 def min_length(node: Node) -> int:
-    """Return the lowest number of characters that a match has."""
+    """Return the minimum length of a match."""
     match node:
         case CharClass():
             return 1
@@ -156,7 +156,7 @@ def min_length(node: Node) -> int:
 
 
 def max_length(node: Node) -> int | None:
-    """Return the highest number of characters that a match has; None if unbounded."""
+    """Return the maximum length of a match; None if unbounded."""
     match node:
         case CharClass():
             return 1
@@ -182,7 +182,7 @@ def max_length(node: Node) -> int | None:
 
 
 def parts(node: Node) -> int:
-    """Return the number of classes and assertions once repetitions are unrolled, as far as they fit into a name."""
+    """Return the number of classes and assertions after repetitions are unrolled up to the length of a name."""
     match node:
         case CharClass() | Assert() | Backreference():
             return 1

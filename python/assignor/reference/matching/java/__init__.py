@@ -1,7 +1,7 @@
 """The dialect java: `java.util.regex` of Java 17, over the whole name.
 
-Java reads a pattern in one pass, with effects that its documentation does not tell: where comments may stand, what a
-nested class takes of the one around it, which look-behinds have a maximum length. The parser goes the same way.
+Java parses a pattern in one pass, with undocumented effects: where comments may stand, how nested classes combine,
+which look-behinds have a maximum length. This parser has the same structure.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 
 def parse(pattern: str) -> Node:
-    """What the pattern means, over whole names."""
+    """Parse a pattern into a tree that matches whole names."""
     return Parser(pattern).pattern()

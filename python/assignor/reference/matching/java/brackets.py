@@ -1,4 +1,4 @@
-"""Classes in brackets, with Java's ways of joining and intersecting their parts."""
+"""Character classes in brackets, with Java's rules for unions and intersections."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from assignor.reference.matching.java.escape import escape
 from assignor.reference.matching.java.properties import property_at
 
 _FOLDED_APART = {0x49, 0x4B, 0x53, 0x69, 0x6B, 0x73, 0xB5, 0xC5, 0xE5, 0xFF}
-"""Java keeps these apart from the other single characters as it cannot fold them with those."""
+"""Characters that Java does not fold with other single characters."""
 
 
 class _Singles:
-    """An operand: the single characters of the class, all of them wherever they stand."""
+    """Operand that stands for all single characters of the class."""
 
 
 _SINGLES = _Singles()
 
 
 def character_class(cursor: Cursor, closed: bool) -> CharSet:
-    """A class, the cursor at its bracket.
+    """Parse a class, with the cursor at its bracket.
 
-    If it is not `closed`, it is what stands to the right of `&&` without brackets, the cursor one character before it.
+    If it is not `closed`, parse the right side of `&&` without brackets, with the cursor one character before it.
     """
     cursor.enter()
     found = _members(cursor, closed)
@@ -31,11 +31,11 @@ def character_class(cursor: Cursor, closed: bool) -> CharSet:
 
 def _members(cursor: Cursor, closed: bool) -> CharSet:
     start = cursor.at
-    # The single characters are joined when the class is at its end, so those behind `&&` get to its left side too.
+    # Single characters are added at the end of the class, so single characters after `&&` also join its left side.
     singles: set[str] = set()
     pending = False
     terms: list[tuple[bool, CharSet | _Singles]] = []
-    # What was put last; none after a single character, which Java then takes for the right side of `&&` all the same.
+    # The last operand; None after a single character. Java still uses it as the right side of `&&`.
     last: CharSet | _Singles | None = None
     char = cursor.next()
     negated = char == "^" and cursor.raw(cursor.at - 1) == "["
@@ -61,7 +61,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
                 elif not terms:
                     raise cursor.refuse(behind, "an intersection without operands")
                 if last is None:
-                    # Java throws where the left side matches.
+                    # Java throws an exception if the left side matches.
                     cursor.doubt(behind, FAILURE)
                 else:
                     terms.append((bool(terms), last))
@@ -90,7 +90,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
 
 
 def _right_side(cursor: Cursor) -> CharSet | None:
-    """What follows `&&`, the cursor at the second `&`; None if nothing does."""
+    """Parse the right side of `&&`, with the cursor at the second `&`; return None if it is empty."""
     right: CharSet | None = None
     char = cursor.next()
     while char not in "]&":
@@ -105,7 +105,7 @@ def _right_side(cursor: Cursor) -> CharSet | None:
 
 
 def _item(cursor: Cursor, singles: set[str]) -> CharSet | None:
-    """A character, a range, or an escape. A single character is put to the others; all else is a set of its own."""
+    """Parse a character, range or escape. Add a single character to `singles`; return any other item as a set."""
     start = cursor.at
     first: object
     if cursor.peek() == "\\":

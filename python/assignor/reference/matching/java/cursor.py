@@ -1,4 +1,4 @@
-"""A position in the pattern as Java's parser sees it: quotes are escapes by then, and comments are no part of it."""
+"""Cursor over a pattern as in Java's parser: quoted characters are replaced by escapes, and comments are skipped."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from assignor.reference.matching.char_set import ALL, NONE, CharSet, both_cases
 from assignor.reference.matching.scanner import PatternFault, Scanner, invalid, unsupported
 
 FAILURE = "a construct with which Java fails while matching"
-"""Where Java throws, or forgets where it stands, once it matches a name."""
+"""Constructs with which Java throws an exception, or loses its position, while matching a name."""
 
 _PARTNERS = {"İ": "i", "ı": "i", "ſ": "s", "\u212a": "k"}
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The flags that change what is read; those of line breaks do not, as no name has one.
+    """The flags that affect parsing. Flags for line breaks have no effect, since no name has a line break.
 
     Attributes:
-        fold: `i`: letters match in either case.
-        unicode: `u`: those of Unicode too.
-        comments: `x`: white space and comments mean nothing.
-        unix_lines: `d`: only a line feed ends a line.
-        classes: `U`: the classes of POSIX are those of Unicode.
-        canonical: `c`: canonical equivalence; it changes only how long Java thinks that a class is.
+        fold: `i`: ignore the case of ASCII letters.
+        unicode: `u`: ignore the case of Unicode letters.
+        comments: `x`: skip white space and comments.
+        unix_lines: `d`: only a line feed ends a line, and so a comment.
+        classes: `U`: POSIX classes are those of Unicode.
+        canonical: `c`: canonical equivalence; it affects only the length that Java computes for a class.
     """
 
     fold: bool = False
@@ -35,11 +35,11 @@ class Flags:
 
 
 class Cursor:
-    """The characters of a pattern and the position of the next one. Behind the end there are NULs without end.
+    """The characters of a pattern, and the position of the next one. After the end, every character is NUL.
 
     Attributes:
         at: Index of the next character.
-        flags: The flags that hold there.
+        flags: Flags at the next character.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -50,23 +50,23 @@ class Cursor:
         self.flags = Flags()
 
     def ended(self) -> bool:
-        """Whether all of it is read."""
+        """Return true at the end of the pattern or after it."""
         return self.at >= len(self._chars)
 
     def at_end(self) -> bool:
-        """Whether all of it is read and nothing behind the end."""
+        """Return true exactly at the end of the pattern, not after it."""
         return self.at == len(self._chars)
 
     def raw(self, index: int) -> str:
-        """The character at an index, whatever the flags."""
+        """Return the character at an index, without skipping comments."""
         return self._chars[index] if index < len(self._chars) else "\0"
 
     def between(self, first: int, end: int) -> str:
-        """The characters between two indices."""
+        """Return the characters between two indices."""
         return "".join(self._chars[first:end])
 
     def peek(self) -> str:
-        """The next character that is no comment, without taking it."""
+        """Skip comments; return the next character without consuming it."""
         while self.flags.comments:
             if self.raw(self.at) in "\t\n\x0b\x0c\r ":
                 self.at += 1
@@ -78,52 +78,52 @@ class Cursor:
         return self.raw(self.at)
 
     def next(self) -> str:
-        """Goes one character further, and peeks."""
+        """Advance by one character, and peek."""
         self.at += 1
         return self.peek()
 
     def read(self) -> str:
-        """Takes the next character that is no comment."""
+        """Skip comments; consume and return the next character."""
         char = self.peek()
         self.at += 1
         return char
 
     def back(self) -> None:
-        """Goes one character back, be it of a comment."""
+        """Go back by one character, even into a comment."""
         self.at = max(0, self.at - 1)
 
     def _ends_line(self, char: str) -> bool:
         return char == "\n" or (not self.flags.unix_lines and char in "\r\x85\u2028\u2029")
 
     def origin(self, index: int) -> int:
-        """Where an index lies in the pattern."""
+        """Return the position of an index in the pattern."""
         return self._origins[min(index, len(self._chars))]
 
     def refuse(self, index: int, reason: str) -> PatternFault:
-        """What Java refuses, at an index."""
+        """Return the error for an invalid pattern, with its position from an index."""
         return invalid(self.origin(index), reason)
 
     def doubt(self, index: int, construct: str) -> None:
-        """What Java accepts and we cannot do, at an index; it counts only if Java accepts all the rest."""
+        """Note an unsupported construct at an index; it is reported only if Java accepts the rest of the pattern."""
         if self._doubt is None:
             self._doubt = unsupported(self.origin(index), construct)
 
     def settle(self) -> None:
-        """Raises the first doubt, if there is any."""
+        """Raise the error for the first unsupported construct, if there is any."""
         if self._doubt is not None:
             raise self._doubt
 
     def enter(self) -> None:
-        """Goes one level deeper."""
+        """Enter a nested group or class; raise at the maximum depth."""
         self._depth.at = self.origin(self.at)
         self._depth.enter()
 
     def leave(self) -> None:
-        """Comes back from that level."""
+        """Leave a nested group or class."""
         self._depth.leave()
 
     def folded(self, code: int) -> CharSet:
-        """The characters that a literal one matches under the flags."""
+        """Return the characters that a literal matches under the flags."""
         char = chr(code)
         if not self.flags.fold:
             return ALL & {char}
@@ -133,7 +133,7 @@ class Cursor:
 
 
 def _unquoted(pattern: str) -> tuple[list[str], list[int]]:
-    r"""The pattern with an escape for each character in `\Q...\E`, and where each of its characters comes from."""
+    r"""Replace each character in `\Q...\E` by an escape; return the characters and their positions in the pattern."""
     chars: list[str] = []
     origins: list[int] = []
 
@@ -157,7 +157,7 @@ def _unquoted(pattern: str) -> tuple[list[str], list[int]]:
             put(behind, at + 1)
             at += 1
         elif first and "0" <= char <= "9":
-            # The first digit must not become a part of an escape before the quote.
+            # The first digit must not become part of an escape before the quote.
             put("\\x3" + char, at)
         elif not quoted or char >= "\x80" or char.isalnum():
             put(char, at)

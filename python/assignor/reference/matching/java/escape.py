@@ -1,4 +1,4 @@
-"""Escapes, within classes and outside of them."""
+"""Escapes, inside and outside of classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEXADECIMAL = "0123456789abcdefABCDEF"
 
 
 class Special(enum.Enum):
-    """An escape of no character: a boundary between graphemes, a line break, a grapheme.
+    """Escapes that are not characters: a boundary between graphemes, a line break, a grapheme.
 
     Names have no combining characters and no line breaks.
     """
@@ -30,7 +30,7 @@ class Special(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    r"""`\1`, with the first digit."""
+    r"""`\1`: the first digit of a group number."""
 
     digit: int
 
@@ -43,7 +43,7 @@ class Name:
 
 
 Escape: TypeAlias = int | CharSet | Assertion | Special | Number | Name
-"""What an escape means: the code of a character, perhaps a surrogate; one of a set; an assertion; or what is above."""
+"""Meaning of an escape: a character code, which may be a surrogate; a set; an assertion; or a class above."""
 
 _CONTROLS = {"a": 0x07, "e": 0x1B, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09}
 
@@ -72,7 +72,7 @@ _ASSERTIONS: dict[str, Assertion | Special] = {
 
 
 def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
-    r"""The escape at the cursor; `\v` is a single character at the ends of a range."""
+    r"""Parse the escape at the cursor. `\v` is a single character at the ends of a range."""
     start = cursor.at
     char = cursor.raw(cursor.at + 1)
     cursor.at += 2
@@ -105,7 +105,7 @@ def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
 
 
 def node_of(found: Escape) -> Node:
-    """The node of what is neither a character nor a reference."""
+    """Return the node of an escape that is neither a character nor a backreference."""
     if isinstance(found, frozenset):
         return CharClass(found)
     if isinstance(found, Assertion):
@@ -116,7 +116,7 @@ def node_of(found: Escape) -> Node:
 
 
 def _boundary(cursor: Cursor, start: int) -> Assertion | Special:
-    # Anything but a `g` is left to be a quantifier, which it cannot be.
+    # Other text in braces is parsed as a quantifier, which is invalid here.
     if cursor.peek() != "{" or cursor.raw(cursor.at + 1) != "g":
         return Assertion.WORD_BOUNDARY
     cursor.at += 2
@@ -126,7 +126,7 @@ def _boundary(cursor: Cursor, start: int) -> Assertion | Special:
 
 
 def group_name(cursor: Cursor, start: int) -> str:
-    """The name of a group up to `>`, the cursor at its first character."""
+    """Parse the name of a group up to `>`, with the cursor at its first character."""
     name = ""
     char = cursor.read()
     if char not in _LETTERS:
@@ -176,7 +176,7 @@ def _hexadecimal(cursor: Cursor, start: int) -> int:
 
 
 def _utf16(cursor: Cursor, start: int) -> int:
-    r"""Four hexadecimal digits, and four more behind another `\u` if the two are one character."""
+    r"""Parse four hexadecimal digits, and a second `\u` escape if the two are a surrogate pair."""
     high = _four_digits(cursor, start)
     if 0xD800 <= high < 0xDC00:
         behind = cursor.at
@@ -199,7 +199,7 @@ def _four_digits(cursor: Cursor, start: int) -> int:
 
 
 def _named(cursor: Cursor, start: int) -> int:
-    """The character of a name in braces."""
+    """Parse a character name in braces."""
     if cursor.read() != "{":
         raise cursor.refuse(start, "a character name without braces")
     first = cursor.at
@@ -212,5 +212,5 @@ def _named(cursor: Cursor, start: int) -> int:
         return known.index(name)
     if not name or not set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -()"):
         raise cursor.refuse(start, "unknown character name")
-    # Whether there is such a character at all is for Java to know.
+    # Only Java's own table tells whether the name exists.
     raise unsupported(cursor.origin(start), "the name of a non-ASCII character")

@@ -1,4 +1,4 @@
-"""Look-behinds, which go as far back as Java thinks that they are long."""
+"""Look-behinds, which go back as far as the length that Java computes for them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NOTHING = CharClass(frozenset())
 
 
 def look_behind(cursor: Cursor, body: Node, width: Width, negated: bool, start: int) -> Node:
-    """A look-behind, which looks no further back than Java believes to be necessary."""
+    """Return a look-behind that goes back no further than Java does."""
     if not width.bounded:
         raise cursor.refuse(start, "a look-behind without an obvious maximum length")
     fewest = min(min_length(body), GREATEST)
     found = max_length(body)
     longest = GREATEST if found is None else min(found, GREATEST)
-    # If the most has become negative, Java looks from a position behind, unless that overflows in turn.
+    # If the maximum length overflowed to a negative number, Java starts after the position, unless that overflows too.
     needed = wrapped(GREATEST + width.most + 1) if width.most < 0 else 0
     if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > MAX_NAME_LENGTH:
         return EMPTY if negated else _NOTHING

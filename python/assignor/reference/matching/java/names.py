@@ -1,4 +1,4 @@
-"""The names that Java 17 knows: of scripts, of blocks, and of the characters of ASCII; as asked from Java itself."""
+"""Names in Java 17 of scripts, blocks and ASCII characters, obtained from Java itself."""
 
 SCRIPTS = (
     "ADLAM ADLM AGHB AHOM ANATOLIAN_HIEROGLYPHS ARAB ARABIC ARMENIAN ARMI ARMN AVESTAN AVST BALI BALINESE BAMU BAMUM "
@@ -23,7 +23,7 @@ SCRIPTS = (
     "TIBETAN TIBT TIFINAGH TIRH TIRHUTA UGAR UGARITIC UNKNOWN VAI VAII WANCHO WARA WARANG_CITI WCHO XPEO XSUX YEZI "
     "YEZIDI YI YIII ZANABAZAR_SQUARE ZANB ZINH ZZZZ"
 )
-"""The names and short names of scripts without an ASCII character."""
+"""Names and short names of scripts without an ASCII character."""
 
 BLOCKS = (
     "ADLAM;AEGEAN NUMBERS;AHOM;ALCHEMICAL SYMBOLS;ALPHABETIC PRESENTATION FORMS;ANATOLIAN HIEROGLYPHS;"
@@ -79,10 +79,10 @@ BLOCKS = (
     "VEDIC EXTENSIONS;VERTICAL FORMS;WANCHO;WARANG CITI;YEZIDI;YI RADICALS;YI SYLLABLES;YIJING HEXAGRAM SYMBOLS;"
     "ZANABAZAR SQUARE"
 )
-"""The names of the blocks of Unicode but `BASIC LATIN`."""
+"""Names of Unicode blocks except `BASIC LATIN`."""
 
 ALIAS_BLOCKS = "COMBINING DIACRITICAL MARKS FOR SYMBOLS;CYRILLIC SUPPLEMENT;GREEK AND COPTIC"
-"""Other names of blocks, which are no names of Java's constants."""
+"""Other names of blocks that are not names of Java constants."""
 
 ASCII_NAMES = (
     "NULL;START OF HEADING;START OF TEXT;END OF TEXT;END OF TRANSMISSION;ENQUIRY;ACKNOWLEDGE;BEL;BACKSPACE;"
@@ -108,4 +108,4 @@ ASCII_NAMES = (
     "LATIN SMALL LETTER T;LATIN SMALL LETTER U;LATIN SMALL LETTER V;LATIN SMALL LETTER W;LATIN SMALL LETTER X;"
     "LATIN SMALL LETTER Y;LATIN SMALL LETTER Z;LEFT CURLY BRACKET;VERTICAL LINE;RIGHT CURLY BRACKET;TILDE;DELETE"
 )
-"""The names of the characters of ASCII, by code."""
+"""Names of the ASCII characters, by code."""

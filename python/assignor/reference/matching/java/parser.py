@@ -1,4 +1,4 @@
-"""Alternatives, sequences, groups and repetitions: the frame of a pattern."""
+"""Parser of alternatives, sequences, groups and repetitions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from assignor.reference.matching.syntax import (
 
 @dataclass(frozen=True, slots=True)
 class _SizedNode:
-    """What a part means, how Java sees its length, and whether Java repeats it by a loop over characters."""
+    """A node, the length that Java computes for it, and whether Java repeats it by a loop over characters."""
 
     node: Node
     steps: list[Step]
@@ -53,7 +53,7 @@ class _SizedNode:
 
 
 class _Kind(enum.Enum):
-    """What a group is for."""
+    """Kind of a group."""
 
     FLAGS = ")"
     PLAIN = ":"
@@ -66,23 +66,23 @@ class _Kind(enum.Enum):
 
 
 class Parser:
-    """Reads a pattern into a tree."""
+    """Parser of a pattern."""
 
     def __init__(self, pattern: str) -> None:
         self._cursor = Cursor(pattern)
         self._names: dict[str, int] = {}
-        # How many groups have been opened.
+        # Number of opened groups.
         self._groups = 0
-        # The groups whose text Java keeps where it takes back the way that led there.
+        # Groups whose capture Java keeps after backtracking.
         self._kept: set[int] = set()
         self._references: list[tuple[int, int]] = []
-        # Where `\b{g}` stands first.
+        # Position of the first `\b{g}`.
         self._boundary: int | None = None
-        # Whether Java moves the position that `\b{g}` counts from, which should be that before it.
+        # True if Java moves the position from which `\b{g}` counts, although it should not.
         self._is_moved = False
 
     def pattern(self) -> Node:
-        """All of the pattern."""
+        """Parse the whole pattern."""
         cursor = self._cursor
         node = self._alternatives().node
         if cursor.peek() == ")" and not cursor.ended():
@@ -91,7 +91,7 @@ class Parser:
             raise cursor.refuse(cursor.at, "an incomplete escape at the end of the pattern")
         unsure = [position for group, position in self._references if group in self._kept]
         if unsure and not references.are_exact(node, self._kept):
-            cursor.doubt(unsure[0], "a back-reference to a group whose capture Java may keep after backtracking")
+            cursor.doubt(unsure[0], "a backreference to a group whose capture Java may keep after backtracking")
         if self._boundary is not None and self._is_moved:
             cursor.doubt(self._boundary, FAILURE)
         cursor.settle()
@@ -148,15 +148,15 @@ class Parser:
         return _SizedNode(CharClass(chars), [Cluster()]) if self._cursor.flags.canonical else _property(chars)
 
     def _literal(self) -> _SizedNode:
-        """Characters that stand for themselves, or one escape that is none."""
+        """Parse a run of literal characters, or one escape that is not a character."""
         cursor = self._cursor
         sets: list[CharSet] = []
-        # Where the last of the characters begins.
+        # Index of the last character.
         last = cursor.at
         while True:
             char = cursor.peek()
             if char in "*+?{":
-                # It is about the last character only.
+                # A quantifier applies only to the last character.
                 if len(sets) > 1:
                     cursor.at = last
                     sets.pop()
@@ -211,7 +211,7 @@ class Parser:
         return self._names[name]
 
     def _group_number(self, first: int) -> int:
-        """The number of a group from its first digit: more digits belong to it as long as there is such a group."""
+        """Parse the rest of a group number. A digit belongs to it only if a group with the longer number exists."""
         group = first
         while self._cursor.peek() in "0123456789":
             longer = group * 10 + int(self._cursor.peek())
@@ -222,7 +222,7 @@ class Parser:
         return group
 
     def _group(self) -> _SizedNode | None:
-        """A group with what repeats it; None where it only sets flags."""
+        """Parse a group and its quantifier; return None if it only sets flags."""
         cursor = self._cursor
         start, flags, first = cursor.at, cursor.flags, self._groups + 1
         cursor.enter()
@@ -238,7 +238,7 @@ class Parser:
         return self._whole(kind, body, first, start)
 
     def _kind(self, start: int) -> _Kind:
-        """The kind of a group, the cursor at its parenthesis and then behind what tells the kind."""
+        """Parse the kind of a group; the cursor moves from the parenthesis to the body of the group."""
         cursor = self._cursor
         if cursor.next() != "?":
             self._groups += 1
@@ -268,7 +268,7 @@ class Parser:
         return _Kind.PLAIN
 
     def _whole(self, kind: _Kind, body: _SizedNode, first: int, start: int) -> _SizedNode:
-        """A group from its parts, with what repeats it; `first` is the first group within it, or itself."""
+        """Return a group with its quantifier; `first` is the number of the group itself or of the first group in it."""
         match kind:
             case _Kind.CAPTURING:
                 return self._repeated_group(_SizedNode(Capture(first, body.node), body.steps), first, True)
@@ -309,7 +309,7 @@ class Parser:
             cursor.next()
 
     def _repeated(self, part: _SizedNode) -> _SizedNode:
-        """A part that is no group, with what repeats it."""
+        """Return a part other than a group with its quantifier."""
         quantifier = quantifier_at(self._cursor)
         if quantifier is None:
             return part
@@ -325,7 +325,10 @@ class Parser:
         return _SizedNode(quantifier.of(part.node), steps)
 
     def _repeated_group(self, part: _SizedNode, first: int, capturing: bool) -> _SizedNode:
-        """A group with what repeats it, `first` being the first group within it, or itself if `capturing`."""
+        """Return a group with its quantifier.
+
+        `first` is the number of the group if it is `capturing`, else of the first group in it.
+        """
         quantifier = quantifier_at(self._cursor)
         if quantifier is None:
             return part

@@ -1,4 +1,4 @@
-r"""The properties of `\p{...}`, as sets of printable ASCII characters."""
+r"""Properties of `\p{...}` as sets of printable ASCII characters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CASED = {
     *("Ll", "Lower", "javaLowerCase", "LOWER", "LOWERCASE"),
     *("Lt", "javaTitleCase", "TITLECASE"),
 }
-"""The names that mean letters of any case where cases do not matter."""
+"""Names of letters of one case, which match both cases if case is ignored."""
 
 _CATEGORIES = _table(
     ("Lu Upper javaUpperCase", UPPER),
@@ -52,7 +52,7 @@ _CATEGORIES = _table(
     ("Cn Lm Lo M Mn Me Mc Nl No Zl Zp C Cc Cf Co Cs So Pi Pf Cntrl", NONE),
     ("javaIdeographic javaIdentifierIgnorable javaISOControl", NONE),
 )
-"""General categories, the classes of POSIX in ASCII, and those of `java.lang.Character`."""
+"""General categories, POSIX classes in ASCII, and classes of `java.lang.Character`."""
 
 _POSIX = _table(
     ("ALPHA", LETTERS),
@@ -67,7 +67,7 @@ _POSIX = _table(
     ("GRAPH", ALL - _SPACE),
     ("PRINT", ALL),
 )
-"""The classes of POSIX by the properties of Unicode."""
+"""POSIX classes by Unicode properties."""
 
 _BINARY = _POSIX | _table(
     ("ALPHABETIC LETTER", LETTERS),
@@ -81,11 +81,11 @@ _BINARY = _POSIX | _table(
     ("WORD", WORD),
     ("CONTROL IDEOGRAPHIC JOINCONTROL JOIN_CONTROL NONCHARACTERCODEPOINT NONCHARACTER_CODE_POINT", NONE),
 )
-"""The binary properties, to which the classes of POSIX belong."""
+"""Binary properties, which include the POSIX classes."""
 
 
 def property_at(cursor: Cursor) -> CharSet:
-    """The property at the cursor, which is at the backslash."""
+    """Parse a property, with the cursor at its backslash."""
     start = cursor.at
     cursor.at += 1
     negated = cursor.raw(cursor.at) == "P"
@@ -144,7 +144,7 @@ def _script(name: str) -> CharSet | None:
 
 
 def _block(name: str) -> CharSet | None:
-    """A block, by its name with or without its spaces, or by that of Java's constant."""
+    """Return a block by its name, with or without spaces, or by the name of Java's constant."""
     name = name.upper()
     if name in _block_names("BASIC LATIN"):
         return ALL

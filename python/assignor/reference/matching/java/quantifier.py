@@ -1,4 +1,4 @@
-"""How often something is repeated: `?`, `*`, `+`, and counts in braces."""
+"""Quantifiers: `?`, `*`, `+`, and counts in braces."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from assignor.reference.matching.syntax import EMPTY, Greed, Node, Repetition
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """How often something is repeated.
+    """Counts and greed of a repetition.
 
     Attributes:
-        least: How often at least.
-        most: How often at most; None is without bound.
-        greed: Which ways come first.
+        least: Minimum count.
+        most: Maximum count; None if unbounded.
+        greed: Order in which counts are tried.
     """
 
     least: int
@@ -24,20 +24,20 @@ class Quantifier:
     greed: Greed
 
     def is_optional(self) -> bool:
-        """Whether it is `?`, however written."""
+        """Return true if the counts are 0 and 1."""
         return (self.least, self.most) == (0, 1)
 
     def times(self, steps: list[Step]) -> Step:
-        """How long Java thinks that the repeated part is."""
+        """Return the length that Java computes for the repeated part."""
         return Times(width_of(steps), self.least, GREATEST if self.most is None else self.most)
 
     def of(self, node: Node) -> Node:
-        """The node, repeated."""
+        """Return the repetition of a node."""
         return node if node == EMPTY else Repetition(node, self.least, self.most, self.greed)
 
 
 def quantifier_at(cursor: Cursor) -> Quantifier | None:
-    """The quantifier at the cursor, if there is one."""
+    """Parse the quantifier at the cursor, if there is one."""
     start = cursor.at
     fewest: int
     longest: int | None
@@ -61,7 +61,7 @@ def quantifier_at(cursor: Cursor) -> Quantifier | None:
 
 
 def _counts(cursor: Cursor) -> tuple[int, int | None]:
-    """The numbers in braces; the cursor is left at the closing one."""
+    """Parse the counts in braces; the cursor stops at the closing brace."""
     start = cursor.at
     if cursor.raw(start + 1) not in "0123456789":
         raise cursor.refuse(start, "a repetition without a count")

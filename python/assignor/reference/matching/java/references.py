@@ -1,8 +1,9 @@
-"""Whether a back-reference can be followed exactly.
+"""Check that backreferences can be matched exactly.
 
-Java forgets what a group took when it takes back the way that led there, but not for a group inside of a look-around,
-an atomic group, a possessive repetition, or a repeated group that can match in one way only. There, a reference may see
-what was taken on a way that failed; unless every way to the reference passes the group, and only once.
+When Java backtracks over a group, it restores the group's previous capture. It does not for a group inside a
+look-around, an atomic group, a possessive repetition, or a repeated group that can match in only one way. A
+backreference to such a group may see a capture from a failed path, unless every path to the backreference captures the
+group exactly once.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from assignor.reference.matching.syntax import (
 
 
 class _InexactError(Exception):
-    """A reference can see what was taken on a way that failed."""
+    """A backreference that may see a capture from a failed path."""
 
 
 def are_exact(node: Node, kept: set[int]) -> bool:
-    """Whether no reference can see what one of the `kept` groups took on a way that failed."""
+    """Return true if no backreference can see a capture that Java kept after backtracking."""
     try:
         _passed(node, kept, False, frozenset())
     except _InexactError:
@@ -33,7 +34,7 @@ def are_exact(node: Node, kept: set[int]) -> bool:
 
 
 def _passed(node: Node, kept: set[int], repeated: bool, taken: frozenset[int]) -> frozenset[int]:
-    """The groups that are passed once on every way behind the node, those before it being `taken`."""
+    """Return the groups that every path has captured once after the node; `taken` are those before it."""
     match node:
         case Concat(nodes):
             for inner in nodes:

@@ -1,6 +1,7 @@
-"""How long Java thinks that a part of a pattern is: what it demands of a look-behind, and how it runs repeated groups.
+"""Lengths of parts of a pattern as Java computes them, for the limits of look-behinds and for repeated groups.
 
-Its numbers are ints that overflow, and some parts count as less than they take; so they cannot be had from the tree.
+Java's ints overflow, and some parts count less than the characters that they match, so the syntax tree has no such
+lengths.
 """
 
 from __future__ import annotations
@@ -9,23 +10,23 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 GREATEST = 0x7FFF_FFFF
-"""The greatest int."""
+"""Largest int."""
 
 
 def wrapped(number: int) -> int:
-    """The number as an int, which overflows."""
+    """Return a number as a Java int, which overflows."""
     return (number + 0x8000_0000) % 0x1_0000_0000 - 0x8000_0000
 
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """What Java knows about the length of a part.
+    """Length of a part, as Java computes it.
 
     Attributes:
-        least: The least characters.
-        most: The most.
-        bounded: Whether there is a most.
-        one_way: Whether there is but one way to match the part at a position.
+        least: Minimum number of characters.
+        most: Maximum number of characters.
+        bounded: True if there is a maximum length.
+        one_way: True if there is only one way to match the part at a position.
     """
 
     least: int = 0
@@ -36,7 +37,7 @@ class Width:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """So many characters."""
+    """A minimum and maximum number of characters."""
 
     least: int
     most: int
@@ -44,19 +45,19 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """So many characters of a set and more, which Java counts as if there were a most."""
+    """At least this number of characters of a set; Java counts them as bounded."""
 
     least: int
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A character with those that combine with it, which Java does not count."""
+    """A character with its combining characters, which Java does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """A part so many times."""
+    """A part with a minimum and maximum number of iterations."""
 
     part: Width
     least: int
@@ -65,14 +66,14 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class AlternationStep:
-    """One of several parts."""
+    """One of several alternatives."""
 
     parts: tuple[Width, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """A part for itself, perhaps left out."""
+    """A part that is measured separately, and may be optional."""
 
     steps: tuple[Step, ...]
     optional: bool
@@ -80,22 +81,22 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A repeated group that can match in several ways: Java looks no further."""
+    """A repeated group that can match in several ways; Java stops measuring here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A back-reference."""
+    """A backreference."""
 
 
 Step: TypeAlias = Add | Many | Cluster | Times | AlternationStep | Inner | Loop | Reference
-"""A step of a sequence; a group that is not repeated is no step, but those within it are."""
+"""A step of a sequence. The steps of a group without a quantifier count as steps of the sequence."""
 
 
 def width_of(steps: list[Step] | tuple[Step, ...], start: Width = Width()) -> Width:
-    """The width of a sequence, behind what has been measured before."""
+    """Return the width of a sequence, added to the width before it."""
     width = start
-    # What stands before an alternative is added only in the end.
+    # The width before an alternation is added at the end.
     before: list[Width] = []
     for step in steps:
         match step:

@@ -1,8 +1,8 @@
-"""The dialect of librdkafka: a name, or behind a `^` a POSIX extended pattern, anywhere in a name.
+"""The dialect librdkafka: one exact name, or, with a leading `^`, a POSIX extended regular expression.
 
-The pattern is what glibc's `regcomp` reads, in the locale of a process with UTF-8 characters and the C locale's
-collation, as Python and most services have it. glibc says only whether a name matches, so which ways come first is left
-out of the tree.
+The expression is that of glibc's `regcomp`, and matches any part of the name. The locale has UTF-8 characters and the
+collation of the C locale, as in Python and most services. librdkafka only tests whether a name matches, so the tree has
+no preferences.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from assignor.reference.matching.syntax import Node
 
 MOST = 0x7FFF
-"""The highest count of a repetition (`RE_DUP_MAX`)."""
+"""Maximum count of a repetition (`RE_DUP_MAX`)."""
 
 ASSERTIONS = {
     "<": Assertion.WORD_START,
@@ -55,7 +55,7 @@ CLASSES = {"w": WORD, "W": ALL - WORD, "s": among(" "), "S": ALL - {" "}}
 
 
 def parse(pattern: str) -> Node:
-    """What the pattern means, over whole names."""
+    """Parse a pattern into a tree that matches whole names."""
     if "\0" in pattern:
         raise invalid(pattern.index("\0"), "a NUL character, which ends a pattern in C")
     if not pattern.startswith("^"):
@@ -70,7 +70,7 @@ def parse(pattern: str) -> Node:
 
 
 def _starts(node: Node) -> bool:
-    """Whether every way begins at the start of the name."""
+    """Return true if every alternative begins at the start of the name."""
     match node:
         case Assert(assertion):
             return assertion is Assertion.START
@@ -86,12 +86,12 @@ def _starts(node: Node) -> bool:
 
 
 class _Open:
-    """A group that is open, or the whole pattern.
+    """An open group, or the whole pattern.
 
     Attributes:
-        position: Where its parenthesis stands.
-        group: Its number.
-        parts: The branch that is being read.
+        position: Position of the opening parenthesis.
+        group: Number of the group.
+        parts: Nodes of the current branch.
     """
 
     def __init__(self, position: int, group: int, closed: frozenset[int]) -> None:
@@ -99,7 +99,7 @@ class _Open:
         self.group = group
         self.parts: list[GlibcNode] = []
         self._branches: list[GlibcNode] = []
-        self._before = closed  # a branch may not refer to a group of another one
+        self._before = closed  # a branch must not refer to a group of another branch
         self._within = closed
 
     def branch(self, parser: _Parser) -> None:
@@ -117,18 +117,18 @@ class _Open:
 class _Parser:
     def __init__(self, pattern: str) -> None:
         self.text = Scanner(pattern)
-        self.count = 0  # how many groups were opened
-        self.closed: frozenset[int] = frozenset()  # of the groups 1 to 9, those that may be referred to
+        self.count = 0  # number of opened groups
+        self.closed: frozenset[int] = frozenset()  # closed groups 1 to 9, which backreferences may refer to
         self.groups = [_Open(0, 0, self.closed)]
 
     def read(self, char: str) -> None:
-        """Reads what begins with the next character."""
+        """Parse one item."""
         if char == "(":
             self.open()
         elif char == "|":
             self.text.take()
             self.groups[-1].branch(self)
-        # Out of any group, a closing parenthesis is a character.
+        # Outside of groups, a closing parenthesis is a literal.
         elif char == ")" and len(self.groups) > 1:
             self.repeated(self.close())
         else:
@@ -151,9 +151,9 @@ class _Parser:
         return Grouped(group.group, part)
 
     def repeated(self, part: GlibcNode) -> None:
-        """Takes a part with the repetitions that follow it."""
+        """Add a part with its quantifiers."""
         piled = False
-        # What stands behind an assertion is no repetition of it.
+        # A quantifier after an assertion does not repeat it.
         while not isinstance(part, Assertion) and self.text.look() in ("*", "+", "?", "{"):
             position = self.text.at
             operator = self.text.take()
@@ -161,7 +161,7 @@ class _Parser:
                 least, most = self.counts(position)
             else:
                 least, most = int(operator == "+"), 1 if operator == "?" else None
-            # `a**` makes the tree deeper, but no group does.
+            # `a**` makes the tree deeper without a group, so count a level.
             if piled:
                 self.text.enter()
             piled = True
@@ -192,12 +192,12 @@ class _Parser:
             raise invalid(position, "a backslash at the end of the pattern")
         if char in "123456789":
             if int(char) not in self.closed:
-                raise invalid(position, "a back-reference to a group that is not closed before it")
+                raise invalid(position, "a backreference to a group that is not closed before it")
             return Reference(int(char), position)
         return ASSERTIONS.get(char) or CLASSES.get(char, among(char))
 
     def counts(self, position: int) -> tuple[int, int | None]:
-        """The counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, behind the brace."""
+        """Parse the counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}` after the brace."""
         least = most = self.number(position)
         if self.text.eat(",") or self.text.eat("\\,"):
             least, most = least or 0, self.number(position)
@@ -208,10 +208,10 @@ class _Parser:
         return least, most
 
     def number(self, position: int) -> int | None:
-        """A number or nothing in front of a comma or the closing brace."""
+        """Parse an optional number before a comma or the closing brace."""
         number = None
         while self.text.look() not in ("}", ",") and self.text.look() + self.text.look(1) != "\\,":
-            # An escaped zero is a zero, while other escaped digits are back-references.
+            # An escaped zero is a zero; other escaped digits are backreferences.
             if self.text.look(1) == "0":
                 self.text.eat("\\")
             digit = self.text.take()

@@ -1,4 +1,4 @@
-"""Bracket expressions of POSIX, as glibc reads them where collation is that of the C locale."""
+"""POSIX bracket expressions as in glibc with the collation of the C locale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from assignor.reference.matching.scanner import PatternFault, Scanner, invalid
 
 
 def bracket(text: Scanner) -> CharSet:
-    """A bracket expression from its bracket to the one that ends it."""
+    """Parse a bracket expression."""
     start = text.at
     text.take()
     negated = text.eat("^")
@@ -16,11 +16,11 @@ def bracket(text: Scanner) -> CharSet:
     while first or text.look() != "]":
         position = text.at
         element = _element(text, start, first)
-        # A hyphen before the end is one of the characters.
+        # A hyphen before the closing bracket is a literal.
         if isinstance(element, str) and text.look() == "-" and text.look(1) != "]":
             text.take()
             last = _element(text, start, True)
-            # Beyond ASCII the C locale has no order.
+            # The C locale has no order of non-ASCII characters.
             if not isinstance(last, str) or not element <= last or not last.isascii():
                 raise invalid(position, "a character range that the C locale does not have")
             chars |= between(element, last)
@@ -32,7 +32,7 @@ def bracket(text: Scanner) -> CharSet:
 
 
 def _element(text: Scanner, start: int, hyphen: bool) -> str | CharSet:
-    """What stands in brackets: a character, which a range may start or end with, or a class."""
+    """Parse an element in brackets: a character, which may be an end of a range, or a class."""
     position = text.at
     char = text.take()
     if not char:
@@ -45,7 +45,7 @@ def _element(text: Scanner, start: int, hyphen: bool) -> str | CharSet:
 
 
 def _symbol(text: Scanner, start: int, position: int) -> str | CharSet:
-    """`[.a.]`, `[=a=]` or `[:alpha:]`, from its second character on."""
+    """Parse `[.a.]`, `[=a=]` or `[:alpha:]` after its first bracket."""
     kind = text.take()
     name = ""
     while not text.eat(kind + "]"):

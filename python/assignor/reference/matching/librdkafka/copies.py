@@ -1,8 +1,8 @@
-r"""What a pattern means once glibc has copied what is repeated: some of its assertions are lost.
+r"""Repetition in glibc, which loses some assertions of the copies that it makes.
 
-glibc makes `x{2,}` into `xxx*` and remembers which nodes are copies. An assertion (`^`, `\b`, ...) is checked by a copy
-of the node that follows it. If a copy follows already, glibc takes it for that one and checks nothing: `^(b|$a){2}`
-matches "ba". Only if another assertion was met since the last character, the assertion is checked in any case.
+glibc expands `x{2,}` to `xxx*` and marks the copies. To check an assertion (`^`, `\b`, ...), it copies the node after
+the assertion. If that node is a copy already, glibc reuses it, and the assertion is not checked: `^(b|$a){2}` matches
+"ba". If another assertion was met since the last character, the assertion is always checked.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from assignor.reference.matching.syntax import (
 )
 
 MAX_COPIES_SIZE = 10_000
-"""How many assertions and what stands between them copies may come to."""
+"""Maximum number of parts of all copies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A back-reference to a group."""
+    """A backreference to a group."""
 
     group: int
     position: int
@@ -42,7 +42,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """A group, which is kept where something refers to it."""
+    """A group. Its capture matters only if a backreference refers to it."""
 
     group: int
     part: GlibcNode
@@ -50,21 +50,21 @@ class Grouped:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One after the other."""
+    """A concatenation."""
 
     parts: tuple[GlibcNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """One of them."""
+    """An alternation."""
 
     parts: tuple[GlibcNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The same several times, `most` None without bound."""
+    """A repetition; `most` is None if unbounded."""
 
     part: GlibcNode
     least: int
@@ -73,13 +73,13 @@ class Times:
 
 
 GlibcNode: TypeAlias = CharSet | Assertion | Reference | Grouped | Row | Branches | Times
-"""A part of a pattern as it is written."""
+"""A part of a pattern before copying."""
 
 NOTHING = Row(())
 
 
 class _Met(NamedTuple):
-    """Whether an assertion was met since the last character: on some ways it was, on some it was not."""
+    """Assertion state: whether some paths, or all, met an assertion since the last character."""
 
     yes: bool
     no: bool
@@ -93,7 +93,7 @@ YES = _Met(yes=True, no=False)
 
 
 class _Flow(NamedTuple):
-    """What is met behind a part, where no assertion or where one was met before it."""
+    """Assertion state after a part, for each state before it."""
 
     after_none: _Met
     after_assertion: _Met
@@ -110,7 +110,7 @@ class _Flow(NamedTuple):
         return _Flow(self.after_none.either(other.after_none), self.after_assertion.either(other.after_assertion))
 
     def again(self) -> _Flow:
-        """Of the part any number of times; two times can show all that more would."""
+        """Return the flow of any number of iterations; more than two iterations have no further effect."""
         once = self.either(THROUGH)
         return once.then(once)
 
@@ -137,22 +137,22 @@ class _Alternation(NamedTuple):
 
 
 class _Many(NamedTuple):
-    """As often as there are, and what is met on the way through it."""
+    """Any number of iterations, and the effect of an iteration on the assertion state."""
 
     inner: _Unrolled
     flow: _Flow
 
 
 _Unrolled: TypeAlias = Node | _Asserted | _Group | _Concat | _Alternation | _Many
-"""A part with its copies written out; there is no assertion in a node."""
+"""A part whose copies are written out; a `Node` has no assertions."""
 
 
-MISTAKEN = "a back-reference that glibc may match incorrectly"
-"""There are several ways to take the group then, and glibc mixes them up without a rule."""
+MISTAKEN = "a backreference that glibc may match incorrectly"
+"""If a group can match in several ways, glibc confuses them unpredictably."""
 
 
 def tree(part: GlibcNode) -> Node:
-    """The tree of a pattern."""
+    """Return the tree of a pattern."""
     used: dict[int, int] = {}
     _references(part, None, used)
     _groups(part, None, used)
@@ -163,7 +163,7 @@ def tree(part: GlibcNode) -> Node:
 
 
 def _references(part: GlibcNode, repeated: int | None, used: dict[int, int]) -> None:
-    """Collects the groups that are referred to, and where: once each, and in no repetition."""
+    """Collect the groups with backreferences. Each may have only one backreference, which must not be repeated."""
     match part:
         case Reference(group, position):
             if repeated is not None:
@@ -181,7 +181,7 @@ def _references(part: GlibcNode, repeated: int | None, used: dict[int, int]) -> 
 
 
 def _groups(part: GlibcNode, copied: int | None, used: dict[int, int]) -> None:
-    """Refuses groups that are referred to and have copies or assertions."""
+    """Raise if a group with a backreference is copied or has assertions."""
     match part:
         case Grouped(group, inner):
             if copied is not None and group in used:
@@ -198,7 +198,7 @@ def _groups(part: GlibcNode, copied: int | None, used: dict[int, int]) -> None:
 
 
 def is_nothing(part: GlibcNode) -> bool:
-    """Whether glibc has no node for it at all."""
+    """Return true if glibc creates no node for the part."""
     return isinstance(part, Row) and all(map(is_nothing, part.parts))
 
 
@@ -217,15 +217,15 @@ class _Unroller:
     def __init__(self, used: dict[int, int]) -> None:
         self._used = used
         self._size = 0
-        self.position = 0  # of the last repetition that was written out
+        self.position = 0  # position of the last repetition that was written out
 
     def unroll(self, part: GlibcNode, *, copied: bool, following: bool) -> tuple[_Unrolled, bool]:
-        """Writes a part out, and says whether the first node of it is a copy.
+        """Write out a part; return it, and True if its first node is a copy.
 
         Args:
-            part: What is written.
-            copied: Whether it is in a copy.
-            following: Whether what follows it is a copy.
+            part: The part.
+            copied: True if the part is in a copy.
+            following: True if the part after it is a copy.
         """
         self._size += 1
         if self._size > MAX_COPIES_SIZE:
@@ -238,7 +238,7 @@ class _Unroller:
             case Assertion():
                 return _Asserted(part, following), copied
             case Grouped(group, inner) if group in self._used:
-                # The nodes of groups are made after all copies.
+                # glibc creates the nodes of groups after all copies.
                 written, _ = self.unroll(inner, copied=copied, following=False)
                 return _Group(group, written), False
             case Grouped(_, inner):
@@ -265,7 +265,7 @@ class _Unroller:
                 return repeat(node, fewest, highest, position), first if fewest > 0 else copied
 
     def _copies(self, times: Times, copied: bool, following: bool) -> tuple[_Unrolled, bool]:
-        """`x{2,4}` is `xx((x)?x)?`, `x{2,}` is `xxx*`: all but the first `x` are copies."""
+        """Write out `x{2,4}` as `xx((x)?x)?` and `x{2,}` as `xxx*`; every `x` except the first is a copy."""
         row: list[_Unrolled] = []
         if times.most is None:
             inner, _ = self.unroll(times.part, copied=copied or times.least > 0, following=copied)
@@ -280,7 +280,7 @@ class _Unroller:
         return _Concat(row), following
 
     def _optional(self, times: Times, number: int, copied: bool, following: bool) -> _Unrolled:
-        """`((x)?x)?`, so often."""
+        """Write out `((x)?x)?` with a number of copies."""
         copies: list[_Unrolled] = []
         for index in reversed(range(number)):
             copy, following = self.unroll(times.part, copied=copied or times.least + index > 0, following=following)
@@ -315,7 +315,7 @@ def _flow(written: _Unrolled) -> _Flow:
 
 
 def _settle(written: _Unrolled, met: _Met, position: int) -> tuple[Node, _Met]:
-    """Leaves the assertions out that are not asked for; says what was met behind the part."""
+    """Remove the assertions that glibc does not check; return the node and the assertion state after it."""
     match written:
         case _Asserted(assertion, copy_follows):
             if not copy_follows or not met.no:

@@ -1,7 +1,7 @@
-"""The dialect of the broker: RE2/J 1.8 without flags, over whole names.
+"""The dialect re2j, of the broker: RE2/J 1.8 without flags, on the whole name.
 
-RE2/J answers as an automaton does, so which ways come first and what groups take is left out of the tree. Of its flags
-only `i` says anything about names, which have no line breaks.
+RE2/J is an automaton, so the tree has neither preferences nor captures. Of the inline flags only `i` has an effect,
+since names have no line breaks.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from assignor.reference.matching.syntax import Node
 
 MOST = 1000
-"""The highest count of a repetition."""
+"""Maximum count of a repetition."""
 
 ASSERTIONS = {"A": Assertion.START, "z": Assertion.END, "b": Assertion.WORD_BOUNDARY, "B": Assertion.NOT_WORD_BOUNDARY}
 
 
 def parse(pattern: str) -> Node:
-    """What the pattern means, over whole names."""
+    """Parse a pattern into a tree that matches whole names."""
     parser = _Parser(pattern)
     while not parser.text.is_at_end():
         parser.repeated = parser.read(parser.text.look())
@@ -34,12 +34,12 @@ def parse(pattern: str) -> Node:
 
 
 class _Open:
-    """A group that is open, or the whole pattern.
+    """An open group, or the whole pattern.
 
     Attributes:
-        position: Where its parenthesis stands.
-        folded: Whether case is ignored again behind it.
-        items: The branch that is being read.
+        position: Position of the opening parenthesis.
+        folded: True if case is ignored after the group.
+        items: Nodes of the current branch.
     """
 
     def __init__(self, position: int, folded: bool) -> None:
@@ -63,11 +63,11 @@ class _Parser:
         self.folded = False
         self.names: set[str] = set()
         self.groups = [_Open(0, False)]
-        self.piled = 0  # how often the last item is repeated already
-        self.repeated = False  # whether what was read last is a repetition
+        self.piled = 0  # number of quantifiers of the last item
+        self.repeated = False  # True if the last item read is a repetition
 
     def read(self, char: str) -> bool:
-        """Reads what begins with the next character; says whether that was a repetition."""
+        """Parse one item; return whether it is a repetition."""
         position = self.text.at
         if char in "*+?":
             self.text.take()
@@ -79,7 +79,7 @@ class _Parser:
                 self.literal()
             else:
                 self.repeat(position, *counts)
-            # RE2/J takes a literal brace for a repetition too when it looks for one behind another: `a{*` is refused.
+            # RE2/J counts a literal brace as a repetition when it looks for nested quantifiers: `a{*` is invalid.
             return True
         if char == "(":
             self.open()
@@ -110,7 +110,7 @@ class _Parser:
         self.push(Assert(assertion))
 
     def literal(self) -> None:
-        """The next character, whatever it is, for itself."""
+        """Parse the next character as a literal."""
         position = self.text.at
         code = ord(self.text.take())
         self.push(CharClass(classes.between(code, code, self.folded, position)))
@@ -132,21 +132,21 @@ class _Parser:
             self.push(CharClass(chars))
 
     def repeat(self, position: int, least: int, most: int | None) -> None:
-        """Repeats the last item; the operator is read, but for the `?` of a lazy one."""
+        """Repeat the last item. The quantifier is consumed except for the `?` of a lazy one."""
         self.text.eat("?")
         if self.repeated:
             raise invalid(position, "nested quantifiers")
         items = self.groups[-1].items
         if not items:
             raise invalid(position, "nothing to repeat")
-        # Something that is no item stood in between, as in `a*(?i)*`: it makes the tree deeper, but no group does.
+        # Flags stand between two quantifiers, as in `a*(?i)*`. The tree gets deeper without a group, so count a level.
         if self.piled > 0:
             self.text.enter()
         items[-1] = repeat(items[-1], least, most, position)
         self.piled += 1
 
     def counts(self) -> tuple[int, int | None] | None:
-        """The counts of `{2}`, `{2,}` or `{2,3}`; nothing is read where it is none of these: the brace is literal."""
+        """Parse the counts of `{2}`, `{2,}` or `{2,3}`; consume nothing for other text, as the brace is literal."""
         position = self.text.at
         self.text.take()
         counts = self.bounds()
@@ -170,7 +170,7 @@ class _Parser:
         return None if most is None else (least, most)
 
     def number(self) -> int | None:
-        """A number without leading zeros, as far as its size matters."""
+        """Parse a number without leading zeros; a number over the maximum is cut to the maximum plus one."""
         digits = self.text.take_while(lambda char: char in "0123456789")
         if not digits or (len(digits) > 1 and digits[0] == "0"):
             return None
@@ -201,7 +201,7 @@ class _Parser:
         self.names.add(name)
 
     def flags(self, position: int) -> bool:
-        """Reads flags; says whether they open a group, or else hold for the rest of this one."""
+        """Parse flags; return true if they open a group, false if they apply to the rest of the current group."""
         folded, negated, found = self.folded, False, False
         while True:
             char = self.text.take()

@@ -1,4 +1,4 @@
-"""Classes and escapes of RE2/J: what set of characters they mean."""
+"""Character classes and escapes of RE2/J."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from assignor.reference.matching.scanner import Scanner, invalid, unsupported
 
 LAST = 0x10FFFF
 FOLDED = (0x41, 0x1044F)
-"""Case is folded between these two; a range over all of them is not folded, as it has every case already."""
+"""First and last code point with other cases. A range over all of them is not folded, as it contains every case."""
 ENDLESS = (0x1C80, 0x1C88)
-"""Cyrillic letters that RE2/J 1.8 does not know but Java does: it asks for their next case and never comes back."""
+"""Cyrillic letters that are in Java's tables but not in those of RE2/J 1.8, whose loop over their cases never ends."""
 ONE_CASE = {0x17F: "sS", 0x212A: "kK"}
-"""The long s and the sign of Kelvin are of one case with an s and a k."""
+"""The long s and the Kelvin sign are other cases of s and k."""
 
 CLASSES = {**POSIX, "ascii": ALL, "word": WORD}
 
@@ -27,10 +27,10 @@ Ol_Chiki Old_Italic Old_Persian Old_South_Arabian Old_Turkic Oriya Osmanya Phags
 Samaritan Saurashtra Shavian Sinhala Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet
 Tamil Telugu Thaana Thai Tibetan Tifinagh Ugaritic Unknown Vai Yi
 """
-"""The scripts that RE2/J 1.8 knows, and that have no ASCII character in either case."""
+"""Scripts of RE2/J 1.8 without an ASCII character in either case."""
 
 BARE = "C Cc Cf Co Cs Lm Lo Lt M Mc Me Mn Nl No Pf Pi So Zl Zp"
-"""The general categories of which that is true."""
+"""General categories without an ASCII character in either case."""
 
 CATEGORIES = {
     **dict.fromkeys(BARE.split(), NONE),
@@ -56,21 +56,22 @@ CATEGORIES = {
     "Zs": among(" "),
     "Common": ALL - LETTERS,
 }
-"""The ASCII characters of the general categories and the scripts."""
+"""ASCII characters of general categories and scripts."""
 
-# The table for lower case has only what is neither upper nor lower case of a lone pair.
+# RE2/J's table of other cases of `Ll` has only letters with more than two cases.
 CATEGORIES_FOLDED = CATEGORIES | {"Lu": LETTERS, "Ll": LOWER | among("KS")}
 
 ESCAPES = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 
 
 def between(first: int, last: int, folded: bool, position: int) -> CharSet:
-    """The characters from one code point to another; with the other cases of each of them if case is ignored."""
+    """Return the characters between two code points, with their other cases if case is ignored."""
     chars = frozenset(char for char in ALL if first <= ord(char) <= last)
     if not folded or (first <= FOLDED[0] and FOLDED[1] <= last):
         return chars
     if first <= ENDLESS[1] and ENDLESS[0] <= last:
-        raise unsupported(position, "a case-insensitive letter from U+1C80 to U+1C88, for which RE2/J does not terminate")
+        construct = "a case-insensitive letter from U+1C80 to U+1C88, for which RE2/J does not terminate"
+        raise unsupported(position, construct)
     for code, letters in ONE_CASE.items():
         if first <= code <= last:
             chars |= among(letters)
@@ -78,7 +79,7 @@ def between(first: int, last: int, folded: bool, position: int) -> CharSet:
 
 
 def bracketed(text: Scanner, folded: bool) -> CharSet:
-    """A class from its bracket to the one that ends it."""
+    """Parse a class in brackets."""
     start = text.at
     text.take()
     negated = text.eat("^")
@@ -95,10 +96,10 @@ def bracketed(text: Scanner, folded: bool) -> CharSet:
 
 
 def _members(text: Scanner, start: int, folded: bool) -> CharSet:
-    """A character or a range of the class that starts at the given position."""
+    """Parse a character or a range of a class that starts at `start`."""
     position = text.at
     first = last = _member(text, start)
-    # A hyphen before the end is one of the characters.
+    # A hyphen before the closing bracket is a literal.
     if text.look() == "-" and text.look(1) != "]":
         text.take()
         last = _member(text, start)
@@ -116,12 +117,12 @@ def _member(text: Scanner, start: int) -> int:
 
 
 def _named(text: Scanner, folded: bool) -> CharSet | None:
-    """`[:alpha:]`, `[:^alpha:]`, if one comes next."""
+    """Parse `[:alpha:]` or `[:^alpha:]`, if one is next."""
     start = text.at
     if text.look() + text.look(1) != "[:":
         return None
     text.take()
-    # The colon belongs to the name, for that of `[:]` ends it as well.
+    # The colon belongs to the name, since the colon of `[:]` ends the name too.
     name = ""
     while not text.eat(":]"):
         if text.is_at_end():
@@ -138,7 +139,7 @@ def _named(text: Scanner, folded: bool) -> CharSet | None:
 
 
 def escaped(text: Scanner, folded: bool) -> CharSet | None:
-    r"""`\d`, `\pL` and the like, if one comes next."""
+    r"""Parse `\d`, `\pL` or a similar escape, if one is next."""
     letter = text.look(1)
     if text.look() != "\\" or not letter:
         return None
@@ -151,7 +152,7 @@ def escaped(text: Scanner, folded: bool) -> CharSet | None:
 
 
 def _unicode(text: Scanner, folded: bool) -> CharSet:
-    r"""`\pL`, `\p{Greek}`, `\P{^Lu}`."""
+    r"""Parse `\pL`, `\p{Greek}` or `\P{^Lu}`."""
     start = text.at
     negated = text.look(1) == "P"
     text.at += 2
@@ -170,7 +171,7 @@ def _unicode(text: Scanner, folded: bool) -> CharSet:
 
 
 def character(text: Scanner) -> int:
-    """The character that an escape means, in a class or out of one."""
+    """Parse an escape of a single character, inside or outside a class."""
     start = text.at
     text.take()
     char = text.take()
@@ -190,7 +191,7 @@ def character(text: Scanner) -> int:
 
 
 def _octal(text: Scanner, digits: str) -> int | None:
-    # A single digit other than 0 would be a back-reference.
+    # A single digit other than 0 would be a backreference.
     if digits != "0" and not _is_digit(text.look(), 8):
         return None
     while len(digits) < 3 and _is_digit(text.look(), 8):
