@@ -1,4 +1,4 @@
-"""What an admin client saw becomes rows in order, and what cannot be a row a problem."""
+"""Tests of the conversion of an admin client's descriptions to sorted rows and problems."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_consecutive_ids_are_one_row() -> None:
     assert tuple(CurrentRow("c", "g", "m", *run) for run in runs) == found.current
 
 
-def test_a_guessed_subscription_has_all_current_and_target_topics_of_the_group() -> None:
+def test_guessed_subscription_has_current_and_target_topics_of_the_group() -> None:
     members = [member("m", ("b", 0)), MemberDescription("k", "i", "not told", (), [("a", 1)])]
 
     found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "consumer", members=members)])
@@ -51,7 +51,7 @@ def test_a_guessed_subscription_has_all_current_and_target_topics_of_the_group()
     ) == found.guessed
 
 
-def test_a_known_subscription_is_kept_beside_a_guessed_one() -> None:
+def test_known_subscriptions_are_kept() -> None:
     members = [member("m", ("b", 0)), member("k", ("a", 0), subscription=MemberSubscription(("z", "y", "z"), "r1"))]
 
     found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "classic", "Stable", members=members)])
@@ -61,7 +61,7 @@ def test_a_known_subscription_is_kept_beside_a_guessed_one() -> None:
 
 
 @pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])
-def test_a_classic_group_in_a_rebalance_is_not_read(state: str) -> None:
+def test_classic_group_in_a_rebalance_is_a_problem(state: str) -> None:
     found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "classic", state, "range", [member("m")])])
 
     assert ((), ()) == (found.members, found.guessed)
@@ -69,14 +69,14 @@ def test_a_classic_group_in_a_rebalance_is_not_read(state: str) -> None:
     assert f"the group is in state {state}, in which brokers return no" in found.problems[0].reason
 
 
-def test_a_group_that_only_has_offsets_is_read_and_has_no_member() -> None:
+def test_group_with_only_offsets_has_no_members() -> None:
     found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "classic", "Empty")])
 
     assert (GroupRow("c", "g", "classic", "Empty", "", 0, read=True),) == found.groups
     assert () == found.problems
 
 
-def test_a_topic_that_cannot_be_a_row_is_a_problem() -> None:
+def test_invalid_topic_is_a_problem() -> None:
     topics = ClusterTopics(has_racks=True)
     topics.add("whole", {1: (None,), 0: ("r1",)})
     topics.topic_ids["whole"] = "O2a7KRH1Rd-atpW2TTMtdQ"
@@ -97,13 +97,13 @@ def test_a_topic_that_cannot_be_a_row_is_a_problem() -> None:
     assert tuple(Problem("c", "topic", *each) for each in reasons.items()) == found.problems
 
 
-def test_bytes_that_say_nothing_say_why() -> None:
+def test_undecodable_subscription_has_a_reason() -> None:
     assert "the group was rebalancing" in str(decode_member_subscription(b""))
     assert "cannot be decoded" in str(decode_member_subscription(b"\0\0\0"))
     assert MemberSubscription(("foo",), None) == decode_member_subscription(b"\0\3\0\0\0\1\0\3foo\xff\xff\xff\xff")
 
 
-def test_batches_hold_all_names_once() -> None:
+def test_batches_contain_each_name_once() -> None:
     assert [["a", "b"], ["c"]] == list(batches(["a", "b", "c"], 2))
     assert [] == list(batches([], 2))
     for size in (0, -1, True, 1.5):

@@ -1,4 +1,4 @@
-"""Metadata of three clients, in their own classes, becomes `partitions_per_topic` with the racks of the replicas."""
+"""Tests of the conversion of three clients' metadata to `partitions_per_topic` with the racks of the replicas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from aiokafka.cluster import ClusterMetadata as AiokafkaMetadata
 from aiokafka.protocol.metadata import MetadataResponse_v5
 from confluent_kafka import KafkaError, Node, TopicPartitionInfo, Uuid
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # documented there, and not marked as exported
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # documented, but not marked as exported
     BrokerMetadata,
     ClusterMetadata,
     DescribeClusterResult,
@@ -85,13 +85,13 @@ def of_kafka_python(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> 
     )
     metadata = KafkaPythonMetadata()
     for name in errors:
-        metadata.add_topic(name)  # errors of other topics are not kept
+        metadata.add_topic(name)  # the client drops errors of other topics
     metadata.update_metadata(response)
     return {"metadata": metadata}
 
 
-def of_kafka_python_s_admin(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
-    """The dicts of `describe_topics()` and `describe_cluster()`, as a broker's answer becomes them."""
+def of_kafka_python_admin(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    """Return the dicts of `describe_topics()` and `describe_cluster()`, made from a broker's response."""
     described: list[dict[str, Any]] = [
         {
             "error_code": 0,
@@ -107,7 +107,7 @@ def of_kafka_python_s_admin(racks: Racks, topics: Topics, errors: Mapping[str, i
     }
 
 
-def aiokafka_s_response(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> Any:
+def aiokafka_response(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> Any:
     rows: list[Any] = [
         (0, name, name.startswith("__"), [(0, id, of[0], of, of, []) for id, of in partitions.items()])
         for name, partitions in topics.items()
@@ -118,12 +118,12 @@ def aiokafka_s_response(racks: Racks, topics: Topics, errors: Mapping[str, int])
 
 def of_aiokafka(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
     metadata = AiokafkaMetadata()
-    metadata.update_metadata(aiokafka_s_response(racks, topics, errors))
+    metadata.update_metadata(aiokafka_response(racks, topics, errors))
     return {"metadata": metadata}
 
 
-def of_aiokafka_s_admin(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
-    cluster = aiokafka_s_response(racks, topics, errors).to_object()
+def of_aiokafka_admin(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    cluster = aiokafka_response(racks, topics, errors).to_object()
     return {"metadata": cluster.pop("topics"), "cluster": cluster}
 
 
@@ -143,8 +143,8 @@ def of_confluent(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dic
     return {"metadata": metadata, "cluster": DescribeClusterResult(nodes[0], nodes)}
 
 
-def of_confluent_s_descriptions(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
-    del errors  # there a topic with an error is an exception
+def of_confluent_descriptions(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
+    del errors  # this client raises an exception for a topic with an error
     nodes = {id: Node(id, "h", 1, rack) for id, rack in racks.items()}
     return {
         "metadata": {
@@ -165,13 +165,13 @@ def of_confluent_s_descriptions(racks: Racks, topics: Topics, errors: Mapping[st
 Given = tuple["Callable[..., dict[str, Any]]", "Callable[[Racks, Topics, Mapping[str, int]], dict[str, Any]]"]
 
 ORDERED: list[Given] = [
-    (kafka_python.partitions_per_topic, of_kafka_python_s_admin),
+    (kafka_python.partitions_per_topic, of_kafka_python_admin),
     (aiokafka.partitions_per_topic, of_aiokafka),
-    (aiokafka.partitions_per_topic, of_aiokafka_s_admin),
+    (aiokafka.partitions_per_topic, of_aiokafka_admin),
     (confluent.partitions_per_topic, of_confluent),
-    (confluent.partitions_per_topic, of_confluent_s_descriptions),
+    (confluent.partitions_per_topic, of_confluent_descriptions),
 ]
-"""Each reader with what it is given, where that tells the replicas' order."""
+"""Readers with their input, if the input preserves the order of replicas."""
 
 ALL: list[Given] = [*ORDERED, (kafka_python.partitions_per_topic, of_kafka_python)]
 
@@ -188,7 +188,7 @@ def test_each_replica_has_its_rack(read: Any, given: Any) -> None:
     assert [PartitionInfo(0, (None,))] == found["orders"]
 
 
-def test_in_kafka_pythons_metadata_the_racks_are_in_the_order_of_the_brokers() -> None:
+def test_kafka_python_metadata_has_racks_in_broker_order() -> None:
     found = kafka_python.partitions_per_topic(**of_kafka_python(RACKS, TOPICS, {}))
 
     partitions = found["payments"]
@@ -197,14 +197,14 @@ def test_in_kafka_pythons_metadata_the_racks_are_in_the_order_of_the_brokers() -
 
 
 @pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
-def test_without_any_rack_a_count_is_enough(read: Any, given: Any) -> None:
+def test_topic_without_racks_is_a_count(read: Any, given: Any) -> None:
     found = read(**given(dict.fromkeys(RACKS), TOPICS, {}))
 
     assert [("__consumer_offsets", 2), ("orders", 1), ("payments", 3)] == list(found.items())
 
 
 @pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
-def test_ids_with_a_gap_are_listed(read: Any, given: Any) -> None:
+def test_ids_with_gaps_are_lists(read: Any, given: Any) -> None:
     found = read(**given({1: None}, {"orders": {4: [1], 0: [1]}}, {}))
 
     assert [0, 4] == [info.partition for info in found["orders"]]
@@ -219,20 +219,20 @@ def test_an_empty_rack_is_a_rack(read: Any, given: Any) -> None:
 
 
 @pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
-def test_topics_are_given_as_they_are_asked_for(read: Any, given: Any) -> None:
+def test_topics_keep_the_requested_order(read: Any, given: Any) -> None:
     found = read(**given(RACKS, TOPICS, {}), topics=iter(["payments", "orders", "payments"]))
 
     assert ["payments", "orders"] == list(found)
 
 
 @pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
-def test_a_topic_that_is_not_there_is_named(read: Any, given: Any) -> None:
+def test_missing_topic_raises(read: Any, given: Any) -> None:
     with pytest.raises(IllegalArgumentError, match=r"^topic 'paymnets': the metadata has no such topic; omit it"):
         read(**given(RACKS, TOPICS, {}), topics=["orders", "paymnets"])
 
 
 @pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
-def test_a_topic_with_an_error_is_left_out_unless_it_is_asked_for(read: Any, given: Any) -> None:
+def test_topic_with_error_is_left_out_unless_requested(read: Any, given: Any) -> None:
     whole = given(RACKS, TOPICS, ERRORS)
 
     assert sorted(TOPICS) == list(read(**whole))
@@ -241,15 +241,15 @@ def test_a_topic_with_an_error_is_left_out_unless_it_is_asked_for(read: Any, giv
 
 
 @pytest.mark.parametrize(
-    ("read", "given"), [each for each in ORDERED if each[1] not in (of_aiokafka, of_confluent_s_descriptions)]
+    ("read", "given"), [each for each in ORDERED if each[1] not in (of_aiokafka, of_confluent_descriptions)]
 )
-def test_the_error_is_told_where_the_metadata_has_it(read: Any, given: Any) -> None:
+def test_topic_error_is_in_the_message(read: Any, given: Any) -> None:
     with pytest.raises(IllegalArgumentError, match=r"^topic 'fresh': the broker answered .*(LEADER|[Ll]eader)"):
         read(**given(RACKS, TOPICS, ERRORS), topics=["fresh"])
 
 
 @pytest.mark.parametrize(("read", "given"), ALL[2:5], ids=name_of)
-def test_a_topic_without_a_known_partition_is_named(read: Any, given: Any) -> None:
+def test_topic_without_known_partition_raises(read: Any, given: Any) -> None:
     whole = given(RACKS, {"orders": {}}, {})
 
     assert {} == read(**whole)
@@ -258,33 +258,33 @@ def test_a_topic_without_a_known_partition_is_named(read: Any, given: Any) -> No
 
 
 @pytest.mark.parametrize(("read", "given"), [ALL[1], ALL[5]], ids=name_of)
-def test_a_topic_that_may_not_be_read_is_named(read: Any, given: Any) -> None:
+def test_unauthorized_topic_raises(read: Any, given: Any) -> None:
     with pytest.raises(IllegalArgumentError, match=r"^topic 'secret': the broker answered TOPIC_AUTHORIZATION_FAILED"):
         read(**given(RACKS, TOPICS, {"secret": 29}), topics=["secret"])
 
 
 @pytest.mark.parametrize(("read", "given"), [ALL[0], *ALL[2:4]], ids=name_of)
-def test_the_rack_of_a_broker_that_is_not_known_is_none(read: Any, given: Any) -> None:
+def test_rack_of_unknown_broker_is_none(read: Any, given: Any) -> None:
     found = read(**given({1: "r1"}, {"orders": {0: [9, 1]}}, {}))
 
     assert [PartitionInfo(0, (None, "r1"))] == found["orders"]
 
 
 @pytest.mark.parametrize(("read", "given"), [ALL[0], *ALL[2:4]], ids=name_of)
-def test_where_brokers_are_not_described_there_are_no_racks(read: Any, given: Any) -> None:
+def test_metadata_without_brokers_has_no_racks(read: Any, given: Any) -> None:
     assert 3 == read(given(RACKS, TOPICS, {})["metadata"])["payments"]
 
 
 @pytest.mark.parametrize("read", [each.partitions_per_topic for each in (kafka_python, aiokafka, confluent)])
 @pytest.mark.parametrize("wrong", [None, 7, "orders", {"orders": 3}, object()])
-def test_what_is_no_metadata_is_refused(read: Any, wrong: object) -> None:
+def test_invalid_metadata_raises(read: Any, wrong: object) -> None:
     with pytest.raises(
         WrongTypeError, match=r"^metadata must be (kafka-python|aiokafka|confluent-kafka)'s ClusterMeta"
     ):
         read(wrong)
 
 
-def test_a_future_is_not_its_result() -> None:
+def test_future_instead_of_result_raises() -> None:
     whole = of_confluent(RACKS, TOPICS, {})
 
     with pytest.raises(WrongTypeError, match=r"^cluster must be a DescribeClusterResult, the result of"):
@@ -292,12 +292,12 @@ def test_a_future_is_not_its_result() -> None:
 
 
 @pytest.mark.parametrize(("read", "given"), ALL, ids=name_of)
-def test_one_name_is_no_list_of_topics(read: Any, given: Any) -> None:
+def test_str_instead_of_topics_raises(read: Any, given: Any) -> None:
     with pytest.raises(WrongTypeError, match=r"^partitions_per_topic: topics must be an iterable of topic names"):
         read(**given(RACKS, TOPICS, {}), topics="orders")
 
 
-def test_importing_them_imports_no_client() -> None:
+def test_importing_adapters_imports_no_client() -> None:
     code = (
         "import sys; from assignor.clients import aiokafka, confluent, kafka_python, snapshot; "
         "print([name for name in ('kafka', 'aiokafka', 'confluent_kafka', 'pyarrow') if name in sys.modules])"
@@ -321,7 +321,7 @@ def test_importing_them_imports_no_client() -> None:
         (kafka_python.read_cluster, "kafka", "kafka-python"),
     ],
 )
-def test_without_the_client_its_extra_is_named(
+def test_missing_client_raises_with_its_extra(
     monkeypatch: pytest.MonkeyPatch, read: Any, module: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
@@ -331,7 +331,7 @@ def test_without_the_client_its_extra_is_named(
 
 
 @pytest.mark.parametrize("client", [confluent, kafka_python])
-def test_a_cluster_is_read_by_the_client_s_own_admin_alone(client: Any) -> None:
+def test_snapshot_rejects_other_admin_objects(client: Any) -> None:
     message = r"^admin must be \S+ (AdminClient|KafkaAdminClient \(3.0 or newer\)) or its configuration, not "
 
     assert client.read_cluster
@@ -343,5 +343,5 @@ def test_a_cluster_is_read_by_the_client_s_own_admin_alone(client: Any) -> None:
         client.read_cluster(kafka_python if client is confluent else confluent)
 
 
-def test_topic_ids_of_librdkafka_have_kafkas_form() -> None:
+def test_topic_ids_of_librdkafka_have_kafkas_format() -> None:
     assert confluent._url_safe("M5MMipraSf+y9ebycBa/EQ") == "M5MMipraSf-y9ebycBa_EQ"

@@ -1,1 +1,1 @@
-"""Tests of subscription patterns and topic names."""
+"""Tests of topic patterns."""

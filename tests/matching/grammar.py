@@ -1,7 +1,7 @@
-"""Patterns for hypothesis to draw, from a grammar of the constructs of each dialect, and names to try them on.
+"""Hypothesis strategies for patterns, by a grammar of each dialect, and for names.
 
-A drawn pattern is most often valid, since it asks only for groups that have ended; `noise` and `mutations` draw what is
-most often not. Letters and names are few, so that patterns match.
+Most patterns of the grammar are valid, since they refer only to closed groups. Most of `noise` and `mutations` are
+invalid. There are few letters and names, so that patterns match.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 LETTERS = ("a", "b", "a", "b", "A", "c", "k", "s", "i", "-", "_", "1", ".")
 BEYOND_ASCII = ("é", "ſ", "\u212a", "İ", "ı", "µ", "\U00010400", "\n", " ", "\x00", "#", "~", "&", "/")
-"""Characters that no name has, some of them with a partner in ASCII that differs in case only."""
+"""Characters that no name has. Some are other cases of an ASCII letter."""
 
 
 @dataclass(frozen=True)
@@ -20,18 +20,18 @@ class Grammar:
     """The constructs of a dialect, as texts.
 
     Attributes:
-        escapes: A character or a class of characters.
-        places: What takes no character.
-        members: What can be in a set, beside letters and ranges of them.
-        quantifiers: How often.
-        greeds: What can follow a quantifier.
-        groups: How a group that captures nothing can begin.
-        captures: How a group that captures can begin; `{}` is for a number that makes its name unique.
-        behinds: How a look-behind can begin.
-        references: How to ask for a group by number and by name.
-        conditions: Whether a group can be asked whether it took anything.
-        flags: What can be turned on, within a group or for all.
-        wrong: What is refused, or refused in most places.
+        escapes: Escapes of characters and classes.
+        places: Assertions.
+        members: Members of a set besides letters and ranges of letters.
+        quantifiers: Quantifiers without greed.
+        greeds: Suffixes of a quantifier.
+        groups: Beginnings of a group that does not capture.
+        captures: Beginnings of a capturing group; a number in place of `{}` makes its name unique.
+        behinds: Beginnings of a look-behind.
+        references: Backreferences by number and by name.
+        conditions: True if the dialect has conditionals.
+        flags: Inline flags.
+        wrong: Text that is invalid in most or all places.
     """
 
     escapes: tuple[str, ...]
@@ -196,22 +196,22 @@ _LIBRDKAFKA = Grammar(
 )
 
 GRAMMARS = {"java": _JAVA, "re2j": _RE2J, "librdkafka": _LIBRDKAFKA, "python": _PYTHON}
-"""The grammar of each dialect."""
+"""Grammar of each dialect."""
 
 
 def names() -> st.SearchStrategy[str]:
-    """Names that the patterns of a grammar have a chance to match; some of them Kafka would refuse."""
+    """Draw names that patterns are likely to match. Kafka does not allow some of them."""
     return st.one_of(st.text("ab", min_size=1, max_size=6), st.text("aabbAck-_.1siSIK", min_size=1, max_size=8))
 
 
 def noise() -> st.SearchStrategy[str]:
-    """Any characters, most of which mean something to some dialect."""
+    """Draw text of characters that are mostly special in some dialect."""
     return st.text("ab1-^$.|*+?()[]{}\\,:=!<>&#Pixaé", max_size=12)
 
 
 @st.composite
 def mutations(draw: st.DrawFn, drawn: st.SearchStrategy[str]) -> str:
-    """A drawn pattern with a part taken out, doubled, or noise put in."""
+    """Draw a pattern with a part removed or doubled, or with noise inserted."""
     pattern = draw(drawn)
     start = draw(st.integers(0, len(pattern)))
     end = min(len(pattern), start + draw(st.integers(0, 3)))
@@ -221,7 +221,7 @@ def mutations(draw: st.DrawFn, drawn: st.SearchStrategy[str]) -> str:
 
 @st.composite
 def patterns(draw: st.DrawFn, dialect: str, *, wrong: bool = False) -> str:
-    """A pattern of the dialect; with what it refuses, perhaps, if that is wanted."""
+    """Draw a pattern of a dialect; it may be invalid if `wrong` is True."""
     grammar = GRAMMARS[dialect]
     if not wrong:
         grammar = replace(grammar, wrong=())
@@ -232,7 +232,7 @@ def patterns(draw: st.DrawFn, dialect: str, *, wrong: bool = False) -> str:
 
 
 class _Drawing:
-    """One pattern being drawn: which groups have ended, and what they are called."""
+    """State while a pattern is drawn: the closed groups and their names."""
 
     def __init__(self, draw: st.DrawFn, grammar: Grammar) -> None:
         self._draw = draw
@@ -305,7 +305,7 @@ class _Drawing:
             asked = self._one_of(str(number), self._named.get(number, str(number)))
             other = self._one_of("", f"|{self.sequence(depth - 1)}")
             return f"(?({asked}){self.sequence(depth - 1)}{other})"
-        # Some dialects know only references by number, and not every group has a name.
+        # Some dialects have only backreferences by number, and not every group has a name.
         reference = self._one_of(*grammar.references)
         if "{name}" in reference and number not in self._named:
             reference = grammar.references[0]

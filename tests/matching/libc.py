@@ -1,7 +1,7 @@
-"""What this machine's libc says about POSIX extended patterns: the oracle of the dialect `librdkafka`.
+"""Matching by regcomp and regexec of this machine's libc, to test the dialect `librdkafka`.
 
-librdkafka hands patterns to regcomp and regexec as they are. They read them in the locale of the process; here it is
-that of a Python process on Linux: characters are UTF-8, everything else is as in the C locale.
+librdkafka passes patterns unchanged to regcomp. The locale is that of a Python process on Linux: UTF-8 characters,
+everything else as in the C locale.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ REG_NOSUB = 8
 REG_NOMATCH = 1
 LC_CTYPE_MASK = 1
 REGEX_T_BYTES = 1024
-"""More than regex_t takes, which is 64 bytes on 64-bit Linux."""
+"""Size of a buffer for regex_t, which has 64 bytes on 64-bit Linux."""
 
 IS_GLIBC = platform.libc_ver()[0] == "glibc"
 
 
-class Refused(Exception):  # noqa: N818  # what is wrong lies in the pattern
+class Refused(Exception):  # noqa: N818  # the pattern is invalid, not the program
     """The pattern does not compile; the message is libc's."""
 
 
@@ -38,7 +38,7 @@ def _load(locale: str) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
 
 
 def answer(pattern: str, names: Iterable[str], locale: str = "C.UTF-8") -> list[str]:
-    """The names in which libc finds the pattern anywhere.
+    """Return the names in which libc finds the pattern.
 
     Raises:
         Refused: libc does not compile the pattern.
@@ -63,7 +63,7 @@ def answer(pattern: str, names: Iterable[str], locale: str = "C.UTF-8") -> list[
 
 
 def search(pattern: str, names: Iterable[str]) -> list[str] | None:
-    """The names in which libc finds the pattern anywhere; None where it refuses the pattern."""
+    """Return the names in which libc finds the pattern; None if libc does not compile it."""
     try:
         return answer(pattern, names)
     except Refused:

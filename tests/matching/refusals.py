@@ -1,4 +1,4 @@
-"""The constructs that the engine may refuse though their dialect accepts them, as docs/matching.md lists them."""
+"""Constructs that dialects accept but the engine does not support, as listed in docs/matching.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from assignor.errors import UnsupportedPatternError
 
 TOO_LARGE = ("nested groups", "parts in total", "a high repetition count of", "too many repetitions")
-"""Patterns that are too large in any dialect."""
+"""Constructs of patterns that are too large, in any dialect."""
 
 REVIEWED = {
     "java": (
@@ -32,10 +32,10 @@ REVIEWED = {
         "a backreference to a group inside a possessive repetition",
     ),
 }
-"""By dialect, words of the errors' `construct`."""
+"""Parts of the errors' `construct`, by dialect."""
 
 TOO_MANY_STEPS = "a search of over"
-"""The construct of an error that a pattern does not raise by itself, but on a name."""
+"""Part of the construct of an error that is raised when a name is matched, not when the pattern is parsed."""
 
 
 def check_reviewed(error: UnsupportedPatternError) -> None:
@@ -44,5 +44,5 @@ def check_reviewed(error: UnsupportedPatternError) -> None:
 
 
 def is_reviewed(error: UnsupportedPatternError) -> bool:
-    """Return whether the error is for a pattern with one of the reviewed constructs."""
+    """Return True if the error is for one of the reviewed constructs."""
     return any(words in error.construct for words in REVIEWED[error.dialect])

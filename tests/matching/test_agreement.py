@@ -1,8 +1,8 @@
-"""Both engines mean the same by any pattern of any dialect, and none crashes or hangs them.
+"""Tests that both engines give equal results for any pattern of any dialect, and that no pattern crashes or hangs them.
 
-Patterns are drawn from a grammar of each dialect, with what it refuses, and from noise. What is compared is the whole
-answer: which topics, or which error in which words. The reference of the dialect python is `re`, whose errors have
-other words and which matches the constructs that the Rust engine refuses: of its errors the class is compared.
+Patterns, valid and invalid, are drawn from a grammar of each dialect and from noise. The tests compare the matching
+topics, or the class and text of the error. The reference of the dialect python is `re`, whose errors have other texts
+and which matches constructs that the Rust engine does not support; there only the class of an error is compared.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ NAMES = st.lists(grammar.names(), min_size=1, max_size=8)
 
 
 def any_pattern(dialect: str) -> st.SearchStrategy[str]:
-    """A pattern of the dialect, right or wrong, or noise."""
+    """Draw a valid or invalid pattern of a dialect, or noise."""
     valid, wrong = grammar.patterns(dialect), grammar.patterns(dialect, wrong=True)
     return st.one_of(valid, wrong, grammar.noise(), grammar.mutations(valid))
 
 
 def answer(pattern: str, names: list[str], dialect: str, engine: Engine) -> list[str] | tuple[type[Exception], str]:
-    """The topics that match, or class and message of the error."""
+    """Return the topics that match, or class and message of the error."""
     try:
         return match_topics(pattern, names, dialect=dialect, include_internal=True, engine=engine)
     except errors.AssignorError as error:
@@ -50,22 +50,22 @@ def answer(pattern: str, names: list[str], dialect: str, engine: Engine) -> list
 def without_words(
     found: list[str] | tuple[type[Exception], str],
 ) -> list[str] | tuple[type[Exception], str]:
-    """The same answer, without the message if it is an error."""
+    """Return the answer without the message of an error."""
     return (found[0], "") if isinstance(found, tuple) else found
 
 
 def answers(pattern: str, names: list[str], dialect: str) -> dict[str, object]:
-    """What each way of asking comes to: both engines, and all that the Rust one can be asked."""
+    """Return the answers of both engines, and of all functions of the Rust engine."""
     rust, reference = (answer(pattern, names, dialect, engine) for engine in ENGINES)
     if isinstance(reference, tuple) and "a search of over" in reference[1]:
-        reference = rust  # it has less patience, and says so
+        reference = rust  # the reference counts more steps, and reaches the limit earlier
     if dialect == "python" and isinstance(rust, tuple):
         rust, reference = without_words(rust), without_words(reference)
         if rust == (errors.UnsupportedPatternError, ""):
-            reference = rust  # `re` may match what the Rust engine refuses
+            reference = rust  # `re` may match a construct that the Rust engine does not support
     if isinstance(rust, tuple):
         return {"rust": rust, "reference": reference}
-    # Many names are tried in order, few one by one, and a matcher asks names and patterns in turn.
+    # The engine matches many names in order, and few names one by one.
     padding = [f"pad-{number}" for number in range(40)]
     group = {text: Subscription(pattern=text, dialect=dialect) for text in (pattern, "^p", "^q", "^r", "^s")}
     together = resolve(group, [*padding, *names], include_internal=True)[pattern]
@@ -87,7 +87,7 @@ def answers(pattern: str, names: list[str], dialect: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(data=st.data())
-def test_both_engines_mean_the_same_by_any_pattern(dialect: str, data: st.DataObject) -> None:
+def test_engines_agree_on_any_pattern(dialect: str, data: st.DataObject) -> None:
     found = answers(data.draw(any_pattern(dialect)), data.draw(NAMES), dialect)
 
     assert dict.fromkeys(found, found["rust"]) == found
@@ -107,13 +107,13 @@ ENDS = st.sampled_from(
     ),
     names=st.lists(st.text("aabb-A", min_size=1, max_size=5), min_size=1, max_size=8),
 )
-def test_what_is_looked_up_is_what_would_be_found(dialect: str, ways: list[str], names: list[str]) -> None:
+def test_literal_lookup_equals_search(dialect: str, ways: list[str], names: list[str]) -> None:
     found = answers("|".join(ways), [*names, "a" * 248, "a" * 249, "b" * 249], dialect)
 
     assert dict.fromkeys(found, found["rust"]) == found
 
 
-def test_that_the_engines_would_be_seen_to_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparison_detects_different_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     from assignor.reference.matching import backtracking
 
     monkeypatch.setattr(backtracking, "WORD", frozenset())
@@ -162,7 +162,7 @@ PIECES += [
 
 
 def drawn(rng: random.Random) -> str:
-    """Any text, long now and then, and now and then the same over and over."""
+    """Draw any text; sometimes it is long or repetitive."""
     text = "".join(rng.choices(PIECES, k=rng.choice([1, 3, 8, 20])))
     return text * rng.choice([50, 500]) if rng.random() < 0.02 else text
 
@@ -192,5 +192,5 @@ def test_no_pattern_crashes_or_hangs_the_matcher() -> None:
 
 @settings(max_examples=30)
 @given(dialect=st.sampled_from(DIALECTS), pattern=st.text(max_size=30))
-def test_any_text_is_a_pattern_or_refused(dialect: str, pattern: str) -> None:
+def test_any_text_matches_or_raises_a_pattern_error(dialect: str, pattern: str) -> None:
     assert isinstance(answer(pattern, ["a"], dialect, "rust"), list | tuple)

@@ -1,4 +1,4 @@
-"""Patterns of librdkafka mean what this machine's libc says."""
+"""Tests that the dialect librdkafka matches as this machine's libc does."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ OPERATORS = st.sampled_from(
 
 
 def _branches(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Alternatives of a few atoms, most of them with nothing behind them."""
+    """Draw alternatives of a few atoms, most of them single atoms."""
     items = st.tuples(atoms, OPERATORS).map("".join)
     return st.lists(st.lists(items, max_size=3).map("".join), min_size=1, max_size=3).map("|".join)
 
 
 def _grouped(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Atoms, or alternatives of them in a group, which now and then is not closed."""
+    """Draw atoms, or alternatives of them in a group, which is sometimes not closed."""
     groups = st.builds("({}{}".format, _branches(atoms), st.sampled_from([")"] * 9 + [""]))
     return st.one_of(atoms, groups)
 
 
-# No deeper than this: glibc takes long over counts in counts.
+# The depth is limited, because glibc is slow on nested counts.
 PATTERNS = st.builds(
     "{}{}{}".format, st.sampled_from(["^", "^", "^("]), _branches(_grouped(_grouped(ATOMS))), st.sampled_from(["", "$"])
 )
@@ -89,7 +89,7 @@ PATTERNS = st.builds(
 @example(pattern="^(a*)b\\1$")
 @example(pattern="^a)|(^)")
 @example(pattern="^{1}")
-def test_drawn_patterns_mean_what_they_mean_to_libc(engine: Engine, pattern: str) -> None:
+def test_drawn_patterns_match_as_in_libc(engine: Engine, pattern: str) -> None:
     try:
         found = match_topics(pattern, NAMES, dialect="librdkafka", include_internal=True, engine=engine)
     except InvalidPatternError:

@@ -1,4 +1,4 @@
-"""`match_topics`, `resolve` and `validate_topic`: what they answer and what they refuse, on both engines."""
+"""Tests of results and errors of `match_topics`, `resolve` and `validate_topic`, on both engines."""
 
 from __future__ import annotations
 
@@ -37,24 +37,22 @@ DIALECTS = ["java", "re2j", "librdkafka", "python"]
         ("re2j", r"\Qus-\E.*", ["us-orders"]),
     ],
 )
-def test_each_dialect_reads_a_pattern_in_its_own_way(
-    dialect: str, pattern: str, expected: list[str], engine: Engine
-) -> None:
+def test_dialects_differ(dialect: str, pattern: str, expected: list[str], engine: Engine) -> None:
     assert expected == match_topics(pattern, TOPICS, dialect=dialect, engine=engine)
 
 
-def test_topics_come_in_the_order_given_and_as_often(engine: Engine) -> None:
+def test_matches_keep_order_and_duplicates(engine: Engine) -> None:
     assert ["b", "a", "b"] == match_topics("[ab]", ["b", "c", "a", "b"], engine=engine)
 
 
-def test_the_keys_of_a_mapping_are_names_too(engine: Engine) -> None:
+def test_mapping_keys_are_topic_names(engine: Engine) -> None:
     assert ["a"] == match_topics("a", {"a": 3, "b": 1}, engine=engine)
 
 
 @pytest.mark.parametrize(
     ("dialect", "hidden"), [("java", True), ("python", True), ("librdkafka", True), ("re2j", False)]
 )
-def test_clients_leave_out_internal_topics_and_the_broker_does_not(dialect: str, hidden: bool, engine: Engine) -> None:
+def test_clients_exclude_internal_topics_and_the_broker_does_not(dialect: str, hidden: bool, engine: Engine) -> None:
     topics = ["__consumer_offsets", "__share_group_state", "__transaction_state", "__other"]
 
     found = match_topics("^__.*", topics, dialect=dialect, engine=engine)
@@ -63,14 +61,14 @@ def test_clients_leave_out_internal_topics_and_the_broker_does_not(dialect: str,
     assert topics == match_topics("^__.*", topics, dialect=dialect, include_internal=True, engine=engine)
 
 
-def test_a_plain_name_of_librdkafka_may_be_internal(engine: Engine) -> None:
+def test_plain_name_of_librdkafka_matches_internal_topic(engine: Engine) -> None:
     found = match_topics("__consumer_offsets", TOPICS, dialect="librdkafka", engine=engine)
 
     assert ["__consumer_offsets"] == found
 
 
 @pytest.mark.parametrize("dialect", ["java", "re2j", "python"])
-def test_an_invalid_pattern_says_where_and_why(dialect: str, engine: Engine) -> None:
+def test_error_has_position_and_reason(dialect: str, engine: Engine) -> None:
     with pytest.raises(errors.InvalidPatternError) as caught:
         match_topics("ab(c", TOPICS, dialect=dialect, engine=engine)
 
@@ -83,13 +81,15 @@ def test_an_invalid_pattern_says_where_and_why(dialect: str, engine: Engine) -> 
 
 @pytest.mark.parametrize(
     ("dialect", "engine"),
-    # The reference of the dialect python is `re`, which has no such limit: see the next test.
+    # The reference of the dialect python is `re`, which does not have this limit; see the next test.
     [(dialect, engine) for dialect in DIALECTS for engine in ENGINES if (dialect, engine) != ("python", "reference")],
 )
-def test_a_pattern_with_too_many_parts_is_refused_by_name(dialect: str, engine: Engine) -> None:
+def test_pattern_with_too_many_parts_raises(dialect: str, engine: Engine) -> None:
     pattern = "^" + "(" * 6 + "a" + "|b){2,9}" * 6
 
-    with pytest.raises(errors.UnsupportedPatternError, match="repetitions with more than 20000 parts in total") as caught:
+    with pytest.raises(
+        errors.UnsupportedPatternError, match="repetitions with more than 20000 parts in total"
+    ) as caught:
         match_topics(pattern, TOPICS, dialect=dialect, engine=engine)
 
     assert caught.value.construct == caught.value.reason
@@ -113,14 +113,16 @@ def test_the_reference_of_python_has_the_limits_of_re() -> None:
         ("(?P<1>a)", re.error),
     ],
 )
-def test_what_re_refuses_is_invalid_to_both_engines(pattern: str, fault: type[Exception], engine: Engine) -> None:
+def test_patterns_invalid_in_re_are_invalid_on_both_engines(
+    pattern: str, fault: type[Exception], engine: Engine
+) -> None:
     with pytest.raises(fault):
         re.compile(pattern)
     with pytest.raises(errors.InvalidPatternError):
         match_topics(pattern, TOPICS, dialect="python", engine=engine)
 
 
-def test_warnings_of_re_are_not_passed_on(engine: Engine) -> None:
+def test_warnings_of_re_are_suppressed(engine: Engine) -> None:
     re.purge()
     with pytest.warns(FutureWarning):
         re.compile("[[a]")
@@ -129,7 +131,7 @@ def test_warnings_of_re_are_not_passed_on(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_groups_may_nest_deep_but_not_without_end(dialect: str, engine: Engine) -> None:
+def test_nesting_depth_is_limited(dialect: str, engine: Engine) -> None:
     def nested(depth: int) -> str:
         return "^" + "(" * depth + "mail" + ")" * depth
 
@@ -153,20 +155,20 @@ thread.join()
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(("begin", "end"), [("(", ")"), ("(a|", ")*"), ("(?=", ")"), ("(?:a|", ")*+"), ("[a", "]")])
-def test_deep_patterns_do_with_a_small_stack(begin: str, end: str, dialect: str) -> None:
+def test_deep_patterns_need_a_small_stack(begin: str, end: str, dialect: str) -> None:
     done = subprocess.run([sys.executable, "-c", SMALL_STACK, begin, end, dialect], capture_output=True, check=False)
 
     assert 0 == done.returncode
 
 
-def test_a_catastrophic_pattern_is_no_catastrophe(engine: Engine) -> None:
+def test_nested_loops_take_no_exponential_time(engine: Engine) -> None:
     name = "b" * 200
 
     assert [] == match_topics("(b+)+c", [name], engine=engine)
     assert [name] == match_topics("(?=(b|bb)*$)(b*)*", [name], engine=engine)
 
 
-def test_back_references_that_take_too_long_are_stopped_with_the_name_of_the_topic() -> None:
+def test_slow_backreferences_raise_with_the_topic() -> None:
     pattern = "(a*)" * 7 + "".join(rf"\{group}" for group in range(1, 8)) + "c"
     name = "a" * 200
 
@@ -175,13 +177,13 @@ def test_back_references_that_take_too_long_are_stopped_with_the_name_of_the_top
 
 
 @pytest.mark.parametrize("topic", ["größe", "a\n", "x" * 250, "a\0"])
-def test_a_name_that_kafka_could_not_have_is_refused(topic: str, engine: Engine) -> None:
+def test_impossible_topic_name_raises(topic: str, engine: Engine) -> None:
     with pytest.raises(errors.IllegalArgumentError) as caught:
         match_topics(".*", ["fine", topic], engine=engine)
 
     shown = repr(topic) if len(repr(topic)) <= 80 else repr(topic)[:79] + "…"
-    kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]"
-    assert f"no pattern can be tried on the topic {shown}: {kafka}" == str(caught.value)
+    kafka = "a topic name has 1 to 249 characters of [a-zA-Z0-9._-]"
+    assert f"cannot match a pattern against topic {shown}: {kafka}" == str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -198,19 +200,19 @@ def test_a_name_that_kafka_could_not_have_is_refused(topic: str, engine: Engine)
         ("a", [], {"dialect": None}, errors.IllegalArgumentError, "dialect must be one of .*, not None"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_name(
+def test_invalid_arguments_raise(
     pattern: object, topics: object, options: dict[str, object], kind: type[Exception], message: str, engine: Engine
 ) -> None:
     with pytest.raises(kind, match=message):
         match_topics(pattern, topics, engine=engine, **options)  # type: ignore[arg-type]  # on purpose
 
 
-def test_an_unknown_engine_is_refused() -> None:
+def test_unknown_engine_raises() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
         match_topics("a", [], engine="java")  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_group_is_resolved_to_topics_that_exist(engine: Engine) -> None:
+def test_group_resolves_to_existing_topics(engine: Engine) -> None:
     group: dict[str, Subscription | list[str]] = {
         "a": Subscription(pattern="orders.*"),
         "b": ["mail", "gone", "mail", "orders"],
@@ -235,11 +237,11 @@ def test_a_group_is_resolved_to_topics_that_exist(engine: Engine) -> None:
     assert found["a"] is found["e"]
 
 
-def test_a_topic_given_twice_is_resolved_once(engine: Engine) -> None:
+def test_duplicate_topic_resolves_once(engine: Engine) -> None:
     assert {"a": ["t", "u"]} == resolve({"a": Subscription(pattern="[tu]")}, ["t", "u", "t"], engine=engine)
 
 
-def test_internal_topics_are_resolved_where_they_are_asked_for(engine: Engine) -> None:
+def test_internal_topics_resolve_if_included(engine: Engine) -> None:
     group: dict[str, Subscription | list[str]] = {"a": Subscription(pattern="__c.*"), "b": ["__consumer_offsets"]}
 
     assert {"a": [], "b": ["__consumer_offsets"]} == resolve(group, TOPICS, engine=engine)
@@ -247,7 +249,7 @@ def test_internal_topics_are_resolved_where_they_are_asked_for(engine: Engine) -
     assert {"a": ["__consumer_offsets"], "b": ["__consumer_offsets"]} == asked
 
 
-def test_a_pattern_that_cannot_be_resolved_names_its_member(engine: Engine) -> None:
+def test_invalid_pattern_error_names_the_member(engine: Engine) -> None:
     group: dict[str, Subscription | list[str]] = {"a": ["t"], "b": Subscription(pattern="t(")}
 
     with pytest.raises(errors.InvalidPatternError, match=r"^member 'b': java pattern 't\(', position \d: ") as caught:
@@ -256,7 +258,7 @@ def test_a_pattern_that_cannot_be_resolved_names_its_member(engine: Engine) -> N
     assert "member 'b'" == caught.value.owner
 
 
-def test_what_is_no_group_is_not_resolved(engine: Engine) -> None:
+def test_resolve_rejects_invalid_groups(engine: Engine) -> None:
     with pytest.raises(errors.WrongTypeError, match="subscriptions must be a mapping"):
         resolve(["a"], TOPICS, engine=engine)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(errors.WrongTypeError, match="member 'a': topics must be an iterable of topic names, not str"):
@@ -264,7 +266,7 @@ def test_what_is_no_group_is_not_resolved(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "orders.v1", "_-.", "...", "x" * 249, "0"])
-def test_legal_names_are_valid(name: str) -> None:
+def test_valid_topic_names(name: str) -> None:
     assert validate_topic(name) is None  # type: ignore[func-returns-value]  # on purpose
 
 
@@ -281,19 +283,19 @@ def test_legal_names_are_valid(name: str) -> None:
         ("a\n", r"has '\\n' at position 1"),
     ],
 )
-def test_illegal_names_are_refused_with_the_reason(name: str, message: str) -> None:
+def test_invalid_topic_names_raise_with_reason(name: str, message: str) -> None:
     with pytest.raises(errors.IllegalArgumentError, match=message):
         validate_topic(name)
 
 
-def test_a_name_that_is_no_text_is_of_the_wrong_type() -> None:
+def test_topic_name_of_wrong_type_raises() -> None:
     with pytest.raises(errors.NullArgumentError, match="a topic name must be a str, not None"):
         validate_topic(None)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(errors.WrongTypeError, match="a topic name must be a str, not bytes"):
         validate_topic(b"a")  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_pattern_read_once_answers_name_by_name() -> None:
+def test_topic_pattern_matches_single_names() -> None:
     pattern = TopicPattern("orders-.*")
 
     assert (True, False) == (pattern.matches("orders-eu"), pattern.matches("orders"))
@@ -303,7 +305,7 @@ def test_a_pattern_read_once_answers_name_by_name() -> None:
     assert pattern != TopicPattern("orders-.*", "re2j")
     assert {pattern} == {TopicPattern("orders-.*")}
     assert TopicPattern("__.*").matches("__consumer_offsets")
-    with pytest.raises(errors.IllegalArgumentError, match="no pattern can be tried on the topic 'größe'"):
+    with pytest.raises(errors.IllegalArgumentError, match="cannot match a pattern against topic 'größe'"):
         pattern.matches("größe")
 
 
@@ -321,7 +323,7 @@ match_topics(pattern, names) if sys.argv[1] == "match_topics" else matcher.add_p
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal is sent as POSIX has it")
 @pytest.mark.parametrize("call", ["match_topics", "add_pattern"])
-def test_control_c_ends_a_long_search(call: str) -> None:
+def test_ctrl_c_interrupts_a_long_search(call: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PRESSED, call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

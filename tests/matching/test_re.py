@@ -1,4 +1,4 @@
-"""The Rust engine reads patterns of the dialect python as the `re` of the running interpreter does.
+"""Tests that the Rust engine matches patterns of the dialect python as the running interpreter's `re` does.
 
 The reference of this dialect is `re` itself, so only the Rust engine is compared.
 """
@@ -20,13 +20,13 @@ from tests.matching.refusals import check_reviewed
 
 
 class Fault(NamedTuple):
-    """Why `re` refuses a pattern; it does not always say where."""
+    """Error of `re` for a pattern; its position may be unknown."""
 
     position: int | None
 
 
 def answer_of_re(pattern: str, names: list[str]) -> Fault | list[str]:
-    """What `re` refuses, or the names that it matches."""
+    """Return the error of `re`, or the names that it matches."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -39,7 +39,7 @@ def answer_of_re(pattern: str, names: list[str]) -> Fault | list[str]:
 
 
 def answer_of_ours(pattern: str, names: list[str]) -> InvalidPatternError | list[str] | None:
-    """What the engine refuses, or the names that it matches; None where the dialect may accept what it refuses."""
+    """Return the engine's error, or the names that it matches; None for an unsupported construct."""
     try:
         return match_topics(pattern, names, dialect="python", include_internal=True)
     except InvalidPatternError as error:
@@ -50,29 +50,29 @@ def answer_of_ours(pattern: str, names: list[str]) -> InvalidPatternError | list
 
 
 def changed(pattern: str) -> bool:
-    """Whether the version that runs may answer otherwise than 3.11, by what is known of it."""
-    # From 3.12 on, a condition asks for a group by an identifier or by plain digits, and by nothing else.
+    """Return True if the running version of Python is known to differ from 3.11 for a pattern."""
+    # From 3.12 on, the group of a conditional must be an identifier or plain digits.
     if sys.version_info >= (3, 12) and re.search(r"\(\?\((?![A-Za-z_]\w*\)|[0-9]+\))", pattern):
         return True
-    # 3.13 has no flag t.
+    # 3.13 removed the flag t.
     if sys.version_info >= (3, 13) and re.search(r"\(\?[a-zA-Z-]*t", pattern):
         return True
-    # 3.14 has another way to write the end, \z.
+    # 3.14 added \z.
     return sys.version_info >= (3, 14) and r"\z" in pattern
 
 
 def both(pattern: str, names: list[str]) -> tuple[object, object]:
-    """What `re` answers and what the engine does; twice the same where they cannot be compared."""
+    """Return the answers of `re` and of the engine; equal values if they cannot be compared."""
     found = answer_of_ours(pattern, names)
     if found is None or changed(pattern):
         return found, found
     try:
         expected = answer_of_re(pattern, names)
     except SystemError:
-        # `re` can lose what a group took in a possessive repetition ("please report a bug for the re module").
+        # `re` can lose a capture in a possessive repetition ("please report a bug for the re module").
         return True, re.search(r"[*+?}]\+", pattern) is not None
     if isinstance(expected, Fault) and isinstance(found, InvalidPatternError):
-        # `re` refuses the name of an unknown character or group at once, we only if nothing else is wrong.
+        # `re` rejects an unknown character or group name at once, this package only if nothing else is wrong.
         if expected.position is not None and pattern.isascii() and r"\N{" not in pattern:
             return (expected.position, found.reason), (found.position, found.reason)
         return found, found
@@ -88,7 +88,7 @@ NAMES = st.lists(grammar.names(), min_size=1, max_size=8)
 @example(pattern=r"(?:(a)|b)*\1$", names=["aba", "abb"])
 @example(pattern="(?i)[^\u0131]", names=["i", "I", "a"])
 @example(pattern="(?=(a))*b", names=["b"])
-def test_drawn_patterns_mean_what_they_mean_to_re(pattern: str, names: list[str]) -> None:
+def test_drawn_patterns_match_as_in_re(pattern: str, names: list[str]) -> None:
     expected, found = both(pattern, names)
 
     assert expected == found
@@ -98,7 +98,7 @@ def test_drawn_patterns_mean_what_they_mean_to_re(pattern: str, names: list[str]
 @example(pattern="*\\", names=["a"])
 @example(pattern=r"[\x61-\d]", names=["a"])
 @example(pattern="(?(1_0)a)", names=["a"])
-def test_wrong_patterns_are_refused_where_re_refuses_them(pattern: str, names: list[str]) -> None:
+def test_invalid_patterns_have_the_position_of_re(pattern: str, names: list[str]) -> None:
     expected, found = both(pattern, names)
 
     assert expected == found
@@ -110,7 +110,7 @@ def test_wrong_patterns_are_refused_where_re_refuses_them(pattern: str, names: l
 )
 @example(pattern="a{,}", names=["aaa"])
 @example(pattern="(?x) a (?#\\)) b # c", names=["ab"])
-def test_noise_is_refused_or_means_what_it_means_to_re(pattern: str, names: list[str]) -> None:
+def test_noise_matches_or_fails_as_in_re(pattern: str, names: list[str]) -> None:
     expected, found = both(pattern, names)
 
     assert expected == found

@@ -1,4 +1,4 @@
-"""Members that subscribe by pattern: whatever takes subscriptions takes them, on both engines."""
+"""Tests of members that subscribe by pattern, on both engines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, list[tuple[str, int]]]:
     return {member: list(partitions) for member, partitions in answer.items()}
 
 
-def test_a_pattern_is_as_good_as_the_topics_that_it_matches(engine: Engine) -> None:
+def test_pattern_is_assigned_like_its_matching_topics(engine: Engine) -> None:
     by_name = assign(TOPICS, BY_NAME, engine=engine)
 
     assert by_name == assign(TOPICS, BY_PATTERN, engine=engine)
@@ -41,7 +41,7 @@ def test_a_pattern_is_as_good_as_the_topics_that_it_matches(engine: Engine) -> N
     assert not check(by_name, TOPICS, BY_PATTERN)
 
 
-def test_a_group_and_topics_that_are_read_once_resolve_patterns_too() -> None:
+def test_group_and_topics_objects_resolve_patterns() -> None:
     by_name = assign(TOPICS, BY_NAME)
     topics = Topics(TOPICS)
 
@@ -51,7 +51,7 @@ def test_a_group_and_topics_that_are_read_once_resolve_patterns_too() -> None:
     assert plan(topics, BY_PATTERN).group_metadata_size("g") == plan(topics, BY_NAME).group_metadata_size("g")
 
 
-def test_topics_that_appear_are_matched_and_internal_ones_are_not(engine: Engine) -> None:
+def test_new_topics_match_and_internal_topics_do_not(engine: Engine) -> None:
     group = {"a": Subscription(pattern="(__)?[a-z_]+")}
 
     assert {"a": [("t", 0)]} == assign({"t": 1, "__consumer_offsets": 1}, group, engine=engine)
@@ -62,7 +62,7 @@ def test_topics_that_appear_are_matched_and_internal_ones_are_not(engine: Engine
     )
 
 
-def test_members_of_a_table_may_have_patterns(engine: Engine) -> None:
+def test_member_table_may_have_patterns(engine: Engine) -> None:
     columns = {
         "member_id": ["a", "b", "c", "d", "e"],
         "topics": [None, ["orders", "mail"], [], None, None],
@@ -94,19 +94,17 @@ def test_members_of_a_table_may_have_patterns(engine: Engine) -> None:
         ({"topics": [None], "pattern": ["t"], "dialect": [""]}, "member 'a': dialect must be one of .*, not ''"),
     ],
 )
-def test_patterns_of_a_table_that_cannot_be_meant_are_refused(
-    columns: dict[str, list[Any]], message: str, engine: Engine
-) -> None:
+def test_invalid_patterns_in_a_table_raise(columns: dict[str, list[Any]], message: str, engine: Engine) -> None:
     with pytest.raises(errors.AssignorError, match=message):
         assign({"t": 1}, pa.table({"member_id": ["a"], **columns}), engine=engine)
 
 
-def test_a_table_without_topics_and_patterns_is_refused(engine: Engine) -> None:
+def test_table_without_topics_and_patterns_raises(engine: Engine) -> None:
     with pytest.raises(errors.IllegalArgumentError, match="the columns member_id and topics or pattern"):
         assign({"t": 1}, pa.table({"member_id": ["a"]}), engine=engine)
 
 
-def test_a_row_with_neither_topics_nor_a_pattern_has_no_topics_where_that_is_all_there_is(engine: Engine) -> None:
+def test_row_without_topics_and_pattern_has_no_topics(engine: Engine) -> None:
     alone = pa.table({"member_id": ["a"], "pattern": pa.array([None], pa.string()), "dialect": ["perl"]})
 
     assert {"a": []} == assign({"t": 1}, alone, engine=engine)
@@ -122,7 +120,7 @@ def test_a_row_with_neither_topics_nor_a_pattern_has_no_topics_where_that_is_all
         ({"x" * 250: 1}, Subscription(pattern=".*")),
     ],
 )
-def test_both_engines_refuse_what_cannot_be_resolved_in_the_same_words(
+def test_engines_raise_equal_errors_for_unresolvable_patterns(
     topics: dict[str, int], subscription: Subscription
 ) -> None:
     rust, reference = outcomes(topics, {"m": subscription})
@@ -131,11 +129,11 @@ def test_both_engines_refuse_what_cannot_be_resolved_in_the_same_words(
     assert rust == reference
 
 
-def test_names_that_no_pattern_can_be_tried_on_trouble_nobody_without_one(engine: Engine) -> None:
+def test_unmatchable_topic_names_are_allowed_without_patterns(engine: Engine) -> None:
     assert {"m": [("größe", 0)]} == assign({"größe": 1}, {"m": ["größe"]}, engine=engine)
 
 
-def test_a_pattern_and_topics_are_not_both_meant() -> None:
+def test_pattern_together_with_topics_raises() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"topics or a pattern, not both: \('t',\) and 'orders\.\*'"):
         Subscription(("t",), pattern="orders.*")
     with pytest.raises(errors.IllegalArgumentError, match=r"Subscription: dialect must be one of .*, not 'perl'"):
@@ -144,6 +142,6 @@ def test_a_pattern_and_topics_are_not_both_meant() -> None:
         Subscription(pattern=7)  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_pattern_is_not_written_as_consumer_protocol(engine: Engine) -> None:
+def test_pattern_cannot_be_encoded_as_consumer_protocol(engine: Engine) -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"no place for a pattern 'orders\.\*' .*`resolve`"):
         encode_subscription(Subscription(pattern="orders.*"), engine=engine)

@@ -1,1 +1,1 @@
-"""Engines, drawn groups, vector files and other support that several rooms of tests use."""
+"""Engines, strategies, vector files and other helpers that several folders of tests use."""

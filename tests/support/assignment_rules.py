@@ -1,6 +1,6 @@
-"""Rules that every assignment of every assignor satisfies, each a function that fails with an `AssertionError`.
+"""Rules for assignments of every assignor. Each rule is a function that raises `AssertionError`.
 
-They read the input themselves, in the simplest way, and do not use the code under test.
+The rules parse the input themselves, and do not use the code under test.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def only_claimed_partitions_are_withheld(topics: Topics, members: Members, answe
 
 
 def no_partition_is_given_while_another_member_holds_it(members: Members, answer: Answer) -> None:
-    """Check that a member is given only what it claims itself or what no member claims."""
+    """Check that a member gets only partitions that it claims itself or that no member claims."""
     claimed = claimed_partitions(members)
     for member, entries in answer.items():
         new = {(topic, id) for topic, id in entries} - claimed[member]

@@ -1,4 +1,4 @@
-"""Kafka's own assignors, in a process that answers questions one after another; needs Java and Maven."""
+"""Kafka's own assignors in a Java process; needs Java and Maven."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class AssignorOracle(KafkaProgram):
     """Kafka's roundrobin, sticky and cooperative-sticky, and the broker's uniform and range.
 
     Raises:
-        OracleMissingError: There is no Java, no compiler or no jars of Kafka.
+        OracleMissingError: Java, its compiler or Kafka's jars are missing.
     """
 
     def __init__(self) -> None:
         super().__init__("assignors.AssignorOracle", _install)
 
     def answer(self, case: Json) -> Json:
-        """Return a case of the vectors' format with the fields that Kafka answers.
+        """Return a case in the vectors' format with Kafka's answer.
 
-        Where Kafka's class does not come to an end, the error is `endless`.
+        If Kafka's class does not terminate, the error is `endless`.
         """
         found: Json = self.ask({field: case[field] for field in _QUESTION if field in case})
         if "endless" in found.get("error", ()):
@@ -43,7 +43,7 @@ class AssignorOracle(KafkaProgram):
         partitions: list[tuple[str, int]] | None = None,
         generation: int | None = None,
     ) -> bytes | None:
-        """Return the user data that a member sends, before its first assignment if no generation is given."""
+        """Return the user data that a member sends; without a generation, the data before its first assignment."""
         given: Json = {"assignor": kind, "topics": topics}
         if generation is not None:
             given |= {"partitions": partitions or [], "generation": generation}
@@ -52,7 +52,7 @@ class AssignorOracle(KafkaProgram):
 
 
 def version() -> str:
-    """Return the release of Kafka whose assignors answer."""
+    """Return the Kafka release of the assignors."""
     return next(JARS.glob("kafka-group-coordinator-[0-9]*.jar")).stem.removeprefix("kafka-group-coordinator-")
 
 

@@ -1,4 +1,4 @@
-"""The two engines under one roof: their names, and what came out of a call, be it a value or an error."""
+"""Names of the two engines, and outcomes of calls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Assign: TypeAlias = Callable[..., Mapping[str, Any]]
 
 
 class Outcome(NamedTuple):
-    """What a call came to: the answer with its order, or class and message of the error; the other is None."""
+    """Outcome of a call: the answer with its order, or class and message of the error; the other is None."""
 
     answer: list[tuple[str, list[tuple[str, int]]]] | None
     error: tuple[type[BaseException], str] | None
 
 
 def outcome(call: Assign, *arguments: Any, **options: Any) -> Outcome:
-    """Calls, and says what came of it; only errors that the package raises on purpose count as an outcome."""
+    """Call a function; return its outcome. Only an `AssignorError` counts as an outcome; other exceptions propagate."""
     try:
         answer = call(*arguments, **options)
     except errors.AssignorError as error:
@@ -30,7 +30,7 @@ def outcome(call: Assign, *arguments: Any, **options: Any) -> Outcome:
 
 
 def outcomes(partitions_per_topic: Any, subscriptions: Any, *, prefer_rack_aware: bool = False) -> list[Outcome]:
-    """What `assign` of each engine comes to, in the order of `ENGINES`."""
+    """Return the outcome of `assign` on each engine, in the order of `ENGINES`."""
     return [
         outcome(assign, partitions_per_topic, subscriptions, prefer_rack_aware=prefer_rack_aware, engine=engine)
         for engine in ENGINES

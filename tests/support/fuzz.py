@@ -1,7 +1,7 @@
-"""Feeds the decoders bytes and the encoder records that nobody meant, under a limit of memory; compares the engines.
+"""Fuzzer: feed malformed bytes to the decoders and invalid records to the encoder, and compare the engines.
 
-Run as a program it is a worker: it limits its own address space to what it has and a little more, and then answers
-requests, one JSON object a line. An allocation that some length or count talked it into would end it.
+As a program, this module is a worker that limits its address space to slightly more than its current size, and then
+answers requests, one JSON object per line. A huge allocation for a malformed length or count ends the worker.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.support.engines import Engine
 from tests.support.mutation import mutated
 
 SPARE = 64 * 2**20
-"""How much more memory the worker may ask for than it has when it starts; no input is longer than a KiB."""
+"""Memory in bytes that the worker may allocate after its start; no input is longer than 1 KiB."""
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,11 +40,11 @@ EVERY_VERSION = ROOT / "tests" / "data" / "records_every_version.jsonl.gz"
 COUNTS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\x80\x80\x80\x80\x08", b"\x7f\xff", b"\0\xff\xff\xff")
 
 Message: TypeAlias = tuple[bytes, bytes | None]
-"""What a decoder reads: a ConsumerProtocol message and None, or key and value of a record."""
+"""Input of a decoder: a ConsumerProtocol message and None, or key and value of a record."""
 
 
 class Decoder(NamedTuple):
-    """Something that reads bytes, and bytes that it can read."""
+    """A decoder, and valid samples of its input."""
 
     read: Callable[[bytes, bytes | None, Engine], object]
     samples: list[Message]
@@ -52,7 +52,7 @@ class Decoder(NamedTuple):
 
 @cache
 def decoders() -> dict[str, Decoder]:
-    """All there are: both of ConsumerProtocol, one of them in two ways, and one for each type of record."""
+    """Return all decoders by name: of ConsumerProtocol messages (strict and tolerant), and of each record type."""
     cases = [case for path in wire_vectors.files(vector_files.OWN_FOLDER) for case in wire_vectors.read(path)]
     messages: dict[str, list[Message]] = {"subscription": [], "assignment": []}
     for case in cases:
@@ -81,7 +81,7 @@ def decoders() -> dict[str, Decoder]:
 
 
 class Encoder(NamedTuple):
-    """Something that writes records, and records that it can write."""
+    """An encoder, and valid samples of its input."""
 
     read: Callable[[Record, Engine], object]
     samples: list[Record]
@@ -89,7 +89,7 @@ class Encoder(NamedTuple):
 
 @cache
 def encoders() -> dict[str, Encoder]:
-    """One for each type of record."""
+    """Return an encoder for each record type, by name."""
     found = {}
     for name, decoder in decoders().items():
         if name.startswith("record "):
@@ -99,13 +99,13 @@ def encoders() -> dict[str, Encoder]:
 
 
 def records(rng: random.Random, samples: list[Record]) -> Iterator[tuple[Record]]:
-    """Changed samples without end."""
+    """Yield mutated samples without end."""
     while True:
         yield (distorted(rng, rng.choice(samples)),)
 
 
 def inputs(rng: random.Random, samples: list[Message]) -> Iterator[Message]:
-    """Bytes without end: three in four a changed sample, the rest random, every second of these behind a good head."""
+    """Yield bytes without end: 3 of 4 are mutated samples, the rest are random, half of them after a valid header."""
     while True:
         first, second = rng.choice(samples)
         if second is None or rng.random() < 0.15:
@@ -115,18 +115,18 @@ def inputs(rng: random.Random, samples: list[Message]) -> Iterator[Message]:
 
 
 def changed(rng: random.Random, data: bytes) -> bytes:
-    """Other bytes in place of these, which begin with a type or a version."""
+    """Return a mutation of bytes that begin with a type or a version."""
     kind = rng.random()
     if kind < 0.75:
         return mutated(rng, data)
     noise = rng.randbytes(int(60 * rng.random()))
-    if kind < 0.8:  # bytes as small as the lengths and counts of real messages
+    if kind < 0.8:  # small bytes, like the lengths and counts of real messages
         noise = bytes(byte % 4 for byte in noise)
     return data[:2] + noise if kind < 0.9 else noise
 
 
 def hostile(samples: list[Message]) -> Iterator[Message]:
-    """Every sample with a large length or count in every place."""
+    """Yield every sample with a large length or count at every position."""
     for (first, second), count in itertools.product(samples, COUNTS):
         for at in range(len(first)):
             yield overwritten(first, at, count), second
@@ -135,12 +135,12 @@ def hostile(samples: list[Message]) -> Iterator[Message]:
 
 
 def overwritten(data: bytes, at: int, count: bytes) -> bytes:
-    """The bytes with others in one place."""
+    """Return the bytes with others at one position."""
     return data[:at] + count + data[at + len(count) :]
 
 
 def outcome(codec: Decoder | Encoder, message: tuple[Any, ...], engine: Engine) -> object:
-    """The value, or all parts of the error; bytes are refused as such, records for their types too."""
+    """Return the value, or all parts of the error. A decoder must only raise `WireError`."""
     try:
         return codec.read(*message, engine)  # type: ignore[call-arg]  # a message is what its codec reads
     except WireError as error:
@@ -152,7 +152,7 @@ def outcome(codec: Decoder | Encoder, message: tuple[Any, ...], engine: Engine) 
 
 
 class Refused(NamedTuple):
-    """What an error says."""
+    """Parts of an error."""
 
     reason: str
     offset: int | None
@@ -160,22 +160,25 @@ class Refused(NamedTuple):
 
 
 class Report(NamedTuple):
-    """How a run went."""
+    """Result of a run."""
 
     inputs: int
     refused: int
     compared: int
     apart: list[tuple[str, ...]]
-    """Inputs on which the engines differ, bytes as hex; the first few."""
+    """The first inputs on which the engines differ, with bytes as hex."""
 
 
 def run(
     codec: Decoder | Encoder,
     messages: Iterable[tuple[Any, ...]],
     share: int,
-    twin: Decoder | Encoder | None = None,
+    other: Decoder | Encoder | None = None,
 ) -> Report:
-    """Takes every message in Rust and each `share`th by the twin too, which is the reference unless told otherwise."""
+    """Run every message on the Rust engine, and compare each `share`-th message with the reference.
+
+    `other` replaces the codec of the reference.
+    """
     read = refused = compared = 0
     apart: list[tuple[str, ...]] = []
     for message in messages:
@@ -183,20 +186,20 @@ def run(
         refused += isinstance(rust, Refused)
         if read % share == 0:
             compared += 1
-            if rust != outcome(twin or codec, message, "reference") and len(apart) < 5:
+            if rust != outcome(other or codec, message, "reference") and len(apart) < 5:
                 apart.append(tuple(data.hex() if isinstance(data, bytes) else repr(data) for data in message))
         read += 1
     return Report(read, refused, compared, apart)
 
 
 class Worker:
-    """The program at the other end of two pipes."""
+    """Connection to the worker process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """The answer to a request; a worker that ended has none, and its last words are the error."""
+        """Return the answer to a request; raise with the end of the worker's stderr if the worker has exited."""
         assert self.process.stdin
         assert self.process.stdout
         assert self.process.stderr
@@ -205,15 +208,15 @@ class Worker:
         answer = self.process.stdout.readline()
         if not answer:
             raise RuntimeError(f"the worker ended with {self.process.wait()}: {self.process.stderr.read()[-500:]}")
-        told: dict[str, Any] = json.loads(answer)
-        return told
+        response: dict[str, Any] = json.loads(answer)
+        return response
 
 
 @contextmanager
 def worker() -> Iterator[Worker]:
-    """A worker, until the end of the block."""
+    """Start a worker, and kill it at the end of the block."""
     pipe = subprocess.PIPE
-    # A backtrace takes more memory than there is, and a panic would wait for it.
+    # A backtrace needs more memory than the limit, and a panic would hang.
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": path, "RUST_BACKTRACE": "0"}
     command = [sys.executable, "-m", "tests.support.fuzz"]
@@ -225,7 +228,7 @@ def worker() -> Iterator[Worker]:
 
 
 def main() -> None:
-    """Answers requests under a limit of memory."""
+    """Answer requests under a memory limit."""
     import resource
 
     known = decoders()

@@ -1,6 +1,6 @@
-"""Programs in `tests/java` that run Kafka's own classes: a process that answers lines of JSON.
+"""Programs in `tests/java` that run Kafka's own classes in a process that answers lines of JSON.
 
-javac compiles them against the jars of a Kafka broker, which Maven fetches.
+javac compiles them against the jars of a Kafka broker, which Maven downloads.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ OPTIONS = ("-Dlog4j2.level=OFF", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", 
 
 
 class OracleMissingError(Exception):
-    """Kafka's classes cannot be run here, and why."""
+    """Kafka's classes cannot run here; the message says why."""
 
 
 class KafkaProgram:
-    """One of the programs; `with` ends it.
+    """A running program; a context manager that kills it at the end.
 
     Args:
-        name: Its class, which is compiled with all others of its package.
-        install: Lays the jars that it needs into a folder, unless they are there, and returns the folder.
+        name: Name of the class, which is compiled with all other classes of its package.
+        install: Function that copies the needed jars to a folder, unless they exist, and returns the folder.
 
     Raises:
-        OracleMissingError: There is no Java, no compiler or no jars of Kafka.
+        OracleMissingError: Java, its compiler or Kafka's jars are missing.
     """
 
     def __init__(self, name: str, install: Callable[[], Path] | None = None) -> None:
@@ -56,20 +56,20 @@ class KafkaProgram:
         self._process.communicate()
 
     def restart(self) -> None:
-        """Kill the process and start another."""
+        """Kill the process and start a new one."""
         self._process.kill()
         self._process.communicate()
         self._start()
 
     def ask(self, question: object) -> Any:
-        """The answer to one line of JSON."""
+        """Send a line of JSON; return the answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"Kafka's side ended with {self._process.wait()} at {question}")
+            raise RuntimeError(f"the program exited with {self._process.wait()} at {question}")
         return json.loads(answer)
 
 
@@ -82,7 +82,7 @@ def _install_broker() -> Path:
 
 
 def _compile(name: str, jars: Path) -> Path:
-    """The folder of classes, made anew where a source is younger."""
+    """Compile the classes if a source is newer; return their folder."""
     package, _, program = name.rpartition(".")
     built = ROOT / "target" / "java" / program
     made = built / f"{name.replace('.', '/')}.class"

@@ -1,4 +1,4 @@
-"""Changes bytes at random, for readers that must survive any."""
+"""Random changes of bytes, to test decoders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
-    """A copy with a few bytes changed, cut or added."""
+    """Return a copy with a few bytes changed, removed or added."""
     changed = bytearray(data)
     for _ in range(rng.randint(1, 3)):
         at = rng.randrange(len(changed) + 1)

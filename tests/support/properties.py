@@ -1,7 +1,6 @@
-"""What every answer of a range assignor has to satisfy, written once and asserted wherever there is an answer.
+"""Properties of every assignment by the range assignor. Each property is a function that raises `AssertionError`.
 
-Each property is a function that fails with an `AssertionError`. None of them asks the code under test about the input:
-they read it themselves, in the simplest way there is.
+The properties parse the input themselves, and do not use the code under test.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ Answer: TypeAlias = Mapping[str, Iterable[tuple[str, int]]]
 
 
 def ids_of(partitions: Any) -> list[int]:
-    """The ids of a topic, ascending."""
+    """Return the partition ids of a topic in ascending order."""
     if isinstance(partitions, int):
         return list(range(partitions))
     return sorted(entry.partition if isinstance(entry, PartitionInfo) else entry for entry in partitions)
 
 
 def topics_of(subscription: Any) -> set[str]:
-    """The topics a member subscribes to."""
+    """Return the topics of a subscription."""
     return set(subscription.topics if isinstance(subscription, Subscription) else subscription)
 
 
 def instance_id_of(subscription: Any) -> str | None:
-    """The instance id of a static member."""
+    """Return the instance id of a static member, or None."""
     return subscription.group_instance_id if isinstance(subscription, Subscription) else None
 
 
 def consumers(group: Group, topic: str) -> list[str]:
-    """The consumers of a topic in Kafka's order."""
+    """Return the subscribers of a topic in Kafka's order."""
 
     def order(member: str) -> tuple[bool, bytes]:
         instance_id = instance_id_of(group.members[member])
@@ -45,7 +44,7 @@ def consumers(group: Group, topic: str) -> list[str]:
 
 
 def per_topic(answer: Answer) -> dict[str, dict[str, list[int]]]:
-    """Topic to member to ids, as listed."""
+    """Return topic to member to partition ids, in the order of the lists."""
     found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for member, partitions in answer.items():
         for topic, id in partitions:
@@ -54,32 +53,32 @@ def per_topic(answer: Answer) -> dict[str, dict[str, list[int]]]:
 
 
 def every_member_has_an_entry(group: Group, answer: Answer) -> None:
-    """In the order of the subscriptions."""
+    """Check that each member has an entry, in the order of the subscriptions."""
     assert list(group.members) == list(answer)
 
 
 def lists_are_ordered(answer: Answer) -> None:
-    """By topic in UTF-16 order, then by id."""
+    """Check that lists are sorted by topic in UTF-16 order, then by id."""
     for member, partitions in answer.items():
         found = list(partitions)
         assert sorted(found, key=lambda entry: (entry[0].encode("utf-16-be"), entry[1])) == found, member
 
 
 def each_partition_exactly_once(group: Group, answer: Answer) -> None:
-    """Every partition of a topic that somebody wants, and nothing else."""
+    """Check that exactly the partitions of subscribed topics are assigned, each once."""
     wanted = {topic for subscription in group.members.values() for topic in topics_of(subscription)}
     expected = Counter((topic, id) for topic, found in group.topics.items() if topic in wanted for id in ids_of(found))
     assert expected == Counter(entry for partitions in answer.values() for entry in partitions)
 
 
 def only_to_subscribers(group: Group, answer: Answer) -> None:
-    """Nobody gets what it did not ask for."""
+    """Check that members get only partitions of topics that they subscribe to."""
     for member, partitions in answer.items():
         assert {topic for topic, _ in partitions} <= topics_of(group.members[member]), member
 
 
 def counts_are_quota_or_one_more(group: Group, answer: Answer) -> None:
-    """Of each topic everybody gets the quota, and exactly `extra` consumers one more."""
+    """Check that each subscriber of a topic gets the quota, and exactly `extra` subscribers get one more."""
     found = per_topic(answer)
     for topic, partitions in group.topics.items():
         members = consumers(group, topic)
@@ -90,7 +89,7 @@ def counts_are_quota_or_one_more(group: Group, answer: Answer) -> None:
 
 
 def ranges_follow_the_order_of_members(group: Group, answer: Answer) -> None:
-    """Without racks: laid end to end in the order of members, the ranges are the topic; the first get one more."""
+    """Check that, without racks, ranges follow the order of members and the first members get one partition more."""
     found = per_topic(answer)
     for topic, partitions in group.topics.items():
         members = consumers(group, topic)
@@ -101,7 +100,7 @@ def ranges_follow_the_order_of_members(group: Group, answer: Answer) -> None:
 
 
 def holds(group: Group, answer: Answer, *, plain: bool) -> None:
-    """All of the above."""
+    """Check all properties; the order of ranges only if `plain` is True."""
     every_member_has_an_entry(group, answer)
     lists_are_ordered(answer)
     each_partition_exactly_once(group, answer)
@@ -112,14 +111,14 @@ def holds(group: Group, answer: Answer, *, plain: bool) -> None:
 
 
 def the_order_of_the_input_does_not_matter(assign: Assign, group: Group, reordered: Group) -> None:
-    """Not for who gets what; the order of members is that of the subscriptions."""
+    """Check that reordering the input changes only the order of members in the answer."""
     first = assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware)
     second = assign(reordered.topics, reordered.members, prefer_rack_aware=group.prefer_rack_aware)
     assert dict(first) == dict(second)
 
 
 def static_members_keep_their_partitions(assign: Assign, group: Group, renamed: Mapping[str, str]) -> None:
-    """When member ids change, while instance ids and subscriptions stay."""
+    """Check that static members keep their partitions if only member ids change."""
     later = {renamed[member]: subscription for member, subscription in group.members.items()}
     assert len(later) == len(group.members)
     before = assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware)

@@ -1,7 +1,7 @@
-"""Writes records of `__consumer_offsets` and the blobs inside them: what tests make logs of by hand.
+"""Encoder of `__consumer_offsets` records and the blobs inside them, for logs in tests.
 
-The layouts are the tables of `assignor.reference.offsets.schema`, which are compared with Kafka's bytes elsewhere. A
-field that is not given is zero, empty or null, or left out where it is tagged.
+The layouts are the tables of `assignor.reference.offsets.schema`, which other tests compare with Kafka's bytes. A
+missing field is zero, empty or null; a missing tagged field is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def write_record(
     number: int, key: Mapping[str, Any], value: Mapping[str, Any] | None = None, version: int | None = None
 ) -> tuple[bytes, bytes | None]:
-    """Key and value of a record of that type; no value is a tombstone, no version the newest one."""
+    """Return key and value of a record. Without a value it is a tombstone; the default version is the newest."""
     layout = TYPES[number].layout
     assert layout, f"type {number} has no layout"
     head = struct.pack(">h", number) + write_struct(layout.key, key, 0, compact=False)
@@ -31,7 +31,7 @@ def write_record(
 
 
 def write_struct(fields: tuple[Field, ...], values: Mapping[str, Any], version: int, *, compact: bool) -> bytes:
-    """Fields one after the other, then the tagged ones that are given."""
+    """Encode the fields in order, then the given tagged fields."""
     present = [field for field in fields if field.is_in(version)]
     unknown = values.keys() - {field.name for field in present}
     assert not unknown, f"no such fields: {unknown}"
@@ -49,7 +49,7 @@ def write_struct(fields: tuple[Field, ...], values: Mapping[str, Any], version: 
 
 
 def write_field(field: Field, value: Any, version: int, *, compact: bool) -> bytes:
-    """An untagged field; a nullable structure has a byte before it."""
+    """Encode an untagged field; a nullable structure has a leading byte."""
     if field.nullable and isinstance(field.kind, Struct):
         return b"\xff" if value is None else b"\1" + write(field.kind, value, version, compact=compact)
     if field.nullable and value is None:
@@ -58,7 +58,7 @@ def write_field(field: Field, value: Any, version: int, *, compact: bool) -> byt
 
 
 def write(kind: FieldType, value: Any, version: int, *, compact: bool) -> bytes:
-    """A value that is not null; None is zero or empty."""
+    """Encode a value that is not null; None means zero or empty."""
     if isinstance(kind, Struct):
         return write_struct(kind.fields, value or {}, version, compact=compact)
     if isinstance(kind, Array):
@@ -76,7 +76,7 @@ def write(kind: FieldType, value: Any, version: int, *, compact: bool) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """An unsigned varint."""
+    """Return an unsigned varint."""
     data = b""
     while number >= 0x80:
         data += bytes([number & 0x7F | 0x80])
@@ -93,7 +93,7 @@ def subscription(
     generation: int = -1,
     user_data: bytes | None = None,
 ) -> bytes:
-    """A ConsumerProtocol subscription; `body` is the version of what follows the header, where it is another."""
+    """Return a ConsumerProtocol subscription; `body` is the version of the body if it differs from the header's."""
     data = struct.pack(">hi", version, len(topics)) + b"".join(map(text, topics))
     data += struct.pack(">i", -1) if user_data is None else struct.pack(">i", len(user_data)) + user_data
     claims = struct.pack(">i", len(owned or {})) + b"".join(partitions(*entry) for entry in (owned or {}).items())
@@ -102,7 +102,7 @@ def subscription(
 
 
 def assignment(*entries: tuple[str, Sequence[int]], version: int = 3) -> bytes:
-    """A ConsumerProtocol assignment of topics with partition ids; a topic may come more than once."""
+    """Return a ConsumerProtocol assignment of topics with partition ids; a topic may occur more than once."""
     data = struct.pack(">hi", version, len(entries))
     return data + b"".join(partitions(*entry) for entry in entries) + struct.pack(">i", -1)
 
@@ -113,5 +113,5 @@ def partitions(topic: str, ids: Sequence[int]) -> bytes:
 
 
 def text(name: str) -> bytes:
-    """A string with an int16 length."""
+    """Return a string with an int16 length."""
     return struct.pack(">h", len(name.encode())) + name.encode()

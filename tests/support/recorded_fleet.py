@@ -1,4 +1,4 @@
-"""The recorded fleet in data/fleet_webshop as logs of its groups, and what the cluster itself said of them."""
+"""Logs of the groups in data/fleet_webshop, and the cluster's own descriptions of the groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRUTH = ROOT / "tests" / "data" / "fleet_webshop"
 
 @functools.cache
 def _records() -> list[tuple[int, str, LogRecord]]:
-    """Partition, group and record of every record that a read_committed reader gets, in the order of the log."""
+    """Return partition, group and record of each record for a read_committed reader, in the order of the log."""
     table = pq.read_table(RECORDING / "records.parquet")
     keys, values = (table[name].combine_chunks() for name in ("key", "value"))
     groups = pa.record_batch(decode_batch(keys, values))["group_id"].to_pylist()
@@ -41,7 +41,7 @@ def _records() -> list[tuple[int, str, LogRecord]]:
 
 
 def logs(ends: Mapping[str, int] | None = None) -> Logs:
-    """The log of each group; with `ends` as it was when the partitions ended there."""
+    """Return the log of each group; with `ends`, up to these offsets of the partitions."""
     found: Logs = {}
     for partition, group, record in _records():
         if ends is None or record.offset < ends[str(partition)]:
@@ -51,7 +51,7 @@ def logs(ends: Mapping[str, int] | None = None) -> Logs:
 
 @functools.cache
 def topics() -> list[Row]:
-    """The topic metadata of all moments."""
+    """Return the topic metadata of all times."""
     columns = ["t", "topic", "topic_id", "partition", "racks"]
     rows: list[Row] = pq.read_table(RECORDING / "topics.parquet", columns=columns).to_pylist()
     return rows
@@ -59,7 +59,7 @@ def topics() -> list[Row]:
 
 @functools.cache
 def snapshots() -> dict[str, list[Row]]:
-    """What the Java Admin client said of every group, by the label of the moment."""
+    """Return the Java Admin client's descriptions of all groups, by the label of the snapshot."""
     found: dict[str, list[Row]] = {}
     with gzip.open(TRUTH / "snapshots.jsonl.gz", "rt", encoding="utf-8") as file:
         for line in file:

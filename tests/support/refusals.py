@@ -1,4 +1,4 @@
-"""Objects that cannot be meant or that interfere, and what is said of them."""
+"""Invalid or misbehaving input objects, and the errors that they raise."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ARGUMENT, TYPE, NULL = errors.IllegalArgumentError, errors.WrongTypeError, error
 
 
 class Unreadable:
-    """An object that cannot even show itself."""
+    """An object whose `repr` fails."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no")
 
 
 class Changing(Mapping[str, Any]):
-    """A mapping of a user's own, that can be changed."""
+    """A custom mapping that can be changed."""
 
     def __init__(self, entries: Mapping[str, Any]) -> None:
         self.entries = dict(entries)
@@ -38,7 +38,7 @@ class Changing(Mapping[str, Any]):
 
 
 class Interfering:
-    """An iterable that does something else whenever it is read."""
+    """An iterable that runs a callback whenever it is iterated."""
 
     def __init__(self, entries: list[Any], interfere: Callable[[], object]) -> None:
         self.entries = entries
@@ -50,7 +50,7 @@ class Interfering:
 
 
 def refused(topics: Any, members: Any, engine: Engine) -> tuple[type[BaseException], str]:
-    """Class and message of the error that both `assign` and `plan` raise."""
+    """Return class and message of the error that both `assign` and `plan` raise."""
     with pytest.raises(errors.AssignorError) as assigning:
         assign(topics, members, engine=engine)
     with pytest.raises(errors.AssignorError) as planning:
@@ -61,7 +61,7 @@ def refused(topics: Any, members: Any, engine: Engine) -> tuple[type[BaseExcepti
 
 
 def refused_once(call: Callable[[], object]) -> tuple[type[BaseException], str]:
-    """Class and message of the error of a call that cannot be repeated."""
+    """Return class and message of the error of a single call."""
     with pytest.raises(errors.AssignorError) as raised:
         call()
     return type(raised.value), str(raised.value)

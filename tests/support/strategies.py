@@ -1,7 +1,7 @@
-"""Groups for hypothesis to draw: static and dynamic members, racks, ids with holes, names in every script.
+"""Hypothesis strategies for groups: static and dynamic members, racks, ids with gaps, names in several scripts.
 
-Names come from a small alphabet so that they meet: members with equal instance ids, topics that differ in one letter,
-characters on both sides of the point where Java's order is not that of code points.
+Names use a small alphabet, so that members have equal instance ids and topics differ in one letter. It includes
+characters whose order in Java differs from the order of code points.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ class Group(NamedTuple):
 
 
 def names(*, ascii_only: bool = False) -> st.SearchStrategy[str]:
-    """Names of topics and members; empty ones too, but where only ASCII is wanted, which peers want as well."""
+    """Draw names of topics and members. ASCII names, for comparison with other implementations, are not empty."""
     return st.text("abB0-", min_size=1, max_size=3) if ascii_only else st.text("aB0é\ue000～\U00010000😀", max_size=3)
 
 
 def replicas() -> st.SearchStrategy[tuple[str | None, ...]]:
-    """Racks of the replicas of one partition; None is a broker without, `""` one like any other."""
+    """Draw racks of the replicas of a partition; None is a broker without a rack, `""` an ordinary rack."""
     return st.lists(st.sampled_from([*RACKS, *RACKS, "", None]), max_size=3).map(tuple)
 
 
 def ids(size: int) -> st.SearchStrategy[list[int]]:
-    """As many ids as asked for, with holes and in any order."""
+    """Draw `size` partition ids, with gaps and in any order."""
     return st.lists(st.integers(0, 3 * size + 1), min_size=size, max_size=size, unique=True)
 
 
 @st.composite
 def partitions(draw: st.DrawFn, size: int, *, racks: bool) -> Any:
-    """The partitions of a topic: a count, ids, or ids with racks."""
+    """Draw the partitions of a topic: a count, ids, or ids with racks."""
     kind = draw(st.sampled_from(["count", "ids", "racks", "holes and racks"] if racks else ["count", "ids"]))
     if kind == "count":
         return size
@@ -59,7 +59,7 @@ def groups(
     equal_instance_ids: bool = False,
     ascii_only: bool = False,
 ) -> Group:
-    """A group that can be meant.
+    """Draw a valid group.
 
     Sizes and subscriptions come from small pools, so that topics are often co-partitioned.
     """
@@ -94,7 +94,7 @@ WRONG_NAMES = (7, None, b"t", "\udfff")
 
 @st.composite
 def wrong_groups(draw: st.DrawFn) -> Group:
-    """A group in which one thing or two cannot be meant."""
+    """Draw a group with one or two invalid values."""
     group = draw(groups(equal_instance_ids=True))
     topics, members = list(group.topics.items()), list(group.members.items())
     for _ in range(draw(st.integers(1, 2))):

@@ -1,4 +1,4 @@
-"""Where the vectors are: `tests/vectors`, or any other folder that `ASSIGNOR_VECTORS` names."""
+"""Files of conformance vectors, in `tests/vectors` or in the folder that `ASSIGNOR_VECTORS` names."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ OWN_FOLDER = Path(__file__).parents[1] / "vectors"
 
 
 def folder() -> Path:
-    """Where the vectors are."""
+    """Return the folder of the vectors."""
     return Path(os.environ.get("ASSIGNOR_VECTORS") or OWN_FOLDER)
 
 
 def of_kind(kind: str, place: Path, suffix: str = "", *, names: str | None = None) -> list[Path]:
-    """Return the files of a kind, whose names begin with it unless a pattern of names is given.
+    """Return the files of a kind. Their names begin with the kind, or match the pattern `names`.
 
     Raises:
-        FileNotFoundError: The folder has none.
+        FileNotFoundError: The folder has no such file.
     """
     found = sorted(place.glob(names or f"{kind}_*{suffix}"))
     if not found:
@@ -32,7 +32,7 @@ def of_kind(kind: str, place: Path, suffix: str = "", *, names: str | None = Non
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The traces of a file; none at all is an error."""
+    """Yield the traces of a file; raise if there are none."""
     empty = True
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:

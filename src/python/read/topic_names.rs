@@ -34,6 +34,6 @@ pub(crate) fn check_topic_name(py: Python<'_>, name: &str) -> PyResult<()> {
     if catalog::can_be_tried(name) {
         return Ok(());
     }
-    let (name, kafka) = (shown(&PyString::new(py, name)), "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]");
-    Err(IllegalArgumentError::new_err(format!("no pattern can be tried on the topic {name}: {kafka}")))
+    let (name, kafka) = (shown(&PyString::new(py, name)), "a topic name has 1 to 249 characters of [a-zA-Z0-9._-]");
+    Err(IllegalArgumentError::new_err(format!("cannot match a pattern against topic {name}: {kafka}")))
 }

@@ -65,8 +65,8 @@ def check_topic(topic: object) -> str:
     """Return the name if it is printable ASCII and not longer than Kafka allows, else raise."""
     name = check_name(topic, "a topic")
     if len(name) > MAX_NAME_LENGTH or not ALL.issuperset(name):
-        kafka = "Kafka's names are of 1 to 249 characters of [a-zA-Z0-9._-]"
-        raise IllegalArgumentError(f"no pattern can be tried on the topic {shown(name)}: {kafka}")
+        kafka = "a topic name has 1 to 249 characters of [a-zA-Z0-9._-]"
+        raise IllegalArgumentError(f"cannot match a pattern against topic {shown(name)}: {kafka}")
     return name
 
 
