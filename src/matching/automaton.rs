@@ -117,7 +117,7 @@ pub(crate) struct PrefixSearch<'a> {
     cache: hybrid::dfa::Cache,
     /// The state before each character of the last name, as far as the name was read.
     states: Vec<LazyStateID>,
-    /// The length of the prefix of the last name after which no match is possible; `usize::MAX` if there is none.
+    /// The length of the prefix of the last name after which no match is possible; `usize::MAX` if unbounded.
     dead_at: usize,
 }
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_a_common_prefix_are_read_from_where_they_differ() {
+    fn common_prefixes_of_names_are_read_once() {
         let digits = Node::repeat(Node::CharClass(CharSet::DIGITS), 1, Some(2), Greed::Greedy);
         let node = Node::Concat(vec![Node::literal("t"), digits]);
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_too_many_states_for_a_table_is_matched_without() {
+    fn pattern_with_too_many_states_matches_without_a_table() {
         let wide = Node::repeat(Node::CharClass(CharSet::ALL), 24, Some(24), Greed::Greedy);
         let node = Node::Concat(vec![Node::any_text(), Node::literal("a"), wide]);
 

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_has_what_it_was_made_of() {
+    fn set_contains_its_characters() {
         let set = CharSet::range('a', 'c') | CharSet::one('_');
 
         assert_eq!("[_abc]", format!("{set:?}"));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_as_long_as_they_can_be() {
+    fn runs_are_maximal() {
         let set = CharSet::WORD | CharSet::one('^');
 
         assert_eq!(vec![(b'0', b'9'), (b'A', b'Z'), (b'^', b'_'), (b'a', b'z')], set.runs().collect::<Vec<_>>());

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_the_patterns_whose_literals_it_has() {
+    fn candidates_are_patterns_with_literals_of_the_name() {
         let mut requireds = LiteralIndex::default();
         let texts: Vec<Vec<u8>> = ["orders", "or", "qld-"].iter().map(|text| text.as_bytes().to_vec()).collect();
         requireds.add(0, Some(&RequiredLiterals::Exact(&texts[..1])));

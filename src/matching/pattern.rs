@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_numbers_are_sorted_as_few_are() {
+    fn many_numbers_are_sorted_like_few() {
         let mut many: Vec<u32> = (0..1000).rev().filter(|number| number % 3 == 0).collect();
         let mut expected = many.clone();
         expected.sort_unstable();

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_iteration_may_be_empty_where_it_can_and_another_one_not() {
+    fn only_some_iterations_are_empty() {
         let start_or_b = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
         let twice = repeat(start_or_b, 2, Some(3), 0).expect("few copies");
 
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_copies_are_refused() {
+    fn too_many_copies_are_not_supported() {
         let place = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
 
         let refusal = repeat(place, 5_000, None, 7).expect_err("many copies");

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_asked_for_stays() {
+    fn groups_with_backreferences_are_kept() {
         let node = Node::Concat(vec![
             Node::Capture(1, Box::new(letter('a'))),
             Node::Backreference { group: 1, folded: false },

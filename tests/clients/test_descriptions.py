@@ -21,7 +21,7 @@ NO_TOPICS = ClusterTopics(has_racks=False)
 
 
 def member(
-    name: str, *assigned: tuple[str, int], subscription: MemberSubscription | str = "not told"
+    name: str, *assigned: tuple[str, int], subscription: MemberSubscription | str = "not shown"
 ) -> MemberDescription:
     return MemberDescription(name, None, subscription, assigned)
 
@@ -36,7 +36,7 @@ def test_consecutive_ids_are_one_row() -> None:
 
 
 def test_guessed_subscription_has_current_and_target_topics_of_the_group() -> None:
-    members = [member("m", ("b", 0)), MemberDescription("k", "i", "not told", (), [("a", 1)])]
+    members = [member("m", ("b", 0)), MemberDescription("k", "i", "not shown", (), [("a", 1)])]
 
     found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "consumer", members=members)])
 
@@ -46,8 +46,8 @@ def test_guessed_subscription_has_current_and_target_topics_of_the_group() -> No
     )
     assert rows == found.members
     assert (
-        GuessedSubscription("c", "g", "k", "not told"),
-        GuessedSubscription("c", "g", "m", "not told"),
+        GuessedSubscription("c", "g", "k", "not shown"),
+        GuessedSubscription("c", "g", "m", "not shown"),
     ) == found.guessed
 
 
@@ -57,7 +57,7 @@ def test_known_subscriptions_are_kept() -> None:
     found = build_snapshot("c", NO_TOPICS, [GroupDescription("g", "classic", "Stable", members=members)])
 
     assert [(("y", "z"), "r1"), (("a", "b"), None)] == [(row.topics, row.rack) for row in found.members]
-    assert (GuessedSubscription("c", "g", "m", "not told"),) == found.guessed
+    assert (GuessedSubscription("c", "g", "m", "not shown"),) == found.guessed
 
 
 @pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])

@@ -62,7 +62,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
                     match last {
                         Some(last) => terms.push((!terms.is_empty(), last)),
                         // Java throws an exception if the left side matches.
-                        None => cursor.doubt(behind, FAILURE),
+                        None => cursor.note_unsupported(behind, FAILURE),
                     }
                     char = cursor.peek();
                     continue;

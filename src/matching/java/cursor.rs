@@ -34,7 +34,7 @@ pub(super) struct Cursor {
     pub(super) flags: Flags,
     depth: Scanner,
     /// The first unsupported construct. It is reported only if Java accepts the rest of the pattern.
-    doubt: Option<PatternError>,
+    first_unsupported: Option<PatternError>,
 }
 
 impl Cursor {
@@ -112,14 +112,14 @@ impl Cursor {
     }
 
     /// Note an unsupported construct at an index; it is reported only if Java accepts the rest of the pattern.
-    pub(super) fn doubt(&mut self, index: usize, construct: &str) {
-        let doubt = unsupported(self.origin(index), construct);
-        self.doubt.get_or_insert(doubt);
+    pub(super) fn note_unsupported(&mut self, index: usize, construct: &str) {
+        let error = unsupported(self.origin(index), construct);
+        self.first_unsupported.get_or_insert(error);
     }
 
     /// Return the first unsupported construct as an error, if there is any.
-    pub(super) fn settle(&mut self) -> Result<(), PatternError> {
-        self.doubt.take().map_or(Ok(()), Err)
+    pub(super) fn check_supported(&mut self) -> Result<(), PatternError> {
+        self.first_unsupported.take().map_or(Ok(()), Err)
     }
 
     pub(super) fn enter(&mut self) -> Result<(), PatternError> {

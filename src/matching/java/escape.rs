@@ -198,6 +198,6 @@ fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     if name.is_empty() || !well_formed {
         return Err(cursor.refuse(start, "unknown character name"));
     }
-    // Only Java's own table tells whether the name exists.
+    // Only Java's own table shows whether the name exists.
     Err(unsupported(cursor.origin(start), "the name of a non-ASCII character"))
 }

@@ -30,7 +30,7 @@ pub(super) fn look_behind(
     }
     if width.most >= 0 && most.min(MAX_NAME_LENGTH) > width.most {
         let construct = "a look-behind that can match more characters than Java computes";
-        cursor.doubt(start, construct);
+        cursor.note_unsupported(start, construct);
         return Ok(Node::NOTHING);
     }
     let around = |negated, node| Node::LookAround { ahead: false, negated, node: Box::new(node) };

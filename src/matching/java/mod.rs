@@ -47,12 +47,12 @@ mod tests {
     }
 
     #[test]
-    fn single_characters_behind_an_intersection_belong_to_its_left_side() {
+    fn single_characters_after_an_intersection_belong_to_its_left_side() {
         assert_eq!(vec!["a", "b", "&"], matching("[a&&[b]&b]", &["a", "b", "&", "c"]));
     }
 
     #[test]
-    fn an_intersection_with_nothing_can_fail_in_java() {
+    fn empty_intersection_can_fail_in_java() {
         assert_eq!((false, 5, cursor::FAILURE.to_owned()), fault("[a-cd&&&]"));
     }
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn folding_reaches_letters_whose_partners_are_in_ascii() {
+    fn unicode_folding_reaches_ascii_letters() {
         assert_eq!(vec!["k", "K"], matching("(?iu)\u{212a}", &["k", "K"]));
         assert_eq!(vec!["s"], matching("(?iu)[ſ]", &["s", "t"]));
         assert!(matching("(?i)\u{212a}", &["k", "K"]).is_empty());
@@ -91,32 +91,32 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_no_group_never_matches() {
+    fn backreference_to_an_unknown_group_never_matches() {
         assert!(matching(r"(a)\2", &["a", "aa", "a2"]).is_empty());
         assert_eq!(vec!["aa1"], matching(r"(a)\11", &["a", "aa1"]));
     }
 
     #[test]
-    fn a_reference_that_java_follows_wrongly_is_not_supported() {
+    fn backreference_that_java_matches_incorrectly_is_not_supported() {
         let construct = "a backreference to a group whose capture Java may keep after backtracking";
         assert_eq!((false, 8, construct.to_owned()), fault(r"(?:(.))*\1"));
         assert_eq!(vec!["aaab"], matching(r"(?=(a+))\1b", &["aaab", "aab_"]));
     }
 
     #[test]
-    fn a_look_behind_needs_a_maximum_length_as_java_sees_it() {
+    fn look_behind_needs_a_maximum_length_in_java() {
         assert_eq!(vec!["baax"], matching(".*(?<=ba*)x", &["baax", "aax"]));
         assert!(matching(".*(?<=a*b*)x", &["abx", "x"]).is_empty());
         assert_eq!((true, 0, "a look-behind without an obvious maximum length".to_owned()), fault("(?<=(a|b){2})x"));
     }
 
     #[test]
-    fn what_java_refuses_goes_before_what_is_not_supported() {
+    fn invalid_patterns_take_precedence_over_unsupported_constructs() {
         assert_eq!((true, 10, "the group is not closed".to_owned()), fault(r"(?:(.))*\1("));
     }
 
     #[test]
-    fn nesting_has_an_end() {
+    fn nesting_depth_is_limited() {
         assert!(!fault(&"(".repeat(100_000)).0);
         assert!(!fault(&"[".repeat(100_000)).0);
         assert!(!fault(&"[a&&b".repeat(1000)).0);

@@ -69,12 +69,12 @@ impl Parser {
             && !references::are_exact(&node, &self.kept)
         {
             let construct = "a backreference to a group whose capture Java may keep after backtracking";
-            self.cursor.doubt(*position, construct);
+            self.cursor.note_unsupported(*position, construct);
         }
         if let (Some(position), true) = (self.boundary, self.is_moved) {
-            self.cursor.doubt(position, FAILURE);
+            self.cursor.note_unsupported(position, FAILURE);
         }
-        self.cursor.settle()?;
+        self.cursor.check_supported()?;
         Ok(node)
     }
 

@@ -65,18 +65,18 @@ pub(super) fn tree(part: &GlibcNode) -> Result<Node, PatternError> {
     groups(part, None, &used)?;
     let mut unroller = Unroller { used: &used, size: 0, position: 0 };
     let (written, _) = unroller.unroll(part, Neighbors { copied: false, next: false })?;
-    Ok(settle(&written, Met::NO, unroller.position)?.0)
+    Ok(resolve_assertions(&written, Met::NO, unroller.position)?.0)
 }
 
 /// If a group can match in several ways, glibc confuses them unpredictably.
-const MISTAKEN: &str = "a backreference that glibc may match incorrectly";
+const AMBIGUOUS: &str = "a backreference that glibc may match incorrectly";
 
 /// Collect the groups with backreferences. Each may have only one backreference, which must not be repeated.
 fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Result<(), PatternError> {
     match (part, repeated) {
-        (GlibcNode::Backreference(..), Some(position)) => return Err(unsupported(position, MISTAKEN)),
+        (GlibcNode::Backreference(..), Some(position)) => return Err(unsupported(position, AMBIGUOUS)),
         (GlibcNode::Backreference(group, position), None) if used.contains_key(group) => {
-            return Err(unsupported(*position, MISTAKEN));
+            return Err(unsupported(*position, AMBIGUOUS));
         }
         (GlibcNode::Backreference(group, position), None) => drop(used.insert(*group, *position)),
         (GlibcNode::CharClass(_) | GlibcNode::Assert(_), _) => {}
@@ -98,8 +98,8 @@ fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Res
 fn groups(part: &GlibcNode, copied: Option<usize>, used: &Used) -> Result<(), PatternError> {
     match part {
         GlibcNode::Group(group, part) => match (used.get(group), copied) {
-            (Some(_), Some(position)) => Err(unsupported(position, MISTAKEN)),
-            (Some(&position), None) if part.has_assertion() => Err(unsupported(position, MISTAKEN)),
+            (Some(_), Some(position)) => Err(unsupported(position, AMBIGUOUS)),
+            (Some(&position), None) if part.has_assertion() => Err(unsupported(position, AMBIGUOUS)),
             _ => groups(part, copied, used),
         },
         GlibcNode::Concat(parts) | GlibcNode::Alternation(parts) => {
@@ -189,7 +189,7 @@ impl Unroller<'_> {
     ) -> Result<(Unrolled, bool), PatternError> {
         let position = self.position;
         let (written, first) = self.unroll(part, around)?;
-        let (node, _) = settle(&written, Met::NO, position)?;
+        let (node, _) = resolve_assertions(&written, Met::NO, position)?;
         let node = repeat(node, least, most, position)?;
         Ok((Unrolled::Node(node), if least > 0 { first } else { around.copied }))
     }
@@ -315,7 +315,7 @@ fn flow(written: &Unrolled) -> Flow {
 }
 
 /// Remove the assertions that glibc does not check; return the node and the assertion state after it.
-fn settle(written: &Unrolled, met: Met, position: usize) -> Result<(Node, Met), PatternError> {
+fn resolve_assertions(written: &Unrolled, met: Met, position: usize) -> Result<(Node, Met), PatternError> {
     match written {
         Unrolled::Node(node) => Ok((node.clone(), flow(written).behind(met))),
         Unrolled::Assertion(assertion, copy_follows) => match (copy_follows, met) {
@@ -326,13 +326,13 @@ fn settle(written: &Unrolled, met: Met, position: usize) -> Result<(Node, Met), 
             _ => Ok((Node::Assert(*assertion), Met::YES)),
         },
         Unrolled::Group(group, inner) => {
-            settle(inner, met, position).map(|(node, met)| (Node::Capture(*group, Box::new(node)), met))
+            resolve_assertions(inner, met, position).map(|(node, met)| (Node::Capture(*group, Box::new(node)), met))
         }
         Unrolled::Concat(parts) => settle_row(parts, met, position),
         Unrolled::Alternation(parts) => settle_branches(parts, met, position),
         Unrolled::Many(inner, flow) => {
             let met = flow.behind(met);
-            settle(inner, met, position).map(|(node, _)| (Node::repeat(node, 0, None, Greed::Greedy), met))
+            resolve_assertions(inner, met, position).map(|(node, _)| (Node::repeat(node, 0, None, Greed::Greedy), met))
         }
     }
 }
@@ -340,7 +340,7 @@ fn settle(written: &Unrolled, met: Met, position: usize) -> Result<(Node, Met), 
 fn settle_row(parts: &[Unrolled], mut met: Met, position: usize) -> Result<(Node, Met), PatternError> {
     let mut nodes = Vec::new();
     for part in parts {
-        let (node, behind) = settle(part, met, position)?;
+        let (node, behind) = resolve_assertions(part, met, position)?;
         met = behind;
         if node != Node::EMPTY {
             nodes.push(node);
@@ -352,7 +352,7 @@ fn settle_row(parts: &[Unrolled], mut met: Met, position: usize) -> Result<(Node
 fn settle_branches(parts: &[Unrolled], met: Met, position: usize) -> Result<(Node, Met), PatternError> {
     let (mut nodes, mut behind) = (Vec::new(), None);
     for part in parts {
-        let (node, met) = settle(part, met, position)?;
+        let (node, met) = resolve_assertions(part, met, position)?;
         nodes.push(node);
         behind = Some(behind.map_or(met, |behind| met.or(behind)));
     }

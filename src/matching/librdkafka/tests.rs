@@ -10,21 +10,21 @@ fn refusal(pattern: &str) -> (usize, String) {
 }
 
 #[test]
-fn without_a_caret_it_is_a_name() {
+fn pattern_without_caret_is_a_name() {
     assert_eq!([true, false], matches("a.*", &["a.*", "ab"])[..]);
     assert_eq!([true, false], matches("", &["", "a"])[..]);
     assert_eq!((1, "a NUL character, which ends a pattern in C".to_owned()), refusal("a\0"));
 }
 
 #[test]
-fn a_pattern_is_looked_for_anywhere() {
+fn pattern_matches_any_part_of_the_name() {
     assert_eq!([true, true, false], matches("^order", &["order", "orders", "my.order"])[..]);
     assert_eq!([true, true, false], matches("^a|b", &["ac", "cb", "ca"])[..]);
     assert_eq!([true, true], matches("^", &["", "a"])[..]);
 }
 
 #[test]
-fn only_a_pattern_that_may_start_anywhere_has_anything_before_it() {
+fn only_unanchored_patterns_match_after_the_start() {
     for pattern in ["^a", "^(^a|\\`b)", "^^", "^\\b^a", "^(a)"] {
         let node = parse(pattern).expect(pattern);
         assert!(starts(&node), "{pattern}: {node:?}");
@@ -42,7 +42,7 @@ fn a_repetition_may_be_repeated_but_an_assertion_may_not() {
 }
 
 #[test]
-fn a_count_may_lack_its_numbers_but_not_its_brace() {
+fn counts_need_a_closing_brace_but_no_numbers() {
     assert_eq!([true, true, false], matches("^a{,2}$", &["", "aa", "aaa"])[..]);
     assert_eq!([true, true], matches("^a{,}$", &["", "aaa"])[..]);
     assert_eq!([true, false], matches("^a{\\02}$", &["aa", "a"])[..]);
@@ -54,14 +54,14 @@ fn a_count_may_lack_its_numbers_but_not_its_brace() {
 }
 
 #[test]
-fn a_closing_parenthesis_is_a_character_out_of_groups() {
+fn closing_parenthesis_outside_of_groups_is_literal() {
     assert_eq!([true, false], matches("^a)$", &["a)", "a"])[..]);
     assert_eq!([true, true], matches("^(|a)$", &["", "a"])[..]);
     assert_eq!((1, "the group is not closed".to_owned()), refusal("^(a"));
 }
 
 #[test]
-fn what_is_in_brackets_follows_its_own_rules() {
+fn bracket_expressions_have_their_own_syntax() {
     assert_eq!([true, true, false], matches("^[]a]$", &["]", "a", "b"])[..]);
     assert_eq!([true, true, false], matches("^[\\w]$", &["\\", "w", "a"])[..]);
     assert_eq!([true, true], matches("^[[.-.][=a=]]$", &["-", "a"])[..]);
@@ -92,7 +92,7 @@ fn escapes_are_those_of_gnu() {
 }
 
 #[test]
-fn references_are_to_groups_that_are_closed_on_the_same_way() {
+fn backreferences_need_a_closed_group_of_the_same_branch() {
     assert_eq!([true, false], matches("^(a|b)*-\\1$", &["ab-b", "ab-a"])[..]);
     assert_eq!([false], matches("^(a){0}\\1", &["a"])[..]);
     for pattern in ["^(a\\1)", "^(a)|\\1", "^\\2(a)(b)", "^(a)\\2"] {
@@ -101,7 +101,7 @@ fn references_are_to_groups_that_are_closed_on_the_same_way() {
 }
 
 #[test]
-fn glibc_forgets_assertions_in_front_of_copies() {
+fn glibc_ignores_assertions_before_copies() {
     assert_eq!([true, true, false], matches("^(b|$a){2}$", &["bb", "ba", "ab"])[..]);
     assert_eq!([true, false], matches("^(\\<ab)+$", &["abab", "b"])[..]);
     // After the first \b, the others are checked.
@@ -109,7 +109,7 @@ fn glibc_forgets_assertions_in_front_of_copies() {
 }
 
 #[test]
-fn what_glibc_mixes_up_without_a_rule_is_left_out() {
+fn ambiguous_backreferences_are_not_supported() {
     let refusal = parse("^(a|\\b|b){3}").expect_err("an assertion");
     assert_eq!((false, 9), (refusal.invalid, refusal.position));
     let high = parse("^(\\ba){9999}").expect_err("a count");

@@ -92,9 +92,9 @@ impl ParserState {
             }
             Opening::Around { ahead, negated } => {
                 if !ahead && width.least > u128::from(u32::MAX) {
-                    self.fault(start, "the look-behind is too wide");
+                    self.note_late_error(start, "the look-behind is too wide");
                 } else if !ahead && width.least != width.most {
-                    self.fault(start, "a look-behind without a fixed width");
+                    self.note_late_error(start, "a look-behind without a fixed width");
                 }
                 ParsedNode::new(Node::LookAround { ahead, negated, node }, Width::default())
             }
@@ -179,7 +179,7 @@ impl ParserState {
             return Err(invalid(at, "invalid group name"));
         }
         if !name.is_ascii() {
-            self.doubt(at, "a non-ASCII group name");
+            self.note_unsupported(at, "a non-ASCII group name");
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ impl ParserState {
             self.check_behind(group)?;
             self.referenced.insert(group);
             if self.is_open(group) {
-                self.doubt(start, "a conditional on a group inside that group");
+                self.note_unsupported(start, "a conditional on a group inside that group");
             }
         }
         Ok(group)
@@ -219,7 +219,7 @@ impl ParserState {
             if name.chars().any(|char| char.is_ascii() && !numeric(char)) {
                 return Err(invalid(at, "invalid group name"));
             }
-            self.doubt(at, "a non-ASCII group name");
+            self.note_unsupported(at, "a non-ASCII group name");
             return Ok(0);
         }
         if is_identifier(name) {

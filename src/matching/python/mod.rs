@@ -105,7 +105,7 @@ impl ParserState {
             Escape::Group(group) if group >= self.groups() => Err(invalid(start + 1, "unknown group")),
             Escape::Group(group) => self.same(group, mode, start),
             Escape::Unknown => {
-                self.doubt(start, "the name of a non-ASCII character");
+                self.note_unsupported(start, "the name of a non-ASCII character");
                 Ok(chars(CharSet::NONE))
             }
         }
@@ -130,7 +130,7 @@ impl ParserState {
             self.kept.push((groups..self.groups(), start));
         }
         if self.template {
-            self.fault(start, "a repetition with the flag t");
+            self.note_late_error(start, "a repetition with the flag t");
         }
         let node = Node::repeat(part.node, least, most, greed);
         parts.push(ParsedNode { node, width: part.width.times(least, most), kind: Kind::Repeat });
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_of_the_name_is_enough_unless_the_pattern_asks_for_the_end() {
+    fn pattern_matches_a_prefix_unless_anchored_at_the_end() {
         assert_eq!(vec![true, true, false], found("ab", &["ab", "abc", "cab"]));
         assert_eq!(vec![true, false], found("ab$", &["ab", "abc"]));
         assert_eq!(vec![true, false], found(r"ab\Z", &["ab", "abc"]));
@@ -174,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn what_no_name_can_have_matches_nothing_and_its_absence_everything() {
+    fn characters_that_no_name_has_never_match() {
         assert_eq!(vec![false], found("a\n", &["a"]));
         assert_eq!(vec![true], found("[^é\n]$", &["a"]));
         assert_eq!(vec![true], found("𐐀|a", &["a"]));
     }
 
     #[test]
-    fn characters_beyond_ascii_have_cases_in_ascii_unless_the_flag_a_is_on() {
+    fn non_ascii_characters_fold_to_ascii_without_the_flag_a() {
         assert_eq!(vec![true, true], found("(?i)ſ", &["s", "S"]));
         assert_eq!(vec![true, true], found("(?i)[\u{212a}]", &["k", "K"]));
         assert_eq!(vec![false, true], found("(?i)[^ı-ĵ]", &["I", "s"]));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_brace_that_begins_no_repetition_is_a_character() {
+    fn brace_without_repetition_is_literal() {
         assert_eq!(vec![true, false], found("a{,2}$", &["aa", "aaa"]));
         assert_eq!(vec![true], found("a{,}$", &["aaa"]));
         assert_eq!(vec![true, true], found("a({}|{x}|{1 })", &["a{}", "a{x}"]));
@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn the_least_number_of_iterations_may_take_no_character() {
+    fn minimum_iterations_may_be_empty() {
         assert_eq!(vec![true], found("(?:^|a){2}$", &["a"]));
         assert_eq!(vec![true, false], found(r"(?:()|b\1){2}$", &["b", "bb"]));
         assert_eq!(vec![true], found(r"(?:()|\1b)+$", &["b"]));
     }
 
     #[test]
-    fn possessive_and_atomic_parts_give_nothing_back() {
+    fn possessive_and_atomic_parts_do_not_backtrack() {
         assert_eq!(vec![false, true], found("a*+a|b", &["aa", "b"]));
         assert_eq!(vec![false], found("(?>a|ab)c", &["abc"]));
         assert_eq!("a backreference to a group inside a possessive repetition", unsupported(r"(?:(a)|b)*+\1"));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_ask_what_a_group_took() {
+    fn conditionals_test_captures() {
         assert_eq!(vec![true, true, false], found("(<)?a(?(1)>|$)", &["<a>", "a", "<a"]));
         assert_eq!(vec![true, false], found("(?P<q>-)?a(?(q)-)$", &["-a-", "-a"]));
         assert_eq!((3, "unknown group".to_owned()), refused("(?(9)a)"));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_for_all_are_at_the_start() {
+    fn global_flags_must_be_at_the_start() {
         assert_eq!(vec![true], found("(?x) (?i) a # b\n b $", &["AB"]));
         assert_eq!((1, "global flags that are not at the start".to_owned()), refused("a(?i)"));
         assert_eq!((4, "incompatible flags".to_owned()), refused("(?a)(?u)"));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_takes_the_next_character_even_in_comments_and_names() {
+    fn backslash_escapes_also_in_comments_and_names() {
         assert_eq!(vec![true], found(r"(?#\))a", &["a"]));
         assert_eq!((1, "a backslash at the end of the pattern".to_owned()), refused(r"*\"));
     }

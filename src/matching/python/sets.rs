@@ -76,7 +76,7 @@ impl ParserState {
         Ok(if let Some(code) = code_in_class(&mut self.tokens, char, at)? {
             SetItem::Code(code)
         } else {
-            self.doubt(at, "the name of a non-ASCII character");
+            self.note_unsupported(at, "the name of a non-ASCII character");
             SetItem::Unknown
         })
     }

@@ -96,9 +96,9 @@ pub(super) struct ParserState {
     /// Groups inside each possessive repetition, with the position of the repetition.
     pub(super) kept: Vec<(Range<u32>, usize)>,
     /// Errors that `re` raises when it compiles the parsed pattern.
-    faults: Vec<PatternError>,
+    late_errors: Vec<PatternError>,
     /// Constructs that `re` accepts, but that this package does not support.
-    doubts: Vec<PatternError>,
+    unsupported_constructs: Vec<PatternError>,
 }
 
 impl ParserState {
@@ -115,19 +115,19 @@ impl ParserState {
             conditions: Vec::new(),
             referenced: HashSet::new(),
             kept: Vec::new(),
-            faults: Vec::new(),
-            doubts: Vec::new(),
+            late_errors: Vec::new(),
+            unsupported_constructs: Vec::new(),
         })
     }
 
     /// Note an error that `re` raises when it compiles.
-    pub(super) fn fault(&mut self, position: usize, reason: &str) {
-        self.faults.push(invalid(position, reason));
+    pub(super) fn note_late_error(&mut self, position: usize, reason: &str) {
+        self.late_errors.push(invalid(position, reason));
     }
 
     /// Note an unsupported construct; it is reported only if `re` accepts the pattern.
-    pub(super) fn doubt(&mut self, position: usize, construct: &str) {
-        self.doubts.push(unsupported(position, construct));
+    pub(super) fn note_unsupported(&mut self, position: usize, construct: &str) {
+        self.unsupported_constructs.push(unsupported(position, construct));
     }
 
     /// Return the first noted error of the parsed pattern, if there is any.
@@ -143,10 +143,10 @@ impl ParserState {
         }
         for (groups, at) in std::mem::take(&mut self.kept) {
             if self.referenced.iter().any(|group| groups.contains(group)) {
-                self.doubt(at, "a backreference to a group inside a possessive repetition");
+                self.note_unsupported(at, "a backreference to a group inside a possessive repetition");
             }
         }
-        for found in [&self.faults, &self.doubts] {
+        for found in [&self.late_errors, &self.unsupported_constructs] {
             if let Some(first) = found.iter().min_by_key(|fault| fault.position) {
                 return Err(first.clone());
             }

@@ -60,7 +60,7 @@ def matches(node: Node, name: str) -> bool:
 
 
 def _highest_reference(node: Node) -> int:
-    """Return the highest group number that a backreference or conditional refers to; -1 if there is none."""
+    """Return the highest group number that a backreference or conditional refers to; -1 without either."""
     match node:
         case CharClass() | Assert():
             return -1

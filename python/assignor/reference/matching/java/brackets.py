@@ -62,7 +62,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
                     raise cursor.refuse(behind, "an intersection without operands")
                 if last is None:
                     # Java throws an exception if the left side matches.
-                    cursor.doubt(behind, FAILURE)
+                    cursor.note_unsupported(behind, FAILURE)
                 else:
                     terms.append((bool(terms), last))
                 char = cursor.peek()

@@ -45,7 +45,7 @@ class Cursor:
     def __init__(self, pattern: str) -> None:
         self._chars, self._origins = _unquoted(pattern)
         self._depth = Scanner("")
-        self._doubt: PatternFault | None = None
+        self._first_unsupported: PatternFault | None = None
         self.at = 0
         self.flags = Flags()
 
@@ -103,15 +103,15 @@ class Cursor:
         """Return the error for an invalid pattern, with its position from an index."""
         return invalid(self.origin(index), reason)
 
-    def doubt(self, index: int, construct: str) -> None:
+    def note_unsupported(self, index: int, construct: str) -> None:
         """Note an unsupported construct at an index; it is reported only if Java accepts the rest of the pattern."""
-        if self._doubt is None:
-            self._doubt = unsupported(self.origin(index), construct)
+        if self._first_unsupported is None:
+            self._first_unsupported = unsupported(self.origin(index), construct)
 
-    def settle(self) -> None:
+    def check_supported(self) -> None:
         """Raise the error for the first unsupported construct, if there is any."""
-        if self._doubt is not None:
-            raise self._doubt
+        if self._first_unsupported is not None:
+            raise self._first_unsupported
 
     def enter(self) -> None:
         """Enter a nested group or class; raise at the maximum depth."""

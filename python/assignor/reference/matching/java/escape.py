@@ -212,5 +212,5 @@ def _named(cursor: Cursor, start: int) -> int:
         return known.index(name)
     if not name or not set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -()"):
         raise cursor.refuse(start, "unknown character name")
-    # Only Java's own table tells whether the name exists.
+    # Only Java's own table shows whether the name exists.
     raise unsupported(cursor.origin(start), "the name of a non-ASCII character")

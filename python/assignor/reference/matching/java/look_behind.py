@@ -33,7 +33,7 @@ def look_behind(cursor: Cursor, body: Node, width: Width, negated: bool, start: 
     if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > MAX_NAME_LENGTH:
         return EMPTY if negated else _NOTHING
     if 0 <= width.most < min(longest, MAX_NAME_LENGTH):
-        cursor.doubt(start, "a look-behind that can match more characters than Java computes")
+        cursor.note_unsupported(start, "a look-behind that can match more characters than Java computes")
         return _NOTHING
     around = LookAround(False, negated, body)
     if needed <= fewest:

@@ -91,10 +91,12 @@ class Parser:
             raise cursor.refuse(cursor.at, "an incomplete escape at the end of the pattern")
         unsure = [position for group, position in self._references if group in self._kept]
         if unsure and not references.are_exact(node, self._kept):
-            cursor.doubt(unsure[0], "a backreference to a group whose capture Java may keep after backtracking")
+            cursor.note_unsupported(
+                unsure[0], "a backreference to a group whose capture Java may keep after backtracking"
+            )
         if self._boundary is not None and self._is_moved:
-            cursor.doubt(self._boundary, FAILURE)
-        cursor.settle()
+            cursor.note_unsupported(self._boundary, FAILURE)
+        cursor.check_supported()
         return node
 
     def _alternatives(self) -> _SizedNode:

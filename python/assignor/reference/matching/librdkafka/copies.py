@@ -147,7 +147,7 @@ _Unrolled: TypeAlias = Node | _Asserted | _Group | _Concat | _Alternation | _Man
 """A part whose copies are written out; a `Node` has no assertions."""
 
 
-MISTAKEN = "a backreference that glibc may match incorrectly"
+AMBIGUOUS = "a backreference that glibc may match incorrectly"
 """If a group can match in several ways, glibc confuses them unpredictably."""
 
 
@@ -158,7 +158,7 @@ def tree(part: GlibcNode) -> Node:
     _groups(part, None, used)
     unroller = _Unroller(used)
     written, _ = unroller.unroll(part, copied=False, following=False)
-    node, _ = _settle(written, NO, unroller.position)
+    node, _ = _resolve_assertions(written, NO, unroller.position)
     return node
 
 
@@ -167,9 +167,9 @@ def _references(part: GlibcNode, repeated: int | None, used: dict[int, int]) -> 
     match part:
         case Reference(group, position):
             if repeated is not None:
-                raise unsupported(repeated, MISTAKEN)
+                raise unsupported(repeated, AMBIGUOUS)
             if group in used:
-                raise unsupported(position, MISTAKEN)
+                raise unsupported(position, AMBIGUOUS)
             used[group] = position
         case Grouped(_, inner):
             _references(inner, repeated, used)
@@ -185,9 +185,9 @@ def _groups(part: GlibcNode, copied: int | None, used: dict[int, int]) -> None:
     match part:
         case Grouped(group, inner):
             if copied is not None and group in used:
-                raise unsupported(copied, MISTAKEN)
+                raise unsupported(copied, AMBIGUOUS)
             if group in used and _has_assertion(inner):
-                raise unsupported(used[group], MISTAKEN)
+                raise unsupported(used[group], AMBIGUOUS)
             _groups(inner, copied, used)
         case Row(parts) | Branches(parts):
             for inner in parts:
@@ -261,7 +261,7 @@ class _Unroller:
                 if _has_assertion(inner):
                     return self._copies(part, copied, following)
                 written, first = self.unroll(inner, copied=copied, following=following)
-                node, _ = _settle(written, NO, position)
+                node, _ = _resolve_assertions(written, NO, position)
                 return repeat(node, fewest, highest, position), first if fewest > 0 else copied
 
     def _copies(self, times: Times, copied: bool, following: bool) -> tuple[_Unrolled, bool]:
@@ -314,7 +314,7 @@ def _flow(written: _Unrolled) -> _Flow:
     return _Flow(NO, YES.either(NO) if min_length(written) == 0 else NO)
 
 
-def _settle(written: _Unrolled, met: _Met, position: int) -> tuple[Node, _Met]:
+def _resolve_assertions(written: _Unrolled, met: _Met, position: int) -> tuple[Node, _Met]:
     """Remove the assertions that glibc does not check; return the node and the assertion state after it."""
     match written:
         case _Asserted(assertion, copy_follows):
@@ -324,24 +324,24 @@ def _settle(written: _Unrolled, met: _Met, position: int) -> tuple[Node, _Met]:
                 return EMPTY, met
             raise unsupported(position, "a repetition in which an assertion may follow another assertion or not")
         case _Group(group, inner):
-            node, met = _settle(inner, met, position)
+            node, met = _resolve_assertions(inner, met, position)
             return Capture(group, node), met
         case _Concat(parts):
             nodes: list[Node] = []
             for part in parts:
-                node, met = _settle(part, met, position)
+                node, met = _resolve_assertions(part, met, position)
                 if node != EMPTY:
                     nodes.append(node)
             return concat(nodes), met
         case _Alternation(parts):
-            found = [_settle(part, met, position) for part in parts]
+            found = [_resolve_assertions(part, met, position) for part in parts]
             behind = found[0][1]
             for _, other in found:
                 behind = behind.either(other)
             return alternation([node for node, _ in found]), behind
         case _Many(inner, flow):
             met = flow.behind(met)
-            node, _ = _settle(inner, met, position)
+            node, _ = _resolve_assertions(inner, met, position)
             return Repetition(node, 0, None), met
     if max_length(written) == 0:
         return written, met
