@@ -328,8 +328,8 @@ fn resolve_assertions(written: &Unrolled, met: Met, position: usize) -> Result<(
         Unrolled::Group(group, inner) => {
             resolve_assertions(inner, met, position).map(|(node, met)| (Node::Capture(*group, Box::new(node)), met))
         }
-        Unrolled::Concat(parts) => settle_row(parts, met, position),
-        Unrolled::Alternation(parts) => settle_branches(parts, met, position),
+        Unrolled::Concat(parts) => resolve_concat(parts, met, position),
+        Unrolled::Alternation(parts) => resolve_alternation(parts, met, position),
         Unrolled::Many(inner, flow) => {
             let met = flow.behind(met);
             resolve_assertions(inner, met, position).map(|(node, _)| (Node::repeat(node, 0, None, Greed::Greedy), met))
@@ -337,7 +337,7 @@ fn resolve_assertions(written: &Unrolled, met: Met, position: usize) -> Result<(
     }
 }
 
-fn settle_row(parts: &[Unrolled], mut met: Met, position: usize) -> Result<(Node, Met), PatternError> {
+fn resolve_concat(parts: &[Unrolled], mut met: Met, position: usize) -> Result<(Node, Met), PatternError> {
     let mut nodes = Vec::new();
     for part in parts {
         let (node, behind) = resolve_assertions(part, met, position)?;
@@ -349,7 +349,7 @@ fn settle_row(parts: &[Unrolled], mut met: Met, position: usize) -> Result<(Node
     Ok((Node::concat(nodes), met))
 }
 
-fn settle_branches(parts: &[Unrolled], met: Met, position: usize) -> Result<(Node, Met), PatternError> {
+fn resolve_alternation(parts: &[Unrolled], met: Met, position: usize) -> Result<(Node, Met), PatternError> {
     let (mut nodes, mut behind) = (Vec::new(), None);
     for part in parts {
         let (node, met) = resolve_assertions(part, met, position)?;
