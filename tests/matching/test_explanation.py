@@ -18,8 +18,8 @@ def test_explanation_has_matches_and_how(engine: Engine) -> None:
     found = explain_pattern("orders.*", "re2j", TOPICS, engine=engine)
 
     assert ("orders.v1", "ordersxv1", "orders") == found.matches
-    assert "RE2/J, on the broker, must match the whole name" == found.how
-    assert str(found).startswith("'orders.*' (re2j): RE2/J, on the broker, must match the whole name.")
+    assert "must match the whole name, by RE2/J on the broker" == found.how
+    assert str(found).startswith("'orders.*' (re2j): must match the whole name, by RE2/J on the broker.")
     assert "It matches 3 topics: orders.v1, ordersxv1, orders." in str(found)
 
 

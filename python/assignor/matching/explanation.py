@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "explain_pattern"]
 
 _HOW = {
-    "java": "java.util.regex must match the whole name",
-    "re2j": "RE2/J, on the broker, must match the whole name",
-    "librdkafka": "a POSIX extended regular expression must match any part of the name",
-    "python": "Python's re must match a prefix of the name",
+    "java": "must match the whole name, by java.util.regex",
+    "re2j": "must match the whole name, by RE2/J on the broker",
+    "librdkafka": "must match any part of the name, by glibc's POSIX extended regular expressions",
+    "python": "must match a prefix of the name, by Python's re",
 }
 _META = frozenset(r"\^$.|?*+()[]{}")
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -84,7 +84,7 @@ def explain_pattern(
 
     Example:
         >>> print(explain_pattern("logs-*", topics=["logs-a", "logs-"]))
-        'logs-*' (java): java.util.regex must match the whole name.
+        'logs-*' (java): must match the whole name, by java.util.regex.
         It matches 1 topic: logs-.
         * '-*' at position 4 matches any number of '-'. For any characters write '-.*' (1 more topic: logs-a).
         * The pattern must match the whole name. With '.*' at the end it matches 1 more topic: logs-a.
@@ -96,7 +96,7 @@ def explain_pattern(
     return Explanation(
         pattern,
         dialect,
-        "a topic name, not a pattern, because it does not begin with '^'" if probe.is_name else _HOW[dialect],
+        "is a topic name, not a pattern, because it does not begin with '^'" if probe.is_name else _HOW[dialect],
         None if names is None else found,
         tuple(hint for check in _CHECKS for hint in check(probe, found)),
     )

@@ -53,7 +53,7 @@ fn named(name: &str, flags: Flags) -> Option<CharSet> {
     posix.or_else(|| category(name, flags.fold))
 }
 
-/// General categories, POSIX classes in ASCII, and classes of `java.lang.Character`.
+/// Return a general category, a POSIX class in ASCII, or a class of `java.lang.Character`.
 fn category(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name {
         "Lu" | "Upper" | "javaUpperCase" => cased(CharSet::UPPER, fold),
@@ -108,7 +108,7 @@ fn category(name: &str, fold: bool) -> Option<CharSet> {
     })
 }
 
-/// POSIX classes by Unicode properties.
+/// Return a POSIX class by Unicode properties.
 fn posix(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name.to_uppercase().as_str() {
         "ALPHA" => CharSet::LETTERS,
@@ -126,7 +126,7 @@ fn posix(name: &str, fold: bool) -> Option<CharSet> {
     })
 }
 
-/// Binary properties, which include the POSIX classes.
+/// Return a binary property; the POSIX classes are among them.
 fn binary(name: &str, fold: bool) -> Option<CharSet> {
     Some(match name.to_uppercase().as_str() {
         "ALPHABETIC" | "LETTER" => CharSet::LETTERS,

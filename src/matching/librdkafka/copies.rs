@@ -223,7 +223,7 @@ impl Unroller<'_> {
         Ok((Unrolled::Concat(written), first))
     }
 
-    /// Write out `((x)?x)?` with a number of copies.
+    /// Write out `((x)?x)?` with `times` copies of `x`.
     fn optional(
         &mut self,
         part: &GlibcNode,

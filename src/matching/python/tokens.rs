@@ -57,7 +57,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// Position of the next token.
+    /// Return the position of the next token.
     pub(super) fn at(&self) -> usize {
         self.text.at - self.next.len()
     }

@@ -280,7 +280,7 @@ class _Unroller:
         return _Concat(row), following
 
     def _optional(self, times: Times, number: int, copied: bool, following: bool) -> _Unrolled:
-        """Write out `((x)?x)?` with a number of copies."""
+        """Write out `((x)?x)?` with `number` copies of `x`."""
         copies: list[_Unrolled] = []
         for index in reversed(range(number)):
             copy, following = self.unroll(times.part, copied=copied or times.least + index > 0, following=following)
