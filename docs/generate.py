@@ -249,12 +249,13 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 
 def renewed(page: str) -> str:
-    """Return a page with its generated parts replaced."""
+    """Return a page with its generated parts and its measured figures replaced."""
 
     def part(found: re.Match[str]) -> str:
         return f"<!-- generated: {found[1]} -->\n{PARTS[found[1]]()}\n<!-- end -->"
 
-    return re.sub(r"<!-- generated: (.*?) -->\n.*?<!-- end -->", part, page, flags=re.DOTALL)
+    page = re.sub(r"<!-- generated: (.*?) -->\n.*?<!-- end -->", part, page, flags=re.DOTALL)
+    return measured.with_figures(page)
 
 
 def pages() -> list[Path]:

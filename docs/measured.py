@@ -4,7 +4,8 @@
 
 A figure in prose is followed by a comment that names its cell: `1.5 ms <!-- figure: SECTION :: ROW :: COLUMN -->`.
 SECTION is the name of a file, ROW the first cell of a row. A cell such as `1.2 / 1.5 (30x)` needs a fourth part: `min`,
-`median` or `ratio`. Numbers in prose are rounded, so a figure may differ from its cell by `TOLERANCE`.
+`median` or `ratio`. Figures in prose are rounded, so they may differ from their cells by `TOLERANCE`. `make docs`
+replaces figures that differ more.
 """
 
 from __future__ import annotations
@@ -64,6 +65,32 @@ def number(text: str) -> float:
     return float(text.rstrip(".,x% ").replace(",", ""))
 
 
+def with_figures(page: str, folder: Path = FOLDER) -> str:
+    """Return a page whose marked figures are replaced if they differ from their cells by more than the tolerance.
+
+    Raises:
+        KeyError: A marked figure has no cell.
+    """
+
+    def updated(found: re.Match[str]) -> str:
+        measured = figure(found["cell"], folder)
+        if is_close(number(found["number"]), measured):
+            return found[0]
+        return found[0].replace(found["number"], rounded(measured), 1)
+
+    return MARKED.sub(updated, page)
+
+
+def is_close(written: float, measured: float) -> bool:
+    """Return True if a figure in prose is within the tolerance of the measured one."""
+    return abs(written - measured) <= TOLERANCE * measured
+
+
+def rounded(value: float) -> str:
+    """Return a number with two significant digits, as text."""
+    return f"{float(f'{value:.2g}'):,g}"
+
+
 def wrong_figures(page: str, folder: Path = FOLDER) -> Iterator[str]:
     """Yield a message for each marked figure of a page that is not the measured one."""
     if page.count("<!-- figure:") != len(MARKED.findall(page)):
@@ -74,7 +101,7 @@ def wrong_figures(page: str, folder: Path = FOLDER) -> Iterator[str]:
         except KeyError:
             yield f"{found['cell']}: no such cell in docs/figures"
             continue
-        if abs(number(found["number"]) - measured) > TOLERANCE * measured:
+        if not is_close(number(found["number"]), measured):
             yield f"{found['cell']}: {found['number']} on the page, {measured:g} measured"
 
 
@@ -120,7 +147,7 @@ def ratio_table(folder: Path = FOLDER) -> str:
         for name, client in compared.items():
             if found := ratios(measured[name], client) if name in measured else []:
                 values = (statistics.geometric_mean(found), min(found))
-                figures = (f"{float(f'{value:.2g}'):,g}x" for value in values)
+                figures = (f"{rounded(value)}x" for value in values)
                 rows.append([assignor, client or "Kafka's class in Java", str(len(found)), *figures])
     return "\n".join(map(_row, rows))
 

@@ -122,6 +122,8 @@ def test_a_figure_in_prose_that_was_not_measured_is_reported(tmp_path: Path) -> 
         "fast <!-- figure: java :: 3x1 :: Java -->": "a comment `<!-- figure: ... -->` does not follow a number",
     }.items():
         assert [message] == list(measured.wrong_figures(page, tmp_path))
+    page = "from 1,000 <!-- figure: java :: 3x1 :: Java --> to 30 ms <!-- figure: java :: 3x1 :: plan :: ratio -->"
+    assert page.replace("1,000", "1,200") == measured.with_figures(page, tmp_path)
 
 
 def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
