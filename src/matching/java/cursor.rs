@@ -40,7 +40,7 @@ pub(super) struct Cursor {
 impl Cursor {
     pub(super) fn new(pattern: &str) -> Self {
         let (chars, origins) = unquoted(&pattern.chars().collect::<Vec<_>>());
-        Self { chars, origins, at: 0, flags: Flags::default(), depth: Scanner::new(""), doubt: None }
+        Self { chars, origins, at: 0, flags: Flags::default(), depth: Scanner::new(""), first_unsupported: None }
     }
 
     /// Return true at the end of the pattern or after it.
