@@ -4,9 +4,9 @@
 with `__arrow_c_stream__` or `__arrow_c_array__`, such as a `pyarrow.Table` or a `polars.DataFrame`.
 
 A table of topics has the columns `topic` (text) and `partitions` (a count), and optionally `racks` (per partition, a
-list of the racks of its replicas). A table of members has `member_id` (text) and `topics` (a list of text), and
-optionally `group_instance_id` (text), `rack` (text), `generation` (an integer), `owned_partitions` (a list of structs
-of `topic` and `partition`) and `user_data` (binary).
+list of the racks of its replicas). A table of members has `member_id` (text) and `topics` (a list of text) or `pattern`
+(text), and optionally `dialect` (text), `group_instance_id` (text), `rack` (text), `generation` (an integer),
+`owned_partitions` (a list of structs of `topic` and `partition`) and `user_data` (binary).
 """
 
 from __future__ import annotations
