@@ -88,7 +88,8 @@ def is_close(written: float, measured: float) -> bool:
 
 def rounded(value: float) -> str:
     """Return a number with two significant digits, as text."""
-    return f"{float(f'{value:.2g}'):,g}"
+    digits = float(f"{value:.2g}")
+    return f"{digits:#.2g}" if digits < 10 else f"{digits:,.0f}"
 
 
 def wrong_figures(page: str, folder: Path = FOLDER) -> Iterator[str]:

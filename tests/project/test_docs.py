@@ -149,7 +149,7 @@ def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
     )
     assert "| 3x1 | 1.2 / 1.5 (20x) |" in page
     assert measured.missed_targets(tmp_path).endswith("| `java` | plan over Java | 5.00x | >= 6x |")
-    assert measured.ratio_table(tmp_path).endswith("| Kafka's class in Java | 2 | 10x | 5x |")
+    assert measured.ratio_table(tmp_path).endswith("| Kafka's class in Java | 2 | 10x | 5.0x |")
 
 
 def test_figures_come_from_complete_runs_of_commits() -> None:
