@@ -1,4 +1,4 @@
-//! The dialect python: `re` of CPython 3.11 on a prefix of the name, as in `re.match`.
+//! The dialect python: `re` of Python 3.11 on a prefix of the name, as in `re.match`.
 
 mod escapes;
 mod flags;
