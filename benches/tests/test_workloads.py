@@ -240,13 +240,14 @@ def test_a_peer_that_is_not_installed_is_not_timed(monkeypatch: pytest.MonkeyPat
     }
 
 
-def test_a_debug_build_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("build", ["debug", "local"])
+def test_a_build_that_is_not_a_release_build_is_not_timed(monkeypatch: pytest.MonkeyPatch, build: str) -> None:
     benchmark = Path("bench_assign.py")
 
     monkeypatch.setattr(assignor._core, "__build__", "release")
     conftest.pytest_collect_file(benchmark)
-    monkeypatch.setattr(assignor._core, "__build__", "debug")
-    with pytest.raises(RuntimeError, match="is a debug build, which is too slow to time"):
+    monkeypatch.setattr(assignor._core, "__build__", build)
+    with pytest.raises(RuntimeError, match=f"is a {build} build, which is too slow to time"):
         require_release()
     with pytest.raises(pytest.UsageError, match="make build"):
         conftest.pytest_collect_file(benchmark)

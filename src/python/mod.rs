@@ -15,8 +15,8 @@ mod verbs;
 
 use pyo3::prelude::*;
 
-/// Build profile of this extension; benchmarks do not run on `debug`.
-const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
+/// Cargo profile of this build. Benchmarks accept `release` only.
+const BUILD: &str = env!("ASSIGNOR_PROFILE_FOLDER");
 
 #[pymodule(gil_used = true)]
 mod _core {
