@@ -12,12 +12,13 @@ BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') build.rs Cargo.toml Cargo.lock pyproject.toml
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
-MATURIN := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked --quiet
+MATURIN := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked
+QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >&2; exit 1; }
 
 # The demo and the tests run on either build of the core; `local` compiles faster. Figures need `release`.
-PROFILE ?= $(if $(filter build bench bench-spark guard guard-fails,$(MAKECMDGOALS)),release,local)
+PROFILE := $(if $(filter build bench bench-spark guard guard-fails,$(MAKECMDGOALS)),release,local)
 # The demo needs a part of the development set.
-PACKAGES ?= $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
+PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
 # By its own name, since make runs a line with $(MAKE) even for `make -n`.
 AT_ONCE := $(MAKE) --no-print-directory --jobs 2
 # cargo would look for the job server of `make -j2`, and warn that it is not there.
@@ -32,7 +33,7 @@ help: ## List the goals
 build: core ## Build the package in release mode into .venv, with the development set
 
 core: # installs packages while the core compiles
-	@$(AT_ONCE) PYTHON=$(PYTHON) PACKAGES=$(PACKAGES) .venv/.$(PROFILE)
+	@$(AT_ONCE) PYTHON=$(PYTHON) PROFILE=$(PROFILE) PACKAGES=$(PACKAGES) .venv/.$(PROFILE)
 
 .venv/.tool: requirements-demo.txt
 	@[ -n "$(PYTHON)" ] || { echo "assignor: Python 3.11 or newer was not found; install it, or run make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -54,21 +55,21 @@ core: # installs packages while the core compiles
 
 .venv/.compiled-local: .venv/.tool $(RUST)
 	@echo "assignor: compiling the core; 1 to 2 minutes the first time on 2 processors" >&2
-	@$(MATURIN) --profile local --skip-install >/dev/null
+	@$(MATURIN) --profile local --skip-install $(QUIETLY)
 	@touch $@
 
 .venv/.compiled-release: .venv/.tool $(RUST)
 	@echo "assignor: compiling the core in release mode; 3 to 4 minutes the first time on 2 processors" >&2
-	@$(MATURIN) --release --skip-install >/dev/null
+	@$(MATURIN) --release --skip-install $(QUIETLY)
 	@touch $@
 
 .venv/.local: .venv/.compiled-local .venv/.packages-$(PACKAGES)
-	@$(MATURIN) --profile local --extras spark >/dev/null
+	@$(MATURIN) --profile local --extras spark $(QUIETLY)
 	@rm -f .venv/.release .venv/.compiled-release
 	@touch $@
 
 .venv/.release: .venv/.compiled-release .venv/.packages-$(PACKAGES)
-	@$(MATURIN) --release --extras spark >/dev/null
+	@$(MATURIN) --release --extras spark $(QUIETLY)
 	@touch .venv/.compiled-local .venv/.local $@
 
 demo: core ## Report on the recorded fleet in data/fleet_webshop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -30,8 +30,10 @@ SHARED = {
 ALONE = ("tests/spark/test_fleet_killed.py", "tests/spark/test_java.py")
 """Files in those folders whose tests start what they need themselves."""
 
-hypothesis.settings.register_profile("short", max_examples=100, deadline=None, print_blob=True)
-hypothesis.settings.register_profile("long", max_examples=5000, deadline=None, print_blob=True)
+UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
+"""No test fails because the machine is slow."""
+hypothesis.settings.register_profile("short", max_examples=100, **UNTIMED)
+hypothesis.settings.register_profile("long", max_examples=5000, **UNTIMED)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
 
 
