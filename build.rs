@@ -6,7 +6,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     // PROFILE is "release" for every profile that inherits from it; the folder has the name of the profile itself.
     let output = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let profile = output.ancestors().nth(3).and_then(|folder| folder.file_name()).expect("OUT_DIR is below the profile");
+    let profile =
+        output.ancestors().nth(3).and_then(|folder| folder.file_name()).expect("OUT_DIR is below the profile");
     println!("cargo::rustc-env=ASSIGNOR_PROFILE_FOLDER={}", profile.display());
     #[cfg(feature = "python")]
     pyo3_build_config::use_pyo3_cfgs();
