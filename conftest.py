@@ -20,19 +20,17 @@ if TYPE_CHECKING:
 
 SHARED = {
     "tests/broker": "broker",
-    "tests/member/test_oracle.py": "broker",
-    "tests/offsets/test_oracle.py": "broker",
     "tests/spark": "spark",
     "benches/tests/test_spark.py": "spark",
 }
 """Folders and files whose tests share a resource that starts slowly, and the name of the resource."""
 
-ALONE = ("tests/spark/test_fleet_killed.py", "tests/spark/test_java.py")
-"""Files in those folders whose tests start what they need themselves."""
+ALONE = ("tests/broker/test_coordinator.py", "tests/spark/test_fleet_killed.py", "tests/spark/test_java.py")
+"""Files in those folders that run on a worker of their own: they take minutes, or start what they need themselves."""
 
 UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
 """No test fails because the machine is slow."""
-hypothesis.settings.register_profile("short", max_examples=100, **UNTIMED)
+hypothesis.settings.register_profile("short", max_examples=50, **UNTIMED)
 hypothesis.settings.register_profile("long", max_examples=5000, **UNTIMED)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
 

@@ -14,6 +14,8 @@ from benches.spark_fleets import Size, checksum, right_answer, written
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 TINY = Size(groups=6, members=5, topics_per_group=2, topics=20)
 
 

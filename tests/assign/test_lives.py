@@ -24,8 +24,8 @@ from tests.support.engines import ENGINES, Engine
 pytestmark = pytest.mark.broker
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
-LIVES = 5000 if LONG else 120
-ALWAYS = 30
+LIVES = 5000 if LONG else 90
+ALWAYS = 60
 """The number of groups that are the same in each run, so that the share of defects does not depend on chance."""
 ROUNDS = 5
 SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))

@@ -26,7 +26,7 @@ from tests.matching.refusals import check_reviewed
 from tests.support.engines import ENGINES, Engine
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
-FUZZED = 200_000 if LONG else 10_000
+FUZZED = 200_000 if LONG else 4_000
 
 NAMES = st.lists(grammar.names(), min_size=1, max_size=8)
 

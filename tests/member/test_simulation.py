@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 FIGURES = Path(__file__).parents[2] / "docs" / "simulation.json"
 """Figures of the last recorded run (ASSIGNOR_RECORD), for a page of the docs."""
 
-SEEDS = range(250)
+SEEDS = range(250 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 100)
 MANY_SEEDS = range(10_000)
 RARE = (ReportsTooFewPartitions,)
 """Mistakes that show only if topic names are late or a connection breaks at the right time."""

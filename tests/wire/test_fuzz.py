@@ -1,8 +1,8 @@
 """Any bytes are a value or a `WireError`, soon and in little memory, and both engines agree on which.
 
 Likewise any record that is to be written is bytes or an error of ours. Every input is taken in Rust, in a process that
-may ask for 64 MiB more than it has at its start. The short profile has 500 inputs for every decoder and every type that
-is written, 23,500 in all, and both engines take them; the long one has 1,000,000 for each, and the reference, which is
+may ask for 64 MiB more than it has at its start. The short profile has 250 inputs for every decoder and every type that
+is written, 11,750 in all, and both engines take them; the long one has 1,000,000 for each, and the reference, which is
 slow, takes each tenth of them.
 """
 
@@ -26,7 +26,7 @@ from tests.support.engines import Engine
 from tests.support.fuzz import Decoder, Encoder, Worker, decoders, encoders
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
-INPUTS, SHARE, STEP = (1_000_000, 10, 1) if LONG else (500, 1, 7)
+INPUTS, SHARE, STEP = (1_000_000, 10, 1) if LONG else (250, 1, 7)
 
 bounded = pytest.mark.skipif(sys.platform != "linux", reason="address space is limited and told in Linux's way")
 
