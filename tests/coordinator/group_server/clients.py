@@ -84,6 +84,9 @@ class KafkaPython:
             fetch_max_wait_ms=200,
             reconnect_backoff_max_ms=200,
         )
+        # Without metadata a leader would first assign nothing, and rejoin when the metadata has arrived.
+        for topic in settings.topics:
+            self._consumer.partitions_for_topic(topic)
         # If a poll times out during a join that ends at the same time, the consumer joins again.
         poll = self._consumer._coordinator.poll
         self._consumer._coordinator.poll = lambda timeout_ms: poll(timeout_ms=max(timeout_ms, JOIN_MS))
