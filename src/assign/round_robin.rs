@@ -33,7 +33,7 @@ pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
         }
         pointer = consumers[next - 1] + 1;
     }
-    Plan::from_owners(group, &owners)
+    Plan::from_owners(group, owners)
 }
 
 /// Per consumer set the places of its consumers in the ring, ascending.

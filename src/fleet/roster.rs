@@ -127,7 +127,7 @@ impl Roster<'_> {
                 }
             }
         }
-        Plan::from_owners(&group, &owners)
+        Plan::from_owners(&group, owners)
     }
 
     /// How many members tell neither topics nor a pattern.

@@ -64,12 +64,23 @@ pub(crate) trait Layout: Debug + Send + Sync + RefUnwindSafe {
     fn counts(&self, group: &Group) -> Vec<i64>;
 }
 
+/// The form in which an assignor returns an assignment.
+#[derive(Debug)]
+enum Answer {
+    /// A compact layout.
+    Layout(Box<dyn Layout>),
+    /// An owner per partition.
+    Owners(Owners),
+    /// Spans; the plan has them as columns from the start.
+    Columns,
+}
+
 /// An assignment as spans: of each member by topic in Java's order, then by id.
 #[derive(Debug)]
 pub struct Plan {
     group: Arc<Group>,
-    /// The layout that an assignor brought; None where the spans are in `columns` from the start.
-    compact: Option<Box<dyn Layout>>,
+    answer: Answer,
+    /// The spans, computed from the answer when they are first read.
     columns: OnceLock<Columns>,
     owners: OnceLock<diff::Owners>,
 }
@@ -77,7 +88,16 @@ pub struct Plan {
 impl Plan {
     /// A plan with a compact layout of its assignor.
     pub(crate) fn compact(group: Arc<Group>, layout: impl Layout + 'static) -> Self {
-        Self { group, compact: Some(Box::new(layout)), columns: OnceLock::new(), owners: OnceLock::new() }
+        Self::from_answer(group, Answer::Layout(Box::new(layout)))
+    }
+
+    /// Return the plan of the given owners.
+    pub(crate) fn from_owners(group: &Arc<Group>, owners: Owners) -> Self {
+        Self::from_answer(Arc::clone(group), Answer::Owners(owners))
+    }
+
+    fn from_answer(group: Arc<Group>, answer: Answer) -> Self {
+        Self { group, answer, columns: OnceLock::new(), owners: OnceLock::new() }
     }
 
     /// A plan with the given spans, as (member, span).
@@ -91,13 +111,13 @@ impl Plan {
     }
 
     fn from_columns(group: Arc<Group>, columns: Columns) -> Self {
-        Self { group, compact: None, columns: OnceLock::from(columns), owners: OnceLock::new() }
+        Self { columns: OnceLock::from(columns), ..Self::from_answer(group, Answer::Columns) }
     }
 
     /// The layout that is cheapest to read: columns once they are made.
     fn layout(&self) -> &dyn Layout {
-        match (&self.compact, self.columns.get()) {
-            (Some(compact), None) => &**compact,
+        match (&self.answer, self.columns.get()) {
+            (Answer::Layout(layout), None) => &**layout,
             _ => self.columns(),
         }
     }
@@ -123,8 +143,10 @@ impl Plan {
     /// All spans as columns, by member in the order given, then by topic and id. They are made once.
     #[must_use]
     pub fn columns(&self) -> &Columns {
-        self.columns.get_or_init(|| {
-            self.compact.as_ref().map_or_else(Columns::default, |compact| Columns::of(&self.group, &**compact))
+        self.columns.get_or_init(|| match &self.answer {
+            Answer::Layout(layout) => Columns::of(&self.group, &**layout),
+            Answer::Owners(owners) => Columns::of_owners(&self.group, owners),
+            Answer::Columns => Columns::default(),
         })
     }
 
@@ -161,8 +183,10 @@ impl Plan {
     /// The number of partitions of each member.
     #[must_use]
     pub fn counts(&self) -> Vec<i64> {
-        let layout = self.compact.as_deref().unwrap_or_else(|| self.layout());
-        layout.counts(&self.group)
+        match &self.answer {
+            Answer::Layout(layout) => layout.counts(&self.group),
+            _ => self.columns().counts(&self.group),
+        }
     }
 
     /// How many partitions all members have.

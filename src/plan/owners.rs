@@ -1,9 +1,6 @@
 //! Owners of partitions by position: the result of assignors that assign partition by partition.
 
-use std::sync::Arc;
-
-use super::columnar::Columns;
-use super::{Plan, Span};
+use super::Span;
 use crate::group::Group;
 
 /// Marks a partition without an owner.
@@ -21,21 +18,27 @@ pub(crate) struct Owners {
 impl Owners {
     /// Return owners in which no partition has one.
     pub(crate) fn new(group: &Group) -> Self {
-        let mut starts = vec![0];
-        let mut total = 0;
-        for partitions in group.topics().partitions() {
-            total += partitions.ids.len() as u32;
-            starts.push(total);
-        }
-        Self { members: vec![NO_OWNER; total as usize], starts }
+        let starts = starts(group);
+        Self { members: vec![NO_OWNER; starts[starts.len() - 1] as usize], starts }
+    }
+
+    /// Return the given owners.
+    pub(crate) fn of(group: &Group, members: Vec<u32>) -> Self {
+        Self { members, starts: starts(group) }
     }
 }
 
-impl Plan {
-    /// Return the plan of the given owners.
-    pub(crate) fn from_owners(group: &Arc<Group>, owners: &Owners) -> Self {
-        Self::from_columns(Arc::clone(group), Columns::of_owners(group, owners))
+/// Return the number of the first partition of each topic, and the number of all partitions.
+fn starts(group: &Group) -> Vec<u32> {
+    let partitions = group.topics().partitions();
+    let mut starts = Vec::with_capacity(partitions.len() + 1);
+    let mut total = 0;
+    for partitions in partitions {
+        starts.push(total);
+        total += partitions.ids.len() as u32;
     }
+    starts.push(total);
+    starts
 }
 
 /// Call `read` with each span and its owner: topics in Java's order, ids ascending.
@@ -62,8 +65,11 @@ pub(super) fn each_span(group: &Group, owners: &Owners, mut read: impl FnMut(u32
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::group::{Partitions, Racks, Topics};
+    use crate::plan::Plan;
 
     #[test]
     fn owners_become_spans_by_member() {
@@ -81,7 +87,7 @@ mod tests {
         assert_eq!(vec![0, 4, 7], owners.starts);
         owners.members = vec![1, 1, 1, 0, 1, NO_OWNER, 1];
 
-        let plan = Plan::from_owners(&group, &owners);
+        let plan = Plan::from_owners(&group, owners);
 
         let spans =
             |member| plan.spans_of(member).iter().map(|span| (span.topic, span.start, span.count)).collect::<Vec<_>>();

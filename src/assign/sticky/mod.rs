@@ -26,7 +26,7 @@ use crate::plan::{Owners, Plan};
 /// Assign eagerly.
 pub(in crate::assign) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     let claims = Claims::of(group, Source::UserData);
-    Plan::from_owners(group, &assign_claims(group, &claims, options))
+    Plan::from_owners(group, assign_claims(group, &claims, options))
 }
 
 /// Assign cooperatively.
@@ -38,7 +38,7 @@ pub(in crate::assign) fn assign_cooperatively(group: &Arc<Group>, options: Optio
     } else {
         cooperative::withhold_general(group, &claims, &mut owners);
     }
-    Plan::from_owners(group, &owners)
+    Plan::from_owners(group, owners)
 }
 
 fn assign_claims(group: &Group, claims: &Claims, options: Options) -> Owners {

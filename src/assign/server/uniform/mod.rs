@@ -25,5 +25,5 @@ pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
         1 => homogeneous::assign(group, &mut target),
         _ => heterogeneous::assign(group, &mut target),
     }
-    Plan::from_owners(group, &target.into_owners())
+    Plan::from_owners(group, target.into_owners())
 }
