@@ -1,8 +1,8 @@
-//! A group as the engine sees it: topics and members as dense numbers, equal subscriptions interned once.
+//! Group: topics and members as dense numbers, and each distinct subscription once.
 //!
-//! Each distinct set of topics that members subscribe to is interned once as a *subscription*, and a member has the number of
-//! one. A *consumer set* is the set of members subscribed to a topic. Topics with the same consumer set have the same consumers
-//! in the same order, so members are sorted once and ranked once per consumer set, never per topic.
+//! A *subscription* is a distinct set of topics, and each member has the number of one. A *consumer set* is the set of members
+//! subscribed to a topic. Topics with the same consumer set have the same consumers in the same order, so members are sorted once
+//! and ranked once per consumer set, not once per topic.
 
 mod builder;
 mod consumer_sets;
@@ -26,15 +26,15 @@ pub use topics::{Ids, Partitions, Racks, Topics};
 /// The rack of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberRack {
-    /// The member has no rack: every replica is as near as any other.
+    /// The member has no rack: all replicas are equally near.
     Unset,
-    /// The rack of that number, which some replica is on.
+    /// The rack with this number; at least one replica is on it.
     WithReplicas(u32),
     /// A rack that no replica is on.
     WithoutReplicas,
 }
 
-/// Names that are no topics, numbered on from the topics.
+/// Names of topics that do not exist; their numbers follow those of the topics.
 #[derive(Debug, Default)]
 struct UnknownTopics {
     names: Names,
@@ -42,7 +42,7 @@ struct UnknownTopics {
 }
 
 impl UnknownTopics {
-    /// The number of a name, a new one if need be.
+    /// Return the number of a name; add the name if it is new.
     fn number(&mut self, topics: &Topics, name: &str) -> u32 {
         let new = self.names.len() as u32;
         let number = self.table.number_or_insert(&self.names, name, new);
@@ -53,42 +53,57 @@ impl UnknownTopics {
     }
 }
 
-/// Topics and members with everything interned: what an assignor works on.
+/// Topics and members of a group: the input of an assignor.
 #[derive(Debug)]
 pub struct Group {
     topics: Arc<Topics>,
-    /// Names that members subscribe to and that are no topics.
+    /// Topics that members subscribe to and that do not exist.
     absent: UnknownTopics,
-    /// Names that members own partitions of and that are no topics.
+    /// Topics that members own partitions of and that do not exist.
     absent_owned: UnknownTopics,
     members: Names,
-    /// Per member the number of its subscription.
+    /// Number of each member's subscription.
     subscription_of: Vec<u32>,
     subscriptions: Sets,
     topic_lists: TopicLists,
-    /// Static members with their instance ids, by member.
+    /// Static members and their instance ids, by member.
     instance_ids: Vec<(u32, String)>,
-    /// Per member; empty while no member has a rack.
+    /// Rack of each member; empty while no member has a rack.
     member_racks: Vec<MemberRack>,
-    /// Per rack the one that came after it last time: members are spread over racks in turn.
+    /// For each rack, the rack of the next member last time: members are often spread over racks in turn.
     next_rack: Vec<u32>,
     last_rack: u32,
-    /// Lengths of racks that no replica is on, by member.
+    /// Lengths of rack names that no replica is on, by member.
     other_racks: Vec<(u32, usize)>,
-    /// What members report besides topics.
+    /// Values that members report besides topics.
     member_data: MemberDataTable,
-    /// Sizes of fields whose values are not known, by member.
+    /// Sizes of fields with unknown values, by member.
     field_sizes: Vec<(u32, FieldSizes)>,
-    /// Ids of topics by number of the topic; empty if none is known. A topic without an id gets one made from its name.
+    /// Topic ids by number of the topic; empty if no id is given. A topic without an id gets one made from its name.
     topic_ids: Vec<Option<u128>>,
     /// True if the subscriptions were read from their encoded form.
     is_from_wire: bool,
     order: OnceLock<Vec<u32>>,
     table_order: OnceLock<Vec<u32>>,
+    topic_table_order: OnceLock<Vec<u32>>,
+    reported_target: OnceLock<ReportedTarget>,
+}
+
+/// The assignment that the members of a group report, for an assignor that starts from it.
+///
+/// Members are given by their place in the order of a Java hash table.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReportedTarget {
+    /// Owner of each partition, `u32::MAX` if it has none; topics in Java's order, positions ascending.
+    pub(crate) owners: Vec<u32>,
+    /// By place, the number of partitions that the member owns.
+    pub(crate) sizes: Vec<u32>,
+    /// Partitions that one member reports and a later one owns, as distinct pairs (place of the first member, partition).
+    pub(crate) lost: Vec<(u32, u32)>,
 }
 
 impl Group {
-    /// A group without members, with room for so many.
+    /// Return a group without members, with room for `members`.
     #[must_use]
     pub fn new(topics: Arc<Topics>, members: usize) -> Self {
         Self {
@@ -110,28 +125,30 @@ impl Group {
             is_from_wire: false,
             order: OnceLock::new(),
             table_order: OnceLock::new(),
+            topic_table_order: OnceLock::new(),
+            reported_target: OnceLock::new(),
         }
     }
 
-    /// The number of a name that members may subscribe to, be it a topic or not.
+    /// Return the number of a topic that members may subscribe to; it need not exist.
     pub fn topic_number(&mut self, name: &str) -> u32 {
         self.topics.number(name).unwrap_or_else(|| self.absent.number(&self.topics, name))
     }
 
-    /// The number of a name that is a topic or that members subscribe to.
+    /// Return the number of a topic that exists or that members subscribe to; None for other names.
     #[must_use]
     pub fn known_topic_number(&self, name: &str) -> Option<u32> {
         let absent = || self.absent.table.number(&self.absent.names, name);
         self.topics.number(name).or_else(|| absent().map(|number| self.topics.len() as u32 + number))
     }
 
-    /// The number of a name that members may own partitions of, be it a topic or not; only topics have the same number as in
-    /// subscriptions.
+    /// Return the number of a topic that members may own partitions of; it need not exist. Only topics that exist have the same number
+    /// as in subscriptions.
     pub fn owned_topic_number(&mut self, name: &str) -> u32 {
         self.topics.number(name).unwrap_or_else(|| self.absent_owned.number(&self.topics, name))
     }
 
-    /// The name of a number of `owned_topic_number`.
+    /// Return the name for a number of `owned_topic_number`.
     #[must_use]
     pub fn owned_topic_name(&self, number: u32) -> &str {
         match (number as usize).checked_sub(self.topics.len()) {
@@ -140,9 +157,9 @@ impl Group {
         }
     }
 
-    /// Return a number for `push` that stands for these topics, given by number in any order, repetitions allowed.
+    /// Return a number for `push` that identifies these topics, given by number in any order, with repetitions.
     ///
-    /// Lists of the same topics are one subscription; the order of each is kept.
+    /// Lists of the same topics are one subscription; the order of each list is kept.
     pub fn intern_subscription(&mut self, topics: &[u32]) -> u32 {
         if topics.is_sorted_by(|left, right| left < right) {
             return self.subscriptions.number_of(topics);
@@ -150,7 +167,7 @@ impl Group {
         self.topic_lists.intern(topics, &mut self.subscriptions)
     }
 
-    /// Adds a member; static if it has an instance id, `""` being one too, and on no rack if that is `""`.
+    /// Add a member. It is static if it has an instance id, which may be `""`. The rack `""` counts as no rack.
     pub fn push(&mut self, id: &str, subscription: u32, instance_id: Option<&str>, rack: Option<&str>) {
         let member = self.members.len() as u32;
         self.members.push(id);
@@ -184,7 +201,7 @@ impl Group {
         MemberRack::WithReplicas(number)
     }
 
-    /// Add ids that the member added last owns, of a topic given by a number of `owned_topic_number`.
+    /// Add ids that the member added last owns; `topic` is a number of `owned_topic_number`.
     pub fn push_owned(&mut self, topic: u32, ids: impl IntoIterator<Item = i32>) {
         self.member_data.push_owned(topic, ids);
     }
@@ -195,12 +212,12 @@ impl Group {
         self.member_data.push_owned_id(topic, id);
     }
 
-    /// Set what the member added last reports besides topics and the partitions that it owns, which were added before.
+    /// Set the other values of the member added last; call this after its owned partitions are added.
     pub fn set_member_data(&mut self, user_data: Option<&[u8]>, generation: Option<i32>) {
         self.member_data.finish(self.members.len() as u32 - 1, user_data, generation);
     }
 
-    /// Set the sizes of fields of the member added last, where their values are not known.
+    /// Set the sizes of fields of the member added last, if their values are not known.
     pub fn set_field_sizes(&mut self, sizes: FieldSizes) {
         if sizes != FieldSizes::default() {
             self.field_sizes.push((self.members.len() as u32 - 1, sizes));
@@ -225,38 +242,38 @@ impl Group {
         self.is_from_wire = true;
     }
 
-    /// True if the subscriptions were read from their encoded form.
+    /// Return true if the subscriptions were read from their encoded form.
     #[must_use]
     pub fn is_from_wire(&self) -> bool {
         self.is_from_wire
     }
 
-    /// The topics.
+    /// Return the topics.
     #[must_use]
     pub fn topics(&self) -> &Arc<Topics> {
         &self.topics
     }
 
-    /// The ids of the members, in the order given.
+    /// Return the member ids, in the order given.
     #[must_use]
     pub fn members(&self) -> &Names {
         &self.members
     }
 
-    /// The distinct subscriptions: sets of numbers of topics and of absent ones.
+    /// Return the distinct subscriptions: sets of numbers of topics, including topics that do not exist.
     #[must_use]
     pub fn subscriptions(&self) -> &Sets {
         &self.subscriptions
     }
 
-    /// The topics of a subscription; absent ones left out.
+    /// Return the existing topics of a subscription.
     #[must_use]
     pub fn topics_of(&self, subscription: u32) -> &[u32] {
         let wanted = self.subscriptions.get(subscription);
         &wanted[..wanted.partition_point(|topic| (*topic as usize) < self.topics.len())]
     }
 
-    /// The names of a subscription: topics in Java's order, then absent ones.
+    /// Iterate over the names of a subscription: existing topics in Java's order, then the others.
     pub fn names_of(&self, subscription: u32) -> impl Iterator<Item = &str> {
         let topics = self.topics.len();
         self.subscriptions.get(subscription).iter().map(move |number| match (*number as usize).checked_sub(topics) {
@@ -265,7 +282,7 @@ impl Group {
         })
     }
 
-    /// The numbers that `names_of` names, in the order in which a member gives them; some may come twice.
+    /// Return the numbers of a member's topics, existing or not, in the order of its subscription, with repetitions.
     #[must_use]
     pub fn topics_as_given(&self, member: usize) -> &[u32] {
         self.topic_lists
@@ -273,13 +290,13 @@ impl Group {
             .unwrap_or_else(|| self.subscriptions.get(self.subscription_of[member]))
     }
 
-    /// The names that members subscribe to and that are no topics, each once.
+    /// Return the topics that members subscribe to and that do not exist, each once.
     #[must_use]
     pub fn absent(&self) -> &Names {
         &self.absent.names
     }
 
-    /// The number of members of each subscription.
+    /// Return the number of members of each subscription.
     #[must_use]
     pub fn members_per_subscription(&self) -> Vec<u32> {
         let mut sizes = vec![0; self.subscriptions.len()];
@@ -289,53 +306,53 @@ impl Group {
         sizes
     }
 
-    /// The subscription of a member.
+    /// Return the subscription of a member.
     #[must_use]
     pub fn subscription_of(&self, member: usize) -> u32 {
         self.subscription_of[member]
     }
 
-    /// The instance id of a member.
+    /// Return the instance id of a member; None if it is dynamic.
     #[must_use]
     pub fn instance_id(&self, member: usize) -> Option<&str> {
         of_member(&self.instance_ids, member).map(String::as_str)
     }
 
-    /// The rack of a member.
+    /// Return the rack of a member.
     #[must_use]
     pub fn rack_of(&self, member: usize) -> MemberRack {
         self.member_racks.get(member).copied().unwrap_or(MemberRack::Unset)
     }
 
-    /// Whether racks may have a say: some replica is on one.
+    /// Return true if a replica is on a rack, so that racks can affect the assignment.
     #[must_use]
     pub fn has_racks(&self) -> bool {
         !self.topics.racks().is_empty()
     }
 
-    /// Whether some member is on a rack of a replica.
+    /// Return true if a member is on the rack of a replica.
     pub(crate) fn has_members_with_replicas(&self) -> bool {
         self.member_racks.iter().any(|rack| matches!(rack, MemberRack::WithReplicas(_)))
     }
 
-    /// What a member reports besides topics; None if it reports nothing.
+    /// Return the values that a member reports besides topics; None if it reports none.
     #[must_use]
     pub fn member_data(&self, member: usize) -> Option<MemberData<'_>> {
         self.member_data.get(member)
     }
 
-    /// What members report besides topics, by member; members that report nothing are left out.
+    /// Iterate over members that report values besides topics, with these values.
     pub(crate) fn all_member_data(&self) -> impl Iterator<Item = (u32, MemberData<'_>)> {
         self.member_data.iter()
     }
 
-    /// True if a member owns partitions.
+    /// Return true if a member owns partitions.
     #[must_use]
     pub(crate) fn has_owned_partitions(&self) -> bool {
         self.member_data.has_owned()
     }
 
-    /// The sizes of a member's user data, owned partitions and rack.
+    /// Return the sizes of a member's user data, owned partitions and rack.
     #[must_use]
     pub fn field_sizes(&self, member: usize) -> FieldSizes {
         if let Some(sizes) = of_member(&self.field_sizes, member) {
@@ -351,7 +368,7 @@ impl Group {
         FieldSizes { rack, ..sizes }
     }
 
-    /// The members by member id in Java's order, whether they are static or not.
+    /// Return all members sorted by member id in Java's order.
     #[must_use]
     pub fn by_id(&self) -> Vec<u32> {
         if self.instance_ids.is_empty() {
@@ -365,7 +382,17 @@ impl Group {
         self.table_order.get_or_init(compute)
     }
 
-    /// The members in Kafka's order: static ones by instance id, then dynamic ones by member id; equal ones as given.
+    /// Return the topics of a group with one subscription in the order of a Java hash table; the first call computes it.
+    pub(crate) fn topic_table_order(&self, compute: impl FnOnce() -> Vec<u32>) -> &[u32] {
+        self.topic_table_order.get_or_init(compute)
+    }
+
+    /// Return the assignment that members report; the first call computes it.
+    pub(crate) fn reported_target(&self, compute: impl FnOnce() -> ReportedTarget) -> &ReportedTarget {
+        self.reported_target.get_or_init(compute)
+    }
+
+    /// Return the members in Kafka's order: static members by instance id, then dynamic members by member id; equal ones as given.
     #[must_use]
     pub fn order(&self) -> &[u32] {
         self.order.get_or_init(|| {
@@ -394,7 +421,7 @@ pub fn topic_id_of_name(name: &str) -> u128 {
     name.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }
 
-/// The value of a member in a list by member.
+/// Return the value of a member in a list sorted by member.
 fn of_member<T>(values: &[(u32, T)], member: usize) -> Option<&T> {
     let found = values.binary_search_by_key(&(member as u32), |(member, _)| *member).ok()?;
     Some(&values[found].1)
@@ -424,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_does_not_exist_makes_another_subscription_but_is_not_among_its_topics() {
+    fn a_topic_that_does_not_exist_is_part_of_a_subscription_but_not_one_of_its_topics() {
         let mut group = group();
         let numbers: Vec<u32> = ["v", "u", "w", "v"].map(|name| group.topic_number(name)).to_vec();
 
@@ -462,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_a_member_stays_with_it() {
+    fn a_member_keeps_its_values() {
         let mut racks = Racks::default();
         racks.number("r");
         let mut group = Group::new(Arc::new(Topics::new([("t", Partitions::counted(1))], racks)), 4);

@@ -12,12 +12,17 @@ use crate::plan::NO_OWNER;
 
 /// Change the target to a balanced one; all members have the same subscription.
 pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
+    let first = target.order[0] as usize;
+    let partitions = group.topics().partitions();
+    let subscribed = group.topics_of(group.subscription_of(first));
+    let total: usize = subscribed.iter().map(|topic| partitions[*topic as usize].ids.len()).sum();
+    let owned: usize = target.sizes.iter().map(|size| *size as usize).sum();
     let mut free = Vec::new();
-    let mut total = 0;
-    for topic in topics_by_id(group, target.order[0] as usize) {
-        let partitions = target.owners.starts[topic as usize]..target.owners.starts[topic as usize + 1];
-        total += partitions.len();
-        free.extend(partitions.filter(|partition| target.owners.members[*partition as usize] == NO_OWNER));
+    if owned < total {
+        for topic in group.topic_table_order(|| topics_by_id(group, first)) {
+            let partitions = target.owners.starts[*topic as usize]..target.owners.starts[*topic as usize + 1];
+            free.extend(partitions.filter(|partition| target.owners.members[*partition as usize] == NO_OWNER));
+        }
     }
     let members = target.order.len();
     let (low, mut extra) = ((total / members) as u32, total % members);
@@ -88,6 +93,10 @@ fn shed(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: 
 
 /// Return the topics of a member's previous target, existing or not, in the order of a table of topic ids; each with its partition ids.
 fn previous_topics_by_id<'g>(group: &Group, data: MemberData<'g>) -> Vec<(u32, Vec<&'g [i32]>)> {
+    let mut owned = data.owned();
+    if let (Some((topic, ids)), None) = (owned.next(), owned.next()) {
+        return vec![(topic, vec![ids])];
+    }
     let mut runs: Vec<(u32, usize, &[i32])> =
         data.owned().enumerate().map(|(run, (topic, ids))| (topic, run, ids)).collect();
     runs.sort_by_key(|(topic, ..)| *topic);
