@@ -1,4 +1,4 @@
-//! Builds a group from a `JoinGroup` response: subscriptions as bytes, equal ones parsed once.
+//! Builder of a group from a `JoinGroup` response, whose subscriptions are bytes. Equal subscriptions are parsed once.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct GroupBuilder {
 }
 
 impl GroupBuilder {
-    /// A group without members; `tolerant` also takes subscriptions whose body is older than their header says.
+    /// Return a builder without members. With `tolerant` it accepts subscriptions whose body is older than their header says.
     #[must_use]
     pub fn new(topics: Arc<Topics>, tolerant: bool) -> Self {
         let mut group = Group::new(topics, 0);
@@ -26,10 +26,10 @@ impl GroupBuilder {
         Self { group, subscriptions: FxHashMap::default(), tolerant }
     }
 
-    /// Adds a member with its subscription as `ConsumerProtocol` bytes.
+    /// Add a member with its subscription as `ConsumerProtocol` bytes.
     ///
     /// # Errors
-    /// The bytes are no subscription; the member is not added.
+    /// Invalid subscription; the member is not added.
     pub fn push(&mut self, id: &str, instance_id: Option<&str>, subscription: &[u8]) -> Result<(), WireError> {
         let (topics, fields) = skim_subscription(subscription, self.tolerant)?;
         let subscription = if let Some(subscription) = self.subscriptions.get(topics) {
@@ -51,7 +51,7 @@ impl GroupBuilder {
         Ok(())
     }
 
-    /// The group.
+    /// Return the group.
     #[must_use]
     pub fn finish(self) -> Group {
         self.group

@@ -1,33 +1,33 @@
-//! The consumer set of each topic, and the rank of every member in each of its consumer sets.
+//! Consumer set of each topic, and rank of each member in its consumer sets.
 
 use super::sets::{Lists, Sets};
 use super::{Group, Topics};
 
-/// Stands for no consumer set.
+/// Marks a topic without a consumer set.
 const NONE: u32 = u32::MAX;
 
-/// The consumer sets of a group. A topic has one; a consumer set is a set of subscriptions; a member has a rank in each consumer
-/// set of its subscription.
+/// Consumer sets of a group. A consumer set is a set of subscriptions; each topic has one; a member has a rank in each consumer set
+/// of its subscription.
 #[derive(Debug, Default)]
 pub struct ConsumerSets {
-    /// Per topic its consumer set.
+    /// Consumer set of each topic.
     of_topic: Vec<u32>,
-    /// Per consumer set its topics, ascending.
+    /// Topics of each consumer set, ascending.
     topics: Lists,
-    /// Per consumer set its subscriptions.
+    /// Subscriptions of each consumer set.
     subscriptions: Sets,
-    /// Per consumer set how many consumers it has.
+    /// Number of consumers of each consumer set.
     sizes: Vec<u32>,
-    /// Per subscription its consumer sets, ascending.
+    /// Consumer sets of each subscription, ascending.
     of_subscription: Lists,
-    /// The ranks of the members, one after the other; each in the order of its subscription's consumer sets.
+    /// Ranks of all members; those of one member are in the order of its subscription's consumer sets.
     ranks: Vec<u32>,
-    /// Per member where its ranks begin; None where each has just one.
+    /// Start of each member's ranks; None if each member has exactly one.
     starts: Option<Vec<usize>>,
 }
 
 impl ConsumerSets {
-    /// Ranks the members of a group; topics without partitions or consumers have no consumer set.
+    /// Return the consumer sets of a group; topics without partitions or consumers have none.
     #[must_use]
     pub fn of(group: &Group) -> Self {
         if group.subscriptions.len() == 1 && !group.subscription_of.is_empty() {
@@ -53,7 +53,7 @@ impl ConsumerSets {
         found
     }
 
-    /// The same for the many groups whose members all subscribe to the same topics.
+    /// Return the consumer sets of a group in which all members subscribe to the same topics.
     fn of_one_subscription(group: &Group) -> Self {
         let partitions = group.topics().partitions();
         let is_there = |topic: &&u32| !partitions[**topic as usize].ids.is_empty();
@@ -78,7 +78,7 @@ impl ConsumerSets {
         found
     }
 
-    /// Gives topics of the same distinct subscriptions the same consumer set.
+    /// Return the consumer sets of topics: topics with the same subscriptions share one.
     fn sort_topics(topics: &Topics, subscriptions_of_topic: &Lists) -> Self {
         let mut found = Self { of_topic: vec![NONE; topics.len()], ..Self::default() };
         let mut last = NONE;
@@ -96,7 +96,7 @@ impl ConsumerSets {
         found
     }
 
-    /// Goes through the members in Kafka's order and gives each the next rank of each of its consumer sets.
+    /// Rank the members: in Kafka's order, each gets the next rank of each of its consumer sets.
     fn rank(&mut self, group: &Group) {
         let mut end = 0;
         let mut starts = Vec::with_capacity(group.subscription_of.len());
@@ -123,25 +123,25 @@ impl ConsumerSets {
         Some(self.of_topic[topic]).filter(|set| *set != NONE)
     }
 
-    /// How many consumer sets there are.
+    /// Return the number of consumer sets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Whether there are none.
+    /// Return true if there are no consumer sets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
 
-    /// How many consumers a consumer set has.
+    /// Return the number of consumers of a consumer set.
     #[must_use]
     pub fn size(&self, set: u32) -> usize {
         self.sizes[set as usize] as usize
     }
 
-    /// The topics of a consumer set, ascending.
+    /// Return the topics of a consumer set, ascending.
     #[must_use]
     pub fn topics(&self, set: u32) -> &[u32] {
         self.topics.get(set as usize)
@@ -153,20 +153,20 @@ impl ConsumerSets {
         self.subscriptions.get(set).binary_search(&subscription).is_ok()
     }
 
-    /// The consumer sets of a distinct subscription, ascending.
+    /// Return the consumer sets of a subscription, ascending.
     #[must_use]
     pub fn of_subscription(&self, subscription: u32) -> &[u32] {
         self.of_subscription.get(subscription as usize)
     }
 
-    /// The ranks of a member, in the order of the consumer sets of its subscription.
+    /// Return the ranks of a member, in the order of the consumer sets of its subscription.
     #[must_use]
     pub fn ranks(&self, group: &Group, member: usize) -> &[u32] {
         let start = self.starts.as_ref().map_or(member, |starts| starts[member]);
         &self.ranks[start..start + self.of_subscription(group.subscription_of(member)).len()]
     }
 
-    /// Per consumer set its consumers by rank.
+    /// Return the consumers of each consumer set, by rank.
     #[must_use]
     pub fn consumers(&self, group: &Group) -> Lists {
         let pairs = group.order().iter().flat_map(|member| {
@@ -176,7 +176,7 @@ impl ConsumerSets {
     }
 }
 
-/// Per topic the distinct subscriptions with members that subscribe to it, ascending; none for a topic without partitions.
+/// Return the subscriptions to each topic that members have, ascending; an empty list for a topic without partitions.
 fn subscriptions_of_topics(group: &Group, members_per_subscription: &[u32]) -> Lists {
     let partitions = group.topics().partitions();
     let subscriptions = (0..group.subscriptions.len() as u32)
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn topics_of_the_same_subscribers_share_a_consumer_set_in_which_members_rank_by_order() {
+    fn topics_with_the_same_subscribers_share_a_consumer_set_and_members_rank_in_order() {
         let topics = ["t", "u", "v", "w", "x"].map(|name| (name, Partitions::counted(u32::from(name != "w"))));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
         let all = group.intern_subscription(&[0, 1, 2, 3]);

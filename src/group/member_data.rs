@@ -88,7 +88,9 @@ impl MemberDataTable {
         if user_data.is_none() && generation.is_none() && !owns {
             return;
         }
-        self.user_data.extend_from_slice(user_data.unwrap_or_default());
+        if let Some(user_data) = user_data {
+            self.user_data.extend_from_slice(user_data);
+        }
         self.rows.push(Row {
             member,
             generation,

@@ -1,4 +1,4 @@
-//! Sets of numbers, each distinct one kept once: subscriptions as sets of topics, places of replicas as sets of racks.
+//! Sets of numbers, each distinct set kept once: subscriptions as sets of topics, replicas as sets of racks.
 
 use std::hash::BuildHasher;
 
@@ -10,14 +10,14 @@ use super::names::HASHING;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lists {
     entries: Vec<u32>,
-    /// Where each list ends.
+    /// The end of each list in `entries`.
     ends: Vec<usize>,
 }
 
 impl Lists {
-    /// Lists in which each value stands under its key, values in the order given.
+    /// Return a list of values for each key, in the order given.
     ///
-    /// `pairs` is gone through twice: the lengths of all lists have to be known before the first is filled.
+    /// `pairs` is iterated twice: first for the lengths of the lists, then for their values.
     pub(crate) fn by_key(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut ends = vec![0; keys + 1];
         for (key, _) in pairs.clone() {
@@ -27,7 +27,7 @@ impl Lists {
             ends[key + 1] += ends[key];
         }
         let mut entries = vec![0; ends[keys]];
-        // What is now the start of each list moves to its end, which is where the next one starts.
+        // `ends` has the start of each list; writing a value moves it towards the end.
         for (key, value) in pairs {
             let place = &mut ends[key as usize];
             entries[*place] = value;
@@ -37,7 +37,7 @@ impl Lists {
         Self { entries, ends }
     }
 
-    /// The positions of a column of sets, under each number that is in the set there.
+    /// Return for each number the positions in `column` of sets that contain it.
     pub(crate) fn by_member(keys: usize, column: &[u32], sets: &Sets) -> Self {
         let mut of_set = vec![0; sets.len()];
         for set in column {
@@ -64,63 +64,63 @@ impl Lists {
         Self { entries, ends }
     }
 
-    /// Adds a list.
+    /// Add a list.
     pub(crate) fn push(&mut self, list: &[u32]) {
         self.entries.extend_from_slice(list);
         self.ends.push(self.entries.len());
     }
 
-    /// How many lists there are.
+    /// Return the number of lists.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Return true if there are no lists.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Where a list begins and ends among the entries of all.
+    /// Return the start and end of a list among the entries of all lists.
     #[must_use]
     pub fn bounds(&self, list: usize) -> (usize, usize) {
         (list.checked_sub(1).map_or(0, |before| self.ends[before]), self.ends[list])
     }
 
-    /// A list.
+    /// Return a list.
     #[must_use]
     pub fn get(&self, list: usize) -> &[u32] {
         let (start, end) = self.bounds(list);
         &self.entries[start..end]
     }
 
-    /// The lists, by number.
+    /// Iterate over the lists, by number.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
         (0..self.len()).map(|list| self.get(list))
     }
 }
 
-/// So many sets are looked through one by one before a table pays.
+/// Number of sets from which on a table is faster than a linear search.
 const FEW: usize = 8;
 
-/// Distinct sets of numbers, each sorted and numbered itself.
+/// Distinct sets of numbers. Each set is sorted and has a number.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     sets: Lists,
-    /// The numbers of all sets by what they hold; empty as long as there are few.
+    /// Numbers of the sets by content; empty while there are fewer than `FEW` sets.
     table: HashTable<u32>,
 }
 
 impl Sets {
-    /// The number of a set, given in any order and with repetitions; `members` is sorted on the way.
+    /// Return the number of a set, given in any order and with repetitions; sort `members`.
     pub fn number(&mut self, members: &mut Vec<u32>) -> u32 {
-        in_order(members);
+        sort_and_dedup(members);
         self.number_of(members)
     }
 
-    /// The number of a set given in order.
+    /// Return the number of a set given in ascending order.
     pub fn number_of(&mut self, members: &[u32]) -> u32 {
         let Self { sets, table } = self;
         let new = sets.len() as u32;
@@ -149,32 +149,32 @@ impl Sets {
         new
     }
 
-    /// The members of a set, ascending.
+    /// Return the members of a set, ascending.
     #[must_use]
     pub fn get(&self, set: u32) -> &[u32] {
         self.sets.get(set as usize)
     }
 
-    /// The sets, by number.
+    /// Return the sets, by number.
     #[must_use]
     pub fn all(&self) -> &Lists {
         &self.sets
     }
 
-    /// How many sets there are.
+    /// Return the number of sets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sets.len()
     }
 
-    /// Whether there are none.
+    /// Return true if there are no sets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sets.is_empty()
     }
 }
 
-fn in_order(members: &mut Vec<u32>) {
+fn sort_and_dedup(members: &mut Vec<u32>) {
     if !members.is_sorted_by(|left, right| left < right) {
         members.sort_unstable();
         members.dedup();

@@ -1,4 +1,4 @@
-//! The topics of a cluster: their partitions, and the racks that the replicas of each are on.
+//! Topics of a cluster: their partitions, and the racks of the replicas.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use super::names::{NameTable, Names, sorted_by_name};
 use super::sets::Sets;
 use crate::error::GroupError;
 
-/// The ids of a topic's partitions, ascending.
+/// Partition ids of a topic, ascending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ids {
     /// 0 to n-1.
@@ -16,7 +16,7 @@ pub enum Ids {
 }
 
 impl Ids {
-    /// How many partitions there are.
+    /// Return the number of partitions.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -25,13 +25,13 @@ impl Ids {
         }
     }
 
-    /// Whether there are none.
+    /// Return true if there are no partitions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The id at a position.
+    /// Return the id at a position.
     #[must_use]
     pub fn at(&self, position: usize) -> i32 {
         match self {
@@ -40,7 +40,7 @@ impl Ids {
         }
     }
 
-    /// The position of an id, if there is such an id.
+    /// Return the position of an id; None if the topic does not have it.
     #[must_use]
     pub fn position(&self, id: i32) -> Option<usize> {
         match self {
@@ -49,7 +49,7 @@ impl Ids {
         }
     }
 
-    /// One past the last position of the run without holes that begins at `first`, no further than `end`.
+    /// Return the end of the run of consecutive ids that starts at position `first`; at most `end`.
     pub(crate) fn end_of_run(&self, first: usize, end: usize) -> usize {
         match self {
             Self::Listed(ids) if (ids[end - 1] - ids[first]) as usize != end - 1 - first => {
@@ -61,7 +61,7 @@ impl Ids {
     }
 }
 
-/// Racks as numbers, and the distinct sets of them that replicas are on.
+/// Racks by number, and the distinct sets of racks that the replicas of a partition are on.
 #[derive(Debug, Clone, Default)]
 pub struct Racks {
     names: Names,
@@ -70,7 +70,7 @@ pub struct Racks {
 }
 
 impl Racks {
-    /// The number of a rack, a new one if need be.
+    /// Return the number of a rack; add the rack if it is new.
     pub fn number(&mut self, rack: &str) -> u32 {
         let new = self.names.len() as u32;
         let number = self.table.number_or_insert(&self.names, rack, new);
@@ -80,62 +80,62 @@ impl Racks {
         number
     }
 
-    /// The name of a rack.
+    /// Return the name of a rack.
     #[must_use]
     pub fn name(&self, number: u32) -> &str {
         self.names.get(number as usize)
     }
 
-    /// The number of a rack that some replica is on.
+    /// Return the number of a rack; None if no replica is on it.
     #[must_use]
     pub fn known(&self, rack: &str) -> Option<u32> {
         self.table.number(&self.names, rack)
     }
 
-    /// The number of a set of racks, given in any order and with repetitions; `racks` is sorted on the way.
+    /// Return the number of a set of racks, given in any order and with repetitions; sort `racks`.
     pub fn set(&mut self, racks: &mut Vec<u32>) -> u32 {
         self.sets.number(racks)
     }
 
-    /// The distinct sets.
+    /// Return the distinct sets of racks.
     #[must_use]
     pub fn sets(&self) -> &Sets {
         &self.sets
     }
 
-    /// How many distinct racks there are.
+    /// Return the number of distinct racks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// Return true if there are no racks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 }
 
-/// The partitions of a topic, and for each the set of racks its replicas are on (None when no replica has a rack).
+/// Partitions of a topic, and the racks of their replicas.
 #[derive(Debug, Clone)]
 pub struct Partitions {
     /// Partition ids, ascending.
     pub ids: Ids,
-    /// Per position in `ids` the number of a rack set.
+    /// By position in `ids`, the number of a rack set; None if no replica has a rack.
     pub racks: Option<Vec<u32>>,
 }
 
 impl Partitions {
-    /// 0 to count-1, without racks.
+    /// Return the partitions 0 to count-1, without racks.
     #[must_use]
     pub fn counted(count: u32) -> Self {
         Self { ids: Ids::Count(count), racks: None }
     }
 
-    /// The ids listed, in any order, each with the number of the set of racks that its replicas are on.
+    /// Return the partitions with the given ids, in any order, each with the number of its rack set.
     ///
     /// # Errors
-    /// An id that is given twice.
+    /// An id is given twice.
     pub fn listed(topic: &str, mut listed: Vec<(i32, u32)>, racks: &Racks) -> Result<Self, GroupError> {
         if !listed.is_sorted_by(|left, right| left.0 < right.0) {
             listed.sort_by_key(|(id, _)| *id);
@@ -155,7 +155,7 @@ impl Partitions {
     }
 }
 
-/// The topics of a cluster in Java's order, and the racks of their replicas.
+/// Topics of a cluster in Java's order, and the racks of their replicas.
 #[derive(Debug, Default)]
 pub struct Topics {
     names: Names,
@@ -165,7 +165,7 @@ pub struct Topics {
 }
 
 impl Topics {
-    /// Sorts and numbers topics given by name and partitions; also gives where each stood, if anywhere else.
+    /// Sort topics by name and number them; also return the given place of each topic, unless the topics were sorted.
     #[must_use]
     pub fn sorted(
         names: Names,
@@ -185,44 +185,44 @@ impl Topics {
         (Self { names: sorted, partitions, racks, table: OnceLock::new() }, Some(order))
     }
 
-    /// Topics by name and partitions.
+    /// Return topics, given as pairs of name and partitions in any order.
     #[must_use]
     pub fn new<S: AsRef<str>>(topics: impl IntoIterator<Item = (S, Partitions)>, racks: impl Into<Arc<Racks>>) -> Self {
         let (names, partitions): (Vec<S>, Vec<Partitions>) = topics.into_iter().unzip();
         Self::sorted(names.into_iter().collect(), partitions, racks).0
     }
 
-    /// The number of a topic, if it exists.
+    /// Return the number of a topic; None if it does not exist.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u32> {
         self.table.get_or_init(|| NameTable::of(&self.names)).number(&self.names, name)
     }
 
-    /// How many topics there are.
+    /// Return the number of topics.
     #[must_use]
     pub fn len(&self) -> usize {
         self.partitions.len()
     }
 
-    /// Whether there are none.
+    /// Return true if there are no topics.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.partitions.is_empty()
     }
 
-    /// The names, by number.
+    /// Return the names, by number.
     #[must_use]
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The partitions, by number of the topic.
+    /// Return the partitions, by number of the topic.
     #[must_use]
     pub fn partitions(&self) -> &[Partitions] {
         &self.partitions
     }
 
-    /// The racks of all replicas.
+    /// Return the racks of all replicas.
     #[must_use]
     pub fn racks(&self) -> &Arc<Racks> {
         &self.racks
