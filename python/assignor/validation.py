@@ -61,6 +61,8 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
     what = f"{owner}: topics"
     entries = _entries(names, what, "an iterable of topic names")
     found = [check_name(name, f"{owner}: a topic") for name in entries]
+    if type(names) is tuple:
+        return names
     return tuple(sorted(found, key=java_order) if isinstance(names, (set, frozenset)) else found)
 
 

@@ -9,6 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyList, PySet, PyTuple};
 
+use super::ints::digits;
 use super::tuple_class::TupleClass;
 
 /// An element of a container, borrowed while the container is lent.
@@ -26,6 +27,14 @@ impl<'a> Entry<'a> {
     #[inline]
     fn new(object: *mut ffi::PyObject) -> Option<Self> {
         NonNull::new(object).map(|object| Self { object, lent: PhantomData })
+    }
+
+    /// Return an object as an entry of its own.
+    #[inline]
+    pub(crate) fn of(object: &'a Bound<'_, PyAny>) -> Self {
+        let object = object.as_ptr();
+        // SAFETY: the pointer of a reference to an object is not null, and the object is alive while it is borrowed.
+        Self { object: unsafe { NonNull::new_unchecked(object) }, lent: PhantomData }
     }
 
     /// Return the address of the object, which is unique among live objects.
@@ -62,7 +71,7 @@ impl<'a> Entry<'a> {
         // SAFETY: the object is alive, since its container is lent and holds it. A `TupleClass` guarantees that an instance has
         // the layout of a tuple, which is immutable and keeps its items alive. The length is checked.
         unsafe {
-            if ffi::Py_TYPE(object) != class.as_type_ptr() || ffi::PyTuple_Size(object) != 2 {
+            if ffi::Py_TYPE(object) != class.as_type_ptr() || tuple_length(object) != 2 {
                 return None;
             }
             Some([Entry::new(tuple_item(object, 0))?, Entry::new(tuple_item(object, 1))?])
@@ -79,7 +88,7 @@ impl<'a> Entry<'a> {
             if ffi::PyTuple_CheckExact(object) == 0 {
                 return None;
             }
-            for index in 0..ffi::PyTuple_Size(object) {
+            for index in 0..tuple_length(object) {
                 items.push(Entry::new(tuple_item(object, index))?);
             }
         }
@@ -92,6 +101,11 @@ impl<'a> Entry<'a> {
         let object = self.object.as_ptr();
         // SAFETY: the object is alive, as above, and an int. The call reports an overflow without raising.
         unsafe {
+            match digits(object) {
+                Some([]) => return Some(0),
+                Some([digit]) => return Some(*digit as i32),
+                _ => (),
+            }
             if ffi::PyLong_CheckExact(object) == 0 {
                 return None;
             }
@@ -127,6 +141,21 @@ impl<'a> Entry<'a> {
             let bytes = std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize);
             Some(std::str::from_utf8_unchecked(bytes))
         }
+    }
+}
+
+/// Return the length of a tuple.
+///
+/// # Safety
+/// `tuple` has the layout of a tuple and is alive.
+#[inline]
+unsafe fn tuple_length(tuple: *mut ffi::PyObject) -> ffi::Py_ssize_t {
+    // SAFETY: the caller guarantees it.
+    unsafe {
+        #[cfg(not(Py_LIMITED_API))]
+        return ffi::PyTuple_GET_SIZE(tuple);
+        #[cfg(Py_LIMITED_API)]
+        return ffi::PyTuple_Size(tuple);
     }
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod borrowed_columns;
 pub(crate) mod collector;
 pub(crate) mod entries;
+pub(crate) mod ints;
 pub(crate) mod partition_list;
 pub(crate) mod slots;
 pub(crate) mod tuple_class;

@@ -12,7 +12,7 @@ pub(crate) struct Slots<const N: usize> {
     class: Py<PyType>,
     descriptors: [Py<PyAny>; N],
     /// Byte offset of each slot in instances of exactly this class; None if only its descriptor can read it.
-    offsets: [Option<usize>; N],
+    offsets: Option<[usize; N]>,
     get: ffi::descrgetfunc,
 }
 
@@ -38,8 +38,26 @@ impl<const N: usize> Slots<N> {
         let get = get.ok_or_else(|| PyTypeError::new_err("member descriptors cannot be read"))?;
         let missing = || PyTypeError::new_err("a slot is missing");
         let descriptors = descriptors.try_into().map_err(|_| missing())?;
-        let offsets = offsets.try_into().map_err(|_| missing())?;
+        let offsets: Option<Vec<usize>> = offsets.into_iter().collect();
+        let offsets = offsets.and_then(|offsets| offsets.try_into().ok());
         Ok(Self { class: class.clone().unbind(), descriptors, offsets, get })
+    }
+
+    /// Return the addresses of the values of all slots, 0 for a slot that is unset; None if they have to be read one by one.
+    #[inline]
+    pub(crate) fn addresses(&self, object: &Bound<'_, PyAny>) -> Option<[usize; N]> {
+        // SAFETY: each slot holds a reference or null.
+        self.values(object).map(|values| values.map(|value| unsafe { value.read() } as usize))
+    }
+
+    /// Return the places in memory of the values of an instance of the class itself; None for any other object.
+    #[inline]
+    fn values(&self, object: &Bound<'_, PyAny>) -> Option<[*const *mut ffi::PyObject; N]> {
+        let offsets = self.offsets.filter(|_| object.get_type_ptr() == self.class.as_ptr().cast())?;
+        // SAFETY: an instance of the class itself extends beyond the offsets of its slots.
+        Some(
+            offsets.map(|offset| unsafe { object.as_ptr().byte_add(offset).cast::<*mut ffi::PyObject>().cast_const() }),
+        )
     }
 
     /// Return the value of a slot by its index in the names.
@@ -49,16 +67,9 @@ impl<const N: usize> Slots<N> {
     #[inline]
     pub(crate) fn get<'py>(&self, slot: usize, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = object.py();
-        if let Some(offset) = self.offsets[slot]
-            && object.get_type_ptr() == self.class.as_ptr().cast()
-        {
-            // SAFETY: the object is an instance of exactly this class, so it has a reference or null at the offset. The returned
-            // reference is a new one.
-            let value = unsafe {
-                let value = object.as_ptr().byte_add(offset).cast::<*mut ffi::PyObject>().read();
-                Bound::from_borrowed_ptr_or_opt(py, value)
-            };
-            if let Some(value) = value {
+        if let Some(values) = self.values(object) {
+            // SAFETY: the slot holds a reference or null. The reference that is returned is a new one.
+            if let Some(value) = unsafe { Bound::from_borrowed_ptr_or_opt(py, values[slot].read()) } {
                 return Ok(value);
             }
         }

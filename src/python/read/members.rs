@@ -1,4 +1,4 @@
-//! Reads the subscriptions of members into a group.
+//! Reader of a mapping of member ids to subscriptions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,17 +18,18 @@ use crate::group::{Group, java_order};
 use crate::python::error::wrong_type;
 use crate::python::imports::{SUBSCRIPTION, TOPIC_PARTITION};
 use crate::python::objects::entries::{lend, references};
+use crate::python::objects::ints;
 use crate::python::objects::slots::Slots;
 use crate::python::objects::tuple_class::TupleClass;
 
-/// The attributes of a `Subscription`, in the order of `SubscriptionField`.
+/// Attributes of a `Subscription`, in the order of `SubscriptionField`.
 const FIELDS: [&str; 8] =
     ["topics", "pattern", "dialect", "group_instance_id", "rack", "user_data", "owned_partitions", "generation"];
 
 static SLOTS: PyOnceLock<Slots<{ FIELDS.len() }>> = PyOnceLock::new();
 static PARTITION_CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
 
-/// An attribute of a `Subscription`: its place in `FIELDS`.
+/// Attribute of a `Subscription`: its place in `FIELDS`.
 #[derive(Clone, Copy)]
 enum SubscriptionField {
     Topics,
@@ -41,10 +42,10 @@ enum SubscriptionField {
     Generation,
 }
 
-/// A `Subscription`, or an instance of a class derived from it.
+/// Instance of `Subscription` or of a derived class.
 struct SubscriptionObject<'a, 'py> {
     object: &'a Bound<'py, PyAny>,
-    /// The slots of the class itself; a derived class may have other attributes in their place.
+    /// Slots of the class itself; None for a derived class, which may override the attributes.
     slots: Option<&'a Slots<{ FIELDS.len() }>>,
 }
 
@@ -65,7 +66,8 @@ pub(crate) fn read(
 ) -> PyResult<(Arc<Group>, Vec<Py<PyString>>)> {
     let py = subscriptions.py();
     let expected = subscriptions.len().unwrap_or(0);
-    // A group is large, so it is made here, lent to the reader, and moved once.
+    ints::check(py);
+    // `Group` is a large struct: the reader borrows it, and it is moved only once.
     let mut group = Group::new(Arc::clone(&topics.topics), expected);
     let mut reader = MemberReader {
         topics,
@@ -74,6 +76,7 @@ pub(crate) fn read(
         interner: SubscriptionInterner::new(topics.as_they_came()),
         subscription: SUBSCRIPTION.get(py)?,
         slots: SLOTS.get_or_try_init(py, || Slots::new(SUBSCRIPTION.get(py)?, FIELDS))?,
+        none: py.None().as_ptr() as usize,
         partition_class: PARTITION_CLASS.get_or_try_init(py, || TupleClass::new(TOPIC_PARTITION.get(py)?))?,
     };
     let mut ids = Vec::with_capacity(expected);
@@ -96,12 +99,17 @@ struct MemberReader<'py> {
     interner: SubscriptionInterner,
     subscription: &'py Bound<'py, PyType>,
     slots: &'py Slots<{ FIELDS.len() }>,
+    /// Address of `None`.
+    none: usize,
     partition_class: &'py TupleClass,
 }
 
 impl MemberReader<'_> {
     fn member(&mut self, id: &Bound<'_, PyString>, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
-        let of_kind = subscription.get_type().is(self.subscription);
+        let of_kind = subscription.get_type_ptr() == self.subscription.as_type_ptr();
+        if of_kind && with_name(id, || "a member id".into(), |id| self.repeated_subscription(id, subscription))?? {
+            return Ok(());
+        }
         if !of_kind && (is_container(subscription) || !subscription.is_instance(self.subscription)?) {
             let number = with_name(id, || "a member id".into(), |id| self.names(id, subscription))??;
             return with_name(id, || "a member id".into(), |id| self.group.push(id, number, None, None));
@@ -143,6 +151,47 @@ impl MemberReader<'_> {
         number
     }
 
+    /// Add a member whose values are objects that earlier members have, except owned partitions; return false if it has others.
+    ///
+    /// Most members of a large group are such. They are recognised by addresses.
+    fn repeated_subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<bool> {
+        use SubscriptionField::{Generation, GroupInstanceId, OwnedPartitions, Pattern, Rack, Topics, UserData};
+        let Some(addresses) = self.slots.addresses(subscription) else { return Ok(false) };
+        let address = |field: SubscriptionField| addresses[field as usize];
+        if [Pattern, GroupInstanceId, Rack, UserData].into_iter().any(|field| address(field) != self.none) {
+            return Ok(false);
+        }
+        let generation = match address(Generation) {
+            generation if generation == self.none => Some(None),
+            generation => self.interner.known_generation(generation),
+        };
+        let Some((number, generation)) = self.interner.known_container(address(Topics)).zip(generation) else {
+            return Ok(false);
+        };
+        let owned = self.slots.get(OwnedPartitions as usize, subscription)?;
+        if !owned.is_exact_instance_of::<PyTuple>() {
+            return Ok(false);
+        }
+        self.group.push(id, number, None, None);
+        self.owned_partitions(&owned)?;
+        self.group.set_member_data(None, generation);
+        Ok(true)
+    }
+
+    /// Add the owned partitions of the member added last.
+    fn owned_partitions(&mut self, owned: &Bound<'_, PyAny>) -> PyResult<()> {
+        let read = lend(owned, |partitions| {
+            let read = self.interner.read_owned(self.group, self.partition_class, partitions);
+            (read, partitions.len())
+        });
+        let (read, length) = read.unwrap_or((0, usize::MAX));
+        if read < length {
+            push_owned_partitions(self.group, owned, read)?;
+            self.interner.forget_addresses(); // `__index__` may be user code
+        }
+        Ok(())
+    }
+
     fn subscription(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<()> {
         let instance_id = subscription.get(SubscriptionField::GroupInstanceId)?;
         let instance_id = optional(&instance_id, id, "group_instance_id")?;
@@ -162,14 +211,11 @@ impl MemberReader<'_> {
             self.interner.forget_addresses(); // user code may have run
         }
         // A number beyond int32 and a negative number are not generations.
-        let generation: Option<i32> = generation.extract().unwrap_or_default();
-        let generation = generation.filter(|generation| *generation >= 0);
-        let read = lend(&owned, |partitions| self.interner.read_owned(self.group, self.partition_class, partitions));
-        let read = read.unwrap_or(0);
-        if read < owned.len()? {
-            push_owned_partitions(self.group, &owned, read)?;
-            self.interner.forget_addresses(); // `__index__` may be user code
-        }
+        let number: Option<i32> = generation.extract().unwrap_or_default();
+        let number = number.filter(|number| *number >= 0);
+        self.interner.note_generation(generation.as_ptr() as usize, number);
+        let generation = number;
+        self.owned_partitions(&owned)?;
         let user_data = user_data.extract::<Option<Cow<'_, [u8]>>>()?;
         self.group.set_member_data(user_data.as_deref(), generation);
         Ok(())
@@ -204,7 +250,7 @@ pub(crate) fn intern_names(
         return intern_iterable(group, interner, owner, names);
     }
     let address = names.as_ptr() as usize;
-    // One reference is the mapping's or the subscription's, one or two are ours: more mean other members, perhaps.
+    // One reference is that of the mapping or subscription, one or two are ours. More of them suggest that other members share it.
     let is_shared = references(names) > 3;
     if is_shared && let Some(number) = interner.known_container(address) {
         return Ok(number);
@@ -213,7 +259,7 @@ pub(crate) fn intern_names(
     let number = match lend(names, |entries| interner.intern(group, entries, is_set)) {
         Some(Ok(number)) => number,
         Some(Err(place)) => {
-            // The place was that of what is no name; where it is one now, somebody changed the container meanwhile.
+            // The entry at this place was not a name. If it is one now, other code has changed the container.
             let entry = names.try_iter()?.nth(place).transpose()?;
             entry.map_or(Ok(()), |entry| with_name(&entry, || format!("{owner}: a topic"), |_| ()))?;
             return intern_iterable(group, interner, owner, names);
@@ -226,7 +272,7 @@ pub(crate) fn intern_names(
     Ok(number)
 }
 
-/// Return the subscription to names from an iterable, whose code may change anything that was read before.
+/// Return the subscription to the names of an iterable. Its code may change anything that was read before.
 fn intern_iterable(
     group: &mut Group,
     interner: &mut SubscriptionInterner,
@@ -248,7 +294,7 @@ fn intern_iterable(
     Ok(interner.intern_texts(group, found.iter().map(String::as_str)))
 }
 
-/// The text of a field that may be None.
+/// Return the text of a field that may be None.
 fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyResult<Option<&'s str>> {
     if value.is_none() {
         return Ok(None);

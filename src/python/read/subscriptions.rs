@@ -1,10 +1,9 @@
-//! Distinct subscriptions, recognised from the containers of topic names that members give.
+//! Interner of subscriptions, which recognises equal containers of topic names.
 //!
-//! In a large group most members give the same names, often the same `str` objects, in the same order. So the cheapest test
-//! comes first: a container with the same objects as the one before, or as an earlier one, has its subscription; a name that
-//! is the same object as, or is spelled like, the one that followed its predecessor last time is found without a table; only
-//! the rest is looked up. An address identifies an object only while the object is alive, so addresses are forgotten
-//! whenever Python code may have run.
+//! In a large group most members give the same names in the same order, often as the same `str` objects. The cheapest test comes
+//! first. A container with the same objects as an earlier one has the same subscription. A name is first compared with the name
+//! that followed its predecessor last time, by address and then by text; only other names are looked up in a table. An address
+//! identifies an object only while the object is alive, so all addresses are forgotten when Python code may have run.
 
 use std::hash::BuildHasher;
 
@@ -14,44 +13,47 @@ use crate::group::Group;
 use crate::python::objects::entries::{Entry, addresses};
 use crate::python::objects::tuple_class::TupleClass;
 
-/// Number of no topic and of no subscription.
+/// Marks a missing topic or subscription.
 const NONE: u32 = u32::MAX;
 
-/// Containers of fewer names are read as fast as they are recognised.
+/// Smallest number of names in a container that is faster to recognise than to read.
 const FEW: usize = 16;
 
-/// Prediction for the name that was read after this one.
+/// Prediction of the name that follows a name.
 #[derive(Clone, Copy)]
 struct Prediction {
-    /// Address of this name; 0 if it is not known.
+    /// Address of the name itself; 0 if it is not known.
     address: usize,
-    /// Number of the name that followed.
+    /// Number of the name that followed last time.
     next: u32,
 }
 
-/// Distance, in names, at which memory is prefetched.
+/// Number of names by which memory is prefetched.
 const AHEAD: usize = 16;
 
 /// Interner of subscriptions.
 pub(crate) struct SubscriptionInterner {
-    /// By number of a name, and at the end for the first name of a container.
+    /// By number of a name; the last entry predicts the first name of a container.
     predictions: Vec<Prediction>,
-    /// Numbers whose address may be known; if it is longer than `predictions`, any may.
+    /// Numbers of names that may have an address in `predictions`. If there are more of them than predictions, any name may have one.
     addressed: Vec<u32>,
-    /// Numbers of names that more than one container holds, by address.
+    /// Numbers of names that several containers hold, by address.
     by_address: FxHashMap<usize, u32>,
-    /// Addresses of the last container's names, and its subscription.
+    /// Addresses of the names of the last container.
     last: Vec<usize>,
     last_is_set: bool,
     last_subscription: u32,
-    /// Containers by a hash of some addresses: all addresses, and the subscription.
+    /// Containers by a hash of some addresses: all addresses and the subscription.
     by_sample: FxHashMap<u64, (Vec<usize>, u32)>,
     /// Subscriptions of containers that several members share, by the container's address.
     containers: FxHashMap<usize, u32>,
-    /// Numbers of topics of owned partitions, by the name's address, and the one that was asked for last.
+    /// Numbers of the topics of owned partitions by the name's address, and the last one.
     owned_topics: FxHashMap<usize, u32>,
     last_owned_topic: (usize, u32),
     numbers: Vec<u32>,
+    ids: Vec<i32>,
+    /// The generation read last, by the address of its object.
+    last_generation: (usize, Option<i32>),
 }
 
 impl SubscriptionInterner {
@@ -69,6 +71,8 @@ impl SubscriptionInterner {
             owned_topics: FxHashMap::default(),
             last_owned_topic: (0, NONE),
             numbers: Vec::new(),
+            ids: Vec::new(),
+            last_generation: (0, None),
         };
         let mut before = topics.len();
         for (number, address) in topics {
@@ -88,7 +92,7 @@ impl SubscriptionInterner {
             self.addressed.iter().for_each(|number| self.predictions[*number as usize].address = 0);
         }
         self.addressed.clear();
-        // New ones, since to clear a table costs what it once held.
+        // New tables: clearing a table takes time in proportion to its capacity.
         self.by_address = FxHashMap::default();
         self.last.clear();
         self.last_subscription = NONE;
@@ -96,20 +100,44 @@ impl SubscriptionInterner {
         self.containers = FxHashMap::default();
         self.owned_topics = FxHashMap::default();
         self.last_owned_topic = (0, NONE);
+        self.last_generation = (0, None);
+    }
+
+    /// Return the generation that an object stands for, if it is the object read last.
+    pub(crate) fn known_generation(&self, address: usize) -> Option<Option<i32>> {
+        (address != 0 && self.last_generation.0 == address).then_some(self.last_generation.1)
+    }
+
+    /// Remember the generation that an object stands for.
+    pub(crate) fn note_generation(&mut self, address: usize, generation: Option<i32>) {
+        self.last_generation = (address, generation);
     }
 
     /// Add owned partitions of the member added last, up to the first entry that is not a pair of a plain `str` and an int32; return
     /// the number of partitions added.
     pub(crate) fn read_owned(&mut self, group: &mut Group, class: &TupleClass, partitions: &[Entry<'_>]) -> usize {
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.clear();
+        let (mut run, mut read) = (NONE, 0);
         for (index, partition) in partitions.iter().enumerate() {
             if let Some(ahead) = partitions.get(index + AHEAD) {
                 ahead.prefetch();
             }
-            let Some([name, id]) = partition.pair(class) else { return index };
-            let Some((topic, id)) = self.owned_topic(group, name).zip(id.int()) else { return index };
-            group.push_owned_id(topic, id);
+            let Some([name, id]) = partition.pair(class) else { break };
+            let Some((topic, id)) = self.owned_topic(group, name).zip(id.int()) else { break };
+            if topic != run && read > 0 {
+                group.push_owned(run, ids.iter().copied());
+                ids.clear();
+            }
+            run = topic;
+            ids.push(id);
+            read += 1;
         }
-        partitions.len()
+        if read > 0 {
+            group.push_owned(run, ids.iter().copied());
+        }
+        self.ids = ids;
+        read
     }
 
     /// Return the number of the topic of an owned partition; None if its name is not a `str` in UTF-8.
@@ -132,7 +160,7 @@ impl SubscriptionInterner {
         Some(topic)
     }
 
-    /// Return the subscription of a container that several members share, if the container is known.
+    /// Return the subscription of a container that several members share; None if the container is not known.
     pub(crate) fn known_container(&self, address: usize) -> Option<u32> {
         self.containers.get(&address).copied()
     }
@@ -142,7 +170,7 @@ impl SubscriptionInterner {
         self.containers.insert(address, subscription);
     }
 
-    /// Return the subscription to the names in a container; Err has the index of the first that is no `str` in UTF-8.
+    /// Return the subscription to the names in a container; Err has the index of the first entry that is not a `str` in UTF-8.
     ///
     /// The names of a set are sorted: the order in which it iterates differs from run to run.
     pub(crate) fn intern(&mut self, group: &mut Group, entries: &[Entry<'_>], is_set: bool) -> Result<u32, usize> {
@@ -160,7 +188,7 @@ impl SubscriptionInterner {
                 }
                 let subscription = group.intern_subscription(&self.numbers);
                 if all_known && held.len() >= FEW {
-                    // Only objects that were known are likely to come again and worth a copy.
+                    // Objects that were known before are likely to occur again.
                     self.by_sample.insert(sample, (held.to_vec(), subscription));
                 }
                 subscription
@@ -211,7 +239,7 @@ impl SubscriptionInterner {
                     known += 1;
                     *number
                 } else {
-                    // A name that is read as text lies anywhere in memory, and so will the next ones.
+                    // Names that are read as text may be anywhere in memory.
                     if let Some(ahead) = entries.get(index + AHEAD) {
                         ahead.prefetch();
                     }

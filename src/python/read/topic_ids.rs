@@ -10,6 +10,7 @@ use super::values::{each_item, with_name};
 use crate::group::{Group, Names};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{IllegalArgumentError, UUID};
+use crate::python::objects::ints::unsigned;
 use crate::python::objects::slots::Slots;
 
 /// Distinct ids by topic name. Names of topics that do not exist are allowed.
@@ -34,7 +35,12 @@ impl TopicIds {
         each_item(given, "topic_ids", "topic names to ids", |name, value| {
             with_name(name, || "topic_ids: a topic name".into(), |name| names.push(name))?;
             let name = names.get(names.len() - 1);
-            let id = if value.get_type().is(uuid) { slots.get(0, value)?.extract()? } else { read_id(name, value)? };
+            let id = if value.get_type_ptr() == uuid.as_type_ptr() {
+                let id = slots.get(0, value)?;
+                unsigned(&id).map_or_else(|| id.extract(), Ok)?
+            } else {
+                read_id(name, value)?
+            };
             if let Some(place) = places.insert(id, ids.len()) {
                 let text = kafka_text(id);
                 let reason = format!("topic_ids gives '{}' and '{name}' the same id: {text}", names.get(place));
@@ -48,7 +54,7 @@ impl TopicIds {
 
     /// Set the ids of a group's topics; names of other topics have no effect.
     pub(crate) fn set_in(&self, group: &mut Group, topics: &NamedTopics) {
-        // Mostly the names come in the order in which the topics came.
+        // Usually the ids are in the order of the topics.
         let mut expected = topics.as_they_came();
         for (name, id) in self.names.iter().zip(&self.ids) {
             let next = expected.next().filter(|(topic, _)| group.topics().names().get(*topic as usize) == name);

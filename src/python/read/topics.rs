@@ -1,4 +1,4 @@
-//! Topics and their partitions: counts, ids, and ids with the racks of their replicas.
+//! Reader of topics and their partitions: counts, ids, or ids with the racks of their replicas.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use super::values::{each_item, int, is_int, is_text, iterate, plain, with_name};
 use crate::group::{Names, Partitions};
 use crate::python::error::wrong_type;
 use crate::python::imports::PARTITION_INFO;
-use crate::python::objects::entries::lend;
+use crate::python::objects::entries::{Entry, lend};
 use crate::python::objects::tuple_class::TupleClass;
 
 /// Read topics: columns, or a mapping of topics to partitions.
@@ -40,7 +40,7 @@ fn mapping(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
     Ok(NamedTopics::new(objects.into(), names, partitions, reader.combinations.into_racks()))
 }
 
-/// How many partitions ahead of the one that is read memory is asked for.
+/// Number of partitions by which memory is prefetched.
 const AHEAD: usize = 8;
 
 #[derive(Default)]
@@ -50,6 +50,9 @@ struct PartitionReader {
 
 impl PartitionReader {
     fn partitions(&mut self, topic: &str, given: &Bound<'_, PyAny>) -> PyResult<Partitions> {
+        if let Some(count) = Entry::of(given).int().filter(|count| *count >= 0) {
+            return Ok(Partitions::counted(count as u32));
+        }
         let refused = || wrong_type(&format!("topic '{topic}': partitions"), "a count or an iterable of ids", given);
         if is_text(given) {
             return Err(refused());
@@ -74,7 +77,7 @@ impl PartitionReader {
         Ok(Partitions::listed(topic, listed, self.combinations.racks())?)
     }
 
-    /// Reads a list as far as it holds nothing but `PartitionInfo` with a plain id and a plain tuple of names.
+    /// Read entries of a list up to the first that is not a `PartitionInfo` with a plain id and a plain tuple of names.
     fn plain_partitions(
         &mut self,
         list: &Bound<'_, PyAny>,
@@ -87,7 +90,7 @@ impl PartitionReader {
         lend(list, |entries| {
             let mut racks = Vec::new();
             for (place, entry) in entries.iter().enumerate() {
-                // Memory is asked for ahead, of a partition and then of its racks: both lie anywhere.
+                // Partitions and their tuples of racks may be anywhere in memory: both are prefetched.
                 if let Some(ahead) = entries.get(place + 2 * AHEAD) {
                     ahead.prefetch();
                 }
@@ -108,7 +111,7 @@ impl PartitionReader {
         Ok(())
     }
 
-    /// Id and set of racks.
+    /// Return the id and the rack set of a partition.
     fn partition(&mut self, topic: &str, entry: &Bound<'_, PyAny>, info: &Bound<'_, PyType>) -> PyResult<(i32, u32)> {
         let what = || format!("topic '{topic}': a partition id");
         if entry.get_type().is(info) {
@@ -123,7 +126,7 @@ impl PartitionReader {
         Ok((id, self.set(topic, id, &entry.getattr(intern!(entry.py(), "racks"))?)?))
     }
 
-    /// The set of racks that a partition's replicas are on.
+    /// Return the rack set of a partition's replicas.
     fn set(&mut self, topic: &str, id: i32, replicas: &Bound<'_, PyAny>) -> PyResult<u32> {
         let what = |part: &str| format!("topic '{topic}', partition {id}: {part}");
         self.combinations.set_of(replicas, || what("racks"), || what("a rack"))

@@ -9,8 +9,9 @@ use rustc_hash::FxHashSet;
 use crate::group::{NameTable, Names};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{INDEX, IllegalArgumentError};
+use crate::python::objects::entries::Entry;
 
-/// Calls `read` with every entry of a mapping, and fails if its size changes meanwhile.
+/// Call `read` with every entry of a mapping. If reading changes the size of the mapping, that is an error.
 pub(crate) fn each_item<'py>(
     mapping: &Bound<'py, PyAny>,
     what: &str,
@@ -26,10 +27,10 @@ pub(crate) fn each_item<'py>(
         Some(dict) => dict.iter().collect(),
         None => mapping.items()?.extract()?,
     };
-    // A dict whose keys are all plain strings has each of them once; anything else may say a name twice.
+    // Plain strings are unique in a dict. Keys of other classes, and items of other mappings, may repeat a name.
     let once = plain.is_some() && items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>());
     let mut names = FxHashSet::default();
-    // What was read stays alive until all is read: what is known by its address stays what it is.
+    // `items` keeps all entries alive, so an address stays that of one object until all entries are read.
     for (key, value) in &items {
         if !once
             && let Ok(name) = key.cast::<PyString>()
@@ -38,14 +39,8 @@ pub(crate) fn each_item<'py>(
             return Err(IllegalArgumentError::new_err(format!("{what} has '{name}' twice")));
         }
         read(key, value)?;
-        if let Some(dict) = plain {
-            same_size(what, size, dict.len())?;
-        }
     }
-    if plain.is_none() {
-        same_size(what, size, mapping.len()?)?; // user code, perhaps, which may not run between entries
-    }
-    Ok(())
+    same_size(what, size, mapping.len()?)
 }
 
 fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
@@ -56,7 +51,7 @@ fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
     Err(IllegalArgumentError::new_err(reason))
 }
 
-/// Iterates, with an error of our own for what is no iterable.
+/// Iterate over a value; `refused` makes the error if it is not iterable.
 pub(crate) fn iterate<'py>(
     value: &Bound<'py, PyAny>,
     refused: impl FnOnce() -> PyErr,
@@ -68,7 +63,7 @@ pub(crate) fn iterate<'py>(
     }
 }
 
-/// Whether it is an integer, of numpy perhaps; an array has `__index__` as well, but is there to be iterated.
+/// Return true if a value is an integer, of Python or numpy. A numpy array has `__index__`, but is iterable and no integer.
 pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyInt>() {
         return Ok(!value.is_instance_of::<PyBool>());
@@ -77,12 +72,9 @@ pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(kind.hasattr("__index__")? && !kind.hasattr("__iter__")?)
 }
 
-/// A count or an id.
+/// Return a count or an id as int32.
 pub(crate) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResult<i32> {
-    if value.is_exact_instance_of::<PyInt>()
-        && let Ok(number) = value.extract::<i32>()
-        && number >= 0
-    {
+    if let Some(number) = Entry::of(value).int().filter(|number| *number >= 0) {
         return Ok(number);
     }
     if !is_int(value)? {
@@ -102,18 +94,18 @@ pub(crate) fn index<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
     if value.is_instance_of::<PyInt>() { Ok(value.clone()) } else { INDEX.get(value.py())?.call1((value,)) }
 }
 
-/// What `read` makes of a `str` that UTF-8 can carry.
+/// Call `read` with the text of a `str`; the text must be encodable in UTF-8.
 pub(crate) fn with_name<T>(
     value: &Bound<'_, PyAny>,
     what: impl Fn() -> String,
     read: impl FnOnce(&str) -> T,
 ) -> PyResult<T> {
-    let Ok(name) = value.cast::<PyString>() else {
+    if !value.is_instance_of::<PyString>() {
         return Err(wrong_type(&what(), "a str", value));
-    };
-    match name.to_str() {
-        Ok(name) => Ok(read(name)),
-        Err(_) => Err(IllegalArgumentError::new_err(format!(
+    }
+    match Entry::of(value).text() {
+        Some(name) => Ok(read(name)),
+        None => Err(IllegalArgumentError::new_err(format!(
             "{} has a lone surrogate, which UTF-8 cannot carry: {}",
             what(),
             shown(value)
@@ -121,12 +113,12 @@ pub(crate) fn with_name<T>(
     }
 }
 
-/// Whether it is text or bytes, which can be iterated but is never meant to be.
+/// Return true for text and bytes, which are iterable but never valid as a list.
 pub(crate) fn is_text(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>()
 }
 
-/// A name as a plain `str`, which it mostly is already.
+/// Return a name as a plain `str`; most names are one already.
 pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>, what: impl Fn() -> String) -> PyResult<Bound<'py, PyString>> {
     match value.cast_exact::<PyString>() {
         Ok(name) => Ok(name.clone()),
@@ -141,7 +133,7 @@ pub(crate) fn one_dimension(array: &Bound<'_, PyUntypedArray>, column: &str) -> 
     }
 }
 
-/// Refuses names of which one is there twice; `what` they are the names of.
+/// Raise an error if a name occurs twice; `what` says what has the names.
 pub(crate) fn unique(what: &str, names: &Names) -> PyResult<()> {
     match NameTable::twice(names) {
         None => Ok(()),
