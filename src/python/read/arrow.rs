@@ -1,4 +1,4 @@
-//! Arrow tables and arrays, with errors that name the column.
+//! Reader of Arrow tables and arrays; errors name the column.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -9,19 +9,19 @@ use pyo3_arrow::input::AnyArray;
 
 use crate::python::imports::IllegalArgumentError;
 
-/// Whether an object speaks the Arrow PyCapsule interface.
-fn speaks_arrow(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// Return true if an object implements the Arrow PyCapsule interface.
+fn has_arrow_interface(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(given.hasattr("__arrow_c_stream__")? || given.hasattr("__arrow_c_array__")?)
 }
 
-/// The batches of an Arrow table; None for what is none.
+/// Return the batches of an Arrow table; None for any other object.
 pub(crate) fn batches(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<RecordBatch>>> {
-    if !speaks_arrow(given)? {
+    if !has_arrow_interface(given)? {
         return Ok(None);
     }
     let (chunks, _) = given.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
     let batch = |chunk: &ArrayRef| match chunk.as_struct_opt() {
-        // A null row has no place in a batch, which would show what is below it.
+        // A batch has no null rows: it would show the values below the null.
         Some(rows) if rows.null_count() == 0 => Ok(RecordBatch::from(rows)),
         Some(_) => Err(IllegalArgumentError::new_err("a table cannot have rows that are null")),
         None => Err(IllegalArgumentError::new_err(format!("a table is needed, not an array of {}", chunk.data_type()))),
@@ -29,9 +29,9 @@ pub(crate) fn batches(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<RecordBat
     chunks.iter().map(batch).collect::<PyResult<_>>().map(Some)
 }
 
-/// An Arrow array; None for what is none.
+/// Return an Arrow array; None for any other object.
 pub(crate) fn arrow_array(given: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
-    if !speaks_arrow(given)? {
+    if !has_arrow_interface(given)? {
         return Ok(None);
     }
     let (chunks, field) = given.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
@@ -46,7 +46,7 @@ fn refused(error: arrow_schema::ArrowError) -> PyErr {
     IllegalArgumentError::new_err(error.to_string())
 }
 
-/// Whether a column is of text; a cast would make text of anything.
+/// Return true for a type of text. Casts are not tried, because they would convert any type to text.
 pub(crate) fn is_text_column(kind: &DataType) -> bool {
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => true,
@@ -55,7 +55,7 @@ pub(crate) fn is_text_column(kind: &DataType) -> bool {
     }
 }
 
-/// Whether a column is of lists of something.
+/// Return true for a type of lists whose items satisfy `of`.
 pub(crate) fn is_list_column(kind: &DataType, of: impl Fn(&DataType) -> bool) -> bool {
     match kind {
         DataType::Null => true,
@@ -87,7 +87,7 @@ pub(crate) fn cast_to(array: &ArrayRef, wanted: &DataType, column: &str) -> PyRe
     })
 }
 
-/// The error for a table that lacks a column.
+/// Return the error for a table that lacks a column.
 pub(crate) fn missing_columns(batch: &RecordBatch, needed: &str) -> PyErr {
     let columns: Vec<String> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
     IllegalArgumentError::new_err(format!("{needed}; found {}", columns.join(", ")))

@@ -1,4 +1,4 @@
-//! Arrow columns of byte arrays.
+//! Reader of Arrow columns of byte arrays.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -8,7 +8,7 @@ use pyo3_arrow::PyArray;
 
 use crate::python::imports::WrongTypeError;
 
-/// A column of byte arrays, whichever width its offsets have.
+/// Column of byte arrays with 32-bit or 64-bit offsets.
 pub(crate) struct BinaryColumn(ArrayRef);
 
 impl BinaryColumn {

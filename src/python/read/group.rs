@@ -1,4 +1,4 @@
-//! Groups: topics and subscriptions, in any form that Python has for them.
+//! Reader of groups: topics and subscriptions as mappings or columns.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::topic_ids::TopicIds;
 use super::{member_columns, members};
 use crate::group::Group;
 
-/// A group, with the names of its members and topics as Python objects.
+/// Group with the names of its members and topics as Python objects.
 pub(crate) struct GroupInput {
     pub(crate) group: Arc<Group>,
     pub(crate) topics: Arc<NamedTopics>,

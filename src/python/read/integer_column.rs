@@ -1,4 +1,4 @@
-//! Columns of counts or indices: Arrow, numpy or Python.
+//! Reader of columns of counts or indices: Arrow, numpy or Python.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -12,17 +12,17 @@ use super::values::{int, is_text, iterate, one_dimension};
 use crate::python::error::wrong_type;
 use crate::python::imports::IllegalArgumentError;
 
-/// Counts or indices by row, none negative.
+/// Counts or indices by row, none of them negative.
 pub(crate) struct IntegerColumn(pub(crate) Vec<i32>);
 
 impl IntegerColumn {
-    /// A column in any of the forms.
+    /// Read a column of Arrow, numpy or Python.
     pub(crate) fn read(given: &Bound<'_, PyAny>, column: &str) -> PyResult<Self> {
         if let Ok(array) = given.cast::<PyUntypedArray>()
             && matches!(array.dtype().kind(), b'i' | b'u')
         {
             one_dimension(array, column)?;
-            // A field of packed records is not aligned, or not a whole number of entries from the next: that is copied.
+            // A field of packed records may be unaligned, or have a stride that is not a multiple of its size: it is copied.
             if let Ok(numbers) = given.cast::<PyArray1<i32>>()
                 && given.getattr("flags")?.getattr("aligned")?.extract()?
                 && let Ok(plain) = numbers.readonly().as_slice()
@@ -30,7 +30,7 @@ impl IntegerColumn {
             {
                 return Ok(Self(plain.to_vec()));
             }
-            // What is above int64 turns negative, and is refused as what is negative.
+            // A number above int64 becomes negative here, and is rejected as one.
             let numbers = given.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
             return Self::checked(numbers.readonly().as_array().iter().copied(), column);
         }
@@ -48,7 +48,7 @@ impl IntegerColumn {
         Ok(Self(numbers))
     }
 
-    /// A column of Arrow.
+    /// Read a column of Arrow.
     pub(crate) fn of(array: &ArrayRef, column: &str) -> PyResult<Self> {
         if !array.data_type().is_integer() {
             let kind = array.data_type();
@@ -58,7 +58,7 @@ impl IntegerColumn {
             return Err(IllegalArgumentError::new_err(format!("{column}[{row}] is null")));
         }
         let numbers = cast_to(array, &DataType::Int64, column)?;
-        // What int64 cannot hold is null after the cast.
+        // The cast turns a number beyond int64 into null.
         if let Some(row) = (0..numbers.len()).find(|row| numbers.is_null(*row)) {
             let most = i32::MAX;
             return Err(IllegalArgumentError::new_err(format!("{column}[{row}] must be from 0 to {most}")));

@@ -1,4 +1,4 @@
-//! Reads the members of a JoinGroup response, with their subscriptions as bytes.
+//! Reader of the members of a JoinGroup response, whose subscriptions are bytes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::python::error::wrong_type;
 
 use crate::group::GroupBuilder;
 
-/// The group of these members.
+/// Read the members into a group.
 pub(crate) fn read(
     topics: Arc<NamedTopics>,
     members: &Bound<'_, PyAny>,

@@ -1,4 +1,4 @@
-//! Arrow columns of lists of text.
+//! Reader of Arrow columns of lists of text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -58,7 +58,7 @@ pub(crate) fn names_in_lists(
     Ok(found)
 }
 
-/// Per topic and partition the racks of its replicas; None for a topic without. A null rack is none.
+/// Read the racks of replicas by topic and partition; None for a topic without racks. A null rack adds nothing.
 pub(crate) fn racks_in_lists(array: &ArrayRef) -> PyResult<Vec<Option<Vec<Vec<String>>>>> {
     check_column(array, "racks", "lists of lists of text", |kind| {
         is_list_column(kind, |kind| is_list_column(kind, is_text_column))

@@ -1,6 +1,6 @@
-//! Members in columns: an Arrow table, or arrays of numpy and Arrow put together as `MemberColumns`.
+//! Reader of members in columns: an Arrow table, or arrays of numpy and Arrow in a `MemberColumns`.
 //!
-//! Nothing here makes a Python object for a member or a name.
+//! It creates no Python object for a member or a name.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::matching::dialect::Dialect;
 use crate::python::error::wrong_type;
 use crate::python::imports::{IllegalArgumentError, MEMBER_COLUMNS};
 
-/// The members of columns; None for what is none.
+/// Read members in columns; return None for any other object.
 pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<Option<Group>> {
     let py = given.py();
     let mut group = Group::new(Arc::clone(&topics.topics), 0);
@@ -102,7 +102,7 @@ fn subscriptions(
     }
     let refused = || wrong_type("subscriptions", "an iterable of subscriptions", given);
     let mut numbers = Vec::new();
-    // Held until all are read, since they are known by address.
+    // Kept alive until all are read, since the interner knows them by address.
     let all = iterate(given, refused)?.collect::<PyResult<Vec<_>>>()?;
     for names in &all {
         numbers.push(intern_names(group, interner, &Owner::Subscription(numbers.len()), names)?);

@@ -1,4 +1,4 @@
-//! Optional columns of members: owned partitions, their generation, and user data.
+//! Reader of optional columns of members: owned partitions, generation and user data.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -22,7 +22,7 @@ const NAMES: [&str; 3] = ["generation", "owned_partitions", "user_data"];
 /// The columns that were given.
 #[derive(Default)]
 pub(crate) struct MemberDataColumns<'py> {
-    /// The generation of each member; a number that is not a generation counts as none.
+    /// Generation of each member; None for a negative number or one beyond int32.
     generations: Option<Vec<Option<i32>>>,
     owned: Option<OwnedColumn<'py>>,
     user_data: Option<UserDataColumn<'py>>,
@@ -120,10 +120,10 @@ fn generations_of(array: &ArrayRef) -> PyResult<Vec<Option<i32>>> {
     Ok(numbers.as_primitive::<Int64Type>().iter().map(|number| number.and_then(natural)).collect())
 }
 
-/// The owned partitions of each member.
+/// Owned partitions of each member.
 enum OwnedColumn<'py> {
     Arrow(Box<ArrowPartitions>),
-    /// Pairs of topic and id that Python has checked.
+    /// Pairs of topic and id, checked by Python code.
     Pairs(Vec<Option<Bound<'py, PyAny>>>),
 }
 
@@ -200,11 +200,11 @@ impl<'py> OwnedColumn<'py> {
     }
 }
 
-/// The owned partitions of each member as lists of structs.
+/// Owned partitions of each member as lists of structs.
 struct ArrowPartitions {
     members: LargeListArray,
     partitions: StructArray,
-    /// The fields of `partitions`.
+    /// Fields of `partitions`.
     topics: TextColumn,
     ids: Int64Array,
 }
@@ -237,7 +237,7 @@ impl ArrowPartitions {
     }
 }
 
-/// The user data of each member.
+/// User data of each member.
 enum UserDataColumn<'py> {
     Arrow(ArrayRef),
     Bytes(Vec<Option<Bound<'py, PyBytes>>>),

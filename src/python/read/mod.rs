@@ -1,4 +1,4 @@
-//! Values from Python, Arrow and numpy, read into the engine's types. Errors name the member or topic and the value.
+//! Conversion of values from Python, Arrow and numpy to types of the engine. Errors name the member or topic and the value.
 
 pub(crate) mod arrow;
 pub(crate) mod binary_column;

@@ -1,4 +1,4 @@
-//! The topics of a cluster, with their names as Python objects.
+//! Topics of a cluster, with their names as Python objects.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,21 +10,21 @@ use super::topic_names::check_topic_name;
 use crate::group::{Names, Partitions, Racks, Topics};
 use crate::matching::catalog::Catalog;
 
-/// The topics of a cluster, with their names as Python objects.
+/// Topics of a cluster, with their names as Python objects.
 pub(crate) struct NamedTopics {
     pub(crate) topics: Arc<Topics>,
-    /// The names, by number.
+    /// Names by number.
     objects: NameObjects,
-    /// The numbers, in the order in which the topics came; None where that is Java's order.
+    /// Numbers of the topics in the order of the input; None if that is Java's order.
     pub(crate) order: Option<Vec<u32>>,
-    /// Objects for partitions that answers share: per topic, by position; None where every answer has objects of its own.
+    /// `TopicPartition` objects that answers share, by topic and position; None if each answer has its own.
     pub(crate) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
-    /// The names for patterns, once there is one.
+    /// Names that patterns are matched against, made for the first pattern.
     catalog: OnceLock<Catalog>,
 }
 
 impl NamedTopics {
-    /// Topics as they came.
+    /// Return topics, given in any order.
     pub(crate) fn new(objects: NameObjects, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
         let (topics, sorted) = Topics::sorted(names, partitions, racks);
         let Some(sorted) = sorted else {
@@ -38,21 +38,21 @@ impl NamedTopics {
         Self { topics: Arc::new(topics), objects, order: Some(order), shared: None, catalog: OnceLock::new() }
     }
 
-    /// The names, by number.
+    /// Return the names, by number.
     pub(crate) fn objects(&self, py: Python<'_>) -> &[Py<PyString>] {
         self.objects.get(py, self.topics.names())
     }
 
-    /// The names, by number, for patterns to be tried on.
+    /// Return the names that patterns are matched against, by number.
     pub(crate) fn catalog(&self, py: Python<'_>) -> PyResult<&Catalog> {
         if self.catalog.get().is_none() {
             let made = new_catalog(py, &self.topics)?;
-            let _ = self.catalog.set(made); // another thread may have been faster, with the same
+            let _ = self.catalog.set(made); // another thread may have set the same value
         }
         Ok(self.catalog.get_or_init(Catalog::default))
     }
 
-    /// The numbers in the order in which the topics came, and the address of each name where one is known, else 0.
+    /// Iterate over the topics in the order of the input: number, and address of the name's object or 0.
     pub(crate) fn as_they_came(&self) -> impl ExactSizeIterator<Item = (u32, usize)> {
         (0..self.topics.len()).map(|place| {
             let number = self.order.as_ref().map_or(place as u32, |order| order[place]);
@@ -61,7 +61,7 @@ impl NamedTopics {
     }
 }
 
-/// Return the catalog of names that patterns are tried on.
+/// Return the names of topics as a catalog for patterns.
 fn new_catalog(py: Python<'_>, topics: &Topics) -> PyResult<Catalog> {
     for name in topics.names().iter() {
         check_topic_name(py, name)?;

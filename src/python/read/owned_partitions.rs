@@ -1,4 +1,4 @@
-//! Assignments to check: a mapping of member ids to partitions, or a plan.
+//! Reader of assignments to check: a mapping of member ids to partitions, or a plan.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyTuple};
@@ -11,25 +11,25 @@ use crate::python::imports::{INDEX, ITERABLE, IllegalArgumentError};
 use crate::python::objects::entries::{Entry, lend};
 use crate::python::objects::tuple_class::TupleClass;
 
-/// From here on an id stands for one of the large ids, which no topic has; the first are those that are not sorted yet.
+/// Start of the numbers for ids that the engine cannot represent and that no topic has.
 const LARGE: i64 = 1 << 62;
 
-/// What an assignment has besides names and spans.
+/// Python objects of an assignment.
 #[derive(Default)]
 pub(crate) struct OwnedObjects<'py> {
-    /// The member ids, in the order of the assignment.
+    /// Member ids, in the order of the assignment.
     pub(crate) members: Vec<Bound<'py, PyAny>>,
     /// Ids that are too large for the engine, ascending.
     large: Vec<Bound<'py, PyAny>>,
 }
 
 impl<'py> OwnedObjects<'py> {
-    /// Objects of a plan, whose ids all fit.
+    /// Return the objects of a plan, which has no large ids.
     pub(crate) fn of_plan(members: Vec<Bound<'py, PyAny>>) -> Self {
         Self { members, large: Vec::new() }
     }
 
-    /// The id of a partition as a Python object.
+    /// Return the id of a partition as a Python object.
     pub(crate) fn id(&self, py: Python<'py>, id: i64) -> PyResult<Bound<'py, PyAny>> {
         match id.checked_sub(LARGE).and_then(|place| self.large.get(usize::try_from(place).ok()?)) {
             Some(large) => Ok(large.clone()),
@@ -38,7 +38,7 @@ impl<'py> OwnedObjects<'py> {
     }
 }
 
-/// Read the spans of a plan, whose members and topics need not be those of the group.
+/// Read the spans of a plan; its members and topics may differ from those of the group.
 pub(crate) fn read_plan(plan: &Plan, assignment: &mut CheckedAssignment<'_>) {
     let topics: Vec<u32> =
         (0..).zip(plan.topics().iter()).map(|(near, name)| assignment.topic_number(name, near)).collect();
@@ -81,7 +81,7 @@ pub(crate) fn read<'py>(
     Ok(found)
 }
 
-/// Read pairs of a plain `str` and `int`; false where there is anything else.
+/// Read pairs of a plain `str` and `int`; return false at the first entry of another kind.
 fn read_entries(entries: &[Entry<'_>], class: &TupleClass, assignment: &mut CheckedAssignment<'_>) -> bool {
     let (mut topic, mut address) = (0, 0);
     let mut items = Vec::new();
@@ -102,7 +102,7 @@ fn read_entries(entries: &[Entry<'_>], class: &TupleClass, assignment: &mut Chec
     true
 }
 
-/// Read pairs one by one, from user code perhaps; errors name the member.
+/// Read pairs one by one from an iterable, which may be user code; errors name the member.
 fn read_iterable<'py>(
     member: &Bound<'py, PyAny>,
     partitions: &Bound<'py, PyAny>,
@@ -146,7 +146,7 @@ fn read_iterable<'py>(
     Ok(())
 }
 
-/// Number large ids in their order, equal ones alike.
+/// Number large ids in ascending order; equal ids get the same number.
 fn sort_large(large: &mut Vec<Bound<'_, PyAny>>, assignment: &mut CheckedAssignment<'_>) -> PyResult<()> {
     let given = std::mem::take(large);
     let mut ranks = vec![0; given.len()];

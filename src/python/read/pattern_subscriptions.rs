@@ -1,4 +1,4 @@
-//! Patterns of the members of a group, resolved among its topics: each distinct pattern is tried once.
+//! Subscriptions of members with patterns. Each distinct pattern is matched once against the topics of the group.
 
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use crate::group::Group;
 use crate::matching::dialect::Dialect;
 use crate::python::interrupt::interruptible;
 
-/// The distinct subscriptions that patterns resolve to.
+/// Subscriptions by pattern.
 #[derive(Default)]
 pub(crate) struct PatternSubscriptions {
     subscriptions: FxHashMap<(String, Dialect), u32>,

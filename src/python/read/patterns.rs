@@ -1,4 +1,4 @@
-//! Patterns and their dialects as Python gives them.
+//! Reader of patterns and their dialects.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;

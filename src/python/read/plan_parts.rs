@@ -1,4 +1,4 @@
-//! Puts a group together again from what a plan says it is made of (`assignor.plan_json` says what that is).
+//! Reader of the parts of a plan, as `assignor.plan_json` documents them.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ type PlanMember = (String, u32, Option<String>, usize, usize, usize);
 /// Topics, subscriptions, members, columns of spans.
 type PlanParts = (Vec<String>, Vec<Vec<String>>, Vec<PlanMember>, [Vec<i32>; 4]);
 
-/// The group, and the columns of spans as they came.
+/// Return the group, and the columns of spans as given.
 pub(crate) fn read(parts: &Bound<'_, PyAny>) -> PyResult<(GroupInput, [Vec<i32>; 4])> {
     let (names, subscriptions, members, columns): PlanParts = parts.extract()?;
     let wrong = |reason: String| Err(IllegalArgumentError::new_err(reason));

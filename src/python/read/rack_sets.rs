@@ -1,6 +1,7 @@
-//! Turns the racks of a partition's replicas into a set, mostly without looking anything up.
+//! Interner of the sets of racks that replicas are on.
 //!
-//! Replicas are spread in patterns: what comes after a combination of racks is most often what came after it before.
+//! Replicas are often placed in a repeating pattern, so each combination of racks is first compared with the one that followed its
+//! predecessor last time. Most combinations are found without a look-up in a table.
 
 use pyo3::prelude::*;
 
@@ -13,16 +14,16 @@ use crate::python::objects::entries::{Entry, lend};
 #[derive(Default)]
 pub(crate) struct RackSetInterner {
     racks: Racks,
-    /// The combinations as they are written: in order, with repetitions.
+    /// Combinations as given: in order, with repetitions.
     met: Sets,
-    /// Per combination its set of racks, and what came after it last time.
+    /// For each combination, its set of racks and the combination that followed last time.
     known: Vec<(u32, u32)>,
     last: u32,
     numbers: Vec<u32>,
 }
 
 impl RackSetInterner {
-    /// The set of racks; None if some entry is no name.
+    /// Return the set of racks; None if an entry is not a name.
     pub(crate) fn set(&mut self, entries: &[Entry<'_>]) -> Option<u32> {
         if let Some((_, next)) = self.known.get(self.last as usize).copied()
             && self.is(next, entries)?
@@ -37,7 +38,8 @@ impl RackSetInterner {
         Some(self.note())
     }
 
-    /// The set of racks in a container or iterable, None in it being no rack; the messages name it and what it holds.
+    /// Return the set of racks in a container or iterable; None entries add nothing. Errors call the container `racks` and an entry
+    /// `rack`.
     pub(crate) fn set_of(
         &mut self,
         given: &Bound<'_, PyAny>,
@@ -61,14 +63,14 @@ impl RackSetInterner {
         Ok(self.set_of_texts(on.iter().map(String::as_str)))
     }
 
-    /// The set of racks that come one by one.
+    /// Return the set of racks from an iterator of names.
     pub(crate) fn set_of_texts<'t>(&mut self, texts: impl Iterator<Item = &'t str>) -> u32 {
         self.numbers.clear();
         self.numbers.extend(texts.map(|rack| self.racks.number(rack)));
         self.note()
     }
 
-    /// Return true if a combination is written like this; None if some entry is no name.
+    /// Return true if a combination has exactly these entries; None if an entry is not a name.
     fn is(&self, combination: u32, entries: &[Entry<'_>]) -> Option<bool> {
         let numbers = self.met.get(combination);
         if numbers.len() != entries.len() {
@@ -82,7 +84,7 @@ impl RackSetInterner {
         Some(true)
     }
 
-    /// Notes the combination in `numbers`, and gives its set.
+    /// Add the combination in `numbers`, and return its set.
     fn note(&mut self) -> u32 {
         let combination = self.met.number_of(&self.numbers);
         if combination as usize == self.known.len() {
@@ -94,12 +96,12 @@ impl RackSetInterner {
         self.known[combination as usize].0
     }
 
-    /// The racks that were met, and their sets.
+    /// Return the racks and their sets.
     pub(crate) fn racks(&self) -> &Racks {
         &self.racks
     }
 
-    /// The same, to keep.
+    /// Return the racks and their sets, consuming the interner.
     pub(crate) fn into_racks(self) -> Racks {
         self.racks
     }

@@ -1,4 +1,4 @@
-//! Recorded groups in Arrow columns: their records, and the topic metadata that their leaders may have had.
+//! Reader of recorded groups in Arrow columns: records, and the topic metadata that leaders may have used.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::history::{Metadata, MetadataSnapshot};
 use crate::python::imports::{IllegalArgumentError, WrongTypeError};
 use crate::replay::LogRecord;
 
-/// The columns of a batch of records.
+/// Columns of a batch of records.
 pub(crate) struct RecordColumns<'a> {
     groups: &'a StringArray,
     offsets: &'a [i64],
@@ -54,13 +54,13 @@ impl<'a> RecordColumns<'a> {
         }
     }
 
-    /// The group that replays a record; None for a record without a group or of an aborted transaction.
+    /// Return the group of a record; None for a record without a group or of an aborted transaction.
     pub(crate) fn group_of(&self, row: usize) -> Option<&str> {
         (self.groups.is_valid(row) && !self.aborted.value(row)).then(|| self.groups.value(row))
     }
 }
 
-/// The columns of the records of many groups.
+/// Columns of the records of many groups.
 pub(crate) struct GroupRecords<'a> {
     groups: &'a ListArray,
     offsets: &'a [i64],
@@ -101,7 +101,7 @@ impl<'a> GroupRecords<'a> {
 /// Partitions with the racks of their replicas, by topic.
 type Listed = FxHashMap<String, Vec<(i32, u32)>>;
 
-/// Reads topic metadata: rows of one time and topic are its partitions.
+/// Read topic metadata: rows with the same time and topic are partitions of that topic.
 pub(crate) fn metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     let refused = |name: &str, wanted: &str| {
         let found = batch.column_by_name(name).map_or("missing".to_owned(), |found| found.data_type().to_string());

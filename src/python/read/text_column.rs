@@ -13,15 +13,15 @@ use crate::python::error::wrong_type;
 use crate::python::imports::{AS_CONTIGUOUS_ARRAY, IllegalArgumentError};
 use crate::python::objects::entries::lend;
 
-/// Text by row: distinct or all names, and which of them a row has.
+/// Text by row: names, and the name of each row.
 pub(crate) struct TextColumn {
     names: Names,
-    /// Per row the number of its name, None where there is none; where this is None each row has its own.
+    /// Number of each row's name, None for a row without one. If this is None as a whole, row n has name n.
     rows: Option<Vec<Option<u32>>>,
 }
 
 impl TextColumn {
-    /// A column in any of the forms.
+    /// Read a column of Arrow, numpy or Python.
     pub(crate) fn read(given: &Bound<'_, PyAny>, column: &str) -> PyResult<Self> {
         if let Some(array) = arrow_array(given)? {
             return Self::of(&array, column);
@@ -55,7 +55,7 @@ impl TextColumn {
         Ok(Self { names, rows })
     }
 
-    /// A column of Arrow.
+    /// Read a column of Arrow.
     pub(crate) fn of(array: &ArrayRef, column: &str) -> PyResult<Self> {
         if let Some(dictionary) = array.as_any_dictionary_opt() {
             let values = Self::of(dictionary.values(), column)?;
@@ -77,7 +77,7 @@ impl TextColumn {
         Ok(Self { names, rows })
     }
 
-    /// A numpy column of fixed width: code points, filled up with zeros.
+    /// Read a numpy column of fixed width: code points, padded with zeros.
     fn of_numpy(array: &Bound<'_, PyUntypedArray>, column: &str) -> PyResult<Self> {
         one_dimension(array, column)?;
         let py = array.py();
@@ -86,7 +86,7 @@ impl TextColumn {
             let names = (0..array.len()).map(|_| "").collect();
             return Ok(Self { names, rows: None });
         }
-        // The native byte order, in one piece.
+        // Contiguous, in native byte order.
         let plain = AS_CONTIGUOUS_ARRAY.get(py)?.call1((array, format!("=U{width}")))?;
         let units = plain.call_method1("reshape", (-1,))?.call_method1("view", ("uint32",))?;
         let units = units.cast_into::<PyArray1<u32>>()?;

@@ -1,6 +1,6 @@
-//! Topics in columns: an Arrow table, or arrays of numpy and Arrow put together as `TopicColumns`.
+//! Reader of topics in columns: an Arrow table, or arrays of numpy and Arrow in a `TopicColumns`.
 //!
-//! Nothing here makes a Python object for a partition or a name.
+//! It creates no Python object for a partition or a name.
 
 use pyo3::prelude::*;
 
@@ -16,7 +16,7 @@ use crate::group::{Ids, Names, Partitions};
 use crate::python::error::wrong_type;
 use crate::python::imports::{IllegalArgumentError, TOPIC_COLUMNS};
 
-/// The topics of columns; None for what is none.
+/// Read topics in columns; return None for any other object.
 pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedTopics>> {
     let py = given.py();
     let mut found = TopicColumnsReader::default();
@@ -70,7 +70,7 @@ impl TopicColumnsReader {
         same_length(column, self.partitions.len(), "topic", self.names.len())
     }
 
-    /// The distinct sets of racks, by number of the set in the column.
+    /// Read the distinct sets of racks; the column refers to them by index.
     fn rack_sets(&mut self, given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let refused = || wrong_type("rack_sets", "an iterable of racks", given);
         let mut sets = Vec::new();
@@ -82,7 +82,7 @@ impl TopicColumnsReader {
         Ok(sets)
     }
 
-    /// Gives each partition, topic after topic, the set that the column says.
+    /// Set the racks of all partitions; the column has a row per partition, topic by topic.
     fn set_racks(&mut self, column: Option<&IntegerColumn>, sets: &[u32]) -> PyResult<()> {
         let Some(IntegerColumn(column)) = column else { return Ok(()) };
         let total: usize = self.partitions.iter().map(|partitions| partitions.ids.len()).sum();
@@ -100,7 +100,7 @@ impl TopicColumnsReader {
         Ok(())
     }
 
-    /// Gives each partition the racks listed for it; `racks` are of the topics that were read last.
+    /// Set the racks of the topics that were read last, as listed for each partition.
     fn list_racks(&mut self, racks: &[Option<Vec<Vec<String>>>], counts: &IntegerColumn) -> PyResult<()> {
         let first = self.partitions.len() - counts.0.len();
         for (row, of_topic) in racks.iter().enumerate() {
@@ -120,7 +120,7 @@ impl TopicColumnsReader {
         let mut partitions = self.partitions;
         for partitions in &mut partitions {
             debug_assert!(matches!(partitions.ids, Ids::Count(_)));
-            // Where no replica is on any rack, there are none to look at.
+            // Without any rack there is nothing to read.
             partitions.racks =
                 partitions.racks.take().filter(|column| column.iter().any(|set| !racks.sets().get(*set).is_empty()));
         }

@@ -1,4 +1,4 @@
-//! Names of topics that patterns are tried on.
+//! Names of topics that patterns are matched against.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -29,7 +29,7 @@ pub(crate) fn texts<'a>(topics: &'a [Bound<'_, PyString>]) -> PyResult<Vec<&'a s
     topics.iter().map(|topic| topic.to_str()).collect()
 }
 
-/// Raise an error for a name that Kafka does not allow, and that no pattern is tried on.
+/// Raise an error for a name that is not valid in Kafka; patterns are not matched against such names.
 pub(crate) fn check_topic_name(py: Python<'_>, name: &str) -> PyResult<()> {
     if catalog::can_be_tried(name) {
         return Ok(());

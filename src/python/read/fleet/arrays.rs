@@ -1,4 +1,4 @@
-//! Columns within columns: fields of structs, lists, and text of either kind that Spark has.
+//! Nested Arrow columns: fields of structs, lists, and the two kinds of text that Spark uses.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,12 +12,12 @@ use pyo3::prelude::*;
 
 use crate::python::imports::{IllegalArgumentError, WrongTypeError};
 
-/// A field of structs, which is null where they are.
+/// Return a field of structs; it is null where the struct is null.
 pub(crate) fn field(rows: &StructArray, name: &str, of: &str) -> PyResult<ArrayRef> {
     known_field(rows, name).ok_or_else(|| WrongTypeError::new_err(format!("{of} must have a field {name}")))
 }
 
-/// A field that may be missing.
+/// Return a field of structs; None if there is no such field.
 pub(crate) fn known_field(rows: &StructArray, name: &str) -> Option<ArrayRef> {
     let column = rows.column_by_name(name)?;
     if rows.null_count() == 0 || matches!(column.data_type(), DataType::Null) {
@@ -31,12 +31,12 @@ pub(crate) fn refused(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
     WrongTypeError::new_err(format!("{what} must be {wanted}, not {}", found.data_type()))
 }
 
-/// A column of structs.
+/// Return a column as structs.
 pub(crate) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
     given.as_struct_opt().cloned().ok_or_else(|| refused(given, what, "structs"))
 }
 
-/// A column of text, of which Spark has two kinds.
+/// Return a column as text; Spark uses two kinds.
 pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
     let wrong = || refused(given, what, "text");
     let found: StringArray = match given.data_type() {
@@ -48,7 +48,7 @@ pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
     Ok(found)
 }
 
-/// Refuses text that is not UTF-8: Spark's strings are any bytes, and nobody looks at them on their way here.
+/// Raise an error for text that is not UTF-8. Spark's strings may hold any bytes, and are not checked before this.
 fn checked(given: &StringArray, what: &str) -> PyResult<()> {
     let (offsets, data) = (given.value_offsets(), given.values().as_slice());
     let all = &data[offsets[0] as usize..offsets[given.len()] as usize];
@@ -57,7 +57,7 @@ fn checked(given: &StringArray, what: &str) -> PyResult<()> {
         return Ok(());
     }
     let bytes = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
-    // What no valid row holds is nobody's text.
+    // Bytes outside of valid rows are not text.
     match (0..given.len()).find(|row| given.is_valid(*row) && std::str::from_utf8(bytes(*row)).is_err()) {
         Some(row) => {
             let found = String::from_utf8_lossy(bytes(row));
@@ -67,7 +67,7 @@ fn checked(given: &StringArray, what: &str) -> PyResult<()> {
     }
 }
 
-/// A column of lists.
+/// Return a column as lists.
 pub(crate) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
     let wrong = || refused(given, what, "lists");
     match given.data_type() {
@@ -79,7 +79,7 @@ pub(crate) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
     }
 }
 
-/// What is read of a field that may be missing.
+/// Value of a field that may be missing.
 pub(crate) fn optional<T>(
     rows: &StructArray,
     name: &str,
@@ -110,7 +110,7 @@ impl TextLists {
         end - first
     }
 
-    /// Whether two lists hold the same texts.
+    /// Return true if two lists have the same texts.
     pub(crate) fn same(&self, left: usize, right: usize) -> bool {
         let ((first, end), (other, other_end)) = (self.bounds(left), self.bounds(right));
         let offsets = self.texts.value_offsets();
@@ -131,7 +131,7 @@ impl TextLists {
     }
 }
 
-/// Where a list has its items; null has none.
+/// Return the range of a list's items; empty for null.
 pub(crate) fn bounds(lists: &ListArray, row: usize) -> Range<usize> {
     if lists.is_null(row) { 0..0 } else { lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize }
 }

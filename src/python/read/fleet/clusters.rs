@@ -1,4 +1,4 @@
-//! Reads the topics of the clusters of a fleet, and keeps what patterns mean among them.
+//! Reader of the topics of a fleet's clusters, and the topics that patterns match in each cluster.
 
 use std::collections::hash_map::Entry;
 use std::sync::Mutex;
@@ -20,10 +20,10 @@ use crate::python::error::match_error;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::patterns;
 
-/// All clusters by name, and the patterns that were tried on them.
+/// All clusters by name, and the patterns that were matched against their topics.
 pub(crate) struct ClusterColumn {
     by_name: FxHashMap<String, Cluster>,
-    /// Where groups live whose cluster has no topics.
+    /// Cluster of groups whose own cluster has no topics.
     empty: Cluster,
     patterns: Mutex<Patterns>,
 }
@@ -32,12 +32,12 @@ pub(crate) struct ClusterColumn {
 struct Patterns {
     numbers: FxHashMap<(String, Dialect), u32>,
     read: Vec<Pattern>,
-    /// Per cluster and pattern the topics that it matches.
+    /// Topics that a pattern matches, by cluster and pattern.
     matched: FxHashMap<(String, u32), Vec<u32>>,
 }
 
 impl ClusterColumn {
-    /// Reads a column with one list of structs of cluster and topics, which are structs of topic, partitions and racks.
+    /// Read a column with one list of structs of cluster and topics; topics are structs of topic, partitions and racks.
     pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
         let given = lists(given, "clusters")?;
         let all = rows(given.values(), "clusters")?;
@@ -60,12 +60,12 @@ impl ClusterColumn {
         Ok(Self { by_name: clusters, empty: Cluster::default(), patterns: Mutex::default() })
     }
 
-    /// The cluster of that name.
+    /// Return the cluster with this name.
     pub(crate) fn get(&self, name: &str) -> &Cluster {
         self.by_name.get(name).unwrap_or(&self.empty)
     }
 
-    /// The number of a pattern, and the topics of a cluster that it matches; `owner` says whose it is.
+    /// Return the number of a pattern and the topics of a cluster that it matches; errors name its `owner`.
     pub(crate) fn matching(
         &self,
         cluster: &str,
@@ -73,7 +73,7 @@ impl ClusterColumn {
         dialect: Dialect,
         owner: &dyn Fn() -> String,
     ) -> PyResult<(u32, Vec<u32>)> {
-        // Nothing is left half done where it could panic, so that what is poisoned is as good as ever.
+        // A panic leaves no partial change, so the value of a poisoned lock is valid.
         let mut known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let key = (text.to_owned(), dialect);
         let number = if let Some(number) = known.numbers.get(&key) {
@@ -97,7 +97,7 @@ impl ClusterColumn {
         Ok((number, found))
     }
 
-    /// Whether a pattern, by number, matches a topic; one that takes too long on it does not.
+    /// Return true if a pattern, given by number, matches a topic; false if matching takes too long.
     pub(crate) fn matches(&self, pattern: u32, topic: &str) -> bool {
         let known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         can_be_tried(topic) && known.read[pattern as usize].matches(topic).unwrap_or_default()
@@ -163,7 +163,7 @@ fn topic_id(text: &str) -> Result<u128, String> {
     id.ok_or_else(|| format!("topic_id '{text}' must have Kafka's form: 22 characters of URL-safe base64"))
 }
 
-/// The racks of the replicas of a cluster: lists per topic, of lists per partition.
+/// Racks of the replicas of a cluster: for each topic a list, with a list of racks for each partition.
 struct Replicas {
     topics: ListArray,
     partitions: ListArray,
@@ -176,7 +176,7 @@ impl Replicas {
         Ok(Self { racks: texts(&items(&partitions), "racks")?, partitions, topics })
     }
 
-    /// Per partition of a topic the set of its racks; None where no replica is on any.
+    /// Return the rack set of each partition of a topic; None if no replica has a rack.
     fn of_topic(&self, row: usize, known: &mut Racks) -> Option<Vec<u32>> {
         let (partitions, before) = (bounds(&self.topics, row), (first(&self.topics), first(&self.partitions)));
         let (mut sets, mut on) = (Vec::with_capacity(partitions.len()), Vec::new());
@@ -193,12 +193,12 @@ impl Replicas {
     }
 }
 
-/// Where the first item of lists is among the items of all, of which these lists may be a part.
+/// Return the index of the first item of these lists, which may be a slice of a longer column.
 fn first(lists: &ListArray) -> usize {
     lists.value_offsets()[0] as usize
 }
 
-/// The items of just these lists.
+/// Return the items of these lists only.
 fn items(lists: &ListArray) -> ArrayRef {
     lists.values().slice(first(lists), lists.value_offsets()[lists.len()] as usize - first(lists))
 }

@@ -1,5 +1,5 @@
-//! Reads a column of groups: structs of cluster, group, members, subscriptions that several members share, and what the
-//! members have at present.
+//! Reader of a column of groups: structs of cluster, group, members, subscriptions that several members share, and the current
+//! assignment.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::matching::dialect::Dialect;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::patterns::unknown_dialect;
 
-/// A column of groups.
+/// Column of groups.
 pub(crate) struct GroupColumn {
     clusters: StringArray,
     group_ids: StringArray,
@@ -27,11 +27,11 @@ pub(crate) struct GroupColumn {
     instance_ids: Option<StringArray>,
     racks: Option<StringArray>,
     topics: Option<TextLists>,
-    /// Per member true if its topics are known; without this column they are if they are not null.
+    /// True for a member with known topics; without this column, topics are known if they are not null.
     has_topics: Option<BooleanArray>,
     patterns: Option<StringArray>,
     dialects: Option<StringArray>,
-    /// Per member the number of a subscription that several share.
+    /// Number of the shared subscription of a member.
     subscription: Option<Int64Array>,
     assignors: Option<StringArray>,
     group_protocols: Option<StringArray>,
@@ -47,7 +47,7 @@ struct SharedSubscriptions {
     topics: TextLists,
 }
 
-/// What the members have at present.
+/// Current assignment of the members.
 struct CurrentAssignment {
     groups: ListArray,
     members: StringArray,
@@ -115,7 +115,7 @@ impl GroupColumn {
         self.members.len()
     }
 
-    /// One of the groups.
+    /// Read one of the groups.
     pub(crate) fn group<'a>(&'a self, row: usize, clusters: &'a ClusterColumn) -> PyResult<GroupRow<'a>> {
         let text = |texts: &'a StringArray, row: usize| texts.is_valid(row).then(|| texts.value(row));
         let (cluster, group_id) = (text(&self.clusters, row), text(&self.group_ids, row));
@@ -163,7 +163,7 @@ impl GroupColumn {
         read.roster = Roster { members: roster, subscriptions: subscriptions.found, ..Roster::default() };
         read.choose_assignor()?;
         if read.roster.needs_order() {
-            // Rows come in any order.
+            // Rows are in any order.
             read.roster.sort();
         }
         Ok(read)
@@ -222,7 +222,7 @@ impl<'a> SubscriptionReader<'a> {
         self.found.len() as u32 - 1
     }
 
-    /// What a member subscribes to.
+    /// Return the subscription of a member.
     fn number(&mut self, member: usize, id: &str) -> PyResult<u32> {
         let groups = self.groups;
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
@@ -282,17 +282,17 @@ impl<'a> SubscriptionReader<'a> {
     }
 }
 
-/// A group that was read.
+/// Group as read from its row.
 pub(crate) struct GroupRow<'a> {
     groups: &'a GroupColumn,
     row: usize,
-    /// The name of its cluster.
+    /// Name of the cluster.
     pub(crate) cluster_name: &'a str,
-    /// Its cluster.
+    /// Cluster.
     pub(crate) cluster: &'a Cluster,
-    /// Its id.
+    /// Group id.
     pub(crate) group_id: &'a str,
-    /// Who is in it.
+    /// Members.
     pub(crate) roster: Roster<'a>,
     /// The reason why its plan is not computed.
     pub(crate) not_computed: Option<NotComputed>,
@@ -316,7 +316,7 @@ impl<'a> GroupRow<'a> {
         Ok(())
     }
 
-    /// How errors name it.
+    /// Return the name of the group in errors.
     pub(crate) fn name(&self) -> String {
         let Self { cluster_name, group_id, .. } = self;
         if cluster_name.is_empty() {
@@ -326,7 +326,7 @@ impl<'a> GroupRow<'a> {
         }
     }
 
-    /// Whether its id is not null; "" is an id.
+    /// Return true if the group id is not null; `""` is an id.
     pub(crate) fn has_group_id(&self) -> bool {
         self.groups.group_ids.is_valid(self.row)
     }
@@ -336,7 +336,7 @@ impl<'a> GroupRow<'a> {
         IllegalArgumentError::new_err(format!("{}: {reason}", self.name()))
     }
 
-    /// What its members have at present; rows without a member or a topic say nothing.
+    /// Return the current assignment of the members; rows without a member or a topic are ignored.
     pub(crate) fn current(&self) -> PyResult<Vec<OwnedSpan<'a>>> {
         let Some(current) = &self.groups.current else { return Ok(Vec::new()) };
         if self.groups.clusters.is_null(self.row) || self.groups.group_ids.is_null(self.row) {

@@ -1,4 +1,4 @@
-//! Reads scenarios, which `assignor.spark.Scenario` has checked: name, groups and steps as tuples.
+//! Reader of scenarios as tuples of name, groups and steps, which `assignor.spark.Scenario` has checked.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -9,10 +9,10 @@ use crate::assign::{Assignor, GroupProtocol};
 use crate::fleet::{Scenario, Step};
 use crate::python::imports::IllegalArgumentError;
 
-/// A scenario, and the groups that it is about.
+/// Scenario and its groups.
 pub(crate) struct ScenarioInput {
     pub(crate) scenario: Scenario,
-    /// Ids of groups; None is all.
+    /// Ids of groups; None for all groups.
     groups: Option<FxHashSet<String>>,
 }
 
@@ -22,7 +22,7 @@ impl ScenarioInput {
     }
 }
 
-/// A scenario as Python has it.
+/// Parts of a scenario in Python.
 type ScenarioFields<'py> = (String, Option<Vec<String>>, Vec<Bound<'py, PyTuple>>);
 
 pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Vec<ScenarioInput>> {
