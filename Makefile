@@ -16,9 +16,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 MATURIN := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked
 QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >&2; exit 1; }
 
-# The demo and the tests run on either build of the core; `local` compiles faster. Figures need `release`.
-PROFILE := $(if $(filter build bench bench-spark guard guard-fails,$(MAKECMDGOALS)),release,local)
-# The demo needs a part of the development set.
+# The demo needs only a part of the development set, and a build of the core that compiles quickly.
+PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
 PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
 # By its own name, since make runs a line with $(MAKE) even for `make -n`.
 AT_ONCE := $(MAKE) --no-print-directory --jobs 2

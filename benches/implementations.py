@@ -34,7 +34,7 @@ def require_release() -> None:
     """Raise an error if the core was not built in release mode.
 
     Raises:
-        RuntimeError: The core is a debug build, or the quickly compiled build of `make demo` and `make test`.
+        RuntimeError: The core is a debug build, or the quickly compiled build of `make demo`.
     """
     build = assignor._core.__build__
     if build != "release":
