@@ -1,8 +1,8 @@
-//! Partition assignment: the one place that chooses which assignor computes a plan.
+//! Choice of the assignor that computes a plan.
 //!
-//! An assignor is one function of plain data in a file of its own: a `Group` and `Options` in, a `Plan` out. To add one, write
-//! its file, add a variant to `Assignor` and its row to `Assignor::definition`. Everything else in the crate (the border,
-//! fleets, recordings, record sizes) calls `assign` with `Options`, and takes names from `Assignor::name`.
+//! Each assignor is a function in its own file, from a `Group` and `Options` to a `Plan`. To add one, write its file, and add a
+//! variant to `Assignor` and a row to `Assignor::definition`. Other code calls `assign` and gets the names from
+//! `Assignor::name`.
 
 mod rack;
 mod range;
@@ -18,13 +18,13 @@ use crate::error::GroupError;
 use crate::group::Group;
 use crate::plan::Plan;
 
-/// Where a group's assignor runs: in the member that leads the group, or in the broker (KIP-848).
+/// Protocol of a group, which decides where its assignor runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum GroupProtocol {
-    /// The leader assigns.
+    /// The classic protocol: the leader of the group assigns.
     #[default]
     Classic,
-    /// The broker assigns.
+    /// The protocol of KIP-848: the broker assigns.
     Consumer,
 }
 
@@ -32,7 +32,7 @@ impl GroupProtocol {
     /// All protocols.
     pub const ALL: [Self; 2] = [Self::Classic, Self::Consumer];
 
-    /// Kafka's name.
+    /// Return Kafka's name of the protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,13 +41,13 @@ impl GroupProtocol {
         }
     }
 
-    /// Return the protocol of a name.
+    /// Return the protocol with a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|protocol| protocol.name() == name)
     }
 
-    /// Return the assignor that Kafka uses if a group does not name one.
+    /// Return Kafka's default assignor.
     #[must_use]
     pub const fn default_assignor(self) -> Assignor {
         match self {
@@ -57,15 +57,15 @@ impl GroupProtocol {
     }
 }
 
-/// Kafka's assignors.
+/// Assignor of Kafka.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Assignor {
     /// `RangeAssignor`: ranges of consecutive partitions, topic by topic.
     #[default]
     Range,
-    /// `RoundRobinAssignor`: all partitions in turn.
+    /// `RoundRobinAssignor`: partitions go to the members in turn.
     RoundRobin,
-    /// `StickyAssignor`: as balanced as possible, with as few moves as possible, eager.
+    /// `StickyAssignor`: as balanced as possible, then as few moves as possible; eager.
     Sticky,
     /// `CooperativeStickyAssignor`: like sticky, but a partition gets a new owner only after its old owner has given it up.
     CooperativeSticky,
@@ -75,7 +75,7 @@ pub enum Assignor {
     ServerRange,
 }
 
-/// The largest number of partitions of a group, except for range of the classic protocol: other assignors keep an owner per partition.
+/// Largest number of partitions of a group. The classic range assignor has no limit; the others store an owner per partition.
 pub const MOST_PARTITIONS: u64 = 1 << 28;
 
 /// Options of an assignor.
@@ -83,11 +83,11 @@ pub const MOST_PARTITIONS: u64 = 1 << 28;
 pub struct Options {
     /// The assignor.
     pub assignor: Assignor,
-    /// Kafka's test flag: use rack logic even if every partition is on every rack.
+    /// Kafka's test flag: use racks even if every partition is on every rack.
     pub prefer_rack_aware: bool,
 }
 
-/// Kafka's name of an assignor, its protocol and its function.
+/// Name, protocol and function of an assignor.
 struct Definition {
     name: &'static str,
     protocol: GroupProtocol,
@@ -113,29 +113,29 @@ impl Assignor {
         }
     }
 
-    /// Kafka's name, which is unique within a protocol.
+    /// Return Kafka's name, which is unique within a protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.definition().name
     }
 
-    /// The protocol whose groups use the assignor.
+    /// Return the protocol of the groups that use the assignor.
     #[must_use]
     pub const fn protocol(self) -> GroupProtocol {
         self.definition().protocol
     }
 
-    /// Return the assignor of a name within a protocol.
+    /// Return the assignor of a protocol with a name.
     #[must_use]
     pub fn named(protocol: GroupProtocol, name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|assignor| assignor.protocol() == protocol && assignor.name() == name)
     }
 }
 
-/// Check that the assignor can assign a group of this size.
+/// Check that the assignor supports the size of the group.
 ///
 /// # Errors
-/// All topics together have more than `MOST_PARTITIONS` partitions; range has no limit.
+/// The topics have more than `MOST_PARTITIONS` partitions, and the assignor is not range.
 pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
     if assignor == Assignor::Range {
         return Ok(());
@@ -152,7 +152,7 @@ pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
     })
 }
 
-/// Assign the partitions of a group to its members. Call `check_size` first: it rejects groups that are too large.
+/// Assign the partitions of a group to its members. Call `check_size` first, which rejects groups that are too large.
 #[must_use]
 pub fn assign(group: &Arc<Group>, options: Options) -> Plan {
     (options.assignor.definition().assign)(group, options)

@@ -1,12 +1,12 @@
-//! The rack-aware way of range assignment (KIP-881): partitions go first to consumers that are where their replicas are.
+//! Rack-aware range assignment (KIP-881): consumers get partitions with a replica on their rack first.
 //!
-//! It is used only if some topic needs it, and it never costs balance. Co-partitioned topics have the same consumers and the
-//! same number of partitions. They get the same assignment, so they share one array of owners. Position p is the p-th smallest
-//! partition id of each of these topics. Kafka uses p itself as the id, so it assigns partitions that do not exist if ids have
-//! gaps. This module does not reproduce that bug.
+//! It is used only if racks matter for some topic, and it does not change how many partitions a consumer gets. Topics with the
+//! same consumers and the same number of partitions are co-partitioned: they get the same assignment, so they share one array
+//! of owners. Position p is the p-th smallest partition id of each of these topics. Kafka takes p itself as the id. If ids have
+//! gaps, Kafka therefore assigns partitions that do not exist; this defect is not reproduced.
 //!
-//! The algorithm is linear because an assigned partition is never reassigned and a consumer's capacity never grows. An entry
-//! that a queue has passed can never become usable again, so each queue is read once.
+//! The algorithm is linear: an assigned partition is never reassigned and a consumer's capacity never grows, so an entry that a
+//! queue has passed cannot become usable again. Each queue is read once.
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ use crate::group::{ConsumerSets, Group, Lists, MemberRack, Partitions, Racks, Se
 /// Marks a position without an owner, and a rack or set without a number.
 const NO_OWNER: u32 = u32::MAX;
 
-/// Solve the topics whose racks matter: topics with one solution, and its runs.
+/// Solve the topics for which racks matter; return groups of topics with the runs of their common solution.
 pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_aware: bool) -> Vec<(Vec<u32>, Runs)> {
     let mut solutions = Vec::new();
     if !group.has_members_with_replicas() {
@@ -39,7 +39,7 @@ pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_awa
     let mut local = LocalRacks::new(racks);
     for (consumer_set, found) in consumer_racks.iter().enumerate() {
         if found.all_unset {
-            continue; // every partition suits everybody, which is what plain ranges are
+            continue; // Consumers without racks accept every partition: plain ranges give the same result.
         }
         let mut together: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
         for topic in consumer_sets.topics(consumer_set as u32) {
@@ -67,16 +67,16 @@ pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_awa
     solutions
 }
 
-/// The racks of the consumers of a consumer set.
+/// Racks of the consumers of a consumer set.
 struct ConsumerRacks {
-    /// The racks of replicas that some of them are on, ascending.
+    /// Racks that have both a consumer and a replica, ascending.
     racks: Vec<u32>,
-    /// Whether none of them has a rack.
+    /// True if no consumer has a rack.
     all_unset: bool,
 }
 
 impl ConsumerRacks {
-    /// `seen` is false for every rack, before and after.
+    /// Collect the racks of consumers. All entries of `seen` are false before and after the call.
     fn of(group: &Group, members: &[u32], seen: &mut [bool]) -> Self {
         let mut found = Self { racks: Vec::new(), all_unset: true };
         for member in members {
@@ -148,7 +148,7 @@ impl<'a> LocalRacks<'a> {
         }
     }
 
-    /// Per position of a topic a set of racks; None for a topic without racks.
+    /// Return the set of racks of each position of a topic; None for a topic without racks.
     fn of_positions(&mut self, partitions: &Partitions) -> Option<Vec<u32>> {
         let column = partitions.racks.as_ref()?;
         Some(column.iter().map(|set| self.left_of(*set)).collect())
@@ -163,7 +163,7 @@ impl<'a> LocalRacks<'a> {
         self.left[set as usize]
     }
 
-    /// Per position the set of racks that it has in every one of the topics; None when some topic has no racks at all.
+    /// Return the racks that each position has in all topics; None if a topic has no racks.
     fn in_all<'t>(&mut self, mut topics: impl Iterator<Item = &'t Partitions>) -> Option<Vec<u32>> {
         let first = topics.next()?;
         let mut common = self.of_positions(first)?;
@@ -172,7 +172,7 @@ impl<'a> LocalRacks<'a> {
         for topic in topics {
             let column = topic.racks.as_ref()?;
             if column == last {
-                continue; // what is in all so far is in this one
+                continue; // The same racks do not change the intersection.
             }
             last = column;
             for (common, set) in common.iter_mut().zip(column) {
@@ -202,7 +202,7 @@ impl Queues {
         Self { heads: vec![0; lists.len()], lists }
     }
 
-    /// The first entry of a queue that is still usable; what comes before it is dropped for good.
+    /// Return the first usable entry of a queue; the entries before it are skipped in later calls.
     fn first(&mut self, rack: u32, usable: impl Fn(u32) -> bool) -> Option<u32> {
         let (list, head) = (self.lists.get(rack as usize), &mut self.heads[rack as usize]);
         while *head < list.len() && !usable(list[*head]) {
@@ -250,7 +250,7 @@ impl<'a> Solution<'a> {
         }
     }
 
-    /// Each consumer in order takes the first positions on its rack (without a rack: any), up to its capacity.
+    /// Give each consumer in turn the first positions on its rack, up to its capacity; a consumer without a rack takes any.
     fn give_matching(&mut self, column: &[u32], local: &LocalRacks<'_>) {
         let racks = local.count as usize + 1;
         let mut queues = Queues::new(Lists::by_member(racks, column, &local.sets));
@@ -276,8 +276,8 @@ impl<'a> Solution<'a> {
         }
     }
 
-    /// Each position in order goes to the first consumer with capacity that is on one of its racks or has none;
-    /// without common racks, only a consumer without a rack is eligible.
+    /// Give each position in turn to the first consumer with capacity that is on one of its racks or has no rack. If the
+    /// topics have no common racks, only consumers without a rack are eligible.
     fn give_together(&mut self, common: Option<&[u32]>, local: &LocalRacks<'_>) {
         let anywhere = local.count + 1;
         let pairs =
@@ -297,7 +297,7 @@ impl<'a> Solution<'a> {
         }
     }
 
-    /// Each consumer in order takes the first positions that are left, up to its capacity.
+    /// Give each consumer in turn the first free positions, up to its capacity.
     fn give_rest(&mut self) {
         let mut anywhere = 0;
         for consumer in 0..self.consumers.len() {
@@ -305,7 +305,7 @@ impl<'a> Solution<'a> {
         }
     }
 
-    /// A consumer takes the next free positions from `head` on, up to its capacity.
+    /// Give a consumer the next free positions from `head`, up to its capacity.
     fn take_next(&mut self, consumer: usize, head: &mut usize) {
         let capacity = self.capacity(consumer);
         let mut taken = 0;

@@ -1,9 +1,9 @@
-//! Range assignment as Kafka's `RangeAssignor` does it: every topic on its own, in ranges of consecutive partitions.
+//! Range assignment as in Kafka's `RangeAssignor`: each topic is split into ranges of consecutive partitions.
 //!
-//! Each topic's ids are laid out in order, and its consumers in Kafka's order. Each gets `quota` of them, and the
-//! first `extra` consumers one more. The rack-aware way (KIP-881), taken when some topic needs it, is in `rack`.
+//! Partitions are in ascending order, and the consumers of a topic in Kafka's order. Each consumer gets `quota` partitions, and
+//! the first `extra` consumers get one more. Rack-aware assignment (KIP-881), used if racks matter for some topic, is in `rack`.
 //!
-//! Source: kafka-clients 4.4.0, `RangeAssignor` and `AbstractPartitionAssignor` (unchanged in effect since 3.5.0).
+//! Source: kafka-clients 4.4.0, `RangeAssignor` and `AbstractPartitionAssignor` (same behaviour since 3.5.0).
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use super::{Options, rack};
 use crate::group::{ConsumerSets, Group, Ids, Partitions};
 use crate::plan::{Layout, Plan, Span};
 
-/// Assign every topic in ranges.
+/// Assign each topic in ranges, or by racks where they matter.
 pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     let sets = ConsumerSets::of(group);
     let mut shares = ranges(group, &sets);
@@ -27,14 +27,14 @@ pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, solutions))
 }
 
-/// Assign every topic in ranges as if no replica had a rack.
+/// Assign each topic in ranges, ignoring racks.
 pub(super) fn assign_without_racks(group: &Arc<Group>) -> Plan {
     let sets = ConsumerSets::of(group);
     let shares = ranges(group, &sets);
     Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, Vec::new()))
 }
 
-/// Return the shares of all topics as ranges.
+/// Return the shares of all topics as plain ranges.
 fn ranges(group: &Group, sets: &ConsumerSets) -> Vec<Share> {
     let share = |(topic, partitions): (usize, &Partitions)| match sets.of_topic(topic) {
         None => Share::Nothing,
@@ -46,30 +46,31 @@ fn ranges(group: &Group, sets: &ConsumerSets) -> Vec<Share> {
     group.topics().partitions().iter().enumerate().map(share).collect()
 }
 
-/// The share of each consumer rank in a topic.
+/// Share of each consumer rank in a topic.
 #[derive(Debug, Clone, Copy)]
 enum Share {
-    /// No consumer has any.
+    /// The topic has no consumer.
     Nothing,
-    /// Ranges end to end: `quota` for each rank, one more for ranks below `extra`.
+    /// Consecutive ranges: `quota` partitions for each rank, one more for ranks below `extra`.
     Ranges { quota: u32, extra: u32 },
-    /// The runs of the solution of that number.
+    /// The runs of a rack-aware solution, by its index.
     Solved(u32),
 }
 
-/// Compact layout of a range assignment: the share of each consumer rank in each topic. O(members + topics) memory, whatever the
-/// number of partitions.
+/// Compact layout of a range assignment: the share of each consumer rank in each topic. O(members + topics) memory,
+/// independent of the number of partitions.
 #[derive(Debug)]
 struct RangeLayout {
     sets: ConsumerSets,
     /// Per topic.
     shares: Vec<Share>,
     solutions: Vec<Runs>,
-    /// Per consumer set its topics with their limits, the highest first; made when a single member is asked for.
+    /// Per consumer set, its topics with their limits, highest first. Computed when the spans of a single member are read.
     by_limit: OnceLock<Vec<Vec<(u32, u32)>>>,
 }
 
-/// A topic of a subscription: its consumer set, as index into the subscription's, and the first rank without a partition of it.
+/// Topic of a subscription: the index of its consumer set among those of the subscription, and the first rank that has no
+/// partition of the topic.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     topic: u32,
@@ -82,7 +83,7 @@ impl RangeLayout {
         Self { sets, shares, solutions, by_limit: OnceLock::new() }
     }
 
-    /// The topics of a subscription, ascending, without those that have no consumer.
+    /// Return the topics of a subscription that have a consumer set, ascending.
     fn entries(&self, group: &Group, subscription: u32) -> Vec<Entry> {
         let sets = self.sets.of_subscription(subscription);
         let entry = |topic: u32| {
@@ -119,7 +120,7 @@ impl RangeLayout {
         })
     }
 
-    /// Adds what a rank gets of a topic.
+    /// Append the spans of a rank in a topic.
     #[inline]
     fn push(&self, group: &Group, topic: u32, rank: u32, spans: &mut Vec<Span>) {
         let ids = &group.topics().partitions()[topic as usize].ids;
@@ -204,11 +205,11 @@ impl Layout for RangeLayout {
     }
 }
 
-/// What the consumers of a consumer set have of all its topics together.
+/// Total share of the consumers of a consumer set in its topics.
 #[derive(Default)]
 struct Total {
     quota: i64,
-    /// The extras of topics that are shared as ranges, ascending.
+    /// The `extra` of each topic that is split into plain ranges, ascending.
     extras: Vec<u32>,
     solved: Vec<u32>,
 }
@@ -221,7 +222,7 @@ impl Total {
     }
 }
 
-/// Adds the positions `first..end` of a topic's ids, as one span per run of ids without holes.
+/// Append the positions `first..end` of a topic as spans of consecutive ids.
 #[inline]
 fn push_run(spans: &mut Vec<Span>, topic: u32, ids: &Ids, first: u32, end: u32) {
     match ids {

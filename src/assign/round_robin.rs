@@ -1,9 +1,9 @@
-//! Round-robin assignment as Kafka's `RoundRobinAssignor` does it: all partitions in turn.
+//! Round-robin assignment as in Kafka's `RoundRobinAssignor`: partitions go to the members in turn.
 //!
-//! Members form a ring, in Kafka's order. For each partition, a pointer moves on to the next member that subscribes to the
-//! topic; that member gets the partition. Kafka checks one member after another. Here the consumers of a topic are a sorted
-//! list of positions in the ring: a binary search finds the first one, and the next ones follow it. The cost is O(partitions +
-//! members x consumer sets + topics x log members).
+//! Members form a ring in Kafka's order. For each partition, a pointer moves to the next member that subscribes to the topic.
+//! That member gets the partition. Kafka checks one member after another. Here the consumers of a topic are a sorted list of
+//! places in the ring: a binary search finds the first one, and the next ones follow it. The cost is
+//! O(partitions + members x consumer sets + topics x log members).
 //!
 //! Source: kafka-clients 4.4.0, `RoundRobinAssignor`.
 
@@ -13,7 +13,7 @@ use super::Options;
 use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::{Owners, Plan};
 
-/// Assign all partitions in turn.
+/// Assign partitions to the members in turn.
 pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
     let mut owners = Owners::new(group);
     let sets = ConsumerSets::unranked(group);
@@ -36,7 +36,7 @@ pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
     Plan::from_owners(group, owners)
 }
 
-/// Per consumer set the places of its consumers in the ring, ascending.
+/// Return the places of the consumers of each consumer set in the ring, ascending.
 fn places(group: &Group, sets: &ConsumerSets) -> Lists {
     let pairs = (0..).zip(group.order()).flat_map(|(place, member)| {
         sets.of_subscription(group.subscription_of(*member as usize)).iter().map(move |set| (*set, place))

@@ -1,18 +1,18 @@
-//! Runs of consecutive positions by the rank of their owner: the share of each rank in topics that were solved as one.
+//! Runs of consecutive positions by the rank of their owner: the solution of co-partitioned topics.
 
-/// Runs of consecutive positions by the rank of their owner.
+/// Runs of consecutive positions, grouped by the rank of their owner.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    /// First position and one past the last.
+    /// Per run, its first position and one past its last.
     bounds: Vec<(u32, u32)>,
-    /// Per rank where its runs end.
+    /// Per rank, the end of its runs in `bounds`.
     ends: Vec<u32>,
-    /// Per rank how many positions it has.
+    /// Per rank, its number of positions.
     pub(super) counts: Vec<u32>,
 }
 
 impl Runs {
-    /// The runs of equal owners, given the rank of the owner of each position.
+    /// Build runs from the rank of the owner of each position.
     pub(super) fn of(owners: &[u32], ranks: usize) -> Self {
         let mut counts = vec![0; ranks];
         let mut ends = vec![0; ranks + 1];
@@ -25,7 +25,7 @@ impl Runs {
         for rank in 0..ranks {
             ends[rank + 1] += ends[rank];
         }
-        // What is now where a rank's runs begin moves on to where they end.
+        // Each entry is the start of a rank's runs now, and moves to their end.
         let mut bounds = vec![(0, 0); ends[ranks] as usize];
         before = u32::MAX;
         for (position, owner) in (0..).zip(owners) {
@@ -42,13 +42,13 @@ impl Runs {
         Self { bounds, ends, counts }
     }
 
-    /// The runs of a rank.
+    /// Return the runs of a rank.
     pub(super) fn of_rank(&self, rank: u32) -> &[(u32, u32)] {
         let start = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         &self.bounds[start as usize..self.ends[rank as usize] as usize]
     }
 
-    /// One past the last rank that has something.
+    /// Return one past the last rank that has a position.
     pub(super) fn limit(&self) -> u32 {
         self.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last as u32 + 1)
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_those_of_equal_owners_by_rank() {
+    fn positions_with_the_same_owner_form_runs() {
         let runs = Runs::of(&[1, 1, 0, 1, 3, 3], 5);
 
         let of_ranks: Vec<_> = (0..5).map(|rank| runs.of_rank(rank)).collect();

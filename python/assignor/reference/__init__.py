@@ -1,1 +1,1 @@
-"""The specification of the engine in plain Python, file for file as `src/`: to read, step through and compare with."""
+"""Specification of the engine in plain Python, with the same files as `src/`; the engine is compared with it."""

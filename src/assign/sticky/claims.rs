@@ -1,9 +1,9 @@
-//! Partitions that the members of a group claim, and their owners after conflicts between claims are settled.
+//! Partitions that the members of a group claim to own, and their owners after conflicts are settled.
 //!
-//! A claim counts if the partition exists and some member subscribes to its topic; Kafka accepts partitions that do not exist, which
-//! breaks its answer. Of two claims of one partition the one of the higher generation wins. Claims of equal generations cancel each
-//! other. Kafka compares the generation of the later claim with the generation field of the subscription that claimed earlier.
-//! `StickyAssignor` reads the generation of a claim from the user data, so it may differ from that field.
+//! A claim counts if the partition exists and some member subscribes to its topic. Kafka also accepts partitions that do not
+//! exist, and then returns an invalid assignment. If two members claim a partition, the higher generation wins; equal generations
+//! cancel each other. Kafka compares the generation of the later claim with the generation field of the subscription that claimed
+//! earlier. `StickyAssignor` reads the generation of a claim from the user data, so it may differ from that field.
 //!
 //! Partitions are numbered as in `plan::Owners`.
 
@@ -28,15 +28,15 @@ pub(super) enum Source {
 pub(super) struct Claims {
     /// The members in table order.
     pub(super) members: Vec<u32>,
-    /// Per partition the member that owns it, or `NO_OWNER`; and the partition numbers of topics.
+    /// Per partition, the member that owns it or `NO_OWNER`; also the partition numbers of topics.
     pub(super) owners: Owners,
     /// Per topic, true if it has partitions and a member subscribes to it.
     pub(super) is_live: Vec<bool>,
     /// The claims of all members, member by member in table order.
     claimed: Vec<u32>,
-    /// Per member the bounds of its claims in `claimed`.
+    /// Per member, the bounds of its claims in `claimed`.
     bounds: Vec<(u32, u32)>,
-    /// Per member the generation of its claims.
+    /// Per member, the generation of its claims.
     generations: Vec<i32>,
     /// Partitions with two claims of equal generations, each with the member that made the later one.
     doubly_claimed: FxHashMap<u32, u32>,
@@ -81,13 +81,13 @@ impl Claims {
         self.owners.members[partition as usize]
     }
 
-    /// True if two members of one generation claim the partition. It may still have an owner: a third member of a higher generation.
+    /// Return true if two members of the same generation claim the partition. A third member of a higher generation may own it.
     pub(super) fn is_doubly_claimed(&self, partition: u32) -> bool {
         !self.doubly_claimed.is_empty() && self.doubly_claimed.contains_key(&partition)
     }
 
-    /// Return per partition the claimant of the highest generation before the newest one, or `NO_OWNER`; the first in table order
-    /// among equals. None if there are no such claims.
+    /// Return the previous owner of each partition, or `NO_OWNER`: the claimant of the highest generation before the newest one.
+    /// Among claimants of equal generations it is the first in table order. Return None if no claim has an older generation.
     pub(super) fn previous_owners(&self) -> Option<Vec<u32>> {
         let newest = self.generations.iter().fold(NONE, |newest, generation| newest.max(*generation));
         let is_stale =
@@ -168,13 +168,13 @@ impl Claims {
             self.doubly_claimed.insert(partition, member);
             self.owners.members[partition as usize] = NO_OWNER;
         } else if generation > field && before != member {
-            // A member that claims a partition twice keeps it if it owns it, and does not get it back if it lost it.
+            // A member that claims a partition twice keeps it if it owns it, and does not regain it if it lost it.
             self.owners.members[partition as usize] = member;
         }
     }
 }
 
-/// Per topic, true if it has partitions and a member subscribes to it.
+/// Return for each topic true if it has partitions and a member subscribes to it.
 fn live_topics(group: &Group) -> Vec<bool> {
     let mut is_live = vec![false; group.topics().len()];
     for (subscription, members) in (0..).zip(group.members_per_subscription()) {
@@ -185,10 +185,11 @@ fn live_topics(group: &Group) -> Vec<bool> {
     is_live
 }
 
-/// Look-up of topics by name. Most members name the same topics in the same order, so the topic that followed last time is tried first.
+/// Look-up of topics by name. Most members name the same topics in the same order, so the topic that followed in an earlier
+/// look-up is tried first.
 struct TopicNames<'a> {
     group: &'a Group,
-    /// Per topic, the topic that followed it last time; the last entry is the first topic that was looked up.
+    /// Per topic, the topic that was looked up after it; the last entry is the first topic that was looked up.
     next: Vec<u32>,
     last: u32,
 }

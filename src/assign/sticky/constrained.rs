@@ -1,7 +1,7 @@
-//! The constrained way of sticky assignment: all members subscribe to the same topics, or to nothing.
+//! Constrained algorithm of sticky assignment, for groups whose members subscribe to the same topics or to none.
 //!
-//! Every member gets `low` partitions, and `more` members get one more. Members keep what they own, up to that number. If racks matter,
-//! the other partitions go first to members on the racks of their replicas, then to the other members in turn.
+//! Each member gets `low` partitions, and `more` members get one more. Members keep their partitions up to that number. If racks
+//! matter, the other partitions go first to members on the racks of their replicas, then to the other members in turn.
 
 use super::claims::Claims;
 use super::rack_first;
@@ -9,7 +9,7 @@ use super::racks::RackLogic;
 use crate::group::Group;
 use crate::plan::{NO_OWNER, Owners};
 
-/// Return the owner of every partition of a live topic.
+/// Return the owners of the partitions of live topics.
 pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> Owners {
     let mut assignment = Assignment::new(group, claims);
     let (mut under, mut exact) = assignment.keep(group, claims, racks);
@@ -22,17 +22,17 @@ pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_
     assignment.owners
 }
 
-/// An assignment in progress.
+/// Assignment in progress.
 #[derive(Debug)]
 pub(super) struct Assignment {
     owners: Owners,
-    /// Per member the number of its partitions.
+    /// Per member, its number of partitions.
     counts: Vec<u32>,
-    /// Partitions that every member gets at least.
+    /// Number of partitions that each member gets at least.
     pub(super) low: u32,
-    /// Members that get one more than `low`.
+    /// Number of members that get one more than `low`.
     more: u32,
-    /// Members that have one more than `low`.
+    /// Number of members that already have one more than `low`.
     at_high: u32,
 }
 
@@ -48,8 +48,8 @@ impl Assignment {
         Self { owners: Owners::new(group), counts: vec![0; group.members().len()], low, more, at_high: 0 }
     }
 
-    /// Let members keep what they own. Return the members with fewer than `low` partitions, and those with exactly `low` that may get
-    /// one more; both by member id.
+    /// Let members keep what they own. Return the members with fewer than `low` partitions, and those with exactly `low` that may
+    /// get one more; both sorted by member id.
     fn keep(&mut self, group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> (Vec<u32>, Vec<u32>) {
         let mut kept = Vec::new();
         let mut by_number = ByNumber::default();
@@ -81,7 +81,7 @@ impl Assignment {
         (under, exact)
     }
 
-    /// The partitions of live topics that have no owner, ascending.
+    /// Return the partitions of live topics that have no owner, ascending.
     fn unassigned(&self, claims: &Claims) -> Vec<u32> {
         let mut found = Vec::new();
         for topic in (0..claims.is_live.len()).filter(|topic| claims.is_live[*topic]) {
@@ -91,12 +91,12 @@ impl Assignment {
         found
     }
 
-    /// True if more members may get one more than `low`.
+    /// Return true if further members may get one more than `low`.
     pub(super) fn may_exceed_low(&self) -> bool {
         self.at_high < self.more
     }
 
-    /// Give a partition to a member. Return the number of partitions that the member then has.
+    /// Give a partition to a member. Return the member's new number of partitions.
     pub(super) fn give(&mut self, partition: u32, member: u32) -> u32 {
         let count = &mut self.counts[member as usize];
         self.owners.members[partition as usize] = member;
@@ -105,8 +105,8 @@ impl Assignment {
         *count
     }
 
-    /// Give partitions to the members of `under` in turn until all have `low`, then one each to those of `exact`. Members that
-    /// reach `low` here come last in `exact`.
+    /// Give partitions in turn to the members of `under` until all have `low`, then one each to the members of `exact`. Members
+    /// that reach `low` here are appended to `exact`.
     fn give_in_turn(&mut self, rest: &[u32], mut under: Vec<u32>, mut exact: Vec<u32>) {
         let (mut next, mut staying, mut next_exact) = (0, 0, 0);
         for partition in rest {
@@ -131,7 +131,7 @@ impl Assignment {
     }
 }
 
-/// True if a member subscribes to anything.
+/// Return true if a member subscribes to a topic.
 fn subscribes(group: &Group, member: u32) -> bool {
     !group.subscriptions().get(group.subscription_of(member as usize)).is_empty()
 }

@@ -1,4 +1,4 @@
-//! Withheld partitions of cooperative sticky assignment: a partition gets its new owner only after the old one has given it up.
+//! Partitions that cooperative sticky assignment withholds until their old owner has given them up.
 
 use super::claims::Claims;
 use crate::group::Group;
@@ -14,7 +14,7 @@ pub(super) fn withhold_constrained(claims: &Claims, owners: &mut Owners) {
     }
 }
 
-/// Withhold partitions of a general assignment: those that other members claim and their new owner does not.
+/// Withhold partitions of a general assignment: those that another member claims and their new owner does not.
 pub(super) fn withhold_general(group: &Group, claims: &Claims, owners: &mut Owners) {
     let mut is_withheld = vec![false; owners.members.len()];
     for member in 0..group.members().len() as u32 {

@@ -1,14 +1,14 @@
-//! The general way of sticky assignment: members subscribe to different topics.
+//! General algorithm of sticky assignment, for groups whose members subscribe to different topics.
 //!
 //! Source: `GeneralAssignmentBuilder` in `AbstractStickyAssignor` of kafka-clients 4.4.0.
 //!
-//! Two steps of Kafka are left out, because the answer is the same. Before each partition, Kafka checks if the group is balanced. A
-//! balanced group has no partition to move, so the check only ends a pass early. Kafka also leaves out members that share no topic. They
-//! do not subscribe to the topic of any partition that can move.
+//! Two steps of Kafka are left out because they do not change the result. Kafka checks before each partition if the group is
+//! balanced; a balanced group has no partition to move, so the check only ends a pass early. Kafka also excludes members that
+//! share no topic; no partition can move to or from them.
 //!
-//! Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer subscribes to the
-//! topic; here it must subscribe. Kafka never ends if balancing returns to an earlier state. Here, from then on, no partition is replaced
-//! by another one (see `movements`). Every move then brings two sizes closer together, so balancing ends.
+//! Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer subscribes to
+//! the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here, no partition is replaced
+//! by another one from then on (see `movements`). Each move then makes two sizes more equal, so balancing ends.
 
 use super::claims::Claims;
 use super::lowest::{Queue, RackQueues, Ranks};
@@ -17,7 +17,7 @@ use super::racks::RackLogic;
 use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::{NO_OWNER, Owners};
 
-/// Return the owner of every partition of a live topic.
+/// Return the owners of the partitions of live topics.
 pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> Owners {
     let mut assigning = Assigning::new(group, claims);
     let is_revocation = assigning.keep(racks);
@@ -41,14 +41,14 @@ struct Run {
     end: u32,
 }
 
-/// An assignment in progress.
+/// Assignment in progress.
 #[derive(Debug)]
 struct Assigning<'a> {
     group: &'a Group,
     sets: ConsumerSets,
-    /// Per consumer set its members.
+    /// Per consumer set, its members.
     members: Lists,
-    /// Per consumer set its members by rank.
+    /// Per consumer set, its members by rank.
     queues: Vec<Queue>,
     ranks: Ranks,
     owners: Owners,
@@ -186,7 +186,7 @@ impl<'a> Assigning<'a> {
         }
     }
 
-    /// Go through partitions once. Return true if any moved.
+    /// Try to move each partition once. Return true if any moved.
     fn balance_once(
         &mut self,
         runs: &[Run],
@@ -195,7 +195,7 @@ impl<'a> Assigning<'a> {
         movements: &mut Movements,
     ) -> bool {
         let mut has_moved = false;
-        // No member that shares a topic has fewer partitions.
+        // The fewest partitions of a member that shares a topic.
         let mut least = sharing.iter().map(|member| self.ranks.size(*member)).min().unwrap_or_default();
         for run in runs {
             let mut known = None;
@@ -237,9 +237,9 @@ impl<'a> Assigning<'a> {
     }
 }
 
-/// Return the sum of the differences in size between all pairs of members.
+/// Return the sum of the size differences of all pairs of members.
 ///
-/// Kafka adds in 32 bits. With millions of pairs the sum overflows, which changes the answer.
+/// Kafka adds 32-bit integers. With millions of pairs the sum overflows, which changes the result.
 fn balance_score(mut sizes: Vec<u32>) -> i32 {
     sizes.sort_unstable();
     let mut score = 0_u64;
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_score_adds_all_pairs_in_32_bits() {
+    fn the_balance_score_is_a_32_bit_sum_over_all_pairs() {
         let pairs = |sizes: &[u32]| {
             let pairs = sizes.iter().flat_map(|one| sizes.iter().map(move |other| u64::from(one.abs_diff(*other))));
             (pairs.sum::<u64>() / 2) as i32

@@ -1,7 +1,7 @@
-//! The lowest-ranked member of a set: the one with the fewest partitions, the first by id among equals.
+//! Search for the lowest-ranked member of a set: the one with the fewest partitions, and the first by id among equals.
 //!
-//! Each set has a heap of its members by rank. A member whose rank rises keeps its entry until that comes to the top of the heap; a
-//! member whose rank falls gets a further entry. So a change of rank costs no time in sets that are not used.
+//! Each set has a heap of its members by rank. If a member's rank rises, its entry is corrected when it reaches the top of the
+//! heap. If its rank falls, it gets another entry. So a change of rank costs no time in sets that are not used.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -15,18 +15,18 @@ use crate::group::{Group, MemberRack};
 /// Ranks of the members of a group.
 #[derive(Debug)]
 pub(super) struct Ranks {
-    /// Per member the number of its partitions.
+    /// Per member, its number of partitions.
     sizes: Vec<u32>,
-    /// Per member its place in the order of ids.
+    /// Per member, its place in the order of ids.
     places: Vec<u32>,
     /// The members in the order of ids.
     by_id: Vec<u32>,
-    /// The members whose rank fell, in the order in which that happened.
+    /// Members whose rank fell, in chronological order.
     fallen: Vec<u32>,
 }
 
 impl Ranks {
-    /// Return the ranks of members without partitions.
+    /// Create the ranks of members without partitions.
     pub(super) fn new(group: &Group) -> Self {
         let by_id = group.by_id();
         let mut places = vec![0; by_id.len()];
@@ -36,7 +36,7 @@ impl Ranks {
         Self { sizes: vec![0; by_id.len()], places, by_id, fallen: Vec::new() }
     }
 
-    /// Return the number of a member's partitions.
+    /// Return the number of partitions of a member.
     pub(super) fn size(&self, member: u32) -> u32 {
         self.sizes[member as usize]
     }
@@ -51,27 +51,27 @@ impl Ranks {
         self.sizes[member as usize] += 1;
     }
 
-    /// Count one partition of a member less.
+    /// Count one partition less of a member.
     pub(super) fn remove(&mut self, member: u32) {
         self.sizes[member as usize] -= 1;
         self.fallen.push(member);
     }
 
-    /// Return the rank of a member: the lower, the sooner it gets a partition.
+    /// Return the rank of a member: members with lower ranks get partitions first.
     pub(super) fn of(&self, member: u32) -> u64 {
         u64::from(self.size(member)) << 32 | u64::from(self.places[member as usize])
     }
 
-    /// Return the member that has, or had, a rank.
+    /// Return the member that has or had a rank.
     fn member(&self, rank: u64) -> u32 {
         self.by_id[rank as u32 as usize]
     }
 }
 
-/// The members of a set by rank.
+/// Members of a set by rank.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// For each member of the set, at least one entry that is not above its rank; empty until the set is used for the first time.
+    /// For each member of the set, at least one entry that is not above its rank; empty until the first use.
     entries: BinaryHeap<Reverse<u64>>,
     /// The number of fallen ranks that are in the entries.
     known: usize,
@@ -105,7 +105,7 @@ impl Queue {
     }
 }
 
-/// The members of sets by rack, then by rank, while partitions are added and none is removed.
+/// Members of sets by rack, then by rank, for an assignment in which members only gain partitions.
 #[derive(Debug, Default)]
 pub(super) struct RackQueues {
     /// Per set, true if its members are in `queues`.
@@ -136,7 +136,7 @@ impl RackQueues {
         lowest.min_by_key(|member| ranks.of(*member))
     }
 
-    /// Sort the members of a set by rack when the set is used for the first time.
+    /// Group the members of a set by rack at its first use.
     fn read(&mut self, logic: &RackLogic<'_>, set: u32, members: &[u32]) {
         if self.known.len() <= set as usize {
             self.known.resize(set as usize + 1, false);

@@ -1,7 +1,8 @@
-//! Sticky assignment as Kafka's `StickyAssignor` and `CooperativeStickyAssignor` do it.
+//! Sticky assignment as in Kafka's `StickyAssignor` and `CooperativeStickyAssignor`.
 //!
-//! Both settle the claims of members first. Groups whose members all subscribe to the same topics are assigned the constrained way,
-//! others the general way. `CooperativeStickyAssignor` then withholds partitions that their owners have to give up first.
+//! Both first settle conflicts between the partitions that members claim. If all members subscribe to the same topics, the
+//! constrained algorithm assigns the group, otherwise the general one. `CooperativeStickyAssignor` then withholds partitions that
+//! another member has to give up first.
 
 mod claims;
 mod constrained;
@@ -23,13 +24,13 @@ use super::Options;
 use crate::group::Group;
 use crate::plan::{Owners, Plan};
 
-/// Assign eagerly.
+/// Assign partitions as `StickyAssignor` does.
 pub(in crate::assign) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     let claims = Claims::of(group, Source::UserData);
     Plan::from_owners(group, assign_claims(group, &claims, options))
 }
 
-/// Assign cooperatively.
+/// Assign partitions as `CooperativeStickyAssignor` does.
 pub(in crate::assign) fn assign_cooperatively(group: &Arc<Group>, options: Options) -> Plan {
     let claims = Claims::of(group, Source::Subscription);
     let mut owners = assign_claims(group, &claims, options);
@@ -47,10 +48,10 @@ fn assign_claims(group: &Group, claims: &Claims, options: Options) -> Owners {
     assign(group, claims, racks.as_ref())
 }
 
-/// True if all members subscribe to the same topics, topics that do not exist included.
+/// Return true if all members subscribe to the same topics, existing or not.
 ///
-/// As in Kafka, members that come first in table order and subscribe to nothing are not compared. Kafka then gives them partitions;
-/// here the constrained way leaves them out.
+/// As in Kafka, leading members (in table order) without a subscription are not compared. Kafka then gives them partitions; here
+/// the constrained algorithm leaves them out.
 fn is_constrained(group: &Group, claims: &Claims) -> bool {
     let subscriptions = claims.members.iter().map(|member| group.subscription_of(*member as usize));
     let mut compared = subscriptions.skip_while(|subscription| group.subscriptions().get(*subscription).is_empty());

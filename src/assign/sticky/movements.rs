@@ -1,8 +1,9 @@
 //! Record of the partitions that moved during balancing.
 //!
-//! Moving one partition of a topic from A to B and another one from B to A costs two moves and changes no size. So if a partition is
-//! about to move from A to B, and another one has moved from B to A before, the other one moves back instead. Source:
-//! `PartitionMovements` in `AbstractStickyAssignor` of kafka-clients 4.4.0.
+//! Moving one partition of a topic from A to B and another one from B to A costs two moves and changes no size. So if a partition
+//! is about to move from A to B and another one has moved from B to A before, that one moves back instead.
+//!
+//! Source: `PartitionMovements` in `AbstractStickyAssignor` of kafka-clients 4.4.0.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +13,19 @@ use crate::assign::table_order::{DEFAULT_CAPACITY, LONG_CHAIN, TREES, bucket, is
 use crate::group::{Group, string_hash};
 use crate::plan::Owners;
 
-/// A partition that has moved.
+/// Partition that has moved.
 #[derive(Debug, Clone, Copy)]
 struct Movement {
     /// The owner before the balancing.
     source: u32,
-    /// The place in the order of all movements.
+    /// The index in the order of all movements.
     number: u32,
 }
 
 /// A topic and two members: partitions of the topic have moved from the first to the second.
 type Direction = (u32, u32, u32);
 
-/// Partitions that have moved from their first owner in this balancing. One that is back there has not moved.
+/// Partitions that balancing has moved away from their first owner. A partition that has returned to it does not count as moved.
 #[derive(Debug, Default)]
 pub(super) struct Movements {
     moved: FxHashMap<u32, Movement>,
@@ -33,13 +34,13 @@ pub(super) struct Movements {
     count: u32,
     /// Hash of the owners of all partitions that have moved.
     state: u64,
-    /// True if the given partition always moves, never another one instead of it.
+    /// True if no partition is replaced by another one.
     is_direct: bool,
 }
 
 impl Movements {
-    /// Move a partition to another member, or instead of it one of the same topic that has moved the other way. Return the member
-    /// that loses a partition.
+    /// Move a partition to another member, or another partition of the same topic that has moved in the opposite direction. Return
+    /// the member that loses the partition.
     pub(super) fn make(&mut self, group: &Group, owners: &mut Owners, topic: u32, partition: u32, target: u32) -> u32 {
         let moved = self.actual(owners, topic, partition, target);
         let owner = std::mem::replace(&mut owners.members[moved as usize], target);
@@ -49,12 +50,12 @@ impl Movements {
         owner
     }
 
-    /// From now on, always move the given partition.
+    /// Stop replacing a partition by another one.
     pub(super) fn stop_substituting(&mut self) {
         self.is_direct = true;
     }
 
-    /// Return the state that the movements have led to, as a hash of the owners.
+    /// Return the current state as a hash of the owners.
     pub(super) fn state(&self) -> u64 {
         self.state
     }
@@ -64,7 +65,7 @@ impl Movements {
         self.moved.iter().map(|(partition, movement)| (*partition, movement.source))
     }
 
-    /// Return the partition to move: the given one, or one that has moved the other way.
+    /// Return the partition to move: one that has moved in the opposite direction, if any, else the given one.
     fn actual(&self, owners: &Owners, topic: u32, partition: u32, target: u32) -> u32 {
         if self.is_direct {
             return partition;
@@ -74,7 +75,7 @@ impl Movements {
         self.tables.get(&(topic, target, source)).map_or(partition, Table::first)
     }
 
-    /// Record that a partition moves.
+    /// Record a move.
     fn record(&mut self, topic: u32, partition: u32, hash: i32, owner: u32, target: u32) {
         let mut source = owner;
         if let Some(before) = self.moved.remove(&partition) {
@@ -96,12 +97,12 @@ impl Movements {
     }
 }
 
-/// A `HashSet` of partitions of one topic.
+/// Java `HashSet` of partitions of one topic.
 #[derive(Debug)]
 struct Table {
-    /// (Bucket, number of the movement, partition, hash code), which sorts in the order in which the set lists the partitions.
+    /// (Bucket, index of the movement, partition, hash code), sorted in the iteration order of the set.
     keys: BTreeSet<(usize, u32, u32, i32)>,
-    /// The number of buckets, which never falls.
+    /// The number of buckets, which never shrinks.
     buckets: usize,
 }
 
@@ -112,7 +113,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Return the partition that the set lists first.
+    /// Return the first partition in iteration order.
     fn first(&self) -> u32 {
         self.keys.first().expect("a table without keys is dropped").2
     }
@@ -134,7 +135,7 @@ impl Table {
         }
     }
 
-    /// Remove a partition; return true if it was the last one.
+    /// Remove a partition; return true if the set is then empty.
     fn remove(&mut self, number: u32, partition: u32, hash: i32) -> bool {
         self.keys.remove(&(bucket(hash, self.buckets), number, partition, hash));
         self.keys.is_empty()
@@ -146,13 +147,13 @@ impl Table {
 pub(super) struct States(FxHashSet<u64>);
 
 impl States {
-    /// Add a state; false if it was there before.
+    /// Add a state; return false if it was added before.
     pub(super) fn add(&mut self, movements: &Movements) -> bool {
         self.0.insert(movements.state())
     }
 }
 
-/// The hash of a partition and its owner (the finalizer of `SplitMix64`).
+/// Hash a partition and its owner with the finalizer of `SplitMix64`.
 fn mixed(partition: u32, owner: u32) -> u64 {
     let mut bits = (u64::from(partition) << 32 | u64::from(owner)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -165,8 +166,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_lists_partitions_as_a_hash_set_does() {
-        // Multiples of 16 share a bucket until there are 32 buckets; a ninth one in a bucket doubles them, and keys stay in order.
+    fn a_table_iterates_like_a_java_hash_set() {
+        // Multiples of 16 share a bucket of 16. A ninth key in a bucket doubles the table, and keys keep their order.
         let mut table = Table::default();
         for (number, hash) in (0..).zip([48, 16, 32, 1, 0]) {
             table.insert(number, hash as u32, hash);

@@ -1,15 +1,15 @@
-//! Rack-aware step of the constrained way: give partitions to members on the racks of their replicas.
+//! Rack-aware step of the constrained algorithm: partitions go to members on the racks of their replicas.
 //!
-//! Kafka walks a linked list of members per partition. Here members are listed by rack, so a partition is compared with its own racks
-//! only.
+//! Kafka searches a linked list of members for each partition. Here members are listed by rack, so only the racks of the partition
+//! are searched.
 
 use super::constrained::Assignment;
 use super::racks::RackLogic;
 use crate::group::{Lists, MemberRack};
 
-/// Give partitions of `rest` to members on their racks: to those of `under` in turn, otherwise to the first of `exact`.
+/// Give partitions of `rest` to members on their racks: to members of `under` in turn, otherwise to the first one of `exact`.
 ///
-/// Members that reach `low` move from `under` to the end of `exact`; assigned partitions are removed from `rest`.
+/// Members that reach `low` move from `under` to the end of `exact`. Assigned partitions are removed from `rest`.
 pub(super) fn assign(
     racks: &RackLogic<'_>,
     assignment: &mut Assignment,
@@ -52,16 +52,17 @@ fn drop_removed(members: &mut Vec<u32>, is_removed: &[bool]) {
     members.retain(|_| is_removed.next() == Some(&false));
 }
 
-/// Members that get partitions in turn, by index; a removed member gets no more.
+/// Members that get partitions in turn, by index, until they are removed.
 struct Ring {
-    /// Per rack the indices of its members, ascending.
+    /// Per rack, the indices of its members, ascending.
     by_rack: Lists,
-    /// Per entry of `by_rack`, relative to its list: an entry at or after it that is not removed, or one that leads to such an entry.
+    /// Per entry of `by_rack`: itself if it is not removed, else a later entry that leads to the next one that is not removed.
+    /// Entries are places in the list of the rack.
     successors: Vec<u32>,
-    /// Per index its place among the entries of its rack.
+    /// Per index, its place among the entries of its rack.
     places: Vec<u32>,
     is_removed: Vec<bool>,
-    /// Per index its rack.
+    /// Per index, its rack.
     racks: Vec<u32>,
     /// The index at which the search for the next member starts.
     cursor: u32,
@@ -81,13 +82,13 @@ impl Ring {
                 places[*index as usize] = place;
                 racks_of[*index as usize] = rack;
             }
-            // Each list has one entry more, for its end.
+            // Each list has an additional entry for its end.
             successors.extend(0..=list.len() as u32);
         }
         Self { by_rack, successors, places, is_removed: vec![false; members.len()], racks: racks_of, cursor: 0 }
     }
 
-    /// Return the first member on one of the racks, starting at the cursor and wrapping around; move the cursor past that member.
+    /// Return the first member on one of the racks, from the cursor with wrap-around, and move the cursor past it.
     fn next(&mut self, near: &[u32]) -> Option<u32> {
         let cursor = self.cursor;
         let after = near.iter().filter_map(|rack| self.first_from(*rack, cursor)).min();
@@ -103,7 +104,7 @@ impl Ring {
         self.by_rack.get(rack as usize).get(place as usize).copied()
     }
 
-    /// Return the first place at or after the given one that is not removed, and shorten the path for the next call.
+    /// Return the first place at or after the given one that is not removed; shorten the path for later calls.
     fn successor(&mut self, rack: u32, mut place: u32) -> u32 {
         let successors = &mut self.successors[self.by_rack.bounds(rack as usize).0 + rack as usize..];
         while successors[place as usize] != place {
@@ -122,11 +123,11 @@ impl Ring {
     }
 }
 
-/// Members by index, from which the first one on a rack is taken.
+/// Members by index, in a queue per rack.
 struct Queues {
-    /// Per rack the indices of its members.
+    /// Per rack, the indices of its members.
     by_rack: Vec<Vec<u32>>,
-    /// Per rack its first member that is not removed.
+    /// Per rack, its first member that is not removed.
     heads: Vec<usize>,
     is_removed: Vec<bool>,
 }

@@ -1,13 +1,13 @@
-//! Racks of members and partitions as the sticky assignors read them (KIP-881).
+//! Racks of members and partitions in sticky assignment (KIP-881).
 
 use crate::group::{Group, MemberRack, Racks};
 use crate::plan::Owners;
 
-/// Racks of a group in which they matter: some member is on the rack of a replica, and partitions differ in their racks.
+/// Racks of a group for which they matter: some member is on the rack of a replica, and partitions are on different racks.
 #[derive(Debug)]
 pub(super) struct RackLogic<'a> {
     group: &'a Group,
-    /// Per partition the number of its set of racks; `NO_RACKS` for partitions without racks.
+    /// Per partition, the number of its set of racks; `NO_RACKS` if its topic has no racks.
     sets: Vec<u32>,
 }
 
@@ -15,9 +15,9 @@ pub(super) struct RackLogic<'a> {
 const NO_RACKS: u32 = u32::MAX;
 
 impl<'a> RackLogic<'a> {
-    /// Return the racks of a group if they matter. `is_live` and `starts` are those of its claims.
+    /// Return the racks of a group if they matter; `is_live` and `owners` are those of its claims.
     ///
-    /// Partitions differ if one of them lacks a rack that another one has. With `prefer_rack_aware` they need not differ.
+    /// With `prefer_rack_aware`, partitions may be on the same racks.
     pub(super) fn of(group: &'a Group, is_live: &[bool], owners: &Owners, prefer_rack_aware: bool) -> Option<Self> {
         if !group.has_members_with_replicas() {
             return None;
@@ -55,7 +55,7 @@ impl<'a> RackLogic<'a> {
         }
     }
 
-    /// True if no replica of the partition is on the rack of the member; false if the member has no rack.
+    /// Return true if the member has a rack and no replica of the partition is on it.
     pub(super) fn mismatch(&self, member: u32, partition: u32) -> bool {
         match self.of_member(member) {
             MemberRack::Unset => false,
@@ -64,7 +64,7 @@ impl<'a> RackLogic<'a> {
         }
     }
 
-    /// Sort partitions by the number of members on the racks of their replicas; equal ones keep their order.
+    /// Sort partitions by the number of members on the racks of their replicas; the sort is stable.
     pub(super) fn sort_by_members(&self, partitions: &mut [u32]) {
         let mut members_of_rack = vec![0_u32; self.racks().len()];
         for member in 0..self.group.members().len() as u32 {

@@ -1,4 +1,4 @@
-//! Rules of sticky assignment that are easy to break, and the defects of Kafka that are not reproduced.
+//! Tests of sticky assignment: settled claims, kept partitions, and defects of Kafka that are not reproduced.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use crate::assign::{Assignor, Options, assign};
 use crate::group::{Group, Partitions, Racks, Topics};
 use crate::plan::NO_OWNER;
 
-/// A member: id, topics, claimed partitions, generation (-1 is none), rack.
+/// Member: id, topics, claimed partitions, generation (-1 for no generation), rack.
 type Given<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a [i32])], i32, Option<&'a str>);
 
-/// A member without a rack.
+/// Member without a rack.
 type Plain<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a [i32])], i32);
 
-/// A group whose topics have partitions on the racks listed.
+/// Build a group from topics with the racks of each partition, and members.
 fn group_on_racks(topics: &[(&str, &[&[&str]])], members: &[Given<'_>]) -> Group {
     let mut racks = Racks::default();
     let mut set = |on: &&[&str]| {
@@ -40,7 +40,7 @@ fn group_on_racks(topics: &[(&str, &[&[&str]])], members: &[Given<'_>]) -> Group
     group
 }
 
-/// A group without racks; topics with numbers of partitions, members without racks.
+/// Build a group without racks from topics with partition counts, and members.
 fn group(topics: &[(&str, usize)], members: &[Plain<'_>]) -> Group {
     let none: Vec<Vec<&[&str]>> = topics.iter().map(|(_, count)| vec![&[][..]; *count]).collect();
     let topics: Vec<_> = topics.iter().zip(&none).map(|((name, _), partitions)| (*name, &partitions[..])).collect();
@@ -49,7 +49,7 @@ fn group(topics: &[(&str, usize)], members: &[Plain<'_>]) -> Group {
     group_on_racks(&topics, &members)
 }
 
-/// Per member its partitions as `topic-id`, separated by spaces.
+/// Return the partitions of each member as `topic-id`, separated by spaces.
 fn answer(group: Group, assignor: Assignor) -> Vec<String> {
     let plan = assign(&Arc::new(group), Options { assignor, ..Options::default() });
     let name = |topic: u32| plan.topics().get(topic as usize);
@@ -69,7 +69,7 @@ fn owners(group: &Group) -> (Vec<u32>, Vec<bool>) {
 }
 
 #[test]
-fn the_newest_claim_wins_and_equal_ones_cancel_each_other() {
+fn the_newest_claim_wins_and_claims_of_equal_generations_cancel_each_other() {
     // Table order of one-letter ids is alphabetical.
     let topics: &[&str] = &["t"];
     let members: [Plain<'_>; 3] = [
@@ -99,7 +99,7 @@ fn claims_of_partitions_that_do_not_exist_are_dropped() {
 }
 
 #[test]
-fn previous_owners_are_the_newest_of_the_older_claimants() {
+fn the_previous_owner_is_the_claimant_of_the_second_newest_generation() {
     let topics: &[&str] = &["t"];
     let group = group(
         &[("t", 4)],
@@ -117,7 +117,7 @@ fn previous_owners_are_the_newest_of_the_older_claimants() {
     assert_eq!(None, Claims::of(&newest, Source::Subscription).previous_owners());
 }
 
-/// User data with partition 0 of topic `t` in a generation.
+/// Return user data with partition 0 of topic `t` and a generation.
 fn user_data(generation: u8) -> Vec<u8> {
     [&b"\0\0\0\x01\0\x01t\0\0\0\x01\0\0\0\0\0\0\0"[..], &[generation]].concat()
 }
@@ -142,7 +142,7 @@ fn sticky_reads_user_data_and_compares_it_with_the_generation_field() {
     // Without a generation field the older claim counts as the newer one.
     assert_eq!(vec![1, NO_OWNER], claims(true, [(Some(user_data(5)), None), (Some(user_data(3)), None)]));
     assert_eq!(vec![NO_OWNER; 2], claims(true, [(None, Some(5)), (Some(Vec::new()), Some(3))]));
-    // A member that claims a partition twice conflicts with itself: it loses the one that "a" claims too, and does not get it back.
+    // A member that claims a partition twice conflicts with itself: it loses a partition that "a" also claims, and does not regain it.
     let twice = b"\0\0\0\x01\0\x01t\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\x05".to_vec();
     assert_eq!(vec![NO_OWNER; 2], claims(true, [(Some(user_data(5)), Some(5)), (Some(twice.clone()), None)]));
     assert_eq!(vec![1, NO_OWNER], claims(true, [(None, None), (Some(twice), None)]));
@@ -152,7 +152,7 @@ fn sticky_reads_user_data_and_compares_it_with_the_generation_field() {
 }
 
 #[test]
-fn the_cooperative_generation_is_the_field_or_else_in_the_user_data() {
+fn the_cooperative_generation_is_in_the_field_or_else_in_the_user_data() {
     let mut group = group(&[("t", 1)], &[]);
     for (id, user_data, generation) in
         [("a", vec![0, 0, 0, 9], Some(4)), ("b", vec![0, 0, 0, 5], None), ("c", vec![0, 0, 0], None)]
@@ -173,12 +173,12 @@ fn the_first_member_in_table_order_keeps_its_extra_partition() {
     let members: [Plain<'_>; 2] =
         [("b", topics, &[("t", &[0, 1]), ("u", &[0])], 1), ("a", topics, &[("t", &[2, 3]), ("u", &[1, 2])], 1)];
 
-    // "a" has four and may keep all of them; "b" keeps all three.
+    // "a" may keep all of its four partitions, "b" all of its three.
     assert_eq!(
         vec!["t-0 t-1 u-0", "t-2 t-3 u-1 u-2"],
         answer(group(&[("t", 4), ("u", 3)], &members), Assignor::Sticky)
     );
-    // With "c", the first one has three of seven, and the others two: low numbers stay, of equal numbers those of "t".
+    // With "c", the first member may keep three of seven, the others two. Members keep low partition ids, "t" before "u".
     let members = [members[0], members[1], ("c", topics, &[], 1)];
     assert_eq!(
         vec!["t-0 u-0", "t-2 u-1 u-2", "t-1 t-3"],
@@ -197,7 +197,7 @@ fn members_with_an_empty_subscription_get_nothing() {
 }
 
 #[test]
-fn a_topic_listed_twice_does_not_pass_for_another_topic() {
+fn a_topic_listed_twice_counts_once_in_the_comparison_of_subscriptions() {
     let group = group(&[("t", 2), ("u", 2)], &[("a", &["t", "u"], &[], -1), ("b", &["t", "t"], &[], -1)]);
 
     assert_eq!(vec!["u-0 u-1", "t-0 t-1"], answer(group, Assignor::Sticky));
@@ -211,7 +211,7 @@ fn partitions_that_another_member_owned_are_withheld_until_it_has_given_them_up(
     assert_eq!(vec!["t-0 t-1", "t-2 t-4", "t-3"], answer(group(&[("t", 5)], members), Assignor::Sticky));
     // Partition 2 is claimed twice.
     assert_eq!(vec!["t-0 t-1", "t-4", "t-3"], answer(group(&[("t", 5)], members), Assignor::CooperativeSticky));
-    // A member that joins gets the last partition of the first one after that one has given it up.
+    // A new member gets a partition only after its owner has given it up.
     let members: &[Plain<'_>] = &[("a", &["t"], &[("t", &[0, 1, 2])], 1), ("b", &["t"], &[], -1)];
     assert_eq!(vec!["t-0 t-1", "t-2"], answer(group(&[("t", 3)], members), Assignor::Sticky));
     assert_eq!(vec!["t-0 t-1", ""], answer(group(&[("t", 3)], members), Assignor::CooperativeSticky));
@@ -225,9 +225,9 @@ fn partitions_go_to_members_on_their_racks_and_the_rest_in_turn() {
         [("a", topics, &[][..], -1, Some("x")), ("b", topics, claims, 1, Some("y")), ("c", topics, &[][..], -1, None)]
     };
 
-    // Partitions of rack "x" go to "a", which may have two; those near few members come first.
+    // Partitions on rack "x" go to "a", which may have two. Partitions with few members on their racks come first.
     assert_eq!(vec!["t-0 t-1", "t-2 t-4", "t-3 t-5"], answer(group_on_racks(racks, &members(&[])), Assignor::Sticky));
-    // Partitions on another rack are given up, and may come back.
+    // A member gives up partitions on other racks, and may get them back.
     assert_eq!(
         vec!["t-0 t-1", "t-2 t-4", "t-3 t-5"],
         answer(group_on_racks(racks, &members(&[("t", &[0, 3])])), Assignor::Sticky)
@@ -246,8 +246,8 @@ fn an_assignment_does_not_depend_on_earlier_ones() {
 }
 
 #[test]
-fn a_balancing_that_kafka_never_ends_is_brought_to_an_end() {
-    // Member e has joined. In Kafka partition 0 of t0 moves from b to d and back without end.
+fn balancing_ends_where_kafka_loops_forever() {
+    // Member e has joined. In Kafka, partition 0 of t0 moves from b to d and back forever.
     let group = group(
         &[("t0", 3), ("t1", 6), ("t2", 5)],
         &[

@@ -1,16 +1,16 @@
 //! User data of Kafka's sticky assignors: the partitions that a member owned, and their generation.
 //!
-//! Neither reader fails. Bytes that cannot be decoded count as no partitions and the generation `NONE`, as in Kafka.
+//! As in Kafka, bytes that cannot be decoded are no error: they mean no partitions and the generation `NONE`.
 
 use std::borrow::Cow;
 
-/// The generation of a member that does not report one.
+/// Generation of a member that reports no generation.
 pub(super) const NONE: i32 = -1;
 
 /// Decoded user data of `StickyAssignor`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StickyUserData<'a> {
-    /// The owned partitions: topic names with their ids, in the order of the bytes.
+    /// The owned partitions: topic names with partition ids, in wire order.
     pub(super) topics: Vec<(Cow<'a, str>, PartitionIds<'a>)>,
     /// The generation in which the member got them.
     pub(super) generation: i32,
@@ -21,7 +21,7 @@ pub(super) struct StickyUserData<'a> {
 pub(super) struct PartitionIds<'a>(&'a [u8]);
 
 impl PartitionIds<'_> {
-    /// Return the ids in order.
+    /// Iterate over the ids.
     pub(super) fn iter(self) -> impl Iterator<Item = i32> {
         self.0.as_chunks().0.iter().map(|id| i32::from_be_bytes(*id))
     }
@@ -42,7 +42,7 @@ pub(super) fn cooperative_generation(mut bytes: &[u8]) -> i32 {
 
 fn read_topics<'a>(bytes: &mut &'a [u8]) -> Option<Vec<(Cow<'a, str>, PartitionIds<'a>)>> {
     let count = read_length(bytes)?;
-    // A topic takes at least six bytes, so a wrong count ends the loop before much is allocated.
+    // A topic takes at least six bytes, so a wrong count fails before it can cause a large allocation.
     let mut topics = Vec::new();
     for _ in 0..count {
         let length = i16::from_be_bytes(*bytes.split_off(..2)?.first_chunk()?);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_are_decoded_and_further_bytes_ignored() {
+    fn both_versions_are_decoded_and_trailing_bytes_ignored() {
         let topics = || vec![("t".to_owned(), vec![2, 0]), ("é".to_owned(), vec![])];
         let version_0 = &VERSION_1[..VERSION_1.len() - 4];
 

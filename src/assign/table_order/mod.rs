@@ -1,14 +1,14 @@
-//! The order in which a `java.util.HashMap` or `HashSet` iterates over its keys.
+//! Iteration order of a `java.util.HashMap` or `HashSet`.
 //!
-//! Some of Kafka's assignors go through members, topic ids or partitions in such an order, and their answers depend on it. The number of
-//! buckets of a table is a power of two. The low bits of a key's hash code, with its high half folded into its low half, choose the
-//! bucket. The table doubles when it has more keys than three quarters of its buckets. It also doubles when a ninth key comes to a bucket
-//! and there are fewer than 64 buckets. Keys of a bucket stay in the order of insertion when the table doubles. So the order of the whole
-//! table is: by bucket, then by insertion.
+//! Some of Kafka's assignors iterate over members, topic ids or partitions in such an order, and their answers depend on it. The
+//! number of buckets of a table is a power of two. The bucket of a key is in the low bits of its hash code, after the high half is
+//! folded into the low half. The table doubles when it has more keys than three quarters of its buckets, and when a ninth key is
+//! added to a bucket while there are fewer than 64 buckets. Keys of a bucket keep their insertion order when the table doubles. So
+//! the table iterates by bucket, then by insertion.
 //!
-//! In a table of 64 or more buckets, nine or more keys in one bucket become a tree, whose order differs: see `trees`. Its order is known
-//! for keys that Java compares, and for keys of different hash codes. Not modelled: keys of equal hash codes that Java cannot compare,
-//! such as `TopicPartition`; their order in a tree depends on identity hash codes.
+//! In a table of 64 or more buckets, a bucket with nine or more keys becomes a tree, which has another order: see `trees`. The order
+//! of a tree is known for keys that Java compares, and for keys with different hash codes. Not modelled: keys with equal hash codes
+//! that Java cannot compare, such as `TopicPartition`, whose order depends on identity hash codes.
 //!
 //! Source: `java.util.HashMap` and `java.util.HashSet` of Java 17.
 
@@ -19,13 +19,13 @@ use std::cmp::Ordering;
 use crate::group::{Group, java_order, string_hash};
 use trees::TreeTable;
 
-/// Buckets of a table that is made without a capacity.
+/// Number of buckets of a table that is created without a capacity.
 pub(super) const DEFAULT_CAPACITY: usize = 16;
 
-/// The largest number of keys of a chain; one more key makes a small table double.
+/// Largest number of keys of a chain; one more key makes a small table double.
 pub(super) const LONG_CHAIN: u32 = 8;
 
-/// The smallest number of buckets with trees; in a smaller table, a long chain makes the table double instead.
+/// Smallest number of buckets of a table with trees; a smaller table doubles instead when a chain gets too long.
 pub(super) const TREES: usize = 64;
 
 /// Return `TopicPartition.hashCode()`, given the hash code of the topic's name.
@@ -47,21 +47,21 @@ pub(super) fn uuid_order(left: u128, right: u128) -> Ordering {
     halves(left).cmp(&halves(right))
 }
 
-/// Return the number of buckets with which `new HashSet<>(collection)` starts.
+/// Return the initial number of buckets of `new HashSet<>(collection)`.
 #[must_use]
 pub(super) fn presized_capacity(size: usize) -> usize {
     (size * 4 / 3 + 1).max(DEFAULT_CAPACITY).next_power_of_two()
 }
 
-/// Return the indices of keys in the order in which a table lists them.
+/// Return the indices of keys in the iteration order of a table.
 ///
-/// `hashes` are the hash codes of distinct keys in the order of insertion; `capacity` is the number of buckets at first.
+/// `hashes` are the hash codes of distinct keys in insertion order; `capacity` is the initial number of buckets.
 #[must_use]
 pub(super) fn table_order(hashes: &[i32], capacity: usize) -> Vec<u32> {
     table_order_by(hashes, capacity, |_, _| Ordering::Equal)
 }
 
-/// Return the indices of keys in the order in which a table lists them; `compare` is the keys' `compareTo`, given indices.
+/// Return the indices of keys in the iteration order of a table; `compare` is `compareTo` of the keys with two indices.
 #[must_use]
 pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let buckets = bucket_count(hashes, capacity);
@@ -75,7 +75,7 @@ pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u
     for bucket in 0..buckets {
         ends[bucket + 1] += ends[bucket];
     }
-    // The start of each bucket moves to its end.
+    // Each entry is the start of a bucket now, and moves to its end.
     let mut order = vec![0; hashes.len()];
     for (index, hash) in (0..).zip(hashes) {
         let place = &mut ends[bucket(*hash, buckets)];
@@ -85,7 +85,7 @@ pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u
     order
 }
 
-/// Return the members in the order of a table with the member ids as keys, filled in the order given.
+/// Return the members in the iteration order of a table keyed by member id, filled in the given order.
 #[must_use]
 pub(super) fn member_order(group: &Group) -> &[u32] {
     group.table_order(|| {
@@ -97,20 +97,20 @@ pub(super) fn member_order(group: &Group) -> &[u32] {
     })
 }
 
-/// The bucket of a hash code.
+/// Return the bucket of a hash code.
 #[inline]
 pub(super) fn bucket(hash: i32, buckets: usize) -> usize {
     folded(hash) as usize & (buckets - 1)
 }
 
-/// A hash code with its high half folded into its low half.
+/// Fold the high half of a hash code into its low half.
 #[inline]
 fn folded(hash: i32) -> u32 {
     let hash = hash as u32;
     hash ^ hash >> 16
 }
 
-/// True if a bucket may have become a tree, at any size of the table up to `end` buckets.
+/// Return true if a bucket may have become a tree, at any size of the table up to `end` buckets.
 fn may_have_trees(hashes: &[i32], capacity: usize, end: usize) -> bool {
     let mut buckets = capacity.max(TREES);
     let mut chains: Vec<u8> = Vec::new();
@@ -129,7 +129,7 @@ fn may_have_trees(hashes: &[i32], capacity: usize, end: usize) -> bool {
     false
 }
 
-/// The number of buckets after all insertions.
+/// Return the number of buckets after all insertions.
 fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
     let mut buckets = capacity;
     let mut chains = [0; TREES];
@@ -159,7 +159,7 @@ fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
     buckets
 }
 
-/// True if a table with this number of buckets doubles when it has this number of keys.
+/// Return true if a table with this number of buckets doubles at this number of keys.
 pub(super) fn is_full(keys: usize, buckets: usize) -> bool {
     4 * keys > 3 * buckets
 }
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Compare keys as Java does; equal if it does not.
+    /// Compare keys as Java does; keys that Java does not compare are equal.
     fn compare(kind: &str, left: &Value, right: &Value) -> Ordering {
         match kind {
             "string" => java_order(left.as_str().unwrap(), right.as_str().unwrap()),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_those_of_java() {
+    fn iteration_orders_equal_javas() {
         let file = File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/java_table_orders.jsonl.gz")).unwrap();
         let mut kinds = Vec::new();
         for line in BufReader::new(GzDecoder::new(file)).lines() {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn hash_codes_are_those_of_code_units() {
+    fn hash_codes_are_computed_from_utf_16_code_units() {
         for (text, code) in
             [("", 0), ("a", 97), ("Aa", 2112), ("BB", 2112), ("\u{65E5}\u{672C}", 835_047), ("\u{1F600}", 1_772_899)]
         {

@@ -1,23 +1,23 @@
-//! The order of a `java.util.HashMap` in which a bucket becomes a tree.
+//! Iteration order of a `java.util.HashMap` in which a bucket becomes a tree.
 //!
-//! In a table of 64 and more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also a list, which
-//! iteration follows: a new key comes after its parent in the tree, and the root then moves to the front. When the table doubles,
-//! a tree is split in the order of its list; a part of six or fewer keys becomes a chain again. A tree compares hash codes, and keys of
-//! equal hash codes by their natural order.
+//! In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys also form a list, which
+//! iteration follows: a new key is inserted after its parent in the tree, and the root then moves to the front. When the table
+//! doubles, a tree is split in the order of its list; a part with six or fewer keys becomes a chain again. A tree compares keys by
+//! hash code, then by their natural order.
 //!
-//! This module simulates all insertions, which is slow. It is used only if a bucket has nine keys.
+//! This module simulates all insertions, which is slow. It is used only if a bucket has nine or more keys.
 
 use std::cmp::Ordering;
 
 use super::{LONG_CHAIN, TREES, folded, is_full};
 
-/// The largest number of keys with which a part of a split tree becomes a chain again.
+/// Largest number of keys of a part of a split tree that becomes a chain again.
 const UNTREEIFY: usize = 6;
 
 /// No key.
 const NONE: u32 = u32::MAX;
 
-/// A key as a node of a tree. Sides are 0 for left and 1 for right.
+/// Key as a node of a tree. Sides are 0 for left and 1 for right.
 #[derive(Clone, Copy)]
 struct Node {
     parent: u32,
@@ -25,7 +25,7 @@ struct Node {
     is_red: bool,
 }
 
-/// Keys in the order of iteration, and the root if they are a tree, else `NONE`.
+/// Keys in iteration order, and the root if they form a tree, else `NONE`.
 struct Bucket {
     keys: Vec<u32>,
     root: u32,
@@ -37,17 +37,17 @@ impl Bucket {
     }
 }
 
-/// A table whose buckets may be trees; keys are numbered in the order of insertion.
+/// Table whose buckets may be trees; keys are numbered in insertion order.
 pub(super) struct TreeTable<'a, F> {
     hashes: &'a [i32],
-    /// Compares keys of equal hash codes.
+    /// Natural order of keys with equal hash codes.
     compare: F,
     buckets: Vec<Bucket>,
     nodes: Vec<Node>,
 }
 
 impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
-    /// Return the keys in the order of iteration.
+    /// Return the keys in iteration order.
     pub(super) fn order(hashes: &'a [i32], capacity: usize, compare: F) -> Vec<u32> {
         let nodes = vec![Node { parent: NONE, children: [NONE; 2], is_red: false }; hashes.len()];
         let mut table = Self { hashes, compare, buckets: (0..capacity).map(|_| Bucket::new()).collect(), nodes };
@@ -119,7 +119,7 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
         }
     }
 
-    /// Put a key below the leaf where a search for it ends; return its parent.
+    /// Insert a key where a search for it ends; return its parent.
     fn attach(&mut self, root: u32, key: u32) -> u32 {
         let mut parent = root;
         loop {
@@ -135,7 +135,7 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
         }
     }
 
-    /// Restore the rules of a red-black tree after an insertion; return the root.
+    /// Restore the invariants of a red-black tree after an insertion; return the root.
     fn balance(&mut self, mut root: u32, mut key: u32) -> u32 {
         loop {
             let mut parent = self.nodes[key as usize].parent;
@@ -166,7 +166,7 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
         }
     }
 
-    /// Replace a node by its child on a side; return the root.
+    /// Rotate a node: replace it by its child on a side; return the root.
     fn rotate(&mut self, root: u32, node: u32, side: usize) -> u32 {
         let child = self.nodes[node as usize].children[side];
         if child == NONE {

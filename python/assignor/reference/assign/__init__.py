@@ -1,7 +1,6 @@
-"""Partition assignment: the one place that chooses which assignor computes an assignment.
+"""Choice of the assignor that computes an assignment.
 
-An assignor is one function of plain data in a file of its own. To add one, write its file and add its row to
-`ASSIGNORS`.
+Each assignor is a function in its own file. To add one, write its file and add it to `ASSIGNORS`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from assignor.reference.assign.server import uniform
 from assignor.reference.group import Member, Partition, read_members, read_topics
 
 Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[str, list[TopicPartition]]]
-"""Function of an assignor: it takes topics, members and options, and returns the partitions of each member."""
+"""Function that assigns: it takes topics, members and options, and returns the partitions of each member."""
 
 ASSIGNORS: Mapping[tuple[str, str], Assign] = {
     ("classic", "range"): range_assignor.assign,
@@ -27,14 +26,14 @@ ASSIGNORS: Mapping[tuple[str, str], Assign] = {
     ("consumer", "uniform"): uniform.assign,
     ("consumer", "range"): server_range.assign,
 }
-"""The assignors by group protocol and Kafka's name."""
+"""Assignors by group protocol and Kafka's name."""
 
 DEFAULTS: Mapping[str, str] = {"classic": "range", "consumer": "uniform"}
-"""The assignor that Kafka uses if a group does not name one, by group protocol."""
+"""Kafka's default assignor of each group protocol."""
 
 
 def chosen(assignor: str | None, group_protocol: str) -> Assign:
-    """Return the assignor of a name; without a name, the default of the protocol."""
+    """Return an assignor by name, or the default of the group protocol if the name is None."""
     return ASSIGNORS[group_protocol, DEFAULTS[group_protocol] if assignor is None else assignor]
 
 
@@ -47,7 +46,7 @@ def assign(
     topic_ids: Mapping[str, int] | None = None,
     prefer_rack_aware: bool = False,
 ) -> dict[str, list[TopicPartition]]:
-    """Return who gets which partition; the same contract as `assignor.assign`.
+    """Return the partitions of each member, as `assignor.assign` does.
 
     Example:
         >>> assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]})["C1"]

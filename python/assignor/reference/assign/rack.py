@@ -1,9 +1,10 @@
-"""The rack-aware way of range assignment (KIP-881): partitions go first to consumers that are where their replicas are.
+"""Rack-aware range assignment (KIP-881): consumers get partitions with a replica on their rack first.
 
-It is taken only when some topic needs it, never costs balance, and keeps co-partitioned topics together: topics with
-the same consumers and the same number of partitions are solved as one. In such a group step p means the p-th smallest
-real id of each topic. Kafka's own class takes p for an id there, and where ids have holes it hands out partitions that
-do not exist; that one thing is not reproduced.
+It is used only if racks matter for some topic, and it does not change how many partitions a consumer gets. Topics with
+the same consumers and the same number of partitions are co-partitioned: they are assigned together, so that a consumer
+gets the same partitions of each. Step p of such a group assigns the p-th smallest partition id of each topic. Kafka
+takes p itself as the id. If ids have gaps, Kafka therefore assigns partitions that do not exist; this defect is not
+reproduced.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from assignor.reference.group import Member, Partition, TopicConsumers
 
 
 class Remaining:
-    """What is still to be given of one topic, and how much each of its consumers may still take.
+    """Partitions of a topic that are not assigned yet, and the capacity of its consumers.
 
-    `quota` partitions go to everybody and one more to `extra` of them: to whoever first goes over the quota.
+    Each consumer gets `quota` partitions. The first `extra` consumers that exceed the quota get one more.
     """
 
     def __init__(self, state: TopicConsumers) -> None:
@@ -27,11 +28,11 @@ class Remaining:
         self.given: dict[str, list[int]] = {member.info.member_id: [] for member in state.consumers}
 
     def capacity(self, member: Member) -> int:
-        """How many more partitions the member may take as things stand."""
+        """Return how many more partitions the member can get now."""
         return max(0, self.quota + (self.extra > 0) - len(self.given[member.info.member_id]))
 
     def give(self, member: Member, partitions: list[Partition]) -> None:
-        """Hand partitions over; going over the quota uses up one of the extra ones."""
+        """Assign partitions to a member; a member that exceeds the quota uses up one extra partition."""
         given = self.given[member.info.member_id]
         given.extend(partition.id for partition in partitions)
         if len(given) > self.quota:
@@ -39,7 +40,7 @@ class Remaining:
         self.unassigned = [partition for partition in self.unassigned if partition not in partitions]
 
     def give_ranges(self, may_take: Callable[[Member, Partition], bool]) -> None:
-        """Each consumer in order takes the first partitions that it may take, up to its capacity."""
+        """Assign to each consumer in turn the first partitions that it may take, up to its capacity."""
         for member in self.state.consumers:
             matching = [partition for partition in self.unassigned if may_take(member, partition)]
             taken = matching[: self.capacity(member)]
@@ -48,7 +49,7 @@ class Remaining:
 
 
 def assign(states: list[TopicConsumers], prefer_rack_aware: bool) -> list[tuple[TopicConsumers, dict[str, list[int]]]]:
-    """What each consumer of each topic gets: first what matches its rack, then what is left."""
+    """Assign the partitions of each topic: first by rack, then the rest."""
     topics = [Remaining(state) for state in states]
     together: dict[tuple[frozenset[tuple[str, str | None]], int], list[Remaining]] = defaultdict(list)
     for topic in topics:
@@ -65,7 +66,7 @@ def assign(states: list[TopicConsumers], prefer_rack_aware: bool) -> list[tuple[
 
 
 def needs_rack_aware(state: TopicConsumers, prefer_rack_aware: bool) -> bool:
-    """Whether racks can make a difference: consumers and replicas meet on some, and not every partition is on all."""
+    """Return True if racks matter: a consumer shares a rack with a replica, and partitions are on different racks."""
     consumer_racks = {member.rack for member in state.consumers if member.rack is not None}
     all_racks = frozenset[str]().union(*(partition.racks for partition in state.partitions))
     if not consumer_racks & all_racks:
@@ -74,12 +75,12 @@ def needs_rack_aware(state: TopicConsumers, prefer_rack_aware: bool) -> bool:
 
 
 def racks_match(member: Member, partition: Partition) -> bool:
-    """Whether the member is on a rack of the partition; a member without rack is anywhere."""
+    """Return True if the member has no rack, or a replica of the partition is on its rack."""
     return member.rack is None or member.rack in partition.racks
 
 
 def _give_together(topics: list[Remaining]) -> None:
-    """Solve topics with the same consumers and partition counts as one: a consumer gets the same step of each topic."""
+    """Assign co-partitioned topics step by step: the same consumer gets the partition of a step in each topic."""
     for step in zip(*(topic.state.partitions for topic in topics), strict=True):
         for member in topics[0].state.consumers:
             if all(

@@ -1,7 +1,8 @@
-"""Range assignment as Kafka's RangeAssignor does it: every topic on its own, in ranges of consecutive partitions.
+"""Range assignment as in Kafka's RangeAssignor: each topic is split into ranges of consecutive partitions.
 
-Source: RangeAssignor and AbstractPartitionAssignor of kafka-clients 4.4.0 (unchanged in effect since 3.5.0). The
-rack-aware way (KIP-881), taken when some topic needs it, is in `rack.py`.
+Rack-aware assignment (KIP-881), used if racks matter for some topic, is in `rack.py`.
+
+Source: RangeAssignor and AbstractPartitionAssignor of kafka-clients 4.4.0 (same behaviour since 3.5.0).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def assign(
 def assign_without_racks(
     topics: Mapping[str, list[Partition]], members: list[Member]
 ) -> dict[str, list[TopicPartition]]:
-    """Return the partitions of each member as if no replica had a rack."""
+    """Return the partitions of each member, ignoring racks."""
     return _collect(members, map(_ranges, _consumed_topics(topics, members)))
 
 
@@ -44,7 +45,7 @@ def _consumed_topics(topics: Mapping[str, list[Partition]], members: list[Member
 def _collect(
     members: list[Member], given_by_topic: Iterable[tuple[TopicConsumers, dict[str, list[int]]]]
 ) -> dict[str, list[TopicPartition]]:
-    """Return the partitions of each member, given those of each consumer topic by topic."""
+    """Merge the partitions that each topic gives its consumers into one list per member."""
     assignment: dict[str, list[TopicPartition]] = {member.info.member_id: [] for member in members}
     for state, given in given_by_topic:
         for member_id, ids in given.items():
@@ -53,7 +54,7 @@ def _collect(
 
 
 def _ranges(state: TopicConsumers) -> tuple[TopicConsumers, dict[str, list[int]]]:
-    """Give each consumer `quota` partitions and the first `extra` consumers one more, in order, without gaps."""
+    """Assign consecutive ranges in order: `quota` partitions per consumer, one more for the first `extra` consumers."""
     quota, extra = divmod(len(state.partitions), len(state.consumers))
     given, start = {}, 0
     for place, member in enumerate(state.consumers):

@@ -1,7 +1,7 @@
-"""Round-robin assignment as Kafka's RoundRobinAssignor does it: all partitions in turn.
+"""Round-robin assignment as in Kafka's RoundRobinAssignor: partitions go to the members in turn.
 
-Members form a ring, in Kafka's order. A pointer starts at the first member. For each partition of each topic it
-moves on to the next member that subscribes to the topic; that member gets the partition.
+Members form a ring in Kafka's order, and a pointer starts at the first member. For each partition, the pointer moves
+to the next member that subscribes to the topic. That member gets the partition.
 
 Source: RoundRobinAssignor of kafka-clients 4.4.0.
 """

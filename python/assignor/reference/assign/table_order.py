@@ -1,6 +1,6 @@
-"""The orders of Java hash tables that assignors go through: members, topics by id, and numbers of partitions.
+"""Iteration orders of the Java hash tables that Kafka's assignors use.
 
-How a table orders its keys is in `assignor.ordering`; see `table_order` there.
+`assignor.ordering.table_order` computes the order of a table.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from assignor.reference.group import Member
 
 
 def member_order(members: list[Member]) -> list[Member]:
-    """Return members in the order of a HashMap with the member ids as keys, filled in the order given."""
+    """Return members in the iteration order of a HashMap keyed by member id, filled in the given order."""
     ids = [member.info.member_id for member in members]
     return table_order(members, [string_hash(id) for id in ids], natural=[java_order(id) for id in ids])
 
 
 def topics_by_id(topics: Collection[str], options: Options, capacity: int = DEFAULT_CAPACITY) -> list[str]:
-    """Return topics in the order of a table with their ids as keys.
+    """Return topics in the iteration order of a hash table keyed by topic id.
 
     Args:
-        topics: Distinct, in the order of insertion.
-        options: The ids that are known.
-        capacity: The number of buckets at first.
+        topics: Distinct topic names, in insertion order.
+        options: Options with the known topic ids.
+        capacity: Initial number of buckets.
     """
     ids = [options.topic_id(topic) for topic in topics]
     return table_order(topics, [uuid_hash(id) for id in ids], capacity, [signed_halves(id) for id in ids])
 
 
 def signed_halves(id: int) -> tuple[int, int]:
-    """Return a sort key that orders ids as Kafka's `Uuid.compareTo` does: by two signed numbers of 64 bits.
+    """Return a sort key that orders ids as Kafka's `Uuid.compareTo` does: by two signed 64-bit integers.
 
     Example:
         >>> signed_halves(2**127 + 1)
@@ -42,7 +42,7 @@ def signed_halves(id: int) -> tuple[int, int]:
 
 
 def numbers_in_set(numbers: list[int]) -> list[int]:
-    """Return distinct numbers in the order of `new HashSet<>(numbers)`.
+    """Return distinct numbers in the iteration order of `new HashSet<>(numbers)`.
 
     Example:
         >>> numbers_in_set([18, 16, 1])

@@ -1,1 +1,1 @@
-"""The assignors of the broker (KIP-848)."""
+"""Assignors of the broker (KIP-848)."""

@@ -1,8 +1,8 @@
-"""Sticky assignment as Kafka's `StickyAssignor` and `CooperativeStickyAssignor` do it.
+"""Sticky assignment as in Kafka's `StickyAssignor` and `CooperativeStickyAssignor`.
 
-Both settle the claims of members first. Groups whose members all subscribe to the same topics are assigned the
-constrained way, others the general way. `CooperativeStickyAssignor` then withholds partitions that their owners have to
-give up first.
+Both first settle conflicts between the partitions that members claim. If all members subscribe to the same topics, the
+constrained algorithm assigns the group, otherwise the general one. `CooperativeStickyAssignor` then withholds
+partitions that another member has to give up first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def assign(
 def assign_cooperatively(
     topics: Mapping[str, list[Partition]], members: list[Member], options: Options
 ) -> dict[str, list[TopicPartition]]:
-    """Return the partitions of each member that no other member has to give up first, topic by topic."""
+    """Return the partitions of each member, topic by topic, without those that another member has to give up first."""
     claims = settle(topics, members, Source.SUBSCRIPTION)
     racks = read_racks(claims, options.prefer_rack_aware)
     if have_equal_subscriptions(claims.members):
@@ -46,10 +46,10 @@ def assign_cooperatively(
 
 
 def have_equal_subscriptions(members: list[Member]) -> bool:
-    """Return whether all members, given in table order, subscribe to the same topics, existing or not.
+    """Return True if all members, in table order, subscribe to the same topics, existing or not.
 
-    As in Kafka, members that come first and subscribe to nothing are not compared. Kafka then gives them partitions;
-    here the constrained way leaves them out.
+    As in Kafka, leading members without a subscription are not compared. Kafka then gives them partitions; here the
+    constrained algorithm leaves them out.
     """
     compared = itertools.dropwhile(lambda member: not member.topics, members)
     return len({member.topics for member in compared}) <= 1
@@ -58,7 +58,7 @@ def have_equal_subscriptions(members: list[Member]) -> bool:
 def _sorted(
     claims: Claims, members: list[Member], assignment: dict[str, list[Place]]
 ) -> dict[str, list[TopicPartition]]:
-    """Return the partitions of each member with their ids, in Kafka's order of topics."""
+    """Return the partitions of each member in Kafka's order of topics, with partition ids instead of positions."""
     order = {place: number for number, place in enumerate(claims.partitions)}
     return {
         member.info.member_id: [

@@ -1,7 +1,7 @@
-"""Partitions that the members of a group claim, and their owners after conflicts between claims are settled.
+"""Partitions that the members of a group claim to own, and their owners after conflicts are settled.
 
-A claim counts if the partition exists and some member subscribes to its topic; Kafka accepts partitions that do not
-exist, which breaks its answer. Of two claims of one partition the one of the higher generation wins. Claims of equal
+A claim counts if the partition exists and some member subscribes to its topic. Kafka also accepts partitions that do
+not exist, and then returns an invalid assignment. If two members claim a partition, the higher generation wins; equal
 generations cancel each other. Kafka compares the generation of the later claim with the generation field of the
 subscription that claimed earlier. `StickyAssignor` reads the generation of a claim from the user data, so it may differ
 from that field.
@@ -32,9 +32,9 @@ class Source(Enum):
 
 
 class Place(NamedTuple):
-    """A partition by its position among the partitions of its topic.
+    """Partition, identified by its position in its topic.
 
-    Positions are Kafka's ids, which have no gaps.
+    Positions correspond to Kafka's partition ids, which have no gaps.
     """
 
     topic: str
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The partitions that a member claims, in the order claimed, and the generation of the claim."""
+    """Partitions that a member claims, in the order claimed, and the generation of the claim."""
 
     places: list[Place]
     generation: int
@@ -58,8 +58,8 @@ class Claims:
             position.
         claims: Member id to the partitions that it claims.
         owned: Member id to the partitions that it owns after settling, in the order claimed.
-        doubly_claimed: Partitions that two members of one generation claim. Such a partition may still have an owner: a
-            third member of a higher generation.
+        doubly_claimed: Partitions that two members of the same generation claim. A third member of a higher generation
+            may still own such a partition.
     """
 
     members: list[Member]
@@ -69,7 +69,7 @@ class Claims:
     doubly_claimed: set[Place]
 
     def previous_owners(self) -> dict[Place, str]:
-        """Return per partition the claimant of the highest generation before the newest one.
+        """Return the previous owner of each partition: the claimant of the highest generation before the newest one.
 
         Among claimants of equal generations it is the first in table order.
         """
@@ -115,14 +115,14 @@ def settle(topics: Mapping[str, list[Partition]], members: list[Member], source:
             else:
                 owned[id].append(place)
             if other is not None and place in owned[other]:
-                # After the step above, as in Kafka: a member that claims a partition twice does not get it back.
+                # Remove after adding, as in Kafka: a member that claims a partition twice does not regain it.
                 owned[other].remove(place)
             last_claimant[place] = id
     return Claims(ordered, partitions, claims, owned, doubly_claimed)
 
 
 def _read(member: Member, source: Source) -> tuple[list[TopicPartition], int]:
-    """Return what a member claims, as Kafka's `memberData` does."""
+    """Return the partitions that a member claims and their generation, as Kafka's `memberData` does."""
     if source is Source.USER_DATA and (member.is_from_wire or member.user_data is not None):
         return user_data.decode(member.user_data) if member.user_data else ([], NONE)
     generation = _field_generation(member)
@@ -132,5 +132,5 @@ def _read(member: Member, source: Source) -> tuple[list[TopicPartition], int]:
 
 
 def _field_generation(member: Member) -> int:
-    """Return the generation field of a subscription; a negative one means none."""
+    """Return the generation field of a subscription; `NONE` if it is negative or missing."""
     return NONE if member.generation is None or member.generation < 0 else member.generation

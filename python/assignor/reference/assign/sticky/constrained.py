@@ -1,4 +1,4 @@
-"""The constrained way of sticky assignment: all members subscribe to the same topics, or to nothing.
+"""Constrained algorithm of sticky assignment, for groups whose members subscribe to the same topics or to none.
 
 Every member gets `low` or `high` partitions, which differ by at most one. Source: ConstrainedAssignmentBuilder in
 AbstractStickyAssignor of kafka-clients 4.4.0.
@@ -15,7 +15,7 @@ from assignor.reference.group import Member
 
 
 class Answer(NamedTuple):
-    """The partitions of each member, and those that another member has to give up first."""
+    """Partitions of each member, and those that another member has to give up first."""
 
     assignment: dict[str, list[Place]]
     transferring: set[Place]
@@ -27,10 +27,10 @@ def assign(claims: Claims, racks: Racks) -> Answer:
 
 
 class _Assigning:
-    """An assignment in progress.
+    """Assignment in progress.
 
-    `under` are the members with fewer than `low` partitions, `exact` those that may get one more than `low`, and
-    `at_high` is the number of members that have `high` instead of `low`. It must not pass `more`.
+    `under` are the members with fewer than `low` partitions, and `exact` those with `low` that may get one more.
+    `at_high` counts the members with `high` partitions; at most `more` members may have `high`.
     """
 
     def __init__(self, claims: Claims, racks: Racks) -> None:
@@ -92,7 +92,7 @@ class _Assigning:
         return sum(self.racks.match(member, place) for member in self.claims.members)
 
     def assign_by_rack(self, rest: list[Place]) -> list[Place]:
-        """Assign partitions to members on their racks; return the partitions that no such member can take."""
+        """Assign partitions to members on their racks; return the partitions that none of these members can take."""
         left = []
         cursor = 0
         for place in rest:
@@ -118,7 +118,7 @@ class _Assigning:
         return left
 
     def assign_in_turn(self, rest: list[Place]) -> None:
-        """Assign partitions to the members under `low` in turn, then one each to those with exactly `low`."""
+        """Assign partitions in turn to the members with fewer than `low`, then one each to members with `low`."""
         index = 0
         for place in rest:
             if not self.under:
@@ -139,7 +139,7 @@ class _Assigning:
             self.exact.clear()
 
     def give(self, member: Member, place: Place) -> int:
-        """Assign a partition to a member; return how many the member has now."""
+        """Assign a partition to a member; return the member's new number of partitions."""
         places = self.assignment[member.info.member_id]
         places.append(place)
         if place in self.claims.doubly_claimed or self.given_up.get(place, member) is not member:

@@ -6,7 +6,7 @@ from assignor.reference.assign.sticky.claims import Claims, Place
 
 
 def transferring(claims: Claims, assignment: dict[str, list[Place]]) -> set[Place]:
-    """Return the partitions that another member than their new owner claims, and that the new owner does not claim."""
+    """Return the partitions that another member claims and their new owner does not."""
     added, revoked = set(), set()
     for id, places in assignment.items():
         claimed = set(claims.claims[id].places)

@@ -1,15 +1,15 @@
-"""The general way of sticky assignment: members subscribe to different topics.
+"""General algorithm of sticky assignment, for groups whose members subscribe to different topics.
 
 Source: GeneralAssignmentBuilder in AbstractStickyAssignor of kafka-clients 4.4.0.
 
-Two steps of Kafka are left out, because the answer is the same. Before each partition, Kafka checks if the group is
-balanced. A balanced group has no partition to move, so the check only ends a pass early. Kafka also leaves out members
-that share no topic. They do not subscribe to the topic of any partition that can move.
+Two steps of Kafka are left out because they do not change the result. Kafka checks before each partition if the group
+is balanced; a balanced group has no partition to move, so the check only ends a pass early. Kafka also excludes members
+that share no topic; no partition can move to or from them.
 
 Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer
-subscribes to the topic; here it must subscribe. Kafka never ends if balancing returns to an earlier state. Here, from
-then on, no partition is replaced by another one (see `movements.py`). Every move then brings two sizes closer together,
-so balancing ends.
+subscribes to the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here, no
+partition is replaced by another one from then on (see `movements.py`). Each move then makes two sizes more equal, so
+balancing ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def assign(claims: Claims, racks: Racks) -> dict[str, list[Place]]:
 
 
 class _Assigning:
-    """An assignment in progress."""
+    """Assignment in progress."""
 
     def __init__(self, claims: Claims, racks: Racks) -> None:
         self.claims = claims
@@ -65,7 +65,7 @@ class _Assigning:
         return self.assignment
 
     def keep(self) -> bool:
-        """Let members keep what they own; return whether a member loses a partition that still exists."""
+        """Let members keep what they own; return True if a member loses a partition that still exists."""
         is_revocation = False
         for member in self.claims.members:
             for place in self.claims.owned[member.info.member_id]:
@@ -76,9 +76,9 @@ class _Assigning:
         return is_revocation
 
     def assign_rest(self, unassigned: list[Place]) -> None:
-        """Assign partitions without an owner, each to the subscriber with the fewest.
+        """Assign each partition without an owner to the subscriber with the fewest partitions.
 
-        If racks matter, partitions go to subscribers in their racks first.
+        If racks matter, subscribers on the partition's racks come first.
         """
         for place in unassigned if self.racks.matter else []:
             near = [member for member in self.subscribers[place.topic] if not self.racks.mismatch(member, place)]
@@ -89,7 +89,7 @@ class _Assigning:
                 self.give(place, min(self.subscribers[place.topic], key=self.rank))
 
     def balance(self, places: list[Place], movements: Movements) -> bool:
-        """Move partitions to members with at least two fewer until none is left to move; return whether any moved."""
+        """Move partitions to members with at least two fewer until no move is left; return True if any moved."""
         states: list[dict[Place, Member]] = []
         while self.balance_once(places, movements):
             state = dict(self.owner)
@@ -99,7 +99,7 @@ class _Assigning:
         return bool(states)
 
     def balance_once(self, places: list[Place], movements: Movements) -> bool:
-        """Go through the partitions once; return whether any moved."""
+        """Try to move each partition once; return True if any partition moved."""
         has_moved = False
         for place in places:
             target = self.better_owner(place)
@@ -109,7 +109,7 @@ class _Assigning:
         return has_moved
 
     def better_owner(self, place: Place) -> Member | None:
-        """Return the member that a partition should move to, if any: its previous owner, or the one with the fewest."""
+        """Return the member to move a partition to, if any: the previous owner, or one with the fewest partitions."""
         owned = self.owned_by(self.owner[place])
         subscribers = self.subscribers[place.topic]
         if place in self.previous_owners:
@@ -120,7 +120,7 @@ class _Assigning:
         return lowest if owned > self.owned_by(lowest) + 1 else None
 
     def move(self, place: Place, target: Member, movements: Movements) -> None:
-        """Move a partition, or instead of it one of the same topic that has moved the other way before."""
+        """Move a partition, or another one of the same topic that has moved in the opposite direction before."""
         moved = movements.actual(place, self.owner[place].info.member_id, target.info.member_id)
         owner = self.owner[moved]
         movements.record(moved, owner.info.member_id, target.info.member_id)
@@ -128,20 +128,20 @@ class _Assigning:
         self.give(moved, target)
 
     def balance_score(self) -> int:
-        """Return the sum of the differences in size between all pairs of members that can take part.
+        """Return the sum of the size differences of all pairs of members that can take part.
 
-        Kafka adds in 32 bits. With millions of pairs the sum overflows, which changes the answer.
+        Kafka adds 32-bit integers. With millions of pairs the sum overflows, which changes the result.
         """
         sizes = [self.owned_by(member) for member in self.claims.members if self.takes_part(member)]
         return to_int32(sum(abs(one - other) for one, other in itertools.combinations(sizes, 2)))
 
     def takes_part(self, member: Member) -> bool:
-        """Return whether a member can get or lose partitions: it shares a topic with another member."""
+        """Return True if a member can get or lose partitions, because it shares a topic with another member."""
         topics = [topic for topic in self.subscribers if topic in member.topics]
         return any(len(self.subscribers[topic]) > 1 for topic in topics)
 
     def is_movable(self, place: Place) -> bool:
-        """Return whether a partition's topic has more than one subscriber."""
+        """Return True if the partition's topic has more than one subscriber."""
         return len(self.subscribers[place.topic]) > 1
 
     def give(self, place: Place, member: Member) -> None:
@@ -150,9 +150,9 @@ class _Assigning:
         self.assignment[member.info.member_id].append(place)
 
     def rank(self, member: Member) -> tuple[int, bytes]:
-        """Return the sort key of members: fewest partitions first, then by id."""
+        """Return the sort key of a member: number of partitions, then id."""
         return self.owned_by(member), java_order(member.info.member_id)
 
     def owned_by(self, member: Member) -> int:
-        """Return the number of partitions that a member has now."""
+        """Return the current number of partitions of a member."""
         return len(self.assignment[member.info.member_id])

@@ -1,7 +1,8 @@
 """Record of the partitions that moved during balancing.
 
 Moving one partition of a topic from A to B and another one from B to A costs two moves and changes no size. So if a
-partition is about to move from A to B, and another one has moved from B to A before, the other one moves back instead.
+partition is about to move from A to B and another one has moved from B to A before, that one moves back instead.
+
 Source: PartitionMovements in AbstractStickyAssignor of kafka-clients 4.4.0.
 """
 
@@ -15,7 +16,7 @@ from assignor.reference.assign.sticky.claims import Place
 
 @dataclass(slots=True)
 class Table:
-    """A HashSet of partitions: in the order of insertion, and the number of its buckets, which never falls."""
+    """Java HashSet of partitions: its entries in insertion order, and its number of buckets, which never shrinks."""
 
     places: list[Place] = field(default_factory=list)
     buckets: int = DEFAULT_CAPACITY
@@ -30,7 +31,7 @@ class Table:
             self.buckets *= 2
 
     def first(self) -> Place:
-        """Return the partition that the set lists first."""
+        """Return the first partition in the set's iteration order."""
         return min(self.places, key=self.bucket)
 
     def bucket(self, place: Place) -> int:
@@ -40,26 +41,26 @@ class Table:
 
 
 class Movements:
-    """Partitions that have moved from their first owner in this balancing to another one.
+    """Partitions that balancing has moved away from their first owner.
 
-    Owners are member ids. A partition that is back at its first owner has not moved. While `substitute` is true, a
-    partition that has moved the other way moves back instead.
+    Owners are member ids. A partition that has returned to its first owner does not count as moved. While `substitute`
+    is true, a partition that has moved in the opposite direction moves back instead of the given one.
     """
 
     def __init__(self) -> None:
-        """Start without movements."""
+        """Create an empty record."""
         self.substitute = True
         self._moved: dict[Place, tuple[str, str]] = {}
         self._tables: dict[tuple[str, str, str], Table] = {}
 
     def actual(self, place: Place, owner: str, target: str) -> Place:
-        """Return the partition to move: the given one, or one that has moved the other way and moves back."""
+        """Return the partition to move: one that has moved in the opposite direction, if any, else the given one."""
         source, _ = self._moved.get(place, (owner, target))
         reverse = self._tables.get((place.topic, target, source))
         return reverse.first() if reverse and self.substitute else place
 
     def record(self, place: Place, owner: str, target: str) -> None:
-        """Record that a partition moves."""
+        """Record a move."""
         source = owner
         if place in self._moved:
             source, last = self._moved.pop(place)

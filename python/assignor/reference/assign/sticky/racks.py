@@ -1,4 +1,4 @@
-"""Racks of members and partitions as the sticky assignors read them (KIP-881)."""
+"""Racks of members and partitions in sticky assignment (KIP-881)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from assignor.reference.group import Member
 
 @dataclass(frozen=True, slots=True)
 class Racks:
-    """The racks of each partition, and whether they matter."""
+    """Racks of each partition; `matter` is True if racks affect the assignment."""
 
     of_partition: dict[Place, frozenset[str]]
     matter: bool
 
     def mismatch(self, member: Member, place: Place) -> bool:
-        """Return whether no replica of the partition is on the rack of the member; False if it has no rack."""
+        """Return True if the member has a rack and no replica of the partition is on it."""
         return self.matter and member.rack is not None and member.rack not in self.of_partition[place]
 
     def match(self, member: Member, place: Place) -> bool:
-        """Return whether a replica of the partition is on the rack of the member; False if it has no rack."""
+        """Return True if the member has a rack and a replica of the partition is on it."""
         return self.matter and member.rack is not None and member.rack in self.of_partition[place]
 
 
 def read_racks(claims: Claims, prefer_rack_aware: bool) -> Racks:
     """Return the racks of a group.
 
-    They matter if some member is on the rack of a replica, and some partition lacks a rack that another partition has.
-    With `prefer_rack_aware` partitions need not differ.
+    Racks matter if some member is on the rack of a replica and partitions are on different racks. With
+    `prefer_rack_aware`, partitions may be on the same racks.
     """
     of_partition = {place: partition.racks for place, partition in claims.partitions.items()}
     all_racks = frozenset().union(*of_partition.values())

@@ -1,6 +1,6 @@
 """User data of Kafka's sticky assignors: the partitions that a member owned, and their generation.
 
-Neither reader fails. Bytes that cannot be decoded count as no partitions and the generation `NONE`, as in Kafka.
+As in Kafka, bytes that cannot be decoded are no error: they mean no partitions and the generation `NONE`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from assignor.model import TopicPartition
 from assignor.reference.bytes import Reader
 
 NONE = -1
-"""The generation of a member that does not report one."""
+"""Generation of a member that reports no generation."""
 
 
 def decode(data: bytes) -> tuple[list[TopicPartition], int]:

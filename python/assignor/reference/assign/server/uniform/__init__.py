@@ -1,7 +1,7 @@
-"""Uniform assignment as the broker's UniformAssignor does it: as even as possible, with few moves.
+"""Uniform assignment as in the broker's UniformAssignor: as even as possible, with few moves.
 
-Members that all subscribe to the same topics are assigned by `homogeneous.py`, others by `heterogeneous.py`. Names that
-do not exist count in this comparison.
+If all members subscribe to the same topics, `homogeneous.py` assigns the group, otherwise `heterogeneous.py`. The
+comparison includes names of topics that do not exist.
 
 Source: UniformAssignor and its two builders of kafka-group-coordinator 4.4.0.
 """

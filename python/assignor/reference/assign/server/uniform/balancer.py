@@ -1,20 +1,20 @@
-"""Choice of the subscriber of a topic that gives up the next partition, and of the one that gets it.
+"""Choice of the next subscriber of a topic that gets a partition (taker) and that gives one up (giver).
 
-Subscribers are sorted by (number of partitions, place in the table) once per topic. Takers are a range that starts at
-the first subscriber, givers a range that ends at the last one. All subscribers in a range have the same number of
-partitions, their level. After each of them has had a turn, the level moves by one, and the range grows by the
-subscribers that started on the new level.
+Subscribers are sorted once per topic by number of partitions, then by place in the members' table. Takers are a prefix
+of this list, givers a suffix. All takers have the same number of partitions, their level, and so have all givers. After
+each of them has had a turn, the level changes by one and the range grows by the subscribers that started on the new
+level.
 """
 
 from __future__ import annotations
 
 
 class Balancer:
-    """Takers and givers of one topic.
+    """Takers and givers of a topic.
 
     Args:
-        subscribers: The members that subscribe to the topic, by place in the table.
-        sizes: The number of partitions of each member; the caller changes it with each partition that moves.
+        subscribers: The members that subscribe to the topic, by place in the members' table.
+        sizes: The number of partitions of each member; the caller updates it after each move.
     """
 
     def __init__(self, subscribers: list[int], sizes: list[int]) -> None:

@@ -1,7 +1,8 @@
 """Uniform assignment of a group whose members subscribe to different topics.
 
-Members keep what they had of topics that they still subscribe to. Each free partition goes to the subscriber with the
-fewest partitions. Then rounds over the topics move partitions from subscribers with the most to those with the fewest.
+Members keep the partitions of topics that they still subscribe to. Each free partition goes to the subscriber with the
+fewest partitions. Several rounds over the topics then move partitions from subscribers with the most partitions to
+those with the fewest.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def assign(
 
     ordered = sorted((topic for topic in topics if topics[topic] and subscribers[topic]), key=priority)
     owners: dict[str, dict[int, int]] = {topic: {} for topic in ordered}
-    # As in Kafka, a partition that two members name counts for both while sizes are balanced.
+    # As in Kafka, a partition that two members name counts in the size of both.
     sizes = [len(claims(topics, member)) for member in members]
     for number, member in enumerate(members):
         for topic, ids in target[member.info.member_id].items():
@@ -63,7 +64,7 @@ def _give_free(partitions: list[Partition], owners: dict[int, int], balancer: Ba
 def _balance(
     topics: list[str], subscribers: dict[str, list[int]], owners: dict[str, dict[int, int]], sizes: list[int]
 ) -> None:
-    """Move partitions, topic by topic, until a round over all topics moves nothing or the last round is over."""
+    """Move partitions, topic by topic, until a full round moves nothing or `ROUNDS` is reached."""
     last_changed = None
     for topic in itertools.chain.from_iterable(itertools.repeat(topics, ROUNDS)):
         if topic == last_changed:
@@ -73,7 +74,7 @@ def _balance(
 
 
 def _balance_topic(owners: dict[int, int], balancer: Balancer, sizes: list[int]) -> bool:
-    """Move partitions of one topic; true if one moved."""
+    """Move partitions of one topic; return True if any partition moved."""
     if balancer.difference <= 1:
         return False
     has_moved = False

@@ -1,7 +1,8 @@
 """Uniform assignment of a group whose members all subscribe to the same topics.
 
-Every member gets total / members partitions, and the first ones one more as a bonus. A member keeps what it had, up to
-its quota. The rest goes to the members below their quota: each gets all its missing partitions at once.
+Each member gets total / members partitions; the remainder is spread as a bonus of one partition each. A member keeps
+its partitions up to its quota. The other partitions go to the members below their quota, each of which gets all its
+missing partitions at once.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def assign(
             kept += [TopicPartition(topic, id) for id in ids[:quota]]
             quota -= len(ids[:quota])
         if quota > 0 and had_bonus and len(members) - index > extra:
-            # A later member may already have one more: there are enough later members for all bonuses.
+            # Leave the bonus to a later member, which may already have the partition: enough later members remain.
             quota -= 1
             had_bonus = False
         if quota > 0:
@@ -54,7 +55,8 @@ def assign(
 def _partitions_by_id(topics: Mapping[str, list[Partition]], member: Member, options: Options) -> list[TopicPartition]:
     """Return all partitions: topics in the order of a set of their ids, ids ascending.
 
-    Kafka makes the set of ids from a member's set of names. Names that do not exist only affect the capacities.
+    Kafka builds the set of ids from a member's set of names. Names of topics that do not exist only affect the
+    capacities.
     """
     capacity = presized_capacity(len(member.topics))
     existing = dict.fromkeys(topic for topic in member.given if topic in topics)
