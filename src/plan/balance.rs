@@ -1,24 +1,24 @@
-//! How evenly a plan shares.
+//! Balance of a plan: how evenly its partitions are distributed.
 
 use crate::plan::Plan;
 
-/// How evenly a plan shares.
+/// Balance of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balance {
-    /// The fewest partitions that a member has; 0 without members.
+    /// Partitions of the least loaded member; 0 without members.
     pub min: i64,
-    /// The most.
+    /// Partitions of the most loaded member; 0 without members.
     pub max: i64,
-    /// The average; 0 without members.
+    /// Mean number of partitions per member; 0 without members.
     pub mean: f64,
-    /// Members that have nothing.
+    /// Members without partitions.
     pub idle: Vec<u32>,
-    /// Per topic the difference between the most and the fewest partitions of it that one of its consumers has.
+    /// Per topic, the difference between the most and the fewest partitions of the topic that a consumer has.
     pub spread: Vec<i64>,
 }
 
 impl Plan {
-    /// How evenly this plan shares.
+    /// Return the balance of this plan.
     #[must_use]
     pub fn balance(&self) -> Balance {
         let counts = self.counts();
@@ -35,7 +35,7 @@ impl Plan {
     }
 
     fn spread(&self) -> Vec<i64> {
-        // Per topic: how many members have some of it, the fewest and the most that one has.
+        // Per topic: the number of members with partitions of it, and the fewest and the most partitions of such a member.
         let mut found = vec![(0_usize, i64::MAX, 0_i64); self.topics().len()];
         self.each_member(|_, spans| {
             for of_topic in spans.chunk_by(|left, right| left.topic == right.topic) {

@@ -1,4 +1,4 @@
-//! Spans as columns, which is how they are handed out and how they come in.
+//! Spans as columns.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use crate::group::Group;
 use crate::plan::owners::{Owners, each_span};
 use crate::plan::{Layout, Span};
 
-/// Spans as four columns of one length: by member, then by topic, then by id.
+/// Spans as four columns of equal length, ordered by member, topic and id.
 #[derive(Debug, Default)]
 pub struct Columns {
     /// Index of the member.
@@ -16,14 +16,14 @@ pub struct Columns {
     pub topic: Vec<i32>,
     /// The first id.
     pub start: Vec<i32>,
-    /// How many ids.
+    /// The number of ids.
     pub count: Vec<i32>,
-    /// Per member where its spans end.
+    /// Per member, the end of its spans.
     ends: Vec<usize>,
 }
 
 impl Columns {
-    /// The spans of another layout: counted first, then put in place.
+    /// Build columns from another layout: count the spans of each member, then write them to their places.
     pub(crate) fn of(group: &Group, layout: &dyn Layout) -> Self {
         let mut ends = vec![0; group.members().len()];
         layout.each_member(group, &mut |member, spans| {
@@ -50,7 +50,7 @@ impl Columns {
         found
     }
 
-    /// Return the spans of owners: count the spans of each member first, then write them to their places.
+    /// Build columns from owners: count the spans of each member, then write them to their places.
     pub(crate) fn of_owners(group: &Group, owners: &Owners) -> Self {
         let mut ends = vec![0; group.members().len() + 1];
         each_span(group, owners, |member, _| ends[member as usize + 1] += 1);
@@ -58,8 +58,8 @@ impl Columns {
             ends[member] += ends[member - 1];
         }
         let mut spans = vec![Span { topic: 0, start: 0, count: 0 }; ends[ends.len() - 1]];
-        // The entry of a member moves from the start of its spans to their end. A span is written as a whole, because writing to
-        // four columns here and there costs four times as many cache misses.
+        // The entry of a member moves from the start of its spans to their end. Spans are written as a whole: writing to four
+        // columns in random order would cause four times the cache misses.
         each_span(group, owners, |member, span| {
             spans[ends[member as usize]] = span;
             ends[member as usize] += 1;
@@ -78,7 +78,7 @@ impl Columns {
         }
     }
 
-    /// Adds the spans of the next member.
+    /// Append the spans of the next member.
     fn push_member(&mut self, spans: &[Span]) {
         self.member.resize(self.member.len() + spans.len(), self.ends.len() as i32);
         self.topic.extend(spans.iter().map(|span| span.topic as i32));
@@ -87,7 +87,7 @@ impl Columns {
         self.ends.push(self.member.len());
     }
 
-    /// Spans that come from outside; runs that touch become one.
+    /// Build columns from untrusted spans; adjacent spans are merged.
     pub(crate) fn checked(group: &Group, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
         let (members, topics) = (group.members().len(), group.topics().len());
         let mut found = Self::default();
@@ -103,7 +103,7 @@ impl Columns {
             }
             if span.start < 0 || span.count < 1 || span.end() > i64::from(i32::MAX) + 1 {
                 let Span { start, count, .. } = span;
-                return Err(wrong(format!("start {start} and count {count} are no run of partition ids")));
+                return Err(wrong(format!("start {start} and count {count} are not a range of partition ids")));
             }
             if group.topics_of(group.subscription_of(member as usize)).binary_search(&span.topic).is_err() {
                 let [member, topic] =
@@ -111,7 +111,7 @@ impl Columns {
                 return Err(wrong(format!("member '{member}' does not subscribe to topic '{topic}'")));
             }
             if (member as usize) < found.ends.len() {
-                return Err(wrong("spans have to be ordered by member".into()));
+                return Err(wrong("spans must be ordered by member".into()));
             }
             while found.ends.len() < member as usize {
                 found.push_member(&of_member);
@@ -120,12 +120,13 @@ impl Columns {
             match of_member.last_mut() {
                 Some(last) if last.topic == span.topic && last.end() == i64::from(span.start) => {
                     let count = last.count.checked_add(span.count);
-                    last.count =
-                        count.ok_or_else(|| wrong("a member has more ids of a topic than int32 can count".into()))?;
+                    last.count = count.ok_or_else(|| {
+                        wrong("a member has more partitions of a topic than an int32 can hold".into())
+                    })?;
                 }
                 Some(last) if (last.topic, last.end()) > (span.topic, i64::from(span.start)) => {
                     return Err(wrong(
-                        "a member's spans have to be ordered by topic and id, and not to overlap".into(),
+                        "the spans of a member must be ordered by topic and id and must not overlap".into(),
                     ));
                 }
                 _ => of_member.push(span),
@@ -140,19 +141,19 @@ impl Columns {
         Ok(found)
     }
 
-    /// How many spans there are.
+    /// Return the number of spans.
     #[must_use]
     pub fn len(&self) -> usize {
         self.member.len()
     }
 
-    /// Whether there are none.
+    /// Return true if there are no spans.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.member.is_empty()
     }
 
-    /// The spans of one member.
+    /// Return the spans of a member.
     #[must_use]
     pub fn spans_of(&self, member: usize) -> impl ExactSizeIterator<Item = Span> {
         let start = member.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -186,14 +187,14 @@ impl Layout for Columns {
     }
 }
 
-/// Refuses partitions that two have; the row is that of the second of them.
+/// Return an error for a partition with two owners; it names the second of the two spans.
 fn check_owners(group: &Group, mut owned: Vec<(Span, usize)>) -> Result<(), PlanError> {
     owned.sort_unstable_by_key(|(span, _)| (span.topic, span.start));
     let twice =
         |pair: &&[(Span, usize)]| pair[0].0.topic == pair[1].0.topic && pair[0].0.end() > i64::from(pair[1].0.start);
     let Some([(_, first), (span, second)]) = owned.windows(2).find(twice) else { return Ok(()) };
     let topic = group.topics().names().get(span.topic as usize);
-    let reason = format!("partition {} of topic '{topic}' has an owner already", span.start);
+    let reason = format!("partition {} of topic '{topic}' already has an owner", span.start);
     Err(PlanError { row: *first.max(second), reason })
 }
 
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_found_by_member_and_runs_that_touch_are_one() {
+    fn spans_are_found_by_member_and_adjacent_spans_are_merged() {
         let columns = checked(&[(0, 0, 0, 2), (0, 0, 2, 1), (2, 1, i32::MAX, 1)]).unwrap();
 
         let of_members: Vec<Vec<_>> = (0..3)
@@ -233,25 +234,25 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_cannot_be_are_refused_with_their_row() {
+    fn errors_name_the_index_of_the_invalid_span() {
         for (spans, message) in [
             (vec![(0, 0, 0, 1), (3, 0, 0, 1)], "span 1: member 3 does not exist; there are 3"),
             (vec![(0, 2, 0, 1)], "span 0: topic 2 does not exist; there are 2"),
-            (vec![(0, 0, 0, 0)], "span 0: start 0 and count 0 are no run of partition ids"),
-            (vec![(0, 0, -1, 1)], "span 0: start -1 and count 1 are no run of partition ids"),
-            (vec![(0, 0, i32::MAX, 2)], "span 0: start 2147483647 and count 2 are no run of partition ids"),
-            (vec![(1, 0, 0, 1), (0, 0, 1, 1)], "span 1: spans have to be ordered by member"),
+            (vec![(0, 0, 0, 0)], "span 0: start 0 and count 0 are not a range of partition ids"),
+            (vec![(0, 0, -1, 1)], "span 0: start -1 and count 1 are not a range of partition ids"),
+            (vec![(0, 0, i32::MAX, 2)], "span 0: start 2147483647 and count 2 are not a range of partition ids"),
+            (vec![(1, 0, 0, 1), (0, 0, 1, 1)], "span 1: spans must be ordered by member"),
             (
                 vec![(0, 0, 0, 2), (0, 0, 1, 1)],
-                "span 1: a member's spans have to be ordered by topic and id, and not to overlap",
+                "span 1: the spans of a member must be ordered by topic and id and must not overlap",
             ),
             (vec![(0, 0, 0, 1), (0, 1, 0, 1)], "span 1: member 'a' does not subscribe to topic 'u'"),
             (
                 vec![(1, 1, 0, i32::MAX), (1, 1, i32::MAX, 1)],
-                "span 1: a member has more ids of a topic than int32 can count",
+                "span 1: a member has more partitions of a topic than an int32 can hold",
             ),
-            (vec![(0, 0, 3, 2), (1, 0, 0, 1), (1, 0, 4, 1)], "span 2: partition 4 of topic 't' has an owner already"),
-            (vec![(0, 0, 3, 2), (1, 0, 0, 9)], "span 1: partition 3 of topic 't' has an owner already"),
+            (vec![(0, 0, 3, 2), (1, 0, 0, 1), (1, 0, 4, 1)], "span 2: partition 4 of topic 't' already has an owner"),
+            (vec![(0, 0, 3, 2), (1, 0, 0, 9)], "span 1: partition 3 of topic 't' already has an owner"),
         ] {
             assert_eq!(Err(message.to_owned()), checked(&spans).map(|_| ()));
         }

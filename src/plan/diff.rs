@@ -1,4 +1,4 @@
-//! Who has a partition, and what changes from one plan to another.
+//! Owners of partitions, and differences between two plans.
 
 use crate::group::{Lists, java_order};
 use crate::plan::{Plan, Span};
@@ -6,9 +6,9 @@ use crate::plan::{Plan, Span};
 /// Spans by topic and id.
 #[derive(Debug)]
 pub(super) struct Owners {
-    /// Per topic its spans, as indices into `spans`.
+    /// Spans with their owners, by topic.
     spans: Vec<(Span, u32)>,
-    /// Per topic where its spans end.
+    /// Per topic, the end of its spans.
     ends: Vec<usize>,
 }
 
@@ -33,13 +33,13 @@ impl Owners {
         Self { spans, ends }
     }
 
-    /// The spans of a topic by id, each with who has it.
+    /// Return the spans of a topic with their owners, by id.
     pub(super) fn of_topic(&self, topic: u32) -> &[(Span, u32)] {
         let start = topic.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         &self.spans[start..self.ends[topic as usize]]
     }
 
-    /// Who has a partition.
+    /// Return the owner of a partition.
     pub(super) fn owner(&self, topic: u32, partition: i32) -> Option<u32> {
         let spans = self.of_topic(topic);
         let after = spans.partition_point(|(span, _)| span.start <= partition);
@@ -48,28 +48,28 @@ impl Owners {
     }
 }
 
-/// Runs of partitions that a member gains or loses; the topics are numbers in the plan that has them.
+/// Spans that a member gains or loses; topics are numbers of the plan that has the spans.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Gained {
     /// Index of the member in that plan.
     pub member: u32,
-    /// What, by topic and id.
+    /// The spans, by topic and id.
     pub spans: Vec<Span>,
 }
 
-/// What changes from one plan to another.
+/// Difference between two plans.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// What members of the later plan have that they did not have; numbers are the later plan's.
+    /// Spans that members have only in the later plan, with the numbers of the later plan.
     pub added: Vec<Gained>,
-    /// What members of the earlier plan have no more; numbers are the earlier plan's.
+    /// Spans that members have only in the earlier plan, with the numbers of the earlier plan.
     pub revoked: Vec<Gained>,
-    /// How many partitions have an owner in both plans, and not the same.
+    /// Number of partitions that have an owner in both plans, but not the same one.
     pub moved: i64,
 }
 
 impl Plan {
-    /// What changes from this plan to a later one: members and topics are the same if their names are.
+    /// Compare this plan with a later one; members and topics are matched by name.
     #[must_use]
     pub fn diff(&self, later: &Self) -> Diff {
         let same_member = same_names(self, later);
@@ -91,13 +91,13 @@ impl Plan {
     }
 }
 
-/// Per member of the earlier plan its number in the later one.
+/// Return the number in the later plan of each member of the earlier one.
 fn same_names(earlier: &Plan, later: &Plan) -> Vec<Option<u32>> {
     let table = crate::group::NameTable::of(later.members());
     earlier.members().iter().map(|name| table.number(later.members(), name)).collect()
 }
 
-/// The topics of both plans side by side; both have them in Java's order.
+/// Pair the topics of both plans, which are in Java's order, by name.
 fn aligned(earlier: &Plan, later: &Plan) -> Vec<(Option<u32>, Option<u32>)> {
     let (old, new) = (earlier.topics(), later.topics());
     let mut pairs = Vec::with_capacity(old.len().max(new.len()));
@@ -127,7 +127,7 @@ struct MemberChanges {
 }
 
 impl MemberChanges {
-    /// Goes through the ids of one topic in both plans at once.
+    /// Compare the owners of a topic in both plans in one pass over its ids.
     fn sweep(&mut self, old: &[(Span, u32)], new: &[(Span, u32)], same_member: &[Option<u32>]) {
         let mut at = 0;
         let (mut left, mut right) = (0, 0);
@@ -168,7 +168,7 @@ impl MemberChanges {
     }
 }
 
-/// Adds a run of ids, to the one before where they touch.
+/// Append a run of ids, or extend the last run if they are adjacent.
 fn push(spans: &mut Vec<Span>, topic: u32, start: i64, end: i64) {
     let count = (end - start) as i32;
     match spans.last_mut() {

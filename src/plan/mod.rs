@@ -1,7 +1,7 @@
-//! The answer of an assignor: which member gets which run of partitions of which topic.
+//! Plan: the assignment that an assignor computes, as spans of partitions.
 //!
-//! A plan reads its spans from a layout. An assignor may bring a compact one of its own, which computes spans when they are asked
-//! for; any assignment can be laid out in columns.
+//! A plan reads its spans from a layout. Columns can hold any assignment. An assignor may have its own compact layout, which computes
+//! spans when they are read.
 
 mod balance;
 mod columnar;
@@ -27,40 +27,40 @@ pub(crate) use owners::{NO_OWNER, Owners};
 use crate::error::PlanError;
 use crate::group::{Group, Names};
 
-/// A run of consecutive partition ids of one topic that one member gets.
+/// Run of consecutive partition ids of one topic that one member gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Index of the topic.
     pub topic: u32,
     /// The first id.
     pub start: i32,
-    /// How many ids.
+    /// The number of ids.
     pub count: i32,
 }
 
 impl Span {
-    /// One past the last id.
+    /// Return one past the last id.
     #[must_use]
     pub fn end(self) -> i64 {
         i64::from(self.start) + i64::from(self.count)
     }
 
-    /// The ids.
+    /// Return the ids.
     #[must_use]
     pub fn ids(self) -> impl ExactSizeIterator<Item = i32> {
         (0..self.count).map(move |offset| self.start + offset)
     }
 }
 
-/// A representation of an assignment from which spans are read.
+/// Representation of an assignment from which spans are read.
 pub(crate) trait Layout: Debug + Send + Sync + RefUnwindSafe {
-    /// The spans of one member.
+    /// Return the spans of a member.
     fn spans_of(&self, group: &Group, member: usize) -> Vec<Span>;
 
-    /// Call `read` with every member and its spans, in the order that costs least, until it breaks.
+    /// Call `read` with each member and its spans, in the cheapest order, until it breaks.
     fn each_member(&self, group: &Group, read: &mut dyn FnMut(u32, &[Span]) -> ControlFlow<()>);
 
-    /// The number of partitions of each member.
+    /// Return the number of partitions of each member.
     fn counts(&self, group: &Group) -> Vec<i64>;
 }
 
@@ -75,7 +75,7 @@ enum Answer {
     Columns,
 }
 
-/// An assignment as spans: of each member by topic in Java's order, then by id.
+/// Assignment as spans, which are ordered by topic in Java's order and then by id for each member.
 #[derive(Debug)]
 pub struct Plan {
     group: Arc<Group>,
@@ -86,7 +86,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan with a compact layout of its assignor.
+    /// Create a plan with a compact layout.
     pub(crate) fn compact(group: Arc<Group>, layout: impl Layout + 'static) -> Self {
         Self::from_answer(group, Answer::Layout(Box::new(layout)))
     }
@@ -100,11 +100,11 @@ impl Plan {
         Self { group, answer, columns: OnceLock::new(), owners: OnceLock::new() }
     }
 
-    /// A plan with the given spans, as (member, span).
+    /// Create a plan from spans, given as (member, span).
     ///
     /// # Errors
-    /// Members or topics that the group does not have, a topic that its member does not subscribe to, spans without an id or
-    /// beyond int32, or not in order, and a partition that two members have.
+    /// The group does not have a member or topic, a member does not subscribe to its topic, a span is empty, beyond int32 or not in
+    /// order, or a partition has two owners.
     pub fn from_spans(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
         let columns = Columns::checked(&group, spans)?;
         Ok(Self::from_columns(group, columns))
@@ -114,7 +114,7 @@ impl Plan {
         Self { columns: OnceLock::from(columns), ..Self::from_answer(group, Answer::Columns) }
     }
 
-    /// The layout that is cheapest to read: columns once they are made.
+    /// Return the layout that is cheapest to read: the columns once they exist.
     fn layout(&self) -> &dyn Layout {
         match (&self.answer, self.columns.get()) {
             (Answer::Layout(layout), None) => &**layout,
@@ -122,25 +122,25 @@ impl Plan {
         }
     }
 
-    /// The group whose members have something here.
+    /// Return the assigned group.
     #[must_use]
     pub fn group(&self) -> &Arc<Group> {
         &self.group
     }
 
-    /// The member ids, in the order of the subscriptions.
+    /// Return the member ids, in the order of the subscriptions.
     #[must_use]
     pub fn members(&self) -> &Names {
         self.group.members()
     }
 
-    /// The topics, in Java's order.
+    /// Return the topics, in Java's order.
     #[must_use]
     pub fn topics(&self) -> &Names {
         self.group.topics().names()
     }
 
-    /// All spans as columns, by member in the order given, then by topic and id. They are made once.
+    /// Return all spans as columns, by member in the given order, then by topic and id. They are computed once.
     #[must_use]
     pub fn columns(&self) -> &Columns {
         self.columns.get_or_init(|| match &self.answer {
@@ -150,16 +150,16 @@ impl Plan {
         })
     }
 
-    /// The spans of one member.
+    /// Return the spans of a member.
     #[must_use]
     pub fn spans_of(&self, member: usize) -> Vec<Span> {
         self.layout().spans_of(&self.group, member)
     }
 
-    /// Call `read` with every member and its spans, in the order that costs least.
+    /// Call `read` with each member and its spans, in the cheapest order.
     ///
     /// # Errors
-    /// The first one of `read`, which then is not called again.
+    /// The first error of `read`, which is then not called again.
     pub fn try_each_member<E>(&self, mut read: impl FnMut(u32, &[Span]) -> Result<(), E>) -> Result<(), E> {
         let mut failure = None;
         self.layout().each_member(&self.group, &mut |member, spans| match read(member, spans) {
@@ -172,7 +172,7 @@ impl Plan {
         failure.map_or(Ok(()), Err)
     }
 
-    /// The same for what cannot fail.
+    /// Call `read` with each member and its spans, in the cheapest order.
     pub fn each_member(&self, mut read: impl FnMut(u32, &[Span])) {
         let Ok(()) = self.try_each_member(|member, spans| {
             read(member, spans);
@@ -180,7 +180,7 @@ impl Plan {
         });
     }
 
-    /// The number of partitions of each member.
+    /// Return the number of partitions of each member.
     #[must_use]
     pub fn counts(&self) -> Vec<i64> {
         match &self.answer {
@@ -189,24 +189,24 @@ impl Plan {
         }
     }
 
-    /// How many partitions all members have.
+    /// Return the number of partitions of all members.
     #[must_use]
     pub fn total(&self) -> i64 {
         self.counts().iter().sum()
     }
 
-    /// The runs of a topic's partitions by id, each with the index of the member that has it.
+    /// Return the spans of a topic with their owners, by id.
     pub(crate) fn owners_of(&self, topic: u32) -> &[(Span, u32)] {
         self.owners.get_or_init(|| diff::Owners::of(self)).of_topic(topic)
     }
 
-    /// Index of the member that has a partition, if anybody has.
+    /// Return the index of the member that has a partition, if any.
     #[must_use]
     pub fn owner(&self, topic: u32, partition: i32) -> Option<u32> {
         self.owners.get_or_init(|| diff::Owners::of(self)).owner(topic, partition)
     }
 
-    /// Whether both give every member the same; spans are as long as can be, so equal ones mean equal lists.
+    /// Return true if both plans give each member the same partitions. Spans have maximal length, so equal lists mean equal spans.
     #[must_use]
     pub fn same_as(&self, other: &Self, number_in_other: impl Fn(&str) -> Option<u32>) -> bool {
         let same_topic = |left: Span, right: Span| {
@@ -215,8 +215,8 @@ impl Plan {
         };
         self.members().len() == other.members().len()
             && self.members().iter().enumerate().all(|(member, name)| {
-                number_in_other(name).is_some_and(|twin| {
-                    let (mine, others) = (self.columns().spans_of(member), other.columns().spans_of(twin as usize));
+                number_in_other(name).is_some_and(|number| {
+                    let (mine, others) = (self.columns().spans_of(member), other.columns().spans_of(number as usize));
                     mine.len() == others.len() && mine.zip(others).all(|(left, right)| same_topic(left, right))
                 })
             })

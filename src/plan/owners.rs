@@ -6,7 +6,7 @@ use crate::group::Group;
 /// Marks a partition without an owner.
 pub(crate) const NO_OWNER: u32 = u32::MAX;
 
-/// The owner of each partition. Partitions of all topics are numbered consecutively: topics in Java's order, positions ascending.
+/// Owner of each partition. Partitions of all topics are numbered consecutively, by topic in Java's order, then by position.
 #[derive(Debug)]
 pub(crate) struct Owners {
     /// Per partition, the index of the member that owns it, or `NO_OWNER`.
@@ -16,7 +16,7 @@ pub(crate) struct Owners {
 }
 
 impl Owners {
-    /// Return owners in which no partition has one.
+    /// Create owners in which no partition has an owner.
     pub(crate) fn new(group: &Group) -> Self {
         let starts = starts(group);
         Self { members: vec![NO_OWNER; starts[starts.len() - 1] as usize], starts }

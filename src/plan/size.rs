@@ -1,15 +1,15 @@
-//! How long the group's record in `__consumer_offsets` is, which a topic's `max.message.bytes` may be too small for.
+//! Size of the group's record in `__consumer_offsets`, which is limited by the topic's `max.message.bytes`.
 //!
-//! Source: Kafka 4.3.1, message definitions `GroupMetadataKey` (version 2) and `GroupMetadataValue` (version 3, which is what
-//! brokers of 2.3 and later write), and `ConsumerProtocolSubscription` (versions 0 to 3).
+//! Source: Kafka 4.3.1, message definitions `GroupMetadataKey` (version 2) and `GroupMetadataValue` (version 3, which brokers since
+//! Kafka 2.3 write), and `ConsumerProtocolSubscription` (versions 0 to 3).
 
 use crate::group::Group;
 use crate::plan::{Plan, wire};
 
-/// The protocol type of consumer groups.
+/// Protocol type of consumer groups.
 const PROTOCOL_TYPE: &str = "consumer";
 
-/// What a coordinator knows of a member's client, in bytes.
+/// Sizes in bytes of a member's client id and host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Client {
     /// The client id.
@@ -21,8 +21,8 @@ pub struct Client {
 impl Plan {
     /// Return the size of the record's key and value in bytes.
     ///
-    /// `protocol` is the name of the assignor, which a group without members does not have. `client` and `version` describe a
-    /// member by its id; the version is that of its subscription's bytes.
+    /// `protocol` is the name of the assignor; it is ignored if the group has no members. `client` and `version` return the client
+    /// sizes and the subscription version of a member id.
     pub fn group_metadata_size(
         &self,
         group_id: &str,
@@ -38,7 +38,7 @@ impl Plan {
             + 4 // generation
             + text(if self.members().is_empty() { 0 } else { protocol.len() })
             + text(leader.map_or(0, str::len))
-            + 8 // time of the state
+            + 8 // timestamp of the state
             + 4; // number of members
         let names: Vec<usize> =
             (0..self.group.subscriptions().len() as u32).map(|subscription| names(&self.group, subscription)).collect();
@@ -59,12 +59,12 @@ impl Plan {
     }
 }
 
-/// The names of a distinct subscription, each with its length.
+/// Return the size of the topic names of a subscription, with their lengths.
 fn names(group: &Group, subscription: u32) -> usize {
     group.names_of(subscription).map(|name| 2 + name.len()).sum()
 }
 
-/// A member's subscription, of which the names take so many bytes.
+/// Return the size of a member's subscription, given the size of its topic names.
 fn subscription(group: &Group, member: usize, names: usize, version: i16) -> usize {
     let sizes = group.field_sizes(member);
     let fields = [2 + 4 + names + 4 + sizes.user_data, 4 + sizes.owned_partitions, 4, 2 + sizes.rack];

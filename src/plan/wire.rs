@@ -1,4 +1,4 @@
-//! The bytes of every member's assignment (`ConsumerProtocol`), written from spans.
+//! Encoder of the members' assignments (`ConsumerProtocol`) from spans.
 //!
 //! Source: kafka-clients 4.4.0, `ConsumerProtocol.serializeAssignment`: version, topics with their ids, null user data.
 
@@ -7,26 +7,26 @@ use crate::error::WireError;
 use crate::group::Names;
 use crate::plan::{Plan, Span};
 
-/// Bytes before the topics (version and their number) and after them (the length of null user data).
+/// Size of the fields before the topics (version and topic count) and after them (length of null user data).
 const AROUND: usize = 2 + 4 + 4;
 
-/// What a topic takes besides its name and ids: the lengths of both.
+/// Size of a topic without its name and ids: the lengths of both.
 const PER_TOPIC: usize = 2 + 4;
 
-/// Writes the assignments of members from their spans; every topic's head is laid out once.
+/// Encoder of the assignments of members from their spans; the encoded topic names are computed once.
 #[derive(Debug)]
 pub struct Encoder {
     version: i16,
-    /// Per topic length and name.
+    /// Per topic, the length and the name, encoded.
     heads: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl Encoder {
-    /// For the members of a plan.
+    /// Create an encoder for a plan.
     ///
     /// # Errors
-    /// A version below 0, or a topic's name that is too long for the format.
+    /// The version is negative, or a topic name is too long.
     pub fn new(plan: &Plan, version: i16) -> Result<Self, WireError> {
         let version = crate::wire::encoding_version(version)?;
         let topics = plan.topics();
@@ -46,7 +46,7 @@ impl Encoder {
         &self.heads[start..self.ends[topic as usize]]
     }
 
-    /// How many bytes a member's assignment takes.
+    /// Return the size of a member's assignment in bytes.
     #[must_use]
     pub fn length(&self, spans: &[Span]) -> usize {
         let mut length = AROUND;
@@ -59,7 +59,7 @@ impl Encoder {
         length
     }
 
-    /// Writes a member's assignment into a buffer of just that length.
+    /// Write a member's assignment into a buffer of exactly that size.
     pub fn write(&self, spans: &[Span], buffer: &mut [u8]) {
         let topics = spans.chunk_by(|left, right| left.topic == right.topic);
         let mut rest = Rest(buffer);
@@ -80,7 +80,7 @@ impl Encoder {
     }
 }
 
-/// What of a buffer is still to be filled.
+/// Rest of a buffer that is not filled yet.
 struct Rest<'a>(&'a mut [u8]);
 
 impl Rest<'_> {
@@ -91,7 +91,7 @@ impl Rest<'_> {
     }
 }
 
-/// How many bytes an assignment takes; what `Encoder::length` says, without laying out heads.
+/// Return the size of an assignment in bytes, as `Encoder::length` does, but without an encoder.
 pub(super) fn length(topics: &Names, spans: &[Span]) -> usize {
     let of_topic = |spans: &[Span]| {
         PER_TOPIC
@@ -109,7 +109,7 @@ mod tests {
     use crate::group::{Group, Partitions, Racks, Topics};
 
     #[test]
-    fn an_assignment_is_written_as_its_own_reader_reads_it() {
+    fn an_encoded_assignment_decodes_to_the_same_partitions() {
         let topics = ["t", "é"].map(|name| (name, Partitions::counted(9)));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
         let subscription = group.intern_subscription(&[0, 1]);

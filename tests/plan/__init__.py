@@ -1,1 +1,1 @@
-"""Tests of plans: columns, differences, encodings."""
+"""Tests of plans: columns, differences, and encodings."""

@@ -1,4 +1,4 @@
-"""A plan as Arrow columns, read by the libraries that read such: pyarrow, polars and DuckDB."""
+"""A plan as Arrow columns, read by pyarrow, polars and DuckDB."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ROWS = [("bé", "t", 2, 1), ("bé", "u😀", 5, 2), ("bé", "u😀", 9, 1), ("a"
 
 @pytest.fixture
 def found(engine: Engine) -> Plan:
-    """The plan of `ROWS`; one member has nothing."""
+    """Return the plan of `ROWS`; one member has no partitions."""
     return plan({"u😀": [0, 1, 2, 5, 6, 9], "t": 3}, {"bé": ("t", "u😀"), "a": ("u😀", "t"), "idle": ()}, engine=engine)
 
 
 def rows(table: pa.Table | pa.RecordBatch) -> list[tuple[Any, ...]]:
-    """The table row by row."""
+    """Return the rows of a table."""
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
@@ -55,14 +55,14 @@ def test_pyarrow_reads_the_plan_itself(found: Plan) -> None:
     assert SCHEMA == pa.schema(found)
 
 
-def test_every_member_and_topic_is_in_the_dictionaries_even_if_it_has_no_row(found: Plan) -> None:
+def test_the_dictionaries_have_all_members_and_topics(found: Plan) -> None:
     batch = pa.record_batch(found)
 
     assert list(found.members) == batch["member_id"].dictionary.to_pylist()
     assert list(found.topics) == batch["topic"].dictionary.to_pylist()
 
 
-def test_the_schema_asked_for_is_given(found: Plan) -> None:
+def test_the_requested_schema_is_returned(found: Plan) -> None:
     wanted = pa.schema(
         [("member_id", pa.string()), ("topic", pa.string()), ("start", pa.int64()), ("count", pa.int32())]
     )
@@ -102,7 +102,7 @@ def test_polars_reads_the_plan_itself(found: Plan) -> None:
     assert {"bé": 4, "a": 5} == dict(frame.group_by("member_id").agg(polars.col("count").sum()).rows())
 
 
-def test_duckdb_reads_the_plan_itself(found: Plan) -> None:  # noqa: ARG001 - DuckDB finds it by its name
+def test_duckdb_reads_the_plan_itself(found: Plan) -> None:  # noqa: ARG001 - DuckDB finds the variable by name
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is one of the libraries that read Arrow")
 
     assert ROWS == duckdb.sql("FROM found").fetchall()
@@ -123,7 +123,7 @@ def test_a_plan_without_spans_is_a_table_without_rows(engine: Engine) -> None:
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_the_table_of_every_plan_is_its_spans_with_names(group: Group) -> None:
+def test_the_table_of_a_plan_has_its_spans_with_names(group: Group) -> None:
     for engine in ENGINES:
         found = plan(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware, engine=engine)
         columns = zip(*(column.tolist() for column in found.spans()), strict=True)
@@ -144,7 +144,7 @@ def test_the_table_of_every_plan_is_its_spans_with_names(group: Group) -> None:
         }
 
 
-def test_without_pyarrow_the_way_out_is_named(found: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_pyarrow_names_an_alternative(found: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
     with pytest.raises(errors.MissingDependencyError, match=r"^Plan.to_arrow\(\) needs pyarrow: pip install pyarrow"):

@@ -1,4 +1,4 @@
-"""What changes from one plan to a later one, and how evenly a plan shares; both against dicts and sets."""
+"""Differences between plans, and balance of plans, compared with dicts and sets."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ Answer = dict[str, list[TopicPartition]]
 
 
 def in_order(partitions: set[TopicPartition]) -> list[TopicPartition]:
-    """By topic in Java's order, then by id."""
+    """Sort partitions by topic in Java's order, then by id."""
     return sorted(partitions, key=lambda partition: (partition.topic.encode("utf-16-be"), partition.partition))
 
 
 def owners(answer: Answer) -> dict[TopicPartition, str]:
-    """Who has what."""
+    """Return the owner of each partition."""
     return {partition: member for member, partitions in answer.items() for partition in partitions}
 
 
 def gains(before: Answer, after: Answer) -> Answer:
-    """What each member has after and not before, in the order of the members after."""
+    """Return the partitions that each member has only in the later plan, in the order of the later members."""
     found = {member: in_order(set(after[member]) - set(before.get(member, ()))) for member in after}
     return {member: partitions for member, partitions in found.items() if partitions}
 
 
 def diff_of(before: Answer, after: Answer) -> Diff:
-    """What changes, from lists alone."""
+    """Return the difference, computed from lists."""
     old, new = owners(before), owners(after)
     moved = sum(old[partition] != new[partition] for partition in old.keys() & new.keys())
     return Diff(gains(before, after), gains(after, before), moved)
 
 
 def balance_of(group: Group, answer: Answer) -> Balance:
-    """How evenly lists share."""
+    """Return the balance, computed from lists."""
     counts = [len(partitions) for partitions in answer.values()]
     spread = {}
     for topic in sorted(group.topics, key=lambda topic: topic.encode("utf-16-be")):
@@ -57,12 +57,12 @@ def balance_of(group: Group, answer: Answer) -> Balance:
 
 
 def exactly(diff: Diff) -> tuple[Any, ...]:
-    """A diff with the order of its members, which its dicts leave out when they are compared."""
+    """Return a diff with the order of its members, which dicts ignore in comparisons."""
     return list(diff.added.items()), list(diff.revoked.items()), diff.moved
 
 
 @given(before=groups(equal_instance_ids=True), after=groups(equal_instance_ids=True))
-def test_a_diff_is_the_difference_of_the_lists(before: Group, after: Group) -> None:
+def test_a_diff_equals_the_difference_of_the_lists(before: Group, after: Group) -> None:
     left, right = (
         assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware, engine="reference")
         for group in (before, after)
@@ -80,7 +80,7 @@ def test_a_diff_is_the_difference_of_the_lists(before: Group, after: Group) -> N
 
 
 @given(group=groups(), data=st.data())
-def test_a_diff_of_a_group_and_the_same_one_changed_is_the_difference_of_the_lists(group: Group, data: Any) -> None:
+def test_a_diff_of_a_changed_group_equals_the_difference_of_the_lists(group: Group, data: Any) -> None:
     gone = data.draw(st.sets(st.sampled_from([*group.members, None])))
     members = {member: wanted for member, wanted in group.members.items() if member not in gone} | {"new": ["B", "0"]}
     topics = {topic: partitions for topic, partitions in group.topics.items() if topic not in gone} | {"0": 4}
@@ -93,7 +93,7 @@ def test_a_diff_of_a_group_and_the_same_one_changed_is_the_difference_of_the_lis
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_a_balance_is_that_of_the_lists(group: Group) -> None:
+def test_a_balance_equals_that_of_the_lists(group: Group) -> None:
     options: dict[str, Any] = {"prefer_rack_aware": group.prefer_rack_aware}
     expected = balance_of(group, assign(group.topics, group.members, engine="reference", **options))
     for engine in ENGINES:
@@ -103,7 +103,7 @@ def test_a_balance_is_that_of_the_lists(group: Group) -> None:
         assert list(expected.spread) == list(found.spread)
 
 
-def test_a_member_that_joins_takes_from_the_others(engine: Engine) -> None:
+def test_a_new_member_takes_partitions_from_the_others(engine: Engine) -> None:
     two, three = (plan({"t": 3}, dict.fromkeys(names, ("t",)), engine=engine) for names in ("ab", "abc"))
 
     first, second = TopicPartition("t", 1), TopicPartition("t", 2)
@@ -112,7 +112,7 @@ def test_a_member_that_joins_takes_from_the_others(engine: Engine) -> None:
     assert all(type(partition) is TopicPartition for partition in two.diff(three).added["c"])
 
 
-def test_a_partition_that_has_an_owner_in_one_plan_only_has_not_moved(engine: Engine) -> None:
+def test_a_partition_with_an_owner_in_one_plan_only_does_not_count_as_moved(engine: Engine) -> None:
     small, large = (plan({"t": count}, {"a": ["t"]}, engine=engine) for count in (2, 4))
     other = plan({"u": 2}, {"b": ["u"]}, engine=engine)
 
@@ -121,7 +121,7 @@ def test_a_partition_that_has_an_owner_in_one_plan_only_has_not_moved(engine: En
     assert (["b"], ["a"], 0) == tuple(part if isinstance(part, int) else list(part) for part in small.diff(other))
 
 
-def test_holes_and_racks_split_what_changes(engine: Engine) -> None:
+def test_diffs_of_plans_with_gaps_and_racks(engine: Engine) -> None:
     racks = [PartitionInfo(id, (rack,)) for id, rack in zip([1, 2, 5, 6], ["r1", "r0", "r0", "r1"], strict=True)]
     members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
     near, plain = plan({"t": racks}, members, engine=engine), plan({"t": [1, 2, 5, 6]}, members, engine=engine)
@@ -170,11 +170,11 @@ def test_a_balance_names_idle_members_and_uneven_topics(engine: Engine) -> None:
     assert [int, int, float] == [type(value) for value in found[:3]]
 
 
-def test_a_consumer_that_has_nothing_counts_in_the_spread(engine: Engine) -> None:
+def test_a_consumer_without_partitions_counts_in_the_spread(engine: Engine) -> None:
     assert {"t": 1} == plan({"t": 2}, dict.fromkeys("abc", ("t",)), engine=engine).balance().spread
 
 
-def test_a_plan_without_members_is_in_balance(engine: Engine) -> None:
+def test_a_plan_without_members_is_balanced(engine: Engine) -> None:
     found = plan({"t": 3}, {}, engine=engine).balance()
 
     assert Balance(0, 0, 0.0, (), {"t": 0}) == found

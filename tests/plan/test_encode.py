@@ -1,4 +1,4 @@
-"""A plan as bytes on the wire: every member's assignment, and the length of the record that holds them all."""
+"""Encoded assignments of a plan's members, and the size of the group's record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERSIONS = st.integers(0, 3)
 
 
 @given(group=groups(equal_instance_ids=True), version=st.integers(0, 9))
-def test_bytes_of_a_plan_are_those_of_its_lists(group: Group, version: int) -> None:
+def test_encoded_assignments_equal_those_of_the_lists(group: Group, version: int) -> None:
     answer = assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware, engine="reference")
     for engine in ENGINES:
         found = plan(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware, engine=engine)
@@ -38,7 +38,7 @@ def test_bytes_of_a_plan_are_those_of_its_lists(group: Group, version: int) -> N
 
 
 @given(group=groups(), version=VERSIONS)
-def test_bytes_of_a_plan_are_those_that_kafka_python_writes(group: Group, version: int) -> None:
+def test_encoded_assignments_equal_those_of_kafka_python(group: Group, version: int) -> None:
     reason = "kafka-python is an independent peer to compare with"
     peer = pytest.importorskip("kafka.protocol.consumer.metadata", reason=reason).ConsumerProtocolAssignment
     answer = assign(group.topics, group.members, engine="reference")
@@ -53,7 +53,7 @@ def test_bytes_of_a_plan_are_those_that_kafka_python_writes(group: Group, versio
         assert expected == plan(group.topics, group.members, engine=engine).encode(version)
 
 
-def test_bytes_are_of_version_3_unless_asked_for(engine: Engine) -> None:
+def test_the_default_version_is_3(engine: Engine) -> None:
     found = plan({"é": [4, 7, 8], "t": 2}, {"b": ["t"], "a": ["é", "t"], "idle": []}, engine=engine)
 
     assert found.encode(3) == found.encode() == found.encode(version=4) == found.encode(2**80)
@@ -70,7 +70,7 @@ LAYOUTS = ((2, 4, 2, 1, 4, 4, 4), (2, 4, 2, 1, 4, 4, 2, 2, 4, 4, 4, 4, 4), (2, 4
 
 
 def spaced(data: bytes, layout: tuple[int, ...]) -> str:
-    """The bytes as hexadecimal digits, a blank between fields."""
+    """Return bytes as hexadecimal digits, with a space between fields."""
     assert sum(layout) == len(data)
     ends = itertools.accumulate(layout)
     return " ".join(data[end - length : end].hex() for length, end in zip(layout, ends, strict=True))
@@ -82,7 +82,7 @@ def test_ids_at_the_end_of_int32_are_written(engine: Engine) -> None:
     assert [2**20, 2**31 - 2, 2**31 - 1] == [id for _, id in decode_assignment(encoded["a"]).partitions]
 
 
-def test_every_call_gives_a_new_dict(engine: Engine) -> None:
+def test_each_call_returns_a_new_dict(engine: Engine) -> None:
     found = plan({"t": 1}, {"a": ["t"]}, engine=engine)
 
     found.encode().clear()
@@ -101,9 +101,7 @@ def test_every_call_gives_a_new_dict(engine: Engine) -> None:
         (None, errors.NullArgumentError, "version must be an int, not None"),
     ],
 )
-def test_a_version_that_cannot_be_meant_is_refused(
-    engine: Engine, version: Any, error: type[Exception], message: str
-) -> None:
+def test_an_invalid_version_is_refused(engine: Engine, version: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as raised:
         plan({"t": 1}, {"a": ["t"]}, engine=engine).encode(version)
 
@@ -111,7 +109,7 @@ def test_a_version_that_cannot_be_meant_is_refused(
     assert message == str(raised.value)
 
 
-def test_a_topic_too_long_for_the_format_is_refused(engine: Engine) -> None:
+def test_a_topic_name_that_is_too_long_is_refused(engine: Engine) -> None:
     longest, longer = "t" * 32_767, "é" * 16_384
 
     assert 32_767 + 24 == len(plan({longest: 1}, {"a": [longest]}, engine=engine).encode()["a"]) + 4
@@ -119,12 +117,12 @@ def test_a_topic_too_long_for_the_format_is_refused(engine: Engine) -> None:
         plan({longer: 1}, {"a": [longer]}, engine=engine).encode()
 
 
-# ---- the record
+# ---- size of the group's record
 
 
 @st.composite
-def told(draw: st.DrawFn, group: Group) -> dict[str, Any]:
-    """What may be told of a group besides its members: leader, clients and versions."""
+def details(draw: st.DrawFn, group: Group) -> dict[str, Any]:
+    """Draw the optional arguments: leader, clients and versions."""
     some = {member: draw(st.booleans()) for member in group.members}
     clients = {member: (draw(names()), draw(names())) for member, known in some.items() if known}
     versions = {member: draw(VERSIONS) for member in group.members if draw(st.booleans())}
@@ -136,8 +134,8 @@ def told(draw: st.DrawFn, group: Group) -> dict[str, Any]:
 
 
 @st.composite
-def richer(draw: st.DrawFn, group: Group) -> Group:
-    """The same group, of which some members send more than they have to."""
+def with_optional_fields(draw: st.DrawFn, group: Group) -> Group:
+    """Draw owned partitions, generation and user data for some members of a group."""
     members = dict(group.members)
     for member, wanted in members.items():
         if isinstance(wanted, Subscription) and draw(st.booleans()):
@@ -153,13 +151,13 @@ def richer(draw: st.DrawFn, group: Group) -> Group:
     return group._replace(members=members)
 
 
-def record_length(group: Group, group_id: str, told: dict[str, Any]) -> int:
-    """Bytes of key and value of the group's record, by writing it."""
+def record_length(group: Group, group_id: str, details: dict[str, Any]) -> int:
+    """Return the size of the group's record in bytes, by encoding it."""
     members = []
     for member, partitions in assign(group.topics, group.members, engine="reference").items():
-        versions, wanted = told["versions"], group.members[member]
+        versions, wanted = details["versions"], group.members[member]
         version = versions if isinstance(versions, int) else versions.get(member, 3)
-        client_id, client_host = (told["clients"] or {}).get(member, ("", ""))
+        client_id, client_host = (details["clients"] or {}).get(member, ("", ""))
         sent = Subscription(tuple(topics_of(wanted)))
         if isinstance(wanted, Subscription):
             sent = Subscription(
@@ -182,7 +180,7 @@ def record_length(group: Group, group_id: str, told: dict[str, Any]) -> int:
     value = {
         "protocolType": "consumer",
         "protocol": "range" if members else None,
-        "leader": told["leader"],
+        "leader": details["leader"],
         "members": members,
     }
     key, data = write_record(2, {"group": group_id}, value, version=3)
@@ -192,15 +190,15 @@ def record_length(group: Group, group_id: str, told: dict[str, Any]) -> int:
 
 
 @given(data=st.data())
-def test_the_size_of_the_record_is_that_of_the_record(data: Any) -> None:
-    group = data.draw(groups(equal_instance_ids=True).flatmap(richer))
-    group_id, known = data.draw(names()), data.draw(told(group))
+def test_the_size_equals_that_of_the_encoded_record(data: Any) -> None:
+    group = data.draw(groups(equal_instance_ids=True).flatmap(with_optional_fields))
+    group_id, known = data.draw(names()), data.draw(details(group))
     expected = record_length(group, group_id, known)
     for engine in ENGINES:
         assert expected == plan(group.topics, group.members, engine=engine).group_metadata_size(group_id, **known)
 
 
-def test_versions_are_one_for_all_or_by_member_and_3_unless_told(engine: Engine) -> None:
+def test_versions_are_given_for_all_or_by_member_and_default_to_3(engine: Engine) -> None:
     wanted = Subscription(("t",), rack="r1", owned_partitions=(TopicPartition("t", 0),), user_data=b"12345")
     found = plan({"t": [PartitionInfo(0, ("r1",))]}, {"a": wanted, "b": wanted}, engine=engine)
     sizes = [found.group_metadata_size("g", versions=version) for version in range(4)]
@@ -239,7 +237,7 @@ def test_a_group_without_members_has_no_protocol(engine: Engine) -> None:
         ({"versions": {"a": -5}}, errors.WireError, "version -5 is negative while writing version"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_said_of_a_group_is_refused(
+def test_invalid_arguments_are_refused(
     engine: Engine, arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as raised:

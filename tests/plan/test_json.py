@@ -1,4 +1,4 @@
-"""A plan as text and as a pickle: what comes back is the plan, and what cannot be one is refused by place."""
+"""Plans as JSON and as pickles: they round-trip, and errors of invalid JSON name the place."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ TEXT = (
 
 @pytest.fixture
 def found(engine: Engine) -> Plan:
-    """What `TEXT` says."""
+    """Return the plan of `TEXT`."""
     return plan(TOPICS, MEMBERS, engine=engine)
 
 
-def everything(found: Plan) -> list[object]:
-    """All that a plan can be asked."""
+def all_results(found: Plan) -> list[object]:
+    """Return the results of all methods of a plan."""
     return [
         found.members,
         found.topics,
@@ -57,66 +57,66 @@ def everything(found: Plan) -> list[object]:
     ]
 
 
-def test_the_text_of_a_plan_is_as_documented(found: Plan) -> None:
+def test_the_json_of_a_plan_is_as_documented(found: Plan) -> None:
     assert TEXT == found.to_json()
 
 
-def test_what_comes_back_answers_as_the_plan_does(found: Plan) -> None:
+def test_a_plan_from_json_equals_the_original(found: Plan) -> None:
     for text in (TEXT, TEXT.encode(), bytearray(TEXT.encode()), TEXT.encode("utf-16"), json.dumps(json.loads(TEXT))):
-        back = Plan.from_json(text)  # type: ignore[arg-type]  # a bytearray is bytes enough
+        back = Plan.from_json(text)  # type: ignore[arg-type]  # a bytearray is accepted
 
-        assert everything(found) == everything(back)
+        assert all_results(found) == all_results(back)
         assert found == back
         assert Diff({}, {}, 0) == found.diff(back)
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_every_plan_comes_back_and_both_engines_write_the_same(group: Group) -> None:
+def test_plans_round_trip_and_both_engines_write_the_same_json(group: Group) -> None:
     plans = [
         plan(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware, engine=engine)
         for engine in ENGINES
     ]
-    answers = [everything(each) for each in plans]
+    answers = [all_results(each) for each in plans]
 
     assert answers[0] == answers[1]
     assert plans[0] == plans[1]
     for each in plans:
-        assert answers[0] == everything(Plan.from_json(each.to_json()))
-        assert answers[0] == everything(pickle.loads(pickle.dumps(each)))
+        assert answers[0] == all_results(Plan.from_json(each.to_json()))
+        assert answers[0] == all_results(pickle.loads(pickle.dumps(each)))
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_a_plan_can_be_pickled(found: Plan, protocol: int) -> None:
-    assert everything(found) == everything(pickle.loads(pickle.dumps(found, protocol)))
+    assert all_results(found) == all_results(pickle.loads(pickle.dumps(found, protocol)))
 
 
 def test_a_plan_can_be_copied(found: Plan) -> None:
-    assert everything(found) == everything(copy.copy(found))
-    assert everything(found) == everything(copy.deepcopy(found))
+    assert all_results(found) == all_results(copy.copy(found))
+    assert all_results(found) == all_results(copy.deepcopy(found))
 
 
-def test_unknown_keys_do_no_harm(found: Plan) -> None:
+def test_unknown_keys_are_ignored(found: Plan) -> None:
     assert found == Plan.from_json(TEXT[:-1] + ',"more":[null]}')
 
 
-# ---- what is no plan
+# ---- invalid JSON
 
 
 def changed(**parts: Any) -> str:
-    """The text with other parts; one that is ... is left out."""
+    """Return the JSON with other parts; parts that are ... are left out."""
     known = json.loads(TEXT) | parts
     return json.dumps({name: part for name, part in known.items() if part is not ...})
 
 
 def with_member(**fields: Any) -> str:
-    """The text with other fields in the second member; one that is ... is left out."""
+    """Return the JSON with other fields of the second member; fields that are ... are left out."""
     members = json.loads(TEXT)["members"]
     members[1] = {name: value for name, value in (members[1] | fields).items() if value is not ...}
     return changed(members=members)
 
 
 def with_spans(*rows: tuple[int, int, int, int], **columns: Any) -> str:
-    """The text with other spans, given row by row; or with other columns."""
+    """Return the JSON with other spans, given as rows or as columns."""
     names = ("member", "topic", "start", "count")
     given = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else json.loads(TEXT)["spans"]
     return changed(spans={name: value for name, value in (given | columns).items() if value is not ...})
@@ -177,22 +177,22 @@ WRONG = [
     (with_spans(member=[]), "spans.topic must have 0 entries, as spans.member has, not 5"),
     (with_spans((0, 0, 0, 1), (4, 0, 1, 1)), "span 1: member 4 does not exist; there are 4"),
     (with_spans((0, 2, 0, 1)), "span 0: topic 2 does not exist; there are 2"),
-    (with_spans((0, 0, 0, 0)), "span 0: start 0 and count 0 are no run of partition ids"),
-    (with_spans((0, 0, 2, 2**31 - 1)), "span 0: start 2 and count 2147483647 are no run of partition ids"),
+    (with_spans((0, 0, 0, 0)), "span 0: start 0 and count 0 are not a range of partition ids"),
+    (with_spans((0, 0, 2, 2**31 - 1)), "span 0: start 2 and count 2147483647 are not a range of partition ids"),
     (
         with_spans((0, 0, 0, 2**31 - 1), (0, 0, 2**31 - 1, 1)),
-        "span 1: a member has more ids of a topic than int32 can count",
+        "span 1: a member has more partitions of a topic than an int32 can hold",
     ),
-    (with_spans((1, 0, 0, 1), (0, 0, 1, 1)), "span 1: spans have to be ordered by member"),
-    (with_spans((0, 1, 0, 1), (0, 0, 0, 1)), "span 1: a member's spans have to be ordered by topic and id, and not to"),
-    (with_spans((0, 0, 0, 2), (0, 0, 1, 2)), "span 1: a member's spans have to be ordered by topic and id, and not to"),
-    (with_spans((0, 0, 4, 2), (1, 0, 0, 5)), "span 1: partition 4 of topic 't' has an owner already"),
+    (with_spans((1, 0, 0, 1), (0, 0, 1, 1)), "span 1: spans must be ordered by member"),
+    (with_spans((0, 1, 0, 1), (0, 0, 0, 1)), "span 1: the spans of a member must be ordered by topic and id and must"),
+    (with_spans((0, 0, 0, 2), (0, 0, 1, 2)), "span 1: the spans of a member must be ordered by topic and id and must"),
+    (with_spans((0, 0, 4, 2), (1, 0, 0, 5)), "span 1: partition 4 of topic 't' already has an owner"),
     (with_spans((3, 0, 0, 1)), "span 0: member 'idle' does not subscribe to topic 't'"),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
-def test_what_is_no_plan_is_refused_and_its_place_named(text: str | bytes, message: str) -> None:
+def test_errors_name_the_place_in_the_json(text: str | bytes, message: str) -> None:
     with pytest.raises(errors.IllegalArgumentError) as raised:
         Plan.from_json(text)
 
@@ -201,32 +201,32 @@ def test_what_is_no_plan_is_refused_and_its_place_named(text: str | bytes, messa
 
 
 @pytest.mark.parametrize(("text", "error"), [(None, errors.NullArgumentError), (7, errors.WrongTypeError)])
-def test_what_is_no_text_is_refused(text: Any, error: type[Exception]) -> None:
+def test_values_that_are_not_text_are_refused(text: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="text must be str or bytes, not "):
         Plan.from_json(text)
 
 
-def test_runs_that_touch_are_read_as_one() -> None:
+def test_adjacent_spans_are_merged() -> None:
     split = Plan.from_json(with_spans((0, 0, 0, 1), (0, 0, 1, 2), (1, 0, 3, 1)))
 
     assert [[0, 1], [0, 0], [0, 3], [3, 1]] == [column.tolist() for column in split.spans()]
 
 
 def read(text: str | bytes) -> bool:
-    """Whether it is a plan, which then has to answer; if not, it has to be refused as such."""
+    """Return True if the JSON is a plan with results for all methods, and False if it is refused."""
     try:
         found = Plan.from_json(text)
     except errors.IllegalArgumentError:
         return False
     assert found.to_json() == Plan.from_json(found.to_json()).to_json()
     assert found == Plan.from_json(found.to_json())
-    if found.counts().sum() < 10_000:  # a damaged number may be a count of many millions
-        everything(found)
+    if found.counts().sum() < 10_000:  # a changed number may be a count of many millions
+        all_results(found)
     return True
 
 
 @given(group=groups(), seed=st.integers(0, 2**64))
-def test_damaged_text_is_a_plan_or_refused(group: Group, seed: int) -> None:
+def test_damaged_json_is_a_plan_or_refused(group: Group, seed: int) -> None:
     rng = random.Random(seed)
     text = plan(group.topics, group.members).to_json().encode()
     for _ in range(10):
@@ -234,7 +234,7 @@ def test_damaged_text_is_a_plan_or_refused(group: Group, seed: int) -> None:
 
 
 def leaves(value: Any) -> st.SearchStrategy[Any]:
-    """Values near one, of its kind and of others."""
+    """Draw values near the given one, and values of other types."""
     near = (
         [value + 1, value - 1]
         if isinstance(value, int)
@@ -249,7 +249,7 @@ def leaves(value: Any) -> st.SearchStrategy[Any]:
 
 @st.composite
 def altered(draw: st.DrawFn, value: Any) -> Any:
-    """The value with one part of it exchanged for another."""
+    """Return the value with one part replaced."""
     if isinstance(value, (dict, list)) and value and draw(st.integers(0, 9)):
         place = draw(st.sampled_from(list(value) if isinstance(value, dict) else range(len(value))))
         found = value.copy()
@@ -259,7 +259,7 @@ def altered(draw: st.DrawFn, value: Any) -> Any:
 
 
 @given(group=groups(), data=st.data())
-def test_text_with_another_value_somewhere_is_a_plan_or_refused(group: Group, data: Any) -> None:
+def test_json_with_a_replaced_value_is_a_plan_or_refused(group: Group, data: Any) -> None:
     known = json.loads(plan(group.topics, group.members).to_json())
 
     assert read(json.dumps(data.draw(altered(known)))) in {True, False}, "anything else is raised"
@@ -277,7 +277,7 @@ def test_text_with_another_value_somewhere_is_a_plan_or_refused(group: Group, da
         max_size=6,
     )
 )
-def test_spans_of_all_kinds_are_a_plan_or_refused(rows: list[tuple[int, int, int, int]]) -> None:
+def test_arbitrary_spans_are_a_plan_or_refused(rows: list[tuple[int, int, int, int]]) -> None:
     for spans in (rows, sorted(rows)):
         if read(with_spans(*spans)):
             assert len(spans) == len({(topic, start) for _, topic, start, _ in spans})

@@ -1,4 +1,4 @@
-"""`Plan`: a read-only mapping that holds spans and builds lists when asked."""
+"""`Plan`: a read-only mapping that holds spans and builds lists when they are read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MEMBERS = {"b": ("t", "u"), "a": ("u", "t"), "idle": ("gone",)}
 
 @pytest.fixture
 def found(engine: Engine) -> Plan:
-    """B has t2 u5 u6 u9, a has t0 t1 u0 u1 u2, and idle has nothing."""
+    """Return a plan: b has t2 u5 u6 u9, a has t0 t1 u0 u1 u2, and idle has no partitions."""
     return plan(TOPICS, MEMBERS, engine=engine)
 
 
-def test_a_plan_is_what_assign_answers(found: Plan, engine: Engine) -> None:
+def test_a_plan_equals_the_answer_of_assign(found: Plan, engine: Engine) -> None:
     answer = assign(TOPICS, MEMBERS, engine=engine)
 
     assert answer == dict(found)
@@ -58,14 +58,14 @@ def test_keys_items_and_values_are_views(found: Plan) -> None:
     assert [4, 5, 0] == [len(partitions) for partitions in values]
 
 
-def test_members_are_as_given_and_topics_in_java_order(engine: Engine) -> None:
+def test_members_are_in_the_given_order_and_topics_in_java_order(engine: Engine) -> None:
     found = plan({"～": 1, "😀": 1, "b": 0, "B": 2}, {"z": ("B",), "a": ()}, engine=engine)
 
     assert ("z", "a") == found.members
     assert ("B", "b", "😀", "～") == found.topics
 
 
-def test_spans_are_runs_without_holes_as_long_as_can_be(found: Plan) -> None:
+def test_spans_are_maximal_runs_of_consecutive_ids(found: Plan) -> None:
     spans = found.spans()
 
     assert isinstance(spans, Spans)
@@ -78,7 +78,7 @@ def test_spans_are_runs_without_holes_as_long_as_can_be(found: Plan) -> None:
     assert {np.dtype(np.int32)} == {column.dtype for column in spans}
 
 
-def test_spans_join_what_racks_put_side_by_side(engine: Engine) -> None:
+def test_adjacent_partitions_assigned_by_rack_are_one_span(engine: Engine) -> None:
     partitions = [PartitionInfo(id, (rack,)) for id, rack in enumerate(["r1", "r0", "r0", "r1"])]
     members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
 
@@ -88,12 +88,12 @@ def test_spans_join_what_racks_put_side_by_side(engine: Engine) -> None:
     assert [(0, 0, 1, 2), (1, 0, 0, 1), (1, 0, 3, 1)] == list(zip(*(column.tolist() for column in spans), strict=True))
 
 
-def test_counts_are_partitions_per_member(found: Plan) -> None:
+def test_counts_are_the_numbers_of_partitions_of_members(found: Plan) -> None:
     assert [4, 5, 0] == found.counts().tolist()
     assert np.dtype(np.int64) == found.counts().dtype
 
 
-def test_counts_and_lists_are_fresh_and_spans_cannot_be_written_to(found: Plan) -> None:
+def test_counts_and_lists_are_new_objects_and_spans_are_read_only(found: Plan) -> None:
     found.counts()[:] = 0
     found["a"].clear()
     with pytest.raises(ValueError, match="read-only"):
@@ -104,30 +104,30 @@ def test_counts_and_lists_are_fresh_and_spans_cannot_be_written_to(found: Plan) 
     assert 5 == len(found["a"])
 
 
-def test_every_partition_has_the_owner_who_lists_it(found: Plan) -> None:
+def test_the_owner_of_a_partition_is_the_member_that_lists_it(found: Plan) -> None:
     owners = {partition: found.owner(*partition) for partitions in found.values() for partition in partitions}
 
     assert 9 == len(owners)
     assert all(partition in found[owner] for partition, owner in owners.items() if owner is not None)
     assert None not in owners.values()
     assert "b" == found.owner("u", int(np.int64(9)))
-    assert "b" == found.owner("u", np.int64(9))  # type: ignore[arg-type]  # beyond the types, on purpose
+    assert "b" == found.owner("u", np.int64(9))  # type: ignore[arg-type]  # deliberately wrong type
 
 
 @pytest.mark.parametrize(
     ("topic", "partition"),
     [("u", 3), ("u", 10), ("t", 3), ("t", -1), ("none", 0), ("gone", 0), ("\ud800", 0), ("t", 2**31), ("t", 2**80)],
 )
-def test_nobody_owns_what_does_not_exist(topic: str, partition: int, found: Plan) -> None:
+def test_partitions_that_do_not_exist_have_no_owner(topic: str, partition: int, found: Plan) -> None:
     assert found.owner(topic, partition) is None
 
 
-def test_nobody_owns_a_topic_that_nobody_wants(engine: Engine) -> None:
+def test_partitions_without_subscribers_have_no_owner(engine: Engine) -> None:
     assert plan({"t": 1, "u": 1}, {"a": ("t",)}, engine=engine).owner("u", 0) is None
 
 
 @pytest.mark.parametrize("member", ["nobody", "", "\ud800", 3, None, ("a",)])
-def test_an_unknown_member_is_a_key_error_that_names_it(member: str, found: Plan) -> None:
+def test_an_unknown_member_raises_a_key_error_that_names_it(member: str, found: Plan) -> None:
     with pytest.raises(KeyError) as by_key:
         found[member]
     with pytest.raises(KeyError) as by_name:
@@ -138,35 +138,35 @@ def test_an_unknown_member_is_a_key_error_that_names_it(member: str, found: Plan
     assert member not in found
 
 
-def test_get_answers_unknown_members_with_a_default(found: Plan) -> None:
+def test_get_returns_a_default_for_unknown_members(found: Plan) -> None:
     assert [("t", 2), ("u", 5), ("u", 6), ("u", 9)] == found.get("b")
     assert [] == found.get("idle", None)
     assert found.get("nobody") is None
     assert math.pi == found.get("nobody", math.pi)
 
 
-def test_plans_are_equal_when_their_lists_are(found: Plan) -> None:
+def test_plans_with_equal_lists_are_equal(found: Plan) -> None:
     reordered = plan(dict(reversed(TOPICS.items())), dict(reversed(MEMBERS.items())))
 
     assert found == reordered
     assert found != plan(TOPICS, {"a": ("u", "t")})
     assert found != {}
-    assert found != list(found.items())  # type: ignore[comparison-overlap]  # beyond the types, on purpose
-    assert not found == 3  # type: ignore[comparison-overlap]  # noqa: SIM201 - the operator itself
+    assert found != list(found.items())  # type: ignore[comparison-overlap]  # deliberately wrong type
+    assert not found == 3  # type: ignore[comparison-overlap]  # noqa: SIM201 - the operator is tested
 
 
 def test_a_plan_cannot_be_changed_or_hashed(found: Plan) -> None:
     with pytest.raises(TypeError):
-        found["a"] = []  # type: ignore[index]  # beyond the types, on purpose
+        found["a"] = []  # type: ignore[index]  # deliberately wrong type
     with pytest.raises(TypeError):
-        del found["a"]  # type: ignore[attr-defined]  # beyond the types, on purpose
+        del found["a"]  # type: ignore[attr-defined]  # deliberately wrong type
     with pytest.raises(AttributeError):
-        found.members = ()  # type: ignore[misc]  # beyond the types, on purpose
+        found.members = ()  # type: ignore[misc]  # deliberately wrong type
     with pytest.raises(TypeError, match="unhashable"):
         hash(found)
 
 
-def test_the_representation_counts_and_does_not_list(found: Plan) -> None:
+def test_the_representation_has_counts_instead_of_lists(found: Plan) -> None:
     assert "<Plan: 3 members, 3 topics, 9 partitions in 5 spans>" == repr(found)
 
 
@@ -180,12 +180,12 @@ def test_an_empty_plan_is_empty(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("topic", "partition"), [(1, 1), (None, 1), ("t", "x"), ("t", 1.0), ("t", True), ("t", None)])
-def test_an_owner_is_asked_for_by_name_and_number(topic: Any, partition: Any) -> None:
+def test_owner_takes_a_topic_name_and_a_partition_id(topic: Any, partition: Any) -> None:
     with pytest.raises(errors.WrongTypeError, match="must be a"):
         plan({"t": 3}, {"a": ["t"]}).owner(topic, partition)
 
 
-def test_plans_are_equal_when_everybody_has_the_same(engine: Engine) -> None:
+def test_plans_are_equal_if_all_members_have_the_same_partitions(engine: Engine) -> None:
     members = {"a": ["t"], "b": ["t", "u"]}
     left = plan({"t": 3, "u": [4, 7]}, members, engine=engine)
 
@@ -195,7 +195,7 @@ def test_plans_are_equal_when_everybody_has_the_same(engine: Engine) -> None:
     assert left != plan({"t": 3, "u": [4, 7]}, {"a": ["t"], "c": ["t", "u"]})
 
 
-def test_comparing_a_plan_leaves_the_collector_to_the_other_mapping(engine: Engine) -> None:
+def test_the_collector_is_enabled_while_another_mapping_is_compared(engine: Engine) -> None:
     seen = []
 
     class Other(Mapping[str, Any]):

@@ -1,4 +1,4 @@
-"""The length of a group's record, against the records that a real cluster wrote."""
+"""Size of a group's record, compared with the records that a real cluster wrote."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Members = dict[str, list[TopicPartition]]
 
 FIRST = 12
-"""How many records of a group are looked at, besides the last one: more than any group under range has."""
+"""Number of records that are read per group, besides the last one; no group with range has more."""
 
 
 class Written(NamedTuple):
-    """The record of a generation: its length, and what it says."""
+    """Record of a generation: its size and content."""
 
     group: str
     length: int
@@ -31,7 +31,7 @@ class Written(NamedTuple):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The fields of the value."""
+        """Fields of the value."""
         assert self.record.value is not None
         return self.record.value
 
@@ -41,14 +41,14 @@ class Written(NamedTuple):
         return self.group, self.value["generation"]
 
     def subscribed(self) -> dict[str, DecodedSubscription]:
-        """What each member wants; one wrote an older body than its header says."""
+        """Return the subscription of each member; one member wrote an older body under a newer header."""
         return {
             member["memberId"]: decode_subscription(member["subscription"], tolerant=True)
             for member in self.value["members"]
         }
 
     def assigned(self) -> Members:
-        """What each member has, in the order of a plan."""
+        """Return the partitions of each member, in the order of a plan."""
         return {
             member["memberId"]: sorted(
                 decode_assignment(member["assignment"]).partitions,
@@ -60,7 +60,7 @@ class Written(NamedTuple):
 
 @functools.cache
 def written() -> list[Written]:
-    """The first records of every group whose members are consumers, under any protocol."""
+    """Return the first records of each group of consumers, for all assignors."""
     found = []
     for group, records in logs().items():
         generations = [record for record in records if (record.key or b"")[:2] == b"\0\2" and record.value is not None]
@@ -73,7 +73,7 @@ def written() -> list[Written]:
 
 
 def plans(record: Written, engine: Engine) -> list[Plan]:
-    """What the range rules give, by the topics before the record and by those after it."""
+    """Return the range plans for the topics before and after the record."""
     instance_ids = {member["memberId"]: member["groupInstanceId"] for member in record.value["members"]}
     members = {
         member: Subscription(
@@ -85,7 +85,7 @@ def plans(record: Written, engine: Engine) -> list[Plan]:
 
 
 def size(found: Plan, record: Written, **changed: Any) -> int:
-    """The length as the plan has it, from what the record says of leader, clients and versions."""
+    """Return the size that the plan computes with the leader, clients and versions of the record."""
     clients = {member["memberId"]: (member["clientId"], member["clientHost"]) for member in record.value["members"]}
     versions = {
         member: read.version if read.tolerated is None else read.tolerated
@@ -97,12 +97,12 @@ def size(found: Plan, record: Written, **changed: Any) -> int:
 
 @functools.cache
 def metadata() -> Metadata:
-    """What is known of the topics over time."""
+    """Return the topic metadata over time."""
     return Metadata.read(topics())
 
 
 def range_records() -> list[Written]:
-    """The records of generations under the range protocol that have members."""
+    """Return the records of range generations that have members."""
     return [record for record in written() if record.value["protocol"] == "range" and record.value["members"]]
 
 
@@ -110,10 +110,10 @@ OTHERWISE = {
     ("shipping.eta", 1): "the leader did not know of the topics yet, and assigned nothing",
     ("legacy-bridge", 2): "the leader's client has range rules of its own",
 }
-"""Why a generation is not what Kafka's rules give."""
+"""Reasons why generations differ from the answer of range."""
 
 
-def test_a_plan_that_is_the_recorded_assignment_has_the_length_of_the_record(engine: Engine) -> None:
+def test_the_plan_of_a_recorded_assignment_has_the_size_of_its_record(engine: Engine) -> None:
     otherwise = []
     for record in range_records():
         sizes = {size(found, record) for found in plans(record, engine) if found == record.assigned()}
@@ -126,7 +126,7 @@ def test_a_plan_that_is_the_recorded_assignment_has_the_length_of_the_record(eng
     assert 32 == len(range_records())
 
 
-def test_the_rest_of_a_record_has_its_length_whatever_was_assigned_and_by_which_protocol(engine: Engine) -> None:
+def test_the_size_without_assignments_is_right_for_all_records(engine: Engine) -> None:
     seen = set()
     read: list[DecodedSubscription] = []
     for record in written():
@@ -141,13 +141,13 @@ def test_the_rest_of_a_record_has_its_length_whatever_was_assigned_and_by_which_
         assert rest == size(found, record) - len("range") - sum(map(len, found.encode().values())), record.name
 
     assert {"fraud-mixed", "inventory-sync", "notify-dispatch", "orders-enricher"} < seen
-    assert {0, 1, 3} == {found.version for found in read}  # no client writes version 2
+    assert {0, 1, 3} == {found.version for found in read}  # no recorded client writes version 2
     assert {None, 0} == {found.tolerated for found in read}
     assert all(any(getattr(found, name) for found in read) for name in ("owned_partitions", "user_data", "rack"))
     assert any(member["groupInstanceId"] for record in range_records() for member in record.value["members"])
 
 
-def test_a_group_that_lost_its_members_has_the_length_of_its_record(engine: Engine) -> None:
+def test_a_group_that_lost_its_members_has_the_size_of_its_record(engine: Engine) -> None:
     empty = [record for record in written() if not record.value["members"]]
 
     assert 5 == len(empty)
@@ -156,7 +156,7 @@ def test_a_group_that_lost_its_members_has_the_length_of_its_record(engine: Engi
         assert record.length == size(plan({}, {}, engine=engine), record), record.name
 
 
-def test_whatever_is_said_of_a_group_changes_the_length(engine: Engine) -> None:
+def test_all_arguments_change_the_size(engine: Engine) -> None:
     record = next(record for record in range_records() if record.name == ("fraud-mixed", 4))
     found = next(found for found in plans(record, engine) if found == record.assigned())
 

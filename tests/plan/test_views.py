@@ -1,4 +1,4 @@
-"""The columns of a plan: views of its own memory, which nobody can write to and which keep it alive."""
+"""Columns of a plan: read-only views of its memory, which keep it alive."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ COLUMNS = ("member", "topic", "start", "count")
 
 @pytest.fixture
 def found(engine: Engine) -> Plan:
-    """B has t2 u5 u9, a has t0 t1 u0 u1 u2."""
+    """Return a plan: b has t2 u5 u9, a has t0 t1 u0 u1 u2."""
     return plan({"u": [0, 1, 2, 5, 9], "t": 3}, {"b": ["t", "u"], "a": ["u", "t"]}, engine=engine)
 
 
 def rows(spans: Spans) -> list[tuple[int, ...]]:
-    """The columns row by row."""
+    """Return the rows of columns."""
     return list(zip(*(getattr(spans, column).tolist() for column in COLUMNS), strict=True))
 
 
@@ -40,7 +40,7 @@ def test_spans_are_not_copied(found: Plan) -> None:
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_nobody_can_write_to_spans(found: Plan, column: str) -> None:
+def test_spans_are_read_only(found: Plan, column: str) -> None:
     view = getattr(found.spans(), column)
 
     with pytest.raises(ValueError, match="read-only"):
@@ -54,7 +54,7 @@ def test_nobody_can_write_to_spans(found: Plan, column: str) -> None:
     assert [(0, 0, 2, 1), (0, 1, 5, 1), (0, 1, 9, 1), (1, 0, 0, 2), (1, 1, 0, 3)] == rows(found.spans())
 
 
-def test_a_copy_of_spans_can_be_written_to_and_changes_nothing(found: Plan) -> None:
+def test_a_copy_of_spans_is_writable_and_independent(found: Plan) -> None:
     copied = found.spans().start.copy()
 
     copied[:] = 7
@@ -73,7 +73,7 @@ def test_spans_keep_their_plan_alive(engine: Engine) -> None:
 
     assert [0, 2, 4] == spans.start.tolist()
     assert all(isinstance(column.base, Plan) for column in spans)
-    assert before < sys.getrefcount(Plan)  # of a class of the heap every instance holds one
+    assert before < sys.getrefcount(Plan)  # each instance of a heap type holds a reference to its class
     del spans
     assert before == sys.getrefcount(Plan)
 
@@ -86,13 +86,13 @@ def test_columns_of_a_plan_without_spans_are_empty_and_read_only(engine: Engine)
             assert not column.flags.writeable
 
 
-def test_counts_and_lists_are_made_anew_and_can_be_written_to(found: Plan) -> None:
+def test_counts_and_lists_are_new_and_writable(found: Plan) -> None:
     assert not np.shares_memory(found.counts(), found.counts())
     assert found.counts().flags.writeable
     assert found["a"] is not found["a"]
 
 
-def test_looking_at_spans_changes_no_other_answer(engine: Engine) -> None:
+def test_reading_spans_does_not_change_other_answers(engine: Engine) -> None:
     topics: dict[str, Any] = {"t": [PartitionInfo(id, (f"r{id % 2}",)) for id in range(5)], "u": [1, 3], "v": 4}
     members: dict[str, Any] = {
         "b": Subscription(("t", "u"), rack="r0"),
@@ -112,7 +112,7 @@ def test_looking_at_spans_changes_no_other_answer(engine: Engine) -> None:
 
 
 def runs(partitions: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
-    """Runs of consecutive ids, as long as can be."""
+    """Return maximal runs of consecutive ids."""
     found: list[tuple[str, int, int]] = []
     for topic, id in partitions:
         if found and found[-1][0] == topic and sum(found[-1][1:]) == id:
@@ -123,7 +123,7 @@ def runs(partitions: list[tuple[str, int]]) -> list[tuple[str, int, int]]:
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_spans_counts_and_owners_are_those_of_the_lists(group: Group) -> None:
+def test_spans_counts_and_owners_equal_those_of_the_lists(group: Group) -> None:
     answer = assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware, engine="reference")
     names = sorted(group.topics, key=lambda topic: topic.encode("utf-16-be"))
     expected = [

@@ -1,4 +1,4 @@
-"""An assignment in the form in which `Plan` exchanges it: topics, subscriptions, members, and columns of spans."""
+"""Plan in the form that `assignor.Plan` is built from: topics, subscriptions, members, and columns of spans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def plan(
     topic_ids: Mapping[str, int] | None = None,
     prefer_rack_aware: bool = False,
 ) -> Parts:
-    """Return the parts of the plan that `assignor.plan` returns for the same input."""
+    """Return the parts of the plan that `assignor.plan` computes for the same input."""
     topics = read_topics(partitions_per_topic)
     members = read_members(subscriptions, topics)
     assignment = chosen(assignor, group_protocol)(topics, members, Options(prefer_rack_aware, topic_ids or {}))
@@ -50,6 +50,6 @@ def plan(
 
 
 def _owned_bytes(member: Member) -> int:
-    """Return the size of the owned partitions in a ConsumerProtocol subscription, without the number of topics."""
+    """Return the size in bytes of the owned partitions in a ConsumerProtocol subscription, without the topic count."""
     ids = Counter(topic for topic, _ in member.owned)
     return sum(2 + len(topic.encode()) + 4 + 4 * count for topic, count in ids.items())
