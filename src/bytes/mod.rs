@@ -1,8 +1,8 @@
-//! Kafka's primitive types, big-endian: a reader over a byte buffer that checks every step, with no way to run off the end
-//! or to be talked into a large allocation, and a writer into a buffer of exactly the right size.
+//! Reader and writer of Kafka's primitive types, in big-endian order.
 //!
-//! A length is believed only after it was compared with the bytes that remain. Errors of the reader carry the offset at
-//! which the refused item begins; the callers add the field's name.
+//! The reader compares each length with the remaining bytes before it uses it, so it neither reads past the end nor allocates more
+//! memory than the input justifies. The writer fills a buffer of exactly the right size. Errors of the reader have the offset
+//! of the invalid item; callers add the name of the field.
 
 mod writer;
 
@@ -11,19 +11,19 @@ pub(crate) use writer::unwritable;
 
 use crate::error::WireError;
 
-/// The longest string that Kafka writes, or reads in the compact encoding (`Short.MAX_VALUE`).
+/// Largest size in bytes of a string that Kafka writes, or reads in the compact encoding (`Short.MAX_VALUE`).
 const LONGEST_STRING: i32 = 32_767;
 
-/// How the lengths of strings, byte arrays and arrays are written.
+/// Encoding of the lengths of strings, byte arrays and arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lengths {
-    /// int16 before strings, int32 before the rest; negative is null.
+    /// int16 for strings, int32 for arrays and byte arrays; negative means null.
     Fixed,
-    /// An unsigned varint of the length plus one; zero is null (KIP-482).
+    /// Unsigned varint of the length plus one; zero means null (KIP-482).
     Compact,
 }
 
-/// A position in a buffer.
+/// Reader of a buffer, with the position of the next byte.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     data: &'a [u8],
@@ -31,31 +31,31 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the first byte.
+    /// Create a reader at the first byte.
     #[must_use]
     pub fn new(data: &'a [u8]) -> Self {
         Self { data, position: 0 }
     }
 
-    /// Index of the next byte.
+    /// Return the index of the next byte.
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// How many bytes are left.
+    /// Return the number of bytes that are left.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.data.len() - self.position
     }
 
-    /// What was read since a position.
+    /// Return the bytes that were read since a position.
     #[must_use]
     pub fn since(&self, position: usize) -> &'a [u8] {
         &self.data[position..self.position]
     }
 
-    /// The next `count` bytes.
+    /// Read the next `count` bytes.
     ///
     /// # Errors
     /// Fewer bytes remain.
@@ -63,15 +63,15 @@ impl<'a> Reader<'a> {
         self.take_after(self.position, count)
     }
 
-    /// One signed byte.
+    /// Read a signed byte.
     ///
     /// # Errors
-    /// The buffer ends first, as for every integer below.
+    /// The buffer ends first.
     pub fn int8(&mut self) -> Result<i8, WireError> {
         self.fixed().map(i8::from_be_bytes)
     }
 
-    /// A signed 16-bit integer.
+    /// Read a signed 16-bit integer.
     ///
     /// # Errors
     /// The buffer ends first.
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         self.fixed().map(i16::from_be_bytes)
     }
 
-    /// An unsigned 16-bit integer.
+    /// Read an unsigned 16-bit integer.
     ///
     /// # Errors
     /// The buffer ends first.
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         self.fixed().map(u16::from_be_bytes)
     }
 
-    /// A signed 32-bit integer.
+    /// Read a signed 32-bit integer.
     ///
     /// # Errors
     /// The buffer ends first.
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         self.fixed().map(i32::from_be_bytes)
     }
 
-    /// A signed 64-bit integer.
+    /// Read a signed 64-bit integer.
     ///
     /// # Errors
     /// The buffer ends first.
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         self.fixed().map(i64::from_be_bytes)
     }
 
-    /// The 16 bytes of a uuid.
+    /// Read the 16 bytes of a uuid.
     ///
     /// # Errors
     /// The buffer ends first.
@@ -111,11 +111,11 @@ impl<'a> Reader<'a> {
         self.fixed()
     }
 
-    /// An unsigned varint as Kafka's `ByteUtils.readUnsignedVarint` gives it: at most five bytes, and the bits above the
-    /// 32nd fall away, so that it can come out negative.
+    /// Read an unsigned varint of at most five bytes, as Kafka's `ByteUtils.readUnsignedVarint` does. Bits above the 32nd are
+    /// dropped, so the result can be negative.
     ///
     /// # Errors
-    /// The buffer ends first, or the fifth byte says that a sixth follows.
+    /// The buffer ends first, or the varint has more than five bytes.
     pub fn varint(&mut self) -> Result<i32, WireError> {
         let start = self.position;
         let mut value: u32 = 0;
@@ -129,15 +129,15 @@ impl<'a> Reader<'a> {
         Err(wrong(start, "an unsigned varint is longer than five bytes".to_owned()))
     }
 
-    /// A string, or None where its length stands for null.
+    /// Read a string, or None if its length means null.
     ///
     /// # Errors
-    /// The length passes the end of the buffer or, in the compact encoding, 32,767.
+    /// The length exceeds the remaining bytes or, in the compact encoding, 32,767.
     pub fn nullable_string(&mut self, lengths: Lengths) -> Result<Option<String>, WireError> {
         Ok(self.nullable_string_bytes(lengths)?.map(java_string))
     }
 
-    /// The bytes of a string that cannot be null.
+    /// Read the bytes of a string that cannot be null.
     ///
     /// # Errors
     /// As [`string`](Self::string).
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         self.take_after(start, length as usize).map(Some)
     }
 
-    /// A string that cannot be null.
+    /// Read a string that cannot be null.
     ///
     /// # Errors
     /// As [`nullable_string`](Self::nullable_string), and for null.
@@ -169,17 +169,17 @@ impl<'a> Reader<'a> {
         self.string_bytes(lengths).map(java_string)
     }
 
-    /// A byte array, or None where its length stands for null.
+    /// Read a byte array, or None if its length means null.
     ///
     /// # Errors
-    /// The length passes the end of the buffer.
+    /// The length exceeds the remaining bytes.
     pub fn nullable_bytes(&mut self, lengths: Lengths) -> Result<Option<&'a [u8]>, WireError> {
         let start = self.position;
         let length = self.length(lengths)?;
         if length < 0 { Ok(None) } else { self.take_after(start, length as usize).map(Some) }
     }
 
-    /// A byte array that cannot be null.
+    /// Read a byte array that cannot be null.
     ///
     /// # Errors
     /// As [`nullable_bytes`](Self::nullable_bytes), and for null.
@@ -188,11 +188,11 @@ impl<'a> Reader<'a> {
         self.nullable_bytes(lengths)?.ok_or_else(|| null_is_not_allowed(start))
     }
 
-    /// How many elements an array has, or None where that stands for null. `least` is the size in bytes below which no
-    /// element can be: what comes back times `least` is never more than what remains.
+    /// Read the number of elements of an array, or None for null. Each element has at least `least` bytes, so the result times
+    /// `least` never exceeds the remaining bytes.
     ///
     /// # Errors
-    /// So many elements cannot fit in what remains.
+    /// The elements do not fit in the remaining bytes.
     pub fn nullable_count(&mut self, lengths: Lengths, least: usize) -> Result<Option<usize>, WireError> {
         let start = self.position;
         let count = self.length(lengths)?;
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         Ok(Some(count as usize))
     }
 
-    /// How many elements an array has that cannot be null.
+    /// Read the number of elements of an array that cannot be null.
     ///
     /// # Errors
     /// As [`nullable_count`](Self::nullable_count), and for null.
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// The next `count` bytes of an item that began at `start`.
+    /// Read the next `count` bytes of an item that began at `start`.
     fn take_after(&mut self, start: usize, count: usize) -> Result<&'a [u8], WireError> {
         let left = self.remaining();
         if count > left {
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An error whose field is still to be named.
+/// Create an error; the caller adds the name of the field.
 pub(crate) fn wrong(offset: usize, reason: String) -> WireError {
     WireError { offset: Some(offset), field: String::new(), reason }
 }
@@ -250,10 +250,10 @@ fn null_is_not_allowed(offset: usize) -> WireError {
     wrong(offset, "null is not allowed".to_owned())
 }
 
-/// Text as Java's `new String(bytes, UTF_8)` reads it: each ill-formed piece becomes one U+FFFD.
+/// Decode text as Java's `new String(bytes, UTF_8)` does: each ill-formed sequence becomes one U+FFFD.
 ///
-/// The pieces are those of the Unicode standard (a maximal part of a well-formed sequence, else one byte), but that Java
-/// takes an encoded surrogate (`ED A0..BF` and perhaps a continuation byte) as one piece where the standard has three.
+/// Java follows the Unicode standard (a maximal part of a well-formed sequence, else one byte), except for encoded surrogates
+/// (`ED A0..BF` and perhaps a continuation byte). It replaces them by one U+FFFD, the standard by two or three.
 #[must_use]
 pub fn java_string(mut bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_utf8_is_replaced_as_java_does() {
+    fn invalid_utf8_is_replaced_as_in_java() {
         let cases: [(&[u8], usize); 8] = [
             (&[0xed, 0xa0, 0x80, 0xed, 0xb0, 0x80], 2),
             (&[0xed, 0xa0], 1),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_checked_against_what_remains() {
+    fn a_count_is_checked_against_the_remaining_bytes() {
         let mut reader = Reader::new(&[0x7f, 0xff, 0xff, 0xff, 0, 0]);
         let error = reader.count(Lengths::Fixed, 2).unwrap_err();
         assert_eq!(error.reason, "2147483647 elements of at least 2 bytes do not fit in the 2 that remain");

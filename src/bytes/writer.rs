@@ -1,22 +1,22 @@
-//! Kafka's primitive types, written into a buffer of exactly the right size.
+//! Writer of Kafka's primitive types into a buffer of exactly the right size.
 
 use super::LONGEST_STRING;
 use crate::error::WireError;
 
-/// Writes lengths in the way of [`Lengths::Fixed`](super::Lengths::Fixed), and in that of
-/// [`Lengths::Compact`](super::Lengths::Compact) where a method says so.
+/// Writer with lengths of [`Lengths::Fixed`](super::Lengths::Fixed); methods named `compact_...` write lengths of
+/// [`Lengths::Compact`](super::Lengths::Compact).
 #[derive(Debug)]
 pub struct Writer {
-    /// None while the bytes are only counted.
+    /// The buffer; None while the bytes are only counted.
     data: Option<Vec<u8>>,
     size: usize,
 }
 
 impl Writer {
-    /// What `write` writes, in a buffer of exactly that size: it is called once to count and once to fill.
+    /// Return the bytes that `write` writes, in a buffer of exactly that size. `write` is called twice: to count, and to fill.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// The errors of `write`.
     pub fn exactly(write: impl Fn(&mut Self) -> Result<(), WireError>) -> Result<Vec<u8>, WireError> {
         let size = Self::counted(&write)?;
         let mut filled = Self { data: Some(Vec::with_capacity(size)), size: 0 };
@@ -24,47 +24,47 @@ impl Writer {
         Ok(filled.data.unwrap_or_default())
     }
 
-    /// How many bytes `write` writes.
+    /// Return the number of bytes that `write` writes.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// The errors of `write`.
     pub fn counted(write: impl Fn(&mut Self) -> Result<(), WireError>) -> Result<usize, WireError> {
         let mut counted = Self { data: None, size: 0 };
         write(&mut counted)?;
         Ok(counted.size)
     }
 
-    /// One signed byte.
+    /// Write a signed byte.
     pub fn int8(&mut self, number: i8) {
         self.put(&number.to_be_bytes());
     }
 
-    /// A signed 16-bit integer.
+    /// Write a signed 16-bit integer.
     pub fn int16(&mut self, number: i16) {
         self.put(&number.to_be_bytes());
     }
 
-    /// An unsigned 16-bit integer.
+    /// Write an unsigned 16-bit integer.
     pub fn uint16(&mut self, number: u16) {
         self.put(&number.to_be_bytes());
     }
 
-    /// A signed 32-bit integer.
+    /// Write a signed 32-bit integer.
     pub fn int32(&mut self, number: i32) {
         self.put(&number.to_be_bytes());
     }
 
-    /// A signed 64-bit integer.
+    /// Write a signed 64-bit integer.
     pub fn int64(&mut self, number: i64) {
         self.put(&number.to_be_bytes());
     }
 
-    /// The 16 bytes of a uuid.
+    /// Write the 16 bytes of a uuid.
     pub fn uuid(&mut self, uuid: &[u8; 16]) {
         self.put(uuid);
     }
 
-    /// An unsigned varint.
+    /// Write an unsigned varint.
     pub fn varint(&mut self, mut number: u32) {
         while number >= 0x80 {
             self.put(&[number as u8 | 0x80]);
@@ -73,7 +73,7 @@ impl Writer {
         self.put(&[number as u8]);
     }
 
-    /// A string.
+    /// Write a string.
     ///
     /// # Errors
     /// It is longer than 32,767 bytes.
@@ -84,7 +84,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A string, or null for None.
+    /// Write a string, or null for None.
     ///
     /// # Errors
     /// As [`string`](Self::string).
@@ -96,10 +96,10 @@ impl Writer {
         Ok(())
     }
 
-    /// A byte array, or null for None.
+    /// Write a byte array, or null for None.
     ///
     /// # Errors
-    /// It is longer than an int32 says.
+    /// The length does not fit into an int32.
     pub fn nullable_bytes(&mut self, bytes: Option<&[u8]>) -> Result<(), WireError> {
         match bytes {
             Some(bytes) => {
@@ -111,16 +111,16 @@ impl Writer {
         Ok(())
     }
 
-    /// How many elements an array has, or bytes a byte array.
+    /// Write the length of an array or a byte array.
     ///
     /// # Errors
-    /// They are more than an int32 says.
+    /// The length does not fit into an int32.
     pub fn count(&mut self, count: usize) -> Result<(), WireError> {
         self.int32(int32_length(count)?);
         Ok(())
     }
 
-    /// A string in the compact encoding, or null for None.
+    /// Write a string in the compact encoding, or null for None.
     ///
     /// # Errors
     /// As [`string`](Self::string).
@@ -134,20 +134,20 @@ impl Writer {
         Ok(())
     }
 
-    /// A byte array in the compact encoding.
+    /// Write a byte array in the compact encoding.
     ///
     /// # Errors
-    /// It is longer than an int32 says.
+    /// The length does not fit into an int32.
     pub fn compact_bytes(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         self.compact_count(Some(bytes.len()))?;
         self.put(bytes);
         Ok(())
     }
 
-    /// How many elements an array has, or bytes a byte array, in the compact encoding; None is null.
+    /// Write the length of an array or a byte array in the compact encoding; None becomes null.
     ///
     /// # Errors
-    /// They are more than an int32 says.
+    /// The length does not fit into an int32.
     pub fn compact_count(&mut self, count: Option<usize>) -> Result<(), WireError> {
         self.varint(count.map_or(Ok(0), |count| int32_length(count).map(|count| count as u32 + 1))?);
         Ok(())
@@ -166,17 +166,16 @@ fn string_length(text: &str) -> Result<usize, WireError> {
     if length > LONGEST_STRING as usize {
         const SHOWN: usize = 20;
         let head: String = text.chars().take(SHOWN).collect();
-        return Err(unwritable(format!("'{head}…' has {length} bytes of UTF-8, and {LONGEST_STRING} can be written")));
+        return Err(unwritable(format!("'{head}…' has {length} bytes of UTF-8; the limit is {LONGEST_STRING}")));
     }
     Ok(length)
 }
 
 fn int32_length(length: usize) -> Result<i32, WireError> {
-    i32::try_from(length)
-        .map_err(|_| unwritable(format!("a length of {length} is more than {}, which can be written", i32::MAX)))
+    i32::try_from(length).map_err(|_| unwritable(format!("length {length} exceeds the limit of {}", i32::MAX)))
 }
 
-/// An error of something that was to be written, whose field is still to be named.
+/// Create an error of writing; the caller adds the name of the field.
 pub(crate) fn unwritable(reason: String) -> WireError {
     WireError { offset: None, field: String::new(), reason }
 }
@@ -186,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_is_of_exactly_the_size_of_what_is_written() {
+    fn a_buffer_has_exactly_the_size_of_its_content() {
         let data = Writer::exactly(|writer| {
             writer.nullable_bytes(Some(b"abc"))?;
             writer.nullable_string(None)?;
@@ -198,24 +197,24 @@ mod tests {
     }
 
     #[test]
-    fn a_string_of_32767_bytes_is_the_longest() {
+    fn a_string_may_have_at_most_32767_bytes() {
         let write = |length: usize| Writer::exactly(|writer| writer.string(&"x".repeat(length)));
         assert_eq!(write(32_767).unwrap().len(), 32_769);
         let error = write(32_768).unwrap_err();
-        assert_eq!(error.reason, "'xxxxxxxxxxxxxxxxxxxx…' has 32768 bytes of UTF-8, and 32767 can be written");
+        assert_eq!(error.reason, "'xxxxxxxxxxxxxxxxxxxx…' has 32768 bytes of UTF-8; the limit is 32767");
         assert_eq!(error.offset, None);
     }
 
     #[test]
-    fn a_count_that_an_int32_cannot_say_is_refused() {
+    fn a_count_must_fit_into_an_int32() {
         let error = Writer::exactly(|writer| writer.count(1 << 31)).unwrap_err();
-        assert_eq!(error.reason, "a length of 2147483648 is more than 2147483647, which can be written");
+        assert_eq!(error.reason, "length 2147483648 exceeds the limit of 2147483647");
         let compact = Writer::exactly(|writer| writer.compact_count(Some(1 << 31)));
         assert_eq!(compact.unwrap_err(), error);
     }
 
     #[test]
-    fn a_compact_length_is_one_more_and_null_is_zero() {
+    fn a_compact_length_is_incremented_and_null_is_zero() {
         let data = Writer::exactly(|writer| {
             writer.compact_string(None)?;
             writer.compact_string(Some("é"))?;

@@ -1,4 +1,4 @@
-"""What is written as ConsumerProtocol bytes, and what is refused instead, with one class and one message."""
+"""Encoding of ConsumerProtocol messages, and its errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OWNED = "00000002 0003626172 00000001 00000000 0003666f6f 00000002 00000000 0000
         (Subscription(("\uff5e", "\U0001f600")), 0, "0000 00000002 0004f09f9880 0003efbd9e ffffffff"),
     ],
 )  # fmt: skip
-def test_a_subscription_is_written_as_kafka_writes_it(
+def test_an_encoded_subscription_equals_kafkas(
     subscription: Subscription, version: int, expected: str, engine: Engine
 ) -> None:
     assert bytes.fromhex(expected) == encode_subscription(subscription, version, engine=engine)
@@ -65,20 +65,18 @@ def test_a_subscription_is_written_as_kafka_writes_it(
         ([TopicPartition("", -1)], bytearray(b"u"), "00000001 0000 00000001 ffffffff 00000001 75"),
     ],
 )
-def test_an_assignment_is_written_as_kafka_writes_it(
-    partitions: Any, user_data: Any, expected: str, engine: Engine
-) -> None:
+def test_an_encoded_assignment_equals_kafkas(partitions: Any, user_data: Any, expected: str, engine: Engine) -> None:
     for version, written in [(0, 0), (3, 3), (32_767, 3)]:
         data = encode_assignment(iter(partitions), version, user_data=user_data, engine=engine)
         assert written.to_bytes(2, "big") + bytes.fromhex(expected) == data
 
 
-def test_the_version_written_unless_asked_otherwise_is_3(engine: Engine) -> None:
+def test_the_default_version_is_3(engine: Engine) -> None:
     assert encode_subscription(FULL, 3, engine=engine) == encode_subscription(FULL, engine=engine)
     assert encode_assignment([], 3, engine=engine) == encode_assignment([], engine=engine)
 
 
-def test_what_assign_answers_can_be_written(engine: Engine) -> None:
+def test_answers_of_assign_can_be_encoded(engine: Engine) -> None:
     answer = assign({"t": 3, "u": 3}, {"a": ["t", "u"], "b": ["t", "u"]})
 
     read = decode_assignment(encode_assignment(answer["a"], engine=engine), engine=engine)
@@ -88,10 +86,10 @@ def test_what_assign_answers_can_be_written(engine: Engine) -> None:
 
 LONGEST = "é" * 16_383 + "x"
 TOO_LONG = LONGEST + "x"
-MANY = "'" + "é" * 20 + "…' has 32768 bytes of UTF-8, and 32767 can be written"
+MANY = "'" + "é" * 20 + "…' has 32768 bytes of UTF-8; the limit is 32767"
 
 
-def test_a_topic_of_32767_bytes_can_be_written(engine: Engine) -> None:
+def test_a_topic_of_32767_bytes_can_be_encoded(engine: Engine) -> None:
     data = encode_subscription(Subscription((LONGEST,)), engine=engine)
 
     assert (LONGEST,) == decode_subscription(data, engine=engine).topics
@@ -112,7 +110,7 @@ def test_a_topic_of_32767_bytes_can_be_written(engine: Engine) -> None:
     ],
     ids=["version", "topic", "owned partition", "rack"],
 )
-def test_a_subscription_that_cannot_be_written_says_why(
+def test_an_invalid_subscription_is_refused_with_a_reason(
     subscription: Subscription, version: int, message: str, field: str, engine: Engine
 ) -> None:
     with pytest.raises(errors.WireError) as caught:
@@ -123,7 +121,7 @@ def test_a_subscription_that_cannot_be_written_says_why(
         assert encode_subscription(subscription, version - 1, engine=engine)
 
 
-def test_an_assignment_that_cannot_be_written_says_why(engine: Engine) -> None:
+def test_an_invalid_assignment_is_refused_with_a_reason(engine: Engine) -> None:
     with pytest.raises(errors.WireError, match=r"32768 bytes .* while writing partitions\[1\]\.topic"):
         encode_assignment([("t", 0), (TOO_LONG, 0)], engine=engine)
     with pytest.raises(errors.WireError, match="version -32768 is negative while writing version"):
@@ -154,9 +152,7 @@ PARTITIONS = [
 
 
 @pytest.mark.parametrize(("partitions", "error", "message"), PARTITIONS, ids=lambda value: repr(value)[:30])
-def test_partitions_that_cannot_be_meant_are_refused(
-    partitions: Any, error: type[Exception], message: str, engine: Engine
-) -> None:
+def test_invalid_partitions_are_refused(partitions: Any, error: type[Exception], message: str, engine: Engine) -> None:
     owned = DecodedSubscription(3, (), owned_partitions=partitions)
 
     assert (error, "assignment: " + message.format("partitions")) == refused_once(
@@ -167,7 +163,7 @@ def test_partitions_that_cannot_be_meant_are_refused(
     )
 
 
-def test_every_integer_of_32_bits_is_an_id(engine: Engine) -> None:
+def test_any_int32_is_a_valid_id(engine: Engine) -> None:
     ids: list[Any] = [-(2**31), -1, np.int16(7), 2**31 - 1]
 
     data = encode_assignment([("t", id) for id in ids], engine=engine)
@@ -175,7 +171,7 @@ def test_every_integer_of_32_bits_is_an_id(engine: Engine) -> None:
     assert [("t", id) for id in ids] == list(decode_assignment(data, engine=engine).partitions)
 
 
-Raw: Any = DecodedSubscription  # also of what it is not meant for
+Raw: Any = DecodedSubscription  # called on every object here
 SUBSCRIPTIONS = [
     (["t"], TYPE, "subscription must be a Subscription or DecodedSubscription, not list: ['t']"),
     (None, NULL, "subscription must be a Subscription or DecodedSubscription, not None"),
@@ -192,7 +188,7 @@ SUBSCRIPTIONS = [
 
 
 @pytest.mark.parametrize(("subscription", "error", "message"), SUBSCRIPTIONS, ids=lambda value: repr(value)[:40])
-def test_a_subscription_that_cannot_be_meant_is_refused(
+def test_values_of_a_subscription_with_the_wrong_type_are_refused(
     subscription: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:
     assert (error, message) == refused_once(lambda: encode_subscription(subscription, engine=engine))
@@ -208,31 +204,31 @@ def test_a_subscription_that_cannot_be_meant_is_refused(
         (-(2**15) - 1, ARGUMENT, "version cannot be under -32768: -32769"),
     ],
 )
-def test_a_version_that_no_header_carries_is_refused(
+def test_a_version_that_is_not_an_int16_is_refused(
     version: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:
     assert (error, message) == refused_once(lambda: encode_subscription(FULL, version, engine=engine))
     assert (error, message) == refused_once(lambda: encode_assignment([], version, engine=engine))
 
 
-def test_user_data_of_an_assignment_is_given_once(engine: Engine) -> None:
+def test_user_data_of_an_assignment_cannot_be_given_twice(engine: Engine) -> None:
     read = DecodedAssignment(3, (TopicPartition("t", 0),), b"u")
 
-    with pytest.raises(ARGUMENT, match="user_data: what decode_assignment returned brings its own"):
+    with pytest.raises(ARGUMENT, match="user_data: must be None for a DecodedAssignment"):
         encode_assignment(read, user_data=b"u", engine=engine)
     with pytest.raises(TYPE, match="assignment: user_data must be bytes, not str: 'u'"):
-        encode_assignment([], user_data="u", engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
+        encode_assignment([], user_data="u", engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
     assert read == decode_assignment(encode_assignment(read, engine=engine), engine=engine)
 
 
-def test_an_unknown_engine_writes_nothing() -> None:
+def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(ARGUMENT, match="not 'java'"):
-        encode_subscription(FULL, engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+        encode_subscription(FULL, engine="java")  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(ARGUMENT, match="not 'java'"):
-        encode_assignment([], engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+        encode_assignment([], engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
 
-def test_an_error_while_partitions_are_made_is_handed_on(engine: Engine) -> None:
+def test_an_error_of_the_partitions_iterator_propagates(engine: Engine) -> None:
     def failing() -> Iterator[tuple[str, int]]:
         yield "t", 0
         raise LookupError("no more")

@@ -1,7 +1,8 @@
-"""Kafka's primitive types, big-endian: a reader over a byte buffer that checks every step, and what is written.
+"""Reader and writers of Kafka's primitive types, in big-endian order.
 
-`compact` says of both how lengths are written: int16 before strings and int32 before the rest with negative for null,
-or an unsigned varint of the length plus one with zero for null (KIP-482).
+`compact` selects the encoding of lengths. If it is False, a string has an int16 length, arrays and byte arrays have an
+int32 length, and a negative length means null. If it is True, the length is an unsigned varint of the length plus one,
+and 0 means null (KIP-482).
 """
 
 import codecs
@@ -12,16 +13,16 @@ from assignor.errors import WireError
 __all__ = ["Reader", "java_string", "write_bytes", "write_count", "write_string", "write_varint"]
 
 LONGEST_STRING = 32_767
-"""The longest string that Kafka writes, or reads in the compact encoding (Short.MAX_VALUE)."""
+"""Largest size in bytes of a string that Kafka writes, or reads in the compact encoding (Short.MAX_VALUE)."""
 
-MOST = 2**31 - 1
-"""The largest length that an int32 says."""
+LARGEST_LENGTH = 2**31 - 1
+"""Largest length that fits into an int32."""
 
 
 class Reader:
-    """A position in a buffer.
+    """Reader of a buffer, with the position of the next byte.
 
-    Every method takes the path of the field that is read, for the error it raises.
+    Each method takes the path of the field for its error message.
     """
 
     def __init__(self, data: bytes, *, compact: bool = False) -> None:
@@ -31,11 +32,11 @@ class Reader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are left."""
+        """Number of bytes that are left."""
         return len(self.data) - self.position
 
     def take(self, count: int, field: str, start: int | None = None) -> bytes:
-        """The next `count` bytes, of an item that began at `start`."""
+        """Read the next `count` bytes; `start` is where their item begins, for the error message."""
         if count > self.remaining:
             reason = f"{count} bytes are needed and {self.remaining} remain"
             raise WireError(reason, self.position if start is None else start, field)
@@ -44,14 +45,14 @@ class Reader:
         return taken
 
     def integer(self, layout: str, field: str) -> int:
-        """An integer: `layout` is b, h, H, i or q, as in the module struct."""
+        """Read an integer; `layout` is b, h, H, i or q, as in the module struct."""
         (number,) = struct.unpack(f">{layout}", self.take(struct.calcsize(f">{layout}"), field))
         return int(number)
 
     def varint(self, field: str) -> int:
-        """An unsigned varint as ByteUtils.readUnsignedVarint gives it.
+        """Read an unsigned varint of at most five bytes, as `ByteUtils.readUnsignedVarint` does.
 
-        At most five bytes; the bits above the 32nd fall away, so that it can come out negative.
+        Bits above the 32nd are dropped, so the result can be negative.
         """
         start = self.position
         value = 0
@@ -63,7 +64,7 @@ class Reader:
         raise WireError("an unsigned varint is longer than five bytes", start, field)
 
     def nullable_string(self, field: str) -> str | None:
-        """A string, or None where its length stands for null."""
+        """Read a string, or None if its length means null."""
         start = self.position
         length = to_int32(self.varint(field) - 1) if self.compact else self.integer("h", field)
         if length < 0:
@@ -73,7 +74,7 @@ class Reader:
         return java_string(self.take(length, field, start))
 
     def string(self, field: str) -> str:
-        """A string that cannot be null."""
+        """Read a string that cannot be null."""
         start = self.position
         text = self.nullable_string(field)
         if text is None:
@@ -81,13 +82,13 @@ class Reader:
         return text
 
     def nullable_bytes(self, field: str) -> bytes | None:
-        """A byte array, or None where its length stands for null."""
+        """Read a byte array, or None if its length means null."""
         start = self.position
         length = self.length(field)
         return None if length < 0 else self.take(length, field, start)
 
     def bytes(self, field: str) -> bytes:
-        """A byte array that cannot be null."""
+        """Read a byte array that cannot be null."""
         start = self.position
         data = self.nullable_bytes(field)
         if data is None:
@@ -95,7 +96,7 @@ class Reader:
         return data
 
     def nullable_count(self, least: int, field: str) -> int | None:
-        """How many elements an array has, each of at least `least` bytes; None where that stands for null."""
+        """Read the number of elements of an array, or None for null; each element has at least `least` bytes."""
         start = self.position
         count = self.length(field)
         if count < 0:
@@ -106,7 +107,7 @@ class Reader:
         return count
 
     def count(self, least: int, field: str) -> int:
-        """How many elements an array has that cannot be null."""
+        """Read the number of elements of an array that cannot be null."""
         start = self.position
         count = self.nullable_count(least, field)
         if count is None:
@@ -114,38 +115,36 @@ class Reader:
         return count
 
     def length(self, field: str) -> int:
-        """The length of a byte array or an array; negative is null."""
+        """Read the length of a byte array or an array; a negative length means null."""
         return to_int32(self.varint(field) - 1) if self.compact else self.integer("i", field)
 
 
 def write_string(text: str | None, field: str, *, compact: bool = False) -> bytes:
-    """A string with its length, or null for None."""
+    """Encode a string with its length; None becomes null."""
     if text is None:
         return write_varint(0) if compact else struct.pack(">h", -1)
     data = text.encode()
     if len(data) > LONGEST_STRING:
-        raise WireError(
-            f"'{text[:20]}…' has {len(data)} bytes of UTF-8, and {LONGEST_STRING} can be written", None, field
-        )
+        raise WireError(f"'{text[:20]}…' has {len(data)} bytes of UTF-8; the limit is {LONGEST_STRING}", None, field)
     return (write_varint(len(data) + 1) if compact else struct.pack(">h", len(data))) + data
 
 
 def write_bytes(data: bytes | None, field: str, *, compact: bool = False) -> bytes:
-    """A byte array with its length, or null for None."""
+    """Encode a byte array with its length; None becomes null."""
     return write_count(None if data is None else len(data), field, compact=compact) + (data or b"")
 
 
 def write_count(count: int | None, field: str, *, compact: bool = False) -> bytes:
-    """How many elements an array has, or bytes a byte array; None is null."""
+    """Encode the length of an array or a byte array; None becomes null."""
     if count is None:
         count = -1
-    if count > MOST:
-        raise WireError(f"a length of {count} is more than {MOST}, which can be written", None, field)
+    if count > LARGEST_LENGTH:
+        raise WireError(f"length {count} exceeds the limit of {LARGEST_LENGTH}", None, field)
     return write_varint(count + 1) if compact else struct.pack(">i", count)
 
 
 def write_varint(number: int) -> bytes:
-    """An unsigned varint."""
+    """Encode an unsigned varint."""
     data = b""
     while number >= 0x80:
         data += bytes([number & 0x7F | 0x80])
@@ -154,21 +153,21 @@ def write_varint(number: int) -> bytes:
 
 
 def to_int32(number: int) -> int:
-    """What is left of a number in Java's `int`."""
+    """Wrap a number to 32 bits, as Java's `int` does."""
     return (number + 2**31) % 2**32 - 2**31
 
 
 def java_string(data: bytes) -> str:
-    """Text as Java's `new String(bytes, UTF_8)` reads it: each ill-formed piece becomes one U+FFFD.
+    """Decode text as Java's `new String(bytes, UTF_8)` does: each ill-formed sequence becomes one U+FFFD.
 
-    The pieces are those of the Unicode standard, but that Java takes an encoded surrogate (ED A0..BF and perhaps a
-    continuation byte) as one piece where the standard, and Python, have three.
+    Java follows the Unicode standard, except for encoded surrogates (ED A0..BF and perhaps a continuation byte). It
+    replaces them by one U+FFFD; the standard and Python replace them by two or three.
     """
     return data.decode("utf-8", "assignor.java")
 
 
 def replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """The piece that begins where the decoder stopped, replaced."""
+    """Replace the ill-formed sequence at which the decoder stopped."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     first, second, third = (*error.object[error.start : error.start + 3], 0, 0, 0)[:3]
