@@ -1,12 +1,13 @@
-//! `ConsumerProtocol` bytes: what a member subscribes to and what its leader assigned to it.
+//! Decoder and encoder of `ConsumerProtocol` messages: subscription and assignment of a member.
 //!
-//! Both kinds begin with an int16 version, and neither is ever flexible. Each version of the subscription only appends:
-//! owned partitions in 1, the generation in 2 (KIP-792), the rack in 3 (KIP-881); the assignment has one body. A version
-//! above 3 is read as 3, a negative one is refused, and bytes after the last field are ignored.
+//! Messages begin with an int16 version and are never flexible. Each version of the subscription appends fields: owned
+//! partitions in version 1 (KIP-429), the generation in version 2 (KIP-792), the rack in version 3 (KIP-881). All versions of the
+//! assignment have the same body. Versions above 3 are read and written as 3, and a negative version is an error. Bytes after
+//! the last field are ignored.
 //!
-//! *Strict* is what Kafka 4.4's `ConsumerProtocol` accepts, with the same values. *Tolerant* also reads a subscription
-//! whose header promises a newer body than follows, as some clients have written for years. What is written is what
-//! `ConsumerProtocol` writes, byte for byte; a version above 3 is written as 3.
+//! The strict reader accepts the same messages as Kafka 4.4's `ConsumerProtocol`, with the same values. The tolerant reader also
+//! accepts a subscription whose body is of an older version than its header, as some clients have written for years. Encoded
+//! messages have the same bytes as those of `ConsumerProtocol`.
 
 use rustc_hash::FxHashMap;
 
@@ -14,72 +15,73 @@ use crate::bytes::{Lengths, Reader, Writer, unwritable, wrong};
 use crate::error::WireError;
 use crate::group::java_order;
 
-/// The newest version whose fields are known.
+/// Newest version whose fields are known.
 pub const NEWEST_VERSION: i16 = 3;
 
-/// Partitions of one topic, in wire order. A topic may come more than once in one message.
+/// Partitions of one topic, in wire order. A message may contain a topic more than once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicPartitions {
-    /// The topic's name; the empty string is possible.
+    /// The topic's name, which may be the empty string.
     pub topic: String,
     /// Partition ids, in wire order.
     pub partitions: Vec<i32>,
 }
 
-/// A member's subscription, as the bytes have it.
+/// Subscription of a member, as encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// The header's version, which may be above [`NEWEST_VERSION`].
+    /// The version in the header, which may be above [`NEWEST_VERSION`].
     pub version: i16,
     /// Topics in wire order.
     pub topics: Vec<String>,
-    /// What the assignor of the member added; empty and absent are different.
+    /// User data of the member's assignor; empty and absent are different.
     pub user_data: Option<Vec<u8>>,
-    /// Partitions that the member says it owns (version 1).
+    /// Partitions that the member owns (since version 1).
     pub owned_partitions: Vec<TopicPartitions>,
-    /// The generation of `owned_partitions` as written (version 2); -1 where there is none.
+    /// The generation of `owned_partitions` (since version 2); -1 if there is none.
     pub generation_id: i32,
-    /// The rack as written (version 3).
+    /// The rack (since version 3).
     pub rack_id: Option<String>,
-    /// The version whose body it really was, where only the tolerant reader could read it.
+    /// The version of the body, if it is older than the header's so that only the tolerant reader can read it.
     pub tolerated: Option<i16>,
 }
 
 impl Subscription {
-    /// The version whose fields were read.
+    /// Return the version of the body.
     #[must_use]
     pub fn body_version(&self) -> i16 {
         self.tolerated.unwrap_or(self.version.min(NEWEST_VERSION))
     }
 
-    /// The member's rack; the empty string is no rack.
+    /// Return the member's rack; the empty string counts as no rack.
     #[must_use]
     pub fn rack(&self) -> Option<&str> {
         self.rack_id.as_deref().filter(|rack| !rack.is_empty())
     }
 }
 
-/// A member's part of an assignment, as the bytes have it.
+/// Assignment of a member, as encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// The header's version, which may be above [`NEWEST_VERSION`].
+    /// The version in the header, which may be above [`NEWEST_VERSION`].
     pub version: i16,
     /// Partitions in wire order.
     pub assigned_partitions: Vec<TopicPartitions>,
-    /// What the leader's assignor added; empty and absent are different.
+    /// User data of the leader's assignor; empty and absent are different.
     pub user_data: Option<Vec<u8>>,
 }
 
-/// Reads a subscription; with `tolerant` also one whose body is older than its header says.
+/// Decode a subscription; with `tolerant`, the body may be of an older version than the header.
 ///
 /// # Errors
-/// The bytes are none of these.
+/// The bytes are not such a subscription.
 pub fn decode_subscription(data: &[u8], tolerant: bool) -> Result<Subscription, WireError> {
     let (topics, subscription) = read_subscription(data, tolerant, read_topics)?;
     Ok(Subscription { topics, ..subscription })
 }
 
-/// Reads a subscription without its topics, of which only the bytes are checked and given: their number and their names.
+/// Decode a subscription without its topics. Return the bytes of the topics (their count and names), which are checked but not
+/// decoded.
 pub(crate) fn skim_subscription(data: &[u8], tolerant: bool) -> Result<(&[u8], Subscription), WireError> {
     read_subscription(data, tolerant, |reader| {
         let start = reader.position();
@@ -88,12 +90,12 @@ pub(crate) fn skim_subscription(data: &[u8], tolerant: bool) -> Result<(&[u8], S
     })
 }
 
-/// The names in bytes of topics that were skimmed.
+/// Decode the topics in bytes that `skim_subscription` returned.
 pub(crate) fn skimmed_topics(bytes: &[u8]) -> Result<Vec<String>, WireError> {
     read_topics(&mut Reader::new(bytes))
 }
 
-/// Reads a subscription, its topics by `read_topics`; what it finds stands beside the other fields.
+/// Decode a subscription, and its topics with `read_topics`; return the topics and the other fields.
 fn read_subscription<'a, T>(
     data: &'a [u8],
     tolerant: bool,
@@ -125,7 +127,7 @@ fn read_subscription<'a, T>(
     Ok((topics, subscription))
 }
 
-/// Reads an assignment. Every version has the same body, so a newer header over an older body is nothing to tolerate.
+/// Decode an assignment. All versions have the same body, so there is no tolerant mode.
 ///
 /// # Errors
 /// The bytes are not an assignment.
@@ -160,7 +162,7 @@ fn each_topic<'a>(
     (0..count).try_for_each(|index| read(reader).map_err(|e| e.within_element(index).within("topics")))
 }
 
-/// A negative length other than -1 is null here too, as in Kafka.
+/// Read user data; as in Kafka, any negative length means null.
 fn read_user_data(reader: &mut Reader<'_>) -> Result<Option<Vec<u8>>, WireError> {
     let bytes = reader.nullable_bytes(Lengths::Fixed).map_err(|e| e.within("user_data"))?;
     Ok(bytes.map(<[u8]>::to_vec))
@@ -178,11 +180,13 @@ fn read_topic_partitions(reader: &mut Reader<'_>) -> Result<TopicPartitions, Wir
     Ok(TopicPartitions { topic, partitions })
 }
 
-/// Writes a subscription at its version, in the way of Kafka's `serializeSubscription`: topics in Java's order, owned
-/// partitions in that of topic and id and grouped by topic, fields newer than the version left out.
+/// Encode a subscription as Kafka's `serializeSubscription` does.
+///
+/// Topics are sorted in Java's order. Owned partitions are sorted by topic and id, and grouped by topic. Fields newer than the
+/// version are left out.
 ///
 /// # Errors
-/// The version is negative, or a string too long.
+/// The version is negative, or a string is too long.
 pub fn encode_subscription(subscription: &Subscription) -> Result<Vec<u8>, WireError> {
     let version = encoding_version(subscription.version)?;
     let mut topics: Vec<&str> = subscription.topics.iter().map(String::as_str).collect();
@@ -208,11 +212,10 @@ pub fn encode_subscription(subscription: &Subscription) -> Result<Vec<u8>, WireE
     })
 }
 
-/// Writes an assignment at its version, in the way of Kafka's `serializeAssignment`: grouped by topic in the order in
-/// which the topics first appear.
+/// Encode an assignment as Kafka's `serializeAssignment` does: grouped by topic, in order of first appearance.
 ///
 /// # Errors
-/// The version is negative, or a string too long.
+/// The version is negative, or a string is too long.
 pub fn encode_assignment(assignment: &Assignment) -> Result<Vec<u8>, WireError> {
     let version = encoding_version(assignment.version)?;
     let partitions = grouped(&assignment.assigned_partitions);
@@ -226,7 +229,7 @@ pub fn encode_assignment(assignment: &Assignment) -> Result<Vec<u8>, WireError> 
 /// A topic and its partition ids.
 type GroupedPartitions<'a> = (&'a str, Vec<i32>);
 
-/// Return the version to encode: a version newer than the newest known one is encoded as that.
+/// Return the version to encode: `NEWEST_VERSION` if the given version is newer.
 pub(crate) fn encoding_version(version: i16) -> Result<i16, WireError> {
     if version < 0 {
         return Err(unwritable(format!("version {version} is negative")).within("version"));
@@ -243,7 +246,7 @@ fn sorted(entries: &[TopicPartitions]) -> Vec<GroupedPartitions<'_>> {
     topics
 }
 
-/// Each topic once, where it first appears; one without ids is not there.
+/// Group partitions by topic, in order of first appearance; topics without ids are left out.
 fn grouped(entries: &[TopicPartitions]) -> Vec<GroupedPartitions<'_>> {
     let mut topics: Vec<GroupedPartitions<'_>> = Vec::new();
     let mut places = FxHashMap::default();
@@ -285,7 +288,7 @@ mod tests {
     const OLDER_BODY: [u8; 10] = [0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
 
     #[test]
-    fn an_older_body_is_read_only_by_the_tolerant() {
+    fn only_the_tolerant_reader_accepts_an_older_body() {
         let error = decode_subscription(&OLDER_BODY, false).unwrap_err();
         assert_eq!(error.to_string(), "4 bytes are needed and 0 remain at offset 10 while reading owned_partitions");
         let read = decode_subscription(&OLDER_BODY, true).unwrap();
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn tolerant_does_not_mean_cut_in_the_middle() {
+    fn the_tolerant_reader_rejects_truncated_bodies() {
         for cut in 0..OLDER_BODY.len() {
             assert!(decode_subscription(&OLDER_BODY[..cut], true).is_err(), "{cut}");
         }
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_is_written_in_order_and_grouped() {
+    fn an_encoded_subscription_is_sorted_and_grouped() {
         let written = decode_subscription(&encode_subscription(&subscription(7)).unwrap(), false).unwrap();
         let expected = Subscription {
             version: 3,
@@ -354,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_named() {
+    fn encoding_errors_name_the_field() {
         let error = encode_subscription(&subscription(-1)).unwrap_err();
         assert_eq!(error.to_string(), "version -1 is negative while writing version");
         let entries = vec![entry("t", &[0]), entry(&"é".repeat(16_384), &[0])];

@@ -1,6 +1,6 @@
-//! `ConsumerProtocol` messages, asked of the crate alone: Kafka's own answers in `tests/vectors/wire_*`, and drawn bytes.
+//! `ConsumerProtocol` messages: conformance with Kafka's answers in `tests/vectors/wire_*`, and round trips of drawn bytes.
 //!
-//! `tests/conformance/test_wire.py` asks the same through Python.
+//! `tests/conformance/test_wire.py` tests the same through Python.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -55,7 +55,7 @@ fn written(case: &Value) -> Result<Vec<u8>, WireError> {
     }
 }
 
-/// Topics with one partition each, as the vectors have them.
+/// Return topics with one partition each, in the format of the vectors.
 fn single(entries: &[TopicPartitions]) -> Vec<TopicPartitions> {
     let pairs = entries.iter().flat_map(|entry| entry.partitions.iter().map(|id| (&entry.topic, *id)));
     pairs.map(|(topic, id)| TopicPartitions { topic: topic.clone(), partitions: vec![id] }).collect()
@@ -85,7 +85,7 @@ fn assert_read(case: &Value, data: &[u8]) {
 }
 
 #[test]
-fn every_message_is_read_and_written_as_kafka_does() {
+fn messages_are_decoded_and_encoded_as_in_kafka() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/wire_visible.jsonl.gz");
     let mut counts = [0, 0];
     for line in BufReader::new(GzDecoder::new(File::open(path).unwrap())).lines() {
@@ -103,14 +103,14 @@ fn every_message_is_read_and_written_as_kafka_does() {
     assert_eq!([400, 320], counts);
 }
 
-/// Bytes of which some can be read: most are zero or small.
+/// Draw bytes that are mostly zero or small, so that some can be decoded.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![6 => Just(0_u8), 2 => 1..4_u8, 1 => any::<u8>()], 0..80)
 }
 
 proptest! {
     #[test]
-    fn what_was_read_and_written_is_read_and_written_the_same(data in any_bytes()) {
+    fn decoded_messages_round_trip(data in any_bytes()) {
         for tolerant in [false, true] {
             if let Ok(read) = decode_subscription(&data, tolerant) {
                 let once = encode_subscription(&read).unwrap();

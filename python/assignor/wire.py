@@ -1,9 +1,10 @@
-"""ConsumerProtocol bytes: what a member subscribes to and what its leader assigned to it.
+"""Decoder and encoder of ConsumerProtocol messages: subscription and assignment of a member.
 
-These are the blobs inside JoinGroup and SyncGroup requests and inside a classic group's `__consumer_offsets` record.
-Both kinds begin with an int16 version and are never flexible. Each version of the subscription only appends (owned
-partitions in 1, KIP-429; the generation in 2, KIP-792; the rack in 3, KIP-881); the assignment has one body. A version
-above 3 is read and written as 3, a negative one is refused, and bytes after the last field are ignored.
+The messages are the blobs in JoinGroup and SyncGroup requests and in the record of a classic group in
+`__consumer_offsets`. They begin with an int16 version and are never flexible. Each version of the subscription appends
+fields: owned partitions in version 1 (KIP-429), the generation in version 2 (KIP-792), the rack in version 3 (KIP-881).
+All versions of the assignment have the same body. Versions above 3 are read and written as 3, and a negative version is
+an error. Bytes after the last field are ignored.
 """
 
 from __future__ import annotations
@@ -35,16 +36,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DecodedSubscription:
-    """A member's subscription, decoded.
+    """Decoded subscription of a member.
 
     Attributes:
-        version: The header's version, which may be above 3.
-        topics: Topics in wire order; the empty string is possible.
-        user_data: What the member's assignor added; `b""` and None are different.
-        owned_partitions: What the member says it owns, in wire order (version 1).
-        generation: The generation in which it owned them (version 2); None where it is negative.
-        rack: The member's rack (version 3); None where it is empty.
-        tolerated: None, or the version whose body it really was where only the tolerant reader could read it.
+        version: The version in the header, which may be above 3.
+        topics: The topics in wire order; a topic may be the empty string.
+        user_data: The user data of the member's assignor; `b""` and None are different.
+        owned_partitions: The partitions that the member owns, in wire order (since version 1).
+        generation: The generation of `owned_partitions` (since version 2); None if it is negative.
+        rack: The member's rack (since version 3); None if it is empty.
+        tolerated: The version of the body, if it is older than the header's version and the tolerant reader was used;
+            else None.
     """
 
     version: int
@@ -58,12 +60,12 @@ class DecodedSubscription:
 
 @dataclass(frozen=True, slots=True)
 class DecodedAssignment:
-    """A member's part of an assignment, decoded.
+    """Decoded assignment of a member.
 
     Attributes:
-        version: The header's version, which may be above 3.
-        partitions: In wire order, duplicates kept.
-        user_data: What the leader's assignor added; `b""` and None are different.
+        version: The version in the header, which may be above 3.
+        partitions: The assigned partitions in wire order, including duplicates.
+        user_data: The user data of the leader's assignor; `b""` and None are different.
     """
 
     version: int
@@ -72,22 +74,23 @@ class DecodedAssignment:
 
 
 def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine = "rust") -> DecodedSubscription:
-    r"""Read a subscription.
+    r"""Decode a subscription.
 
     Args:
-        data: The message, from its version on.
-        tolerant: Also read a message whose header promises a newer body than follows, as long as it ends where an older
-            body does: the missing fields take their defaults, and `tolerated` says so. Kafka's own reader refuses it;
-            brokers, which only look at the topics, let it pass, and some Go clients have written it for years.
+        data: The message, starting with its version.
+        tolerant: Accept a message whose body is of an older version than its header, if it ends where that version
+            ends. Missing fields get their defaults, and `tolerated` has the body's version. Some Go clients have
+            written such messages for years. Kafka's reader rejects them; brokers, which only read the topics, accept
+            them.
         engine: "rust" or "reference".
 
     Returns:
-        The subscription, with the values of Kafka 4.4's `ConsumerProtocol.deserializeSubscription`. Invalid UTF-8 turns
-        into U+FFFD by Java's rule, and a negative length of user data or rack is null.
+        The subscription, with the values of Kafka 4.4's `ConsumerProtocol.deserializeSubscription`. Invalid UTF-8 is
+        replaced by U+FFFD as in Java. A negative length of user data or rack means null.
 
     Raises:
-        WireError: Where Kafka's reader throws SchemaException.
-        WrongTypeError: `data` is not bytes; NullArgumentError, which is one, if it is None.
+        WireError: The message is invalid: Kafka's reader throws SchemaException.
+        WrongTypeError: `data` is not bytes. For None, this is its subclass NullArgumentError.
 
     Example:
         >>> decode_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff").topics
@@ -107,19 +110,19 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
 
 
 def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> DecodedAssignment:
-    r"""Read a member's part of an assignment. All versions have the same body, so there is nothing to tolerate.
+    r"""Decode the assignment of a member. All versions have the same body, so there is no tolerant mode.
 
     Args:
-        data: The message, from its version on.
+        data: The message, starting with its version.
         engine: "rust" or "reference".
 
     Returns:
         The assignment, with the values of Kafka 4.4's `ConsumerProtocol.deserializeAssignment`.
 
     Raises:
-        WireError: Where Kafka's reader throws SchemaException; that includes the empty message, which a broker sends to
-            a member that its leader left out.
-        WrongTypeError: `data` is not bytes; NullArgumentError, which is one, if it is None.
+        WireError: The message is invalid: Kafka's reader throws SchemaException. An empty message, which a broker
+            sends to a member that its leader left out, is also invalid.
+        WrongTypeError: `data` is not bytes. For None, this is its subclass NullArgumentError.
 
     Example:
         >>> decode_assignment(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\0\0\0\1\0\0\0\7" b"\xff\xff\xff\xff").partitions
@@ -133,27 +136,26 @@ def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> DecodedAssignm
 def encode_subscription(
     subscription: Subscription | DecodedSubscription, version: int = 3, *, engine: Engine = "rust"
 ) -> bytes:
-    r"""Write a subscription.
+    r"""Encode a subscription.
 
     Args:
-        subscription: What the member wants, or what `decode_subscription` returned; its own version is not looked at.
-            The group instance id is in no version.
-        version: The version to write: one above 3 is written as 3, and fields newer than the version are left out.
+        subscription: The subscription, or a result of `decode_subscription`, whose own version is ignored. The group
+            instance id is not part of any version.
+        version: The version to write; versions above 3 are written as 3. Fields newer than the version are left out.
         engine: "rust" or "reference".
 
     Returns:
-        The message, byte for byte that of Kafka's `ConsumerProtocol.serializeSubscription`: a generation that is None
-        or negative is -1, and a rack of `""` is written, though readers take it for none.
+        The message, with the same bytes as Kafka's `ConsumerProtocol.serializeSubscription`. A generation that is None
+        or negative is written as -1. A rack of `""` is written, but readers treat it as no rack.
 
-        Order: topics in Java's `String` order, names given twice kept; owned partitions in the order of topic and id,
-        duplicates kept.
+        Order: topics in Java's `String` order, owned partitions by topic and id; duplicates are kept.
 
     Raises:
         WireError: The version is negative, or a topic or the rack has more than 32,767 bytes in UTF-8.
-        IllegalArgumentError: A number that its field cannot carry, a name with a lone surrogate, or a pattern: a client
-            says which topics it means.
-        WrongTypeError: `subscription` is no subscription, or `version` no int; NullArgumentError, which is one, for
-            None.
+        IllegalArgumentError: A number is out of range, a name has a lone surrogate, or the subscription has a pattern,
+            which ConsumerProtocol cannot carry.
+        WrongTypeError: `subscription` is not a subscription, or `version` is not an int. For None, this is its subclass
+            NullArgumentError.
 
     Example:
         >>> encode_subscription(Subscription(["foo", "bar"]), 0)
@@ -164,8 +166,8 @@ def encode_subscription(
         raise wrong_type("subscription", "a Subscription or DecodedSubscription", subscription)
     if isinstance(subscription, Subscription) and subscription.pattern is not None:
         raise IllegalArgumentError(
-            f"subscription: the message has no place for a pattern {shown(subscription.pattern)} but for topics; "
-            "find out by `resolve` which ones it means"
+            f"subscription: ConsumerProtocol cannot carry the pattern {shown(subscription.pattern)}; "
+            "resolve it to topics first (`assignor.resolve`)"
         )
     generation, rack = subscription.generation, subscription.rack
     if generation is not None:
@@ -187,27 +189,28 @@ def encode_assignment(
     user_data: Bytes | None = None,
     engine: Engine = "rust",
 ) -> bytes:
-    r"""Write a member's part of an assignment.
+    r"""Encode the assignment of a member.
 
     Args:
-        partitions: What the member gets, such as its list from `assign`; or what `decode_assignment` returned, whose
-            own version is not looked at.
-        version: The version to write; one above 3 is written as 3. All of them have the same body.
-        user_data: What the leader's assignor adds; `b""` and None are different. What `decode_assignment` returned
-            brings its own.
+        partitions: The partitions of the member, such as its list from `assign`; or a result of `decode_assignment`,
+            whose own version is ignored.
+        version: The version to write; versions above 3 are written as 3. All versions have the same body.
+        user_data: The user data of the leader's assignor; `b""` and None are different. It must be None for a result
+            of `decode_assignment`, which has its own user data.
         engine: "rust" or "reference".
 
     Returns:
-        The message, byte for byte that of Kafka's `ConsumerProtocol.serializeAssignment`.
+        The message, with the same bytes as Kafka's `ConsumerProtocol.serializeAssignment`.
 
-        Order: topics as they first appear, and partition ids in the order given within their topic, duplicates kept.
+        Order: topics in order of first appearance, and the partition ids of a topic in the given order; duplicates are
+        kept.
 
     Raises:
         WireError: The version is negative, or a topic has more than 32,767 bytes in UTF-8.
-        IllegalArgumentError: An id or the version is a number that its field cannot carry, a topic has a lone
-            surrogate, or there are two user data.
-        WrongTypeError: `partitions` is no iterable of (topic, partition) tuples, or `version` no int;
-            NullArgumentError, which is one, for None.
+        IllegalArgumentError: A partition id or the version is out of range, a topic has a lone surrogate, or user data
+            is given twice.
+        WrongTypeError: `partitions` is not an iterable of (topic, partition) tuples, or `version` is not an int. For
+            None, this is its subclass NullArgumentError.
 
     Example:
         >>> encode_assignment([("foo", 7), ("foo", 1)], 0)
@@ -216,7 +219,7 @@ def encode_assignment(
     verb = choose(engine, _core.encode_assignment, "wire")
     if isinstance(partitions, DecodedAssignment):
         if user_data is not None:
-            raise IllegalArgumentError("user_data: what decode_assignment returned brings its own; replace it there")
+            raise IllegalArgumentError("user_data: must be None for a DecodedAssignment, which has its own user_data")
         user_data, partitions = partitions.user_data, partitions.partitions
     return verb(read_int(version, "version", bits=16), partitions, _user_data(user_data, "assignment"))
 

@@ -1,9 +1,9 @@
-"""Any bytes are a value or a `WireError`, soon and in little memory, and both engines agree on which.
+"""Fuzzing of all decoders and encoders.
 
-Likewise any record that is to be written is bytes or an error of ours. Every input is taken in Rust, in a process that
-may ask for 64 MiB more than it has at its start. The short profile has 250 inputs for every decoder and every type that
-is written, 11,750 in all, and both engines take them; the long one has 1,000,000 for each, and the reference, which is
-slow, takes each tenth of them.
+Any bytes decode to a value or raise `WireError`, quickly and with little memory, and both engines agree. Any record
+encodes to bytes or raises an error of the package. The Rust engine runs in a process that may allocate 64 MiB more than
+at its start. The short profile has 250 inputs for each decoder and each encoded type (11,750 in all), for both engines.
+The long profile has 1,000,000 inputs for each; the slow reference gets every tenth of them.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from tests.support.fuzz import Decoder, Encoder, Worker, decoders, encoders
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 INPUTS, SHARE, STEP = (1_000_000, 10, 1) if LONG else (250, 1, 7)
 
-bounded = pytest.mark.skipif(sys.platform != "linux", reason="address space is limited and told in Linux's way")
+bounded = pytest.mark.skipif(sys.platform != "linux", reason="the limit of the address space is Linux-specific")
 
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:
-    """One worker for all tests here."""
+    """Start a worker process for the tests of this module."""
     with fuzz.worker() as found:
         yield found
 
 
-def test_every_type_and_version_of_records_is_fuzzed() -> None:
+def test_all_types_and_versions_of_records_are_fuzzed() -> None:
     for number, record_type in TYPES.items():
         if layout := record_type.layout:
             samples = decoders()[f"record {number} {record_type.name}"].samples
@@ -51,28 +51,28 @@ def test_every_type_and_version_of_records_is_fuzzed() -> None:
 @bounded
 @pytest.mark.timeout(3600 if LONG else 120)
 @pytest.mark.parametrize("name", decoders())
-def test_any_bytes_are_a_value_or_an_error_in_both_engines(name: str, worker: Worker) -> None:
+def test_any_bytes_decode_or_raise_the_same_error_in_both_engines(name: str, worker: Worker) -> None:
     report = worker.ask(do="fuzz", decoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
 
     assert [] == report["apart"]
     assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["compared"])
-    assert 0.1 < report["refused"] / INPUTS < 0.95  # some are read, and some are not
+    assert 0.1 < report["refused"] / INPUTS < 0.95  # some can be decoded, and some cannot
 
 
 @bounded
 @pytest.mark.timeout(3600 if LONG else 120)
 @pytest.mark.parametrize("name", encoders())
-def test_any_record_is_written_or_refused_by_both_engines(name: str, worker: Worker) -> None:
+def test_any_record_encodes_or_raises_the_same_error_in_both_engines(name: str, worker: Worker) -> None:
     report = worker.ask(do="write", encoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
 
     assert [] == report["apart"]
     assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["compared"])
-    assert 0.1 < report["refused"] / INPUTS < 0.95  # some are written, and some are not
+    assert 0.1 < report["refused"] / INPUTS < 0.95  # some can be encoded, and some cannot
 
 
 @bounded
 @pytest.mark.parametrize("name", decoders())
-def test_a_short_input_cannot_ask_for_much_memory(name: str, worker: Worker) -> None:
+def test_a_short_input_cannot_allocate_much_memory(name: str, worker: Worker) -> None:
     report = worker.ask(do="hostile", decoder=name, step=STEP, share=10)
 
     assert [] == report["apart"]
@@ -80,7 +80,7 @@ def test_a_short_input_cannot_ask_for_much_memory(name: str, worker: Worker) -> 
 
 
 @bounded
-def test_the_limit_of_memory_bites() -> None:
+def test_the_memory_limit_is_enforced() -> None:
     with fuzz.worker() as worker:
         assert 2**20 == worker.ask(do="allocate", bytes=2**20)["inputs"]
         with pytest.raises(RuntimeError, match=r"the worker ended with 1: (?s:.*)MemoryError"):
@@ -89,7 +89,7 @@ def test_the_limit_of_memory_bites() -> None:
 
 @pytest.mark.parametrize("wrong", ["value", "offset", "field", "reason"])
 @pytest.mark.parametrize("name", decoders())
-def test_a_twin_that_is_wrong_is_noticed(name: str, wrong: str) -> None:
+def test_a_wrong_decoder_is_detected(name: str, wrong: str) -> None:
     decoder = decoders()[name]
 
     field = "key" if name.startswith("record") else "user_data"
@@ -112,7 +112,7 @@ def test_a_twin_that_is_wrong_is_noticed(name: str, wrong: str) -> None:
 
 @pytest.mark.parametrize("wrong", ["value", "field", "reason"])
 @pytest.mark.parametrize("name", encoders())
-def test_a_twin_that_writes_something_else_is_noticed(name: str, wrong: str) -> None:
+def test_a_wrong_encoder_is_detected(name: str, wrong: str) -> None:
     encoder = encoders()[name]
 
     def write(record: Record, engine: Engine) -> object:

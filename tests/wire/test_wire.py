@@ -1,4 +1,4 @@
-"""ConsumerProtocol bytes: what is read, what is written, and one engine against the other."""
+"""Decoding and encoding of ConsumerProtocol messages, in both engines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_subscription_keeps_wire_order(engine: Engine) -> None:
     )
 
 
-def test_a_topic_may_come_twice_in_an_assignment(engine: Engine) -> None:
+def test_an_assignment_may_contain_a_topic_twice(engine: Engine) -> None:
     entry = b"\0\1t\0\0\0\1\0\0\0"
     read = decode_assignment(b"\0\0\0\0\0\2" + entry + b"\1" + entry + b"\1" + ABSENT, engine=engine)
     assert read == DecodedAssignment(0, (TopicPartition("t", 1), TopicPartition("t", 1)))
@@ -77,7 +77,7 @@ def test_an_older_body_is_tolerated_on_request(engine: Engine, header: int, rest
         decode_subscription(data[:-1], tolerant=True, engine=engine)
 
 
-def test_a_whole_body_has_nothing_to_tolerate(engine: Engine) -> None:
+def test_a_complete_body_is_not_tolerated(engine: Engine) -> None:
     for data in MESSAGES:
         with contextlib.suppress(errors.WireError):
             strict = decode_subscription(data, engine=engine)
@@ -85,7 +85,7 @@ def test_a_whole_body_has_nothing_to_tolerate(engine: Engine) -> None:
             assert strict.tolerated is None
 
 
-def test_errors_say_what_where_and_in_which_field(engine: Engine) -> None:
+def test_errors_have_the_reason_the_offset_and_the_field(engine: Engine) -> None:
     with pytest.raises(errors.WireError) as caught:
         decode_subscription(b"\0\1\0\0\0\0" + ABSENT + b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\1", engine=engine)
     assert (caught.value.field, caught.value.offset) == ("owned_partitions[0].partitions", 17)
@@ -97,14 +97,14 @@ def test_errors_say_what_where_and_in_which_field(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("decoder", [decode_subscription, decode_assignment])
-def test_what_is_no_bytes_is_refused(engine: Engine, decoder: Any) -> None:
+def test_values_that_are_not_bytes_are_refused(engine: Engine, decoder: Any) -> None:
     with pytest.raises(errors.WrongTypeError, match="data must be bytes, not str: 'text'"):
         decoder("text", engine=engine)
     with pytest.raises(errors.NullArgumentError, match="data must be bytes, not None"):
         decoder(None, engine=engine)
 
 
-def test_any_buffer_of_bytes_will_do(engine: Engine) -> None:
+def test_any_buffer_of_bytes_is_accepted(engine: Engine) -> None:
     data = b"\0\0\0\0\0\0" + ABSENT
     whole = decode_subscription(data, engine=engine)
     assert decode_subscription(bytearray(data), engine=engine) == whole
@@ -113,7 +113,7 @@ def test_any_buffer_of_bytes_will_do(engine: Engine) -> None:
 
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
-        decode_subscription(b"", engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+        decode_subscription(b"", engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
 
 @pytest.mark.parametrize(
@@ -130,13 +130,13 @@ def test_an_unknown_engine_is_refused() -> None:
         ("😀".encode(), "😀"),
     ],
 )
-def test_invalid_utf8_is_replaced_by_javas_rule(engine: Engine, data: bytes, text: str) -> None:
+def test_invalid_utf8_is_replaced_as_in_java(engine: Engine, data: bytes, text: str) -> None:
     message = b"\0\0\0\0\0\1" + len(data).to_bytes(2, "big") + data + ABSENT
     assert decode_subscription(message, engine=engine).topics == (text,)
 
 
 def outcome(kind: str, data: bytes, tolerant: bool, engine: Engine) -> object:
-    """The answer, or all parts of the error."""
+    """Return the answer, or all fields of the error."""
     try:
         if kind == "assignment":
             return decode_assignment(data, engine=engine)
@@ -158,7 +158,7 @@ def test_engines_agree_on_any_bytes(data: bytes) -> None:
     assert_engines_agree(data)
 
 
-# ---- there and back
+# ---- round trips
 
 INT32 = st.one_of(st.integers(0, 9), st.integers(-(2**31), 2**31 - 1))
 PAIRS = st.lists(st.builds(TopicPartition, names(), INT32), max_size=8).map(tuple)
@@ -176,7 +176,7 @@ VERSIONS = st.one_of(st.integers(0, 3), st.integers(4, 2**15 - 1))
 
 
 @given(DRAWN, VERSIONS)
-def test_a_subscription_comes_back_in_order(engine: Engine, given: DecodedSubscription, version: int) -> None:
+def test_a_subscription_round_trips_sorted(engine: Engine, given: DecodedSubscription, version: int) -> None:
     data = encode_subscription(given, version, engine=engine)
     read = decode_subscription(data, engine=engine)
 
@@ -190,12 +190,12 @@ def test_a_subscription_comes_back_in_order(engine: Engine, given: DecodedSubscr
         generation=given.generation if version >= 2 and (given.generation or 0) >= 0 else None,
         rack=given.rack or None if version >= 3 else None,
     )
-    if given.rack != "":  # which is written, and read as none
+    if given.rack != "":  # is encoded, and decoded as None
         assert data == encode_subscription(read, version, engine=engine)
 
 
 @given(PAIRS, DATA, VERSIONS)
-def test_an_assignment_comes_back_grouped(
+def test_an_assignment_round_trips_grouped_by_topic(
     engine: Engine, partitions: tuple[TopicPartition, ...], user_data: bytes | None, version: int
 ) -> None:
     data = encode_assignment(partitions, version, user_data=user_data, engine=engine)
@@ -208,7 +208,7 @@ def test_an_assignment_comes_back_grouped(
 
 
 def written(encode: Callable[[], bytes]) -> object:
-    """The bytes, or the class and all parts of the error."""
+    """Return the bytes, or the class and all fields of the error."""
     try:
         return encode()
     except errors.AssignorError as error:
@@ -227,7 +227,7 @@ WRONG_PAIRS = st.sampled_from(
     st.lists(st.sampled_from([7, None, LONE, TOO_LONG]), max_size=1),
     st.integers(-2, 5),
 )
-def test_engines_agree_on_what_is_written(
+def test_engines_agree_on_encoded_messages(
     drawn: DecodedSubscription, wrong_pairs: list[Any], wrong_names: list[Any], version: int
 ) -> None:
     pairs: Any = [*drawn.owned_partitions, *wrong_pairs]

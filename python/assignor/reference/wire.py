@@ -1,4 +1,4 @@
-"""ConsumerProtocol bytes: what a member subscribes to and what its leader assigned to it."""
+"""Decoder and encoder of ConsumerProtocol messages: subscription and assignment of a member."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = [
 ]
 
 NEWEST_VERSION = 3
-"""The newest version whose fields are known; a newer one is read and written as this."""
+"""Newest version whose fields are known; newer versions are read and written as this one."""
 
 TopicPartitions = tuple[str, list[int]]
-"""Partitions of one topic, in wire order. A topic may come more than once in one message."""
+"""Partitions of one topic, in wire order. A message may contain a topic more than once."""
 
 
 class Subscription(NamedTuple):
-    """A member's subscription, as the bytes have it.
+    """Subscription of a member, as encoded.
 
-    `version` is the header's; `tolerated` the version whose body it really was, where only the tolerant reader could
-    read it.
+    `version` is the version in the header. `tolerated` is the version of the body if it is older than the header's, so
+    that only the tolerant reader can read it; else None.
     """
 
     version: int
@@ -46,7 +46,7 @@ class Subscription(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """A member's part of an assignment, as the bytes have it."""
+    """Assignment of a member, as encoded."""
 
     version: int
     assigned_partitions: list[TopicPartitions]
@@ -54,7 +54,7 @@ class Assignment(NamedTuple):
 
 
 def decode_subscription(data: bytes, tolerant: bool) -> Subscription:
-    """Read a subscription; with `tolerant` also one whose body is older than its header says."""
+    """Decode a subscription; with `tolerant`, the body may be of an older version than the header."""
     reader = Reader(data)
     version = read_version(reader)
     topics = [reader.string(f"topics[{i}]") for i in range(reader.count(2, "topics"))]
@@ -77,7 +77,7 @@ def decode_subscription(data: bytes, tolerant: bool) -> Subscription:
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """Read an assignment. Every version has the same body."""
+    """Decode an assignment; all versions have the same body."""
     reader = Reader(data)
     version = read_version(reader)
     partitions = read_partitions(reader, "partitions")
@@ -85,7 +85,7 @@ def decode_assignment(data: bytes) -> Assignment:
 
 
 def read_version(reader: Reader) -> int:
-    """The header."""
+    """Read the version in the header."""
     version = reader.integer("h", "version")
     if version < 0:
         raise WireError(f"version {version} is negative", 0, "version")
@@ -93,7 +93,7 @@ def read_version(reader: Reader) -> int:
 
 
 def read_partitions(reader: Reader, field: str) -> list[TopicPartitions]:
-    """An array of topics with their partition ids: at least six bytes each."""
+    """Read an array of topics with their partition ids, of at least six bytes each."""
     entries = []
     for index in range(reader.count(6, field)):
         topic = reader.string(f"{field}[{index}].topic")
@@ -110,10 +110,10 @@ def encode_subscription(
     generation_id: int,
     rack_id: str | None,
 ) -> bytes:
-    """Write a subscription in the way of Kafka's `serializeSubscription`.
+    """Encode a subscription as Kafka's `serializeSubscription` does.
 
-    Topics are in Java's order, owned partitions in that of topic and id and grouped by topic; fields newer than the
-    version are left out.
+    Topics are sorted in Java's order. Owned partitions are sorted by topic and id, and grouped by topic. Fields newer
+    than the version are left out.
     """
     names = sorted(read_names(topics, "subscription"), key=java_order)
     owned = parse_partitions(owned_partitions, "subscription", "owned_partitions")
@@ -132,21 +132,21 @@ def encode_subscription(
 
 
 def encode_assignment(version: int, assigned_partitions: Iterable[tuple[str, int]], user_data: bytes | None) -> bytes:
-    """Write an assignment in the way of Kafka's `serializeAssignment`: grouped by topic where it first appears."""
+    """Encode an assignment as Kafka's `serializeAssignment` does: grouped by topic, in order of first appearance."""
     partitions = parse_partitions(assigned_partitions, "assignment", "partitions")
     head = struct.pack(">h", encoding_version(version))
     return head + write_partitions(partitions, "partitions") + write_bytes(user_data, "user_data")
 
 
 def encoding_version(version: int) -> int:
-    """Return the version to encode: a version newer than the newest known one is encoded as that."""
+    """Return the version to encode: `NEWEST_VERSION` if the given version is newer."""
     if version < 0:
         raise WireError(f"version {version} is negative", None, "version")
     return min(version, NEWEST_VERSION)
 
 
 def write_partitions(partitions: list[tuple[str, int]], field: str) -> bytes:
-    """An array of topics, in the order of their first appearance, with their partition ids."""
+    """Encode an array of topics, in the order of first appearance, with their partition ids."""
     topics: dict[str, list[int]] = {}
     for topic, id in partitions:
         topics.setdefault(topic, []).append(id)
@@ -163,7 +163,7 @@ def parse_partitions(partitions: object, owner: str, field: str) -> list[tuple[s
     if isinstance(partitions, (str, bytes, bytearray)):
         raise wrong_type(what, wanted, partitions)
     try:
-        entries = iter(partitions)  # type: ignore[call-overload]  # what is no iterable is reported just below
+        entries = iter(partitions)  # type: ignore[call-overload]  # a TypeError is handled below
     except TypeError:
         if hasattr(partitions, "__iter__"):
             raise
