@@ -1,11 +1,11 @@
-//! The assignor of a group, from the names in the rows of its members.
+//! Choice of a group's assignor from the names in the rows of its members.
 
 use std::fmt;
 
 use crate::assign::{Assignor, GroupProtocol};
 use crate::group::java_order;
 
-/// The columns of a member's row that name the group's assignor; a column may be missing or null.
+/// Columns of a member's row that name the group's assignor; a column may be missing or null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AssignorNames<'a> {
     /// Kafka's name of the assignor.
@@ -14,7 +14,7 @@ pub struct AssignorNames<'a> {
     pub group_protocol: Option<&'a str>,
 }
 
-/// Reason why the plan of a group is not computed.
+/// Reason why the plan of a group cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotComputed {
     /// Rows of members have different values in this column.
@@ -52,12 +52,12 @@ impl fmt::Display for NotComputed {
     }
 }
 
-/// Return the assignor that the members of a group share.
+/// Return the assignor that all members of a group name.
 ///
-/// Rows without a value are ignored. If no row has one, the protocol is `classic`, and the assignor is Kafka's default.
+/// Rows without a name are ignored. By default the protocol is `classic` and the assignor is Kafka's default.
 ///
 /// # Errors
-/// Different values in one column, and names that are not Kafka's.
+/// A column has different values, or a name that is not Kafka's.
 pub fn assignor_of<'a>(rows: impl IntoIterator<Item = AssignorNames<'a>>) -> Result<Assignor, NotComputed> {
     let (mut assignors, mut protocols) = (Vec::new(), Vec::new());
     let mut last = None;
@@ -78,7 +78,7 @@ pub fn assignor_of<'a>(rows: impl IntoIterator<Item = AssignorNames<'a>>) -> Res
     }
 }
 
-/// Return the one distinct value of a column, if there is any.
+/// Return the only distinct value of a column, if it has a value.
 fn shared<'a>(column: &'static str, mut values: Vec<&'a str>) -> Result<Option<&'a str>, NotComputed> {
     values.sort_unstable_by(|left, right| java_order(left, right));
     values.dedup();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_value_leave_the_choice_to_others_and_then_to_kafka() {
+    fn rows_without_a_name_are_ignored_and_kafkas_default_applies() {
         assert_eq!(Ok(Assignor::Range), found(&[]));
         assert_eq!(Ok(Assignor::Range), found(&[(None, None), (None, Some("classic"))]));
         assert_eq!(Ok(Assignor::ServerUniform), found(&[(None, None), (None, Some("consumer"))]));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_are_not_computed_have_a_reason() {
+    fn groups_that_cannot_be_computed_have_a_reason() {
         for (rows, reason) in [
             (
                 &[(Some("sticky"), None), (Some("range"), None)][..],

@@ -1,4 +1,4 @@
-//! What a plan is like: who has most, who has nothing, and what of it could surprise.
+//! Balance of a plan: loads of the members, idle members, and partitions that are placed badly.
 
 use rustc_hash::FxHashMap;
 
@@ -6,36 +6,36 @@ use crate::assign::{Assignor, GroupProtocol};
 use crate::group::{Group, Ids, MemberRack};
 use crate::plan::{Client, Plan, Span};
 
-/// What a plan is like.
+/// Balance of a plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GroupBalance {
-    /// How many members there are.
+    /// Number of members.
     pub members: usize,
-    /// How many topics they subscribe to that exist.
+    /// Number of existing topics that members subscribe to.
     pub topics: usize,
-    /// How many names they subscribe to that are no topics.
+    /// Number of subscribed names of topics that do not exist.
     pub unknown_topics: usize,
-    /// The number of partitions that have an owner.
+    /// Number of partitions that have an owner.
     pub partitions: i64,
-    /// The number of partitions of subscribed topics that have no owner.
+    /// Number of partitions of subscribed topics that have no owner.
     pub unowned: i64,
-    /// How many members have nothing.
+    /// Number of members without partitions.
     pub idle_members: usize,
-    /// The fewest partitions that a member has; None without members.
+    /// Number of partitions of the least loaded member; None without members.
     pub least_loaded: Option<i64>,
-    /// The most.
+    /// Number of partitions of the most loaded member; None without members.
     pub most_loaded: Option<i64>,
-    /// The mean number of partitions of a member; None without members.
+    /// Mean number of partitions per member; None without members.
     pub mean_load: Option<f64>,
-    /// The first member, in Kafka's order, that has the most.
+    /// The first most loaded member, in Kafka's order.
     pub most_loaded_member: Option<String>,
-    /// Partition numbers of which members have one of several topics that somebody subscribes to together and that have
-    /// equally many partitions, and not all of them the same member.
+    /// Number of partitions at which co-partitioned topics have different owners. Topics are co-partitioned if a member
+    /// subscribes to all of them and they have the same number of partitions.
     pub co_partition_breaks: usize,
-    /// Partitions of which no replica is on the rack of the member that has them, though it is on one, and so are they.
+    /// Number of partitions without a replica on their owner's rack; both must have racks.
     pub rack_misses: i64,
-    /// Bytes of key and value of the group's record in `__consumer_offsets`, without client ids and hosts; None for a group that
-    /// has no such record, or whose assignor is not known.
+    /// Size in bytes of the group's record in `__consumer_offsets` (key and value), without client ids and hosts; None if the
+    /// group has no such record, or its assignor is not known.
     pub record_bytes: Option<usize>,
 }
 
@@ -43,10 +43,10 @@ pub struct GroupBalance {
 #[must_use]
 pub fn balance(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
     let owned = plan.counts().iter().sum();
-    look_at(plan, plan.group(), owned, partitions_of(plan.group()) - owned, group_id, assignor)
+    measure(plan, plan.group(), owned, partitions_of(plan.group()) - owned, group_id, assignor)
 }
 
-/// Return the balance of what members have at present (`current_plan`); `subscribed` has the topics that members subscribe to.
+/// Return the balance of the current assignment (see `current_plan`); `subscribed` has the topics that members subscribe to.
 #[must_use]
 pub fn current_balance(plan: &Plan, subscribed: &Group, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
     let (mut owned, mut unowned) = (0, partitions_of(subscribed));
@@ -58,10 +58,10 @@ pub fn current_balance(plan: &Plan, subscribed: &Group, group_id: &str, assignor
             unowned -= count;
         }
     }
-    look_at(plan, subscribed, owned, unowned, group_id, assignor)
+    measure(plan, subscribed, owned, unowned, group_id, assignor)
 }
 
-fn look_at(
+fn measure(
     plan: &Plan,
     subscribed: &Group,
     partitions: i64,
@@ -106,13 +106,13 @@ fn record_bytes(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> Opti
     Some(plan.group_metadata_size(group_id, name, None, |_| Client::default(), |_| VERSION))
 }
 
-/// The newest version of the subscription's bytes.
+/// Newest version of ConsumerProtocol subscriptions.
 const VERSION: i16 = 3;
 
 fn co_partition_breaks(plan: &Plan) -> usize {
     let group = plan.group();
     let mut sets = OwnerSets::default();
-    // Per number of partitions, where it is broken: first partition and one past the last.
+    // Ranges of breaks by the number of partitions of the topics: first partition and one past the last.
     let mut broken: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
     for (subscription, _) in (0..).zip(group.members_per_subscription()).filter(|(_, members)| *members > 0) {
         for (count, topics) in by_count(group, subscription) {
@@ -128,7 +128,7 @@ fn co_partition_breaks(plan: &Plan) -> usize {
     broken.into_values().map(covered).sum::<i64>() as usize
 }
 
-/// The topics of a distinct subscription by how many partitions they have, where several have as many.
+/// Return the topics of a subscription grouped by their number of partitions; groups of one topic are left out.
 fn by_count(group: &Group, subscription: u32) -> Vec<(u32, Vec<u32>)> {
     let mut counted: Vec<(u32, u32)> = Vec::new();
     for topic in group.topics_of(subscription) {
@@ -141,10 +141,10 @@ fn by_count(group: &Group, subscription: u32) -> Vec<(u32, Vec<u32>)> {
     several.map(|chunk| (chunk[0].0, chunk.iter().map(|(_, topic)| *topic).collect())).collect()
 }
 
-/// A run of partition numbers with the same owners: first, one past the last, and the owners.
+/// Run of partitions with the same owners: first id, one past the last, and the number of the set of owners.
 type Run = (i64, i64, u32);
 
-/// Distinct sets of owners; a set of one is the number of the member.
+/// Distinct sets of owners, numbered; the number of a set with one owner is the member.
 #[derive(Default)]
 struct OwnerSets {
     numbers: FxHashMap<Vec<u32>, u32>,
@@ -161,7 +161,7 @@ impl OwnerSets {
         *self.numbers.entry(owners).or_insert(next)
     }
 
-    /// Who has the partitions of a topic, by number; runs do not overlap, and leave out partitions without an owner.
+    /// Return the owners of a topic's partitions as runs that do not overlap; partitions without an owner are left out.
     fn runs(&mut self, plan: &Plan, topic: u32) -> Vec<Run> {
         let spans = plan.owners_of(topic);
         let run = |(span, owner): &(Span, u32)| (i64::from(span.start), span.end(), *owner);
@@ -199,7 +199,7 @@ fn differences(left: &[Run], right: &[Run], found: &mut Vec<(i64, i64)>) {
     }
 }
 
-/// How many numbers are in some of these ranges.
+/// Count the numbers that are in at least one range.
 fn covered(mut ranges: Vec<(i64, i64)>) -> i64 {
     ranges.sort_unstable();
     let (mut count, mut reached) = (0, 0);

@@ -1,4 +1,4 @@
-//! The topics of one cluster: as they are, and as they would be.
+//! Topics of a cluster, and changes of them in scenarios.
 
 use std::sync::OnceLock;
 
@@ -9,40 +9,40 @@ use crate::group::{Ids, Partitions, Topics};
 use crate::matching::catalog::{Catalog, can_be_tried};
 use crate::matching::pattern::Pattern;
 
-/// A cluster's topics, where groups find what they subscribe to.
+/// Topics of a cluster.
 #[derive(Default)]
 pub struct Cluster {
     topics: Topics,
-    /// Ids of topics by number of the topic; empty if none is known.
+    /// Topic ids by topic number; empty if no id is known.
     topic_ids: Vec<Option<u128>>,
     catalog: OnceLock<Catalog>,
 }
 
 impl Cluster {
-    /// A cluster with these topics and their ids by number of the topic; without ids if none is known.
+    /// Create a cluster from topics and their ids by topic number; `topic_ids` is empty if no id is known.
     #[must_use]
     pub fn new(topics: Topics, topic_ids: Vec<Option<u128>>) -> Self {
         Self { topics, topic_ids, catalog: OnceLock::new() }
     }
 
-    /// The id of a topic, if it is known.
+    /// Return the id of a topic, if it is known.
     #[must_use]
     pub fn topic_id(&self, topic: &str) -> Option<u128> {
         let number = if self.topic_ids.is_empty() { None } else { self.topics.number(topic) };
         self.topic_ids.get(number? as usize).copied().flatten()
     }
 
-    /// The topics.
+    /// Return the topics.
     #[must_use]
     pub fn topics(&self) -> &Topics {
         &self.topics
     }
 
-    /// The topics that a pattern matches, in Java's order; names that Kafka could not have are left out.
+    /// Return the topics that match a pattern, in Java's order; names that are invalid in Kafka never match.
     ///
     /// # Errors
     ///
-    /// Where that takes too many steps.
+    /// Matching takes too many steps.
     pub fn matching(&self, pattern: &Pattern) -> Result<Vec<u32>, MatchError> {
         let names = self.topics.names();
         let catalog = self.catalog.get_or_init(|| Catalog::new(names.iter().filter(|name| can_be_tried(name))));
@@ -54,12 +54,12 @@ impl Cluster {
     }
 }
 
-/// What would be different about the topics of a cluster.
+/// Changes of a cluster's topics in a scenario.
 #[derive(Debug, Clone)]
 pub struct Changed {
-    /// Each topic has so many times the partitions.
+    /// Factor of the number of partitions of each topic that is not in `counts`.
     factor: u64,
-    /// But these have so many, new ones among them.
+    /// Numbers of partitions of single topics, including new topics.
     counts: FxHashMap<String, u64>,
 }
 
@@ -70,28 +70,28 @@ impl Default for Changed {
 }
 
 impl Changed {
-    /// Each topic gets so many times the partitions that it has by now; 0 and 1 change nothing.
+    /// Multiply the current number of partitions of each topic; 0 and 1 change nothing.
     pub fn multiply(&mut self, factor: u32) {
         let factor = u64::from(factor.max(1));
         self.factor = self.factor.saturating_mul(factor);
         self.counts.values_mut().for_each(|count| *count = count.saturating_mul(factor));
     }
 
-    /// A topic gets so many partitions, if there is such a topic and it has no more by now.
+    /// Increase the number of partitions of a topic to `count`; a missing topic, or one with more partitions, does not change.
     pub fn grow(&mut self, cluster: &Cluster, topic: &str, count: u32) {
         if let Some(now) = self.count(cluster, topic) {
             self.counts.insert(topic.to_owned(), now.max(u64::from(count)));
         }
     }
 
-    /// There is a topic more, unless there is one of that name by now.
+    /// Add a topic, unless a topic with that name exists.
     pub fn add(&mut self, cluster: &Cluster, topic: &str, count: u32) {
         if self.count(cluster, topic).is_none() {
             self.counts.insert(topic.to_owned(), u64::from(count));
         }
     }
 
-    /// How many partitions a topic of the cluster would have; None if there still is no such topic.
+    /// Return the number of partitions of a topic after the changes; None if there is no such topic.
     #[must_use]
     pub fn count(&self, cluster: &Cluster, topic: &str) -> Option<u64> {
         let found = || {
@@ -101,7 +101,7 @@ impl Changed {
         self.counts.get(topic).copied().or_else(found)
     }
 
-    /// The partitions that a topic of the cluster would have; None if there still is no such topic.
+    /// Return the partitions of a topic after the changes; None if there is no such topic.
     #[must_use]
     pub fn partitions(&self, cluster: &Cluster, topic: &str) -> Option<Partitions> {
         let count = u32::try_from(self.count(cluster, topic)?).unwrap_or(u32::MAX);
@@ -110,7 +110,7 @@ impl Changed {
     }
 }
 
-/// More partitions; what is added is placed on racks as the ones before are, over and over.
+/// Return a topic's partitions with another count; new partitions repeat the racks of the existing ones.
 fn grown(partitions: &Partitions, count: u32) -> Partitions {
     if partitions.ids.len() == count as usize {
         return partitions.clone();

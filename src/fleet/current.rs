@@ -1,4 +1,4 @@
-//! Plan of what the members of a group have at present, in which a partition may have several owners.
+//! Plan of a group's current assignment, in which a partition may have several owners.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -12,9 +12,9 @@ use super::roster::{Roster, RosterMember, RosterSubscription};
 use crate::group::{Group, java_order};
 use crate::plan::{Layout, Plan, Span};
 
-/// Return what the members have at present: existing partitions only.
+/// Return the plan of the current assignment, limited to existing partitions.
 ///
-/// An owner without a row counts as a member. A member subscribes to its topics and to those of the partitions that it owns.
+/// An owner without a row counts as a member. Members count as subscribed to the topics of the partitions that they own.
 #[must_use]
 pub fn current_plan(roster: &Roster<'_>, cluster: &Cluster, current: &[OwnedSpan<'_>]) -> Plan {
     let mut extended = roster.clone();
@@ -56,7 +56,7 @@ fn exists(cluster: &Cluster, run: &OwnedSpan<'_>) -> bool {
     topics.number(run.topic).is_some_and(|topic| (run.start as usize) < topics.partitions()[topic as usize].ids.len())
 }
 
-/// Change the subscription of a member to one that has these topics too.
+/// Change the subscription of a member to one that also has the given topics.
 fn add_topics(subscriptions: &mut Vec<RosterSubscription<'_>>, subscription: &mut u32, mut topics: Vec<&str>) {
     let known = &subscriptions[*subscription as usize];
     topics.sort_unstable();
@@ -70,7 +70,7 @@ fn add_topics(subscriptions: &mut Vec<RosterSubscription<'_>>, subscription: &mu
     }
 }
 
-/// The spans of each member, which may overlap those of others.
+/// Spans of each member, which may overlap those of other members.
 #[derive(Debug)]
 struct CurrentSpans(Vec<Vec<Span>>);
 

@@ -1,8 +1,9 @@
-//! Groups of a whole fleet, each planned on its own among the topics of its cluster.
+//! Groups of a fleet.
 //!
-//! What a group is, a `Roster` says by name; from that and the topics of the cluster comes a `Group` that knows just the
-//! topics that its members subscribe to. So a group costs what it has, however many topics its cluster has. What a plan is
-//! like is in `balance`, what changes against an assignment that stands in `moves`, and what would be if in `scenario`.
+//! Each group is assigned independently, with the topics of its cluster. A `Roster` holds the members of a group by name. Together
+//! with the cluster it gives a `Group` with only the topics that the members subscribe to, so the cost of a group does not
+//! depend on the number of topics of its cluster. `balance` describes a plan, `moves` compares it with the current assignment, and
+//! `scenario` simulates changes of a group.
 
 mod assignor;
 mod balance;

@@ -1,4 +1,4 @@
-//! What changes hands between an assignment that stands and a plan.
+//! Moves of partitions from a current assignment to a plan.
 
 use rustc_hash::FxHashMap;
 
@@ -6,34 +6,34 @@ use super::owned::OwnedSpan;
 use crate::group::java_order;
 use crate::plan::Plan;
 
-/// A run of partitions that goes from one member to another.
+/// Run of partitions that moves from one member to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move<'a> {
     /// The topic.
     pub topic: &'a str,
     /// The first id.
     pub start: i32,
-    /// How many ids.
+    /// The number of ids.
     pub count: i32,
-    /// Who has them; None where nobody does.
+    /// The current owner, if any.
     pub from: Option<&'a str>,
-    /// Who is to have them; None where nobody is.
+    /// The new owner, if any.
     pub to: Option<&'a str>,
 }
 
-/// The first id, one past the last, and who has them.
+/// The first id, one past the last, and the owner.
 type OwnedRun<'a> = (i64, i64, &'a str);
 
-/// What changes hands, by topic in Java's order and then by id; holdings come in any order and may overlap.
+/// Return the moves, by topic in Java's order and then by id. Spans of `current` may be in any order and may overlap.
 ///
-/// Of a partition that several members have, each of them but the one that is to have it gives it up.
+/// If several members have a partition, each of them except its new owner gives it up.
 #[must_use]
 pub fn moves<'a>(current: &[OwnedSpan<'a>], plan: &'a Plan) -> Vec<Move<'a>> {
     let mut of_topics: FxHashMap<&str, (Vec<OwnedRun<'a>>, Vec<OwnedRun<'a>>)> = FxHashMap::default();
-    for holding in current {
-        let start = i64::from(holding.start);
-        let run = (start, start + i64::from(holding.count), holding.member);
-        of_topics.entry(holding.topic).or_default().0.push(run);
+    for span in current {
+        let start = i64::from(span.start);
+        let run = (start, start + i64::from(span.count), span.member);
+        of_topics.entry(span.topic).or_default().0.push(run);
     }
     for (number, topic) in (0..).zip(plan.topics().iter()) {
         let spans = plan.owners_of(number);
@@ -54,14 +54,14 @@ pub fn moves<'a>(current: &[OwnedSpan<'a>], plan: &'a Plan) -> Vec<Move<'a>> {
     found
 }
 
-/// Goes through the ids of a topic; runs in `before` are ordered by start, those in `after` also do not overlap.
+/// Find the moves of a topic in one pass over its ids. Runs are ordered by start; those of `after` do not overlap.
 fn sweep<'a>(topic: &'a str, before: &[OwnedRun<'a>], after: &[OwnedRun<'a>], found: &mut Vec<Move<'a>>) {
     let mut edges: Vec<i64> = before.iter().chain(after).flat_map(|(start, end, _)| [*start, *end]).collect();
     edges.sort_unstable();
     edges.dedup();
     let (mut next_before, mut next_after) = (0, 0);
     let mut holders: Vec<OwnedRun<'a>> = Vec::new();
-    // The moves that end where the next piece begins.
+    // Moves that may be extended by the next run.
     let mut open: Vec<usize> = Vec::new();
     for edge in edges.windows(2) {
         let (start, end) = (edge[0], edge[1]);
@@ -82,7 +82,7 @@ fn sweep<'a>(topic: &'a str, before: &[OwnedRun<'a>], after: &[OwnedRun<'a>], fo
         }
         let mut still_open = Vec::new();
         for from in givers.into_iter().filter(|from| *from != to) {
-            // More ids than int32 counts, which are all that there can be, take two moves.
+            // The count of a move must fit into an int32, so a move of all possible ids is split.
             let whole = |run: &Move<'_>| i32::try_from(end - i64::from(run.start)).ok();
             let same = open.iter().copied().find(|number| (found[*number].from, found[*number].to) == (from, to));
             let same = same.and_then(|number| Some((number, whole(&found[number])?)));
@@ -116,8 +116,8 @@ mod tests {
     }
 
     fn shown(current: &[(&str, &str, i32, i32)], plan: &Plan) -> Vec<String> {
-        let holding = |(member, topic, start, count)| OwnedSpan { member, topic, start, count };
-        let current: Vec<OwnedSpan<'_>> = current.iter().copied().map(holding).collect();
+        let span = |(member, topic, start, count)| OwnedSpan { member, topic, start, count };
+        let current: Vec<OwnedSpan<'_>> = current.iter().copied().map(span).collect();
         let show = |run: Move<'_>| {
             let [from, to] = [run.from, run.to].map(|member| member.unwrap_or("-"));
             format!("{} {}+{} {from}>{to}", run.topic, run.start, run.count)
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_is_not_told_and_runs_that_go_the_same_way_are_one() {
+    fn kept_partitions_are_left_out_and_adjacent_moves_are_merged() {
         let plan = plan(&["a", "b"], 6);
 
         assert_eq!(Vec::<String>::new(), shown(&[("b", "t", 3, 3), ("a", "t", 2, 1), ("a", "t", 0, 2)], &plan));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_and_what_nobody_is_to_have_is_told_too() {
+    fn partitions_without_an_old_or_a_new_owner_are_moves_too() {
         let plan = plan(&["a"], 2);
 
         assert_eq!(
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn all_who_have_a_partition_give_it_up_but_who_is_to_have_it() {
+    fn all_owners_of_a_partition_except_the_new_one_give_it_up() {
         let plan = plan(&["a", "b"], 4);
 
         assert_eq!(

@@ -1,10 +1,10 @@
-//! Partitions that members own before a rebalance: runs by member and topic name, and the claims that a group makes of them.
+//! Partitions that members own before a rebalance.
 
 use crate::assign::Assignor;
 use crate::group::{FieldSizes, Group, NameTable};
 use crate::plan::{Plan, Span};
 
-/// A run of partitions that a member has.
+/// Run of partitions that a member owns.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnedSpan<'a> {
     /// The member.
@@ -13,24 +13,24 @@ pub struct OwnedSpan<'a> {
     pub topic: &'a str,
     /// The first id.
     pub start: i32,
-    /// How many ids.
+    /// The number of ids.
     pub count: i32,
 }
 
 impl OwnedSpan<'_> {
-    /// One past the last id.
+    /// Return one past the last id.
     pub(super) fn end(&self) -> i64 {
         i64::from(self.start) + i64::from(self.count)
     }
 }
 
-/// True if the assignor starts from what members own.
+/// Return true if the assignor starts from the owned partitions of the members.
 #[must_use]
 pub fn reads_owned(assignor: Assignor) -> bool {
     matches!(assignor, Assignor::Sticky | Assignor::CooperativeSticky | Assignor::ServerUniform)
 }
 
-/// Return the runs that the members have in a plan.
+/// Return the partitions of a plan as runs by member.
 #[must_use]
 pub fn owned_spans(plan: &Plan) -> Vec<OwnedSpan<'_>> {
     let columns = plan.columns();
@@ -43,7 +43,7 @@ pub fn owned_spans(plan: &Plan) -> Vec<OwnedSpan<'_>> {
     (0..columns.len()).map(span).collect()
 }
 
-/// Claims of the members of a group: existing partitions of its topics, by member, then topic in Java's order, then id.
+/// Existing partitions that the members of a group own, by member, then topic in Java's order, then id.
 pub(super) struct Claims {
     /// Index of the member, number of the topic, first id and one past the last.
     runs: Vec<(u32, u32, i32, i32)>,
@@ -51,7 +51,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Claims from runs in any order; runs of other members or topics and ids that do not exist are left out.
+    /// Collect runs in any order. Runs of other members and topics, and ids that do not exist, are left out.
     pub(super) fn of<'m>(owned: &[OwnedSpan<'_>], members: impl Iterator<Item = &'m str>, group: &Group) -> Self {
         let names = members.collect();
         let table = NameTable::of(&names);
@@ -69,7 +69,7 @@ impl Claims {
         Self { runs, at: 0 }
     }
 
-    /// The claims of the next member as spans that do not touch; members come in the order of the group.
+    /// Return the claims of the next member, as spans that do not touch. Call it for the members in the order of the group.
     pub(super) fn next_spans(&mut self, member: u32) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         while let Some((_, topic, start, end)) = self.runs.get(self.at).filter(|run| run.0 == member).copied() {
@@ -85,8 +85,10 @@ impl Claims {
     }
 }
 
-/// Return the sizes of the user data and the owned partitions in a member's subscription. `sticky` sends owned partitions and
-/// generation as user data; `cooperative-sticky` sends the generation as user data and owned partitions in their own field.
+/// Return the sizes of the user data and the owned partitions in a member's subscription.
+///
+/// `sticky` sends owned partitions and generation as user data. `cooperative-sticky` sends the generation as user data, and
+/// owned partitions in their own field.
 pub(super) fn sent_sizes(assignor: Assignor, owned: usize, rack: usize) -> FieldSizes {
     match assignor {
         Assignor::Sticky if owned > 0 => FieldSizes { user_data: 4 + owned + 4, owned_partitions: 0, rack },

@@ -1,4 +1,4 @@
-//! A rebalance of a group that has a plan: its assignor starts from the partitions that members have in that plan.
+//! Rebalance of a group that has a plan: the assignor starts from the partitions of the members in that plan.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::assign::Assignor;
 use crate::group::NameTable;
 use crate::plan::Plan;
 
-/// The largest number of rebalances after one change of a group; further rebalances are not computed.
+/// Largest number of rebalances after one change of a group; further rebalances are not simulated.
 const MOST_REBALANCES: u64 = 4;
 
-/// Plan after a rebalance and the rebalances that follow from it, and the number of rebalances.
+/// Plan after a rebalance and its follow-up rebalances, and the number of rebalances.
 #[derive(Debug)]
 pub struct Rebalanced {
     /// The last plan.
@@ -21,9 +21,9 @@ pub struct Rebalanced {
     pub rebalances: u64,
 }
 
-/// Rebalance a group whose members own what the plan says; None if the group is not computed.
+/// Rebalance a group whose members own the partitions of the plan `from`. Return None if the group cannot be computed.
 ///
-/// Members of a cooperative assignor join again after they have given up partitions. The partitions then get their new owners.
+/// With the cooperative assignor, members rejoin after they have given up partitions. These then get their new owners.
 #[must_use]
 pub fn rebalance(
     roster: &Roster<'_>,
@@ -44,19 +44,21 @@ pub fn rebalance(
     }
 }
 
-/// Return the plan that a scenario starts from: the plan after the next rebalance and the rebalances that follow from it, or
-/// the plan of what the members have if the group is not computed.
+/// Return the initial plan of a scenario.
+///
+/// It is the plan after the next rebalance and its follow-up rebalances. If the group cannot be computed, it is the plan of the
+/// owned partitions.
 #[must_use]
 pub fn starting_plan(roster: &Roster<'_>, cluster: &Cluster, plan: Option<Plan>) -> Arc<Plan> {
-    let standing = || roster.standing_plan(cluster, None, &roster.owned);
-    let Some(plan) = plan else { return Arc::new(standing()) };
-    let follows = roster.computed == Some(Assignor::CooperativeSticky) && revokes(&standing(), &plan);
+    let current = || roster.owned_plan(cluster, None, &roster.owned);
+    let Some(plan) = plan else { return Arc::new(current()) };
+    let follows = roster.computed == Some(Assignor::CooperativeSticky) && revokes(&current(), &plan);
     let plan = Arc::new(plan);
     let settled = if follows { rebalance(roster, cluster, None, &plan) } else { None };
     settled.map_or(plan, |settled| settled.plan)
 }
 
-/// True if a member that is in both plans has to give up a partition.
+/// Return true if a member of both plans has to give up a partition.
 fn revokes(before: &Plan, after: &Plan) -> bool {
     let table = NameTable::of(after.members());
     let stays = |member: u32| table.number(after.members(), before.members().get(member as usize)).is_some();

@@ -1,4 +1,4 @@
-//! A group by name: who is in it, and what they subscribe to.
+//! Members of a group and their subscriptions, with names instead of numbers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,67 +10,67 @@ use crate::assign::{Assignor, GroupProtocol, Options, assign};
 use crate::group::{Group, Names, Topics, java_order};
 use crate::plan::{NO_OWNER, Owners, Plan};
 
-/// A member.
+/// Member of a group.
 #[derive(Debug, Clone)]
 pub struct RosterMember<'a> {
     /// The member id.
     pub id: Cow<'a, str>,
-    /// Set for static members.
+    /// The group instance id of a static member.
     pub instance_id: Option<Cow<'a, str>>,
-    /// The rack it is on.
+    /// The rack.
     pub rack: Option<Cow<'a, str>>,
-    /// Which of the group's subscriptions it has.
+    /// Index of its subscription in the roster.
     pub subscription: u32,
-    /// The generation in which the member got the partitions that it owns, if that is known.
+    /// The generation in which the member got its owned partitions, if known.
     pub generation: Option<i32>,
     /// The names of assignor and group protocol in its row.
     pub names: AssignorNames<'a>,
 }
 
-/// What some members subscribe to.
+/// Subscription that members share.
 #[derive(Debug, Clone, Default)]
 pub struct RosterSubscription<'a> {
-    /// Names of topics, be there such topics or not; those that a pattern matches where there is one.
+    /// The topic names, existing or not; with a pattern, the topics that match it.
     pub topics: Vec<Cow<'a, str>>,
-    /// The number of the pattern that says so.
+    /// The number of the pattern, if there is one.
     pub pattern: Option<u32>,
-    /// True if these members give neither topics nor a pattern.
+    /// True if the rows of these members have neither topics nor a pattern.
     pub is_missing: bool,
 }
 
-/// The members of a group and their subscriptions, each distinct one once.
+/// Members of a group and their distinct subscriptions.
 #[derive(Debug, Clone, Default)]
 pub struct Roster<'a> {
-    /// The members; those with the same instance id count in this order.
+    /// The members; the order decides between members with the same instance id.
     pub members: Vec<RosterMember<'a>>,
-    /// The subscriptions, which members have by number.
+    /// The distinct subscriptions.
     pub subscriptions: Vec<RosterSubscription<'a>>,
-    /// The assignor that computes the group; None if it is not computed.
+    /// The assignor of the group; None if the group cannot be computed.
     pub computed: Option<Assignor>,
-    /// What the members own, if the assignor starts from that.
+    /// The partitions that the members own, if the assignor starts from them.
     pub owned: Vec<OwnedSpan<'a>>,
 }
 
 impl Roster<'_> {
-    /// Sorts the members by id, so that their order says nothing.
+    /// Sort the members by id, so that the result does not depend on the order of the rows.
     pub fn sort(&mut self) {
         self.members.sort_by(|left, right| java_order(&left.id, &right.id));
     }
 
-    /// True if the order of the members changes their plan: `sort` makes it the same for every order of rows.
+    /// Return true if the order of the members affects their plan. Call `sort` then, because rows come in any order.
     #[must_use]
     pub fn needs_order(&self) -> bool {
         self.computed.is_some_and(reads_owned) || self.members.iter().any(|member| member.instance_id.is_some())
     }
 
-    /// Return the plan of the group's assignor; None if the group is not computed.
+    /// Return the plan that the group's assignor computes; None if the group cannot be computed.
     #[must_use]
     pub fn plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Option<Plan> {
         let assignor = self.computed?;
         Some(assign(&self.group(cluster, changed, owned), Options { assignor, ..Options::default() }))
     }
 
-    /// Return the group with the topics of its cluster that its members subscribe to, and with the partitions that members own.
+    /// Return the group with the cluster's topics that its members subscribe to, and with the partitions that members own.
     #[must_use]
     pub fn group(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Arc<Group> {
         let mut group = Group::new(Arc::new(self.topics(cluster, changed)), self.members.len());
@@ -80,7 +80,8 @@ impl Roster<'_> {
             numbers.clear();
             if in_use {
                 numbers.extend(subscription.topics.iter().map(|name| group.topic_number(name)));
-                // The answer of some assignors depends on the order of names. Brokers record them in Java's order; rows have any order.
+                // The answer of some assignors depends on the order of names. Brokers record them in Java's order; rows have an
+                // arbitrary order.
                 numbers.sort_unstable();
                 numbers.dedup();
             }
@@ -108,17 +109,16 @@ impl Roster<'_> {
         Arc::new(group)
     }
 
-    /// Return a plan of what the members have: existing partitions of topics that their owner subscribes to. If a partition has
-    /// several owners, the first one counts.
+    /// Return the plan of the owned partitions of subscribed topics; the first owner of a partition counts.
     #[must_use]
-    pub fn standing_plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Plan {
+    pub fn owned_plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Plan {
         let group = self.group(cluster, changed, &[]);
         let mut owners = Owners::new(&group);
         let mut claims = Claims::of(owned, self.members.iter().map(|member| member.id.as_ref()), &group);
         for member in 0..self.members.len() as u32 {
             let topics = group.topics_of(group.subscription_of(member as usize));
             for span in claims.next_spans(member).iter().filter(|span| topics.binary_search(&span.topic).is_ok()) {
-                // A cluster's topics have the ids from 0 on.
+                // The partition ids of a cluster's topics start at 0 and have no gaps.
                 let first = owners.starts[span.topic as usize] as usize + span.start as usize;
                 for owner in
                     owners.members[first..][..span.count as usize].iter_mut().filter(|owner| **owner == NO_OWNER)
@@ -130,13 +130,13 @@ impl Roster<'_> {
         Plan::from_owners(&group, owners)
     }
 
-    /// How many members tell neither topics nor a pattern.
+    /// Count the members whose rows have neither topics nor a pattern.
     #[must_use]
     pub fn unsubscribed_members(&self) -> usize {
         self.members.iter().filter(|member| self.subscriptions[member.subscription as usize].is_missing).count()
     }
 
-    /// Per subscription whether some member has it.
+    /// Return for each subscription true if a member has it.
     pub(super) fn in_use(&self) -> Vec<bool> {
         let mut in_use = vec![false; self.subscriptions.len()];
         for member in &self.members {
@@ -145,7 +145,7 @@ impl Roster<'_> {
         in_use
     }
 
-    /// The names that members subscribe to, in Java's order, each once.
+    /// Return the distinct topic names that members subscribe to, in Java's order.
     pub(super) fn wanted(&self) -> Vec<&str> {
         let in_use = self.subscriptions.iter().zip(self.in_use()).filter(|(_, in_use)| *in_use);
         let mut wanted: Vec<&str> =
@@ -173,7 +173,7 @@ impl Roster<'_> {
     }
 }
 
-/// Set the ids of the group's topics that are known.
+/// Set the known topic ids of the group.
 fn set_topic_ids(group: &mut Group, cluster: &Cluster) {
     for (topic, name) in (0..).zip(Arc::clone(group.topics()).names().iter()) {
         if let Some(id) = cluster.topic_id(name) {
@@ -188,7 +188,7 @@ mod tests {
     use crate::group::{Partitions, Racks};
 
     #[test]
-    fn a_group_knows_just_the_topics_that_its_members_subscribe_to() {
+    fn a_group_has_only_the_topics_that_its_members_subscribe_to() {
         let topics = ["t", "u", "v"].map(|name| (name, Partitions::counted(2)));
         let cluster = Cluster::new(Topics::new(topics, Racks::default()), Vec::new());
         let member = |id, subscription| RosterMember {

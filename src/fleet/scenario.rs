@@ -1,4 +1,4 @@
-//! What would be if: steps that change a group one after another, each followed by the rebalances that it brings.
+//! What-if scenarios: steps that change a group, each followed by the rebalances that it causes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,31 +12,31 @@ use crate::assign::Assignor;
 use crate::group::Group;
 use crate::plan::Plan;
 
-/// One change.
+/// Change of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// So many members come; they subscribe as most members do.
+    /// Add members with the most frequent subscription.
     AddMembers(u32),
-    /// So many members leave, the last ones in Kafka's order.
+    /// Remove the last members in Kafka's order.
     RemoveMembers(u32),
-    /// Every topic has so many times the partitions.
+    /// Multiply the number of partitions of each topic.
     MultiplyPartitions(u32),
-    /// A topic has so many partitions; one that has more already stays as it is.
+    /// Increase the number of partitions of a topic; a topic that has more does not change.
     GrowPartitions(String, u32),
-    /// The members are on these racks, in Kafka's order in turn.
+    /// Put the members on racks in turn, in Kafka's order.
     SetRacks(Vec<String>),
-    /// There is a topic more, and everybody subscribes to it but for patterns that do not match it.
+    /// Add a topic that all members subscribe to, except those with a pattern that does not match it.
     AddTopic(String, u32),
-    /// Every member gets an instance id, which is its member id.
+    /// Give each dynamic member an instance id, which equals its member id.
     MakeStatic,
-    /// Every member restarts, in Kafka's order: with an instance id nothing happens, without one it leaves and comes back
-    /// under another id. Whether they have one can be said for all.
+    /// Restart each member, in Kafka's order. A dynamic member leaves and joins again with another id; the restart of a static
+    /// member changes nothing. The value overrides for all members if they are static.
     RollingRestart(Option<bool>),
-    /// Switch the group to another assignor, which starts from what the members own.
+    /// Switch the group to another assignor, which starts from the owned partitions.
     Use(Assignor),
 }
 
-/// A name for steps.
+/// Named sequence of steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
     /// The name.
@@ -45,25 +45,25 @@ pub struct Scenario {
     pub steps: Vec<Step>,
 }
 
-/// Where the steps lead.
+/// Outcome of a scenario for a group.
 #[derive(Debug)]
 pub struct Outcome<'a> {
-    /// The last assignment.
+    /// The assignment after the last step.
     pub plan: Arc<Plan>,
-    /// How many rebalances there were.
+    /// The number of rebalances.
     pub rebalances: u64,
-    /// How many partitions went from one member to another, over all rebalances.
+    /// The number of moves of partitions between members, over all rebalances.
     pub moved: i64,
     /// The members of the group after the last step.
     pub roster: Roster<'a>,
-    /// The assignor after the last step; None if the group or any rebalance is not computed.
+    /// The assignor after the last step; None if the group or one of its rebalances cannot be computed.
     pub computed: Option<Assignor>,
 }
 
-/// How many partitions a topic may get: more than the largest clusters have in all.
+/// Largest number of partitions of a topic in a scenario; it exceeds the size of the largest clusters.
 const MOST_PARTITIONS: u64 = 10_000_000;
 
-/// A topic that somebody subscribes to would have more partitions than can be planned.
+/// A subscribed topic would have more than `MOST_PARTITIONS` partitions.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooManyPartitions {
     topic: String,
@@ -73,11 +73,11 @@ pub struct TooManyPartitions {
 impl fmt::Display for TooManyPartitions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { topic, count } = self;
-        write!(f, "topic '{topic}' would have {count} partitions, and {MOST_PARTITIONS} can be planned")
+        write!(f, "topic '{topic}' would have {count} partitions; the limit is {MOST_PARTITIONS}")
     }
 }
 
-/// A group while the steps change it.
+/// Group during a scenario.
 struct SimulatedGroup<'a, 'r> {
     cluster: &'a Cluster,
     group_id: &'a str,
@@ -86,18 +86,18 @@ struct SimulatedGroup<'a, 'r> {
     plan: Arc<Plan>,
     rebalances: u64,
     moved: i64,
-    /// False after a rebalance that is not computed.
+    /// False after a rebalance that cannot be computed.
     is_computed: bool,
-    /// How many ids were made up.
-    made: u32,
+    /// The number of member ids generated so far.
+    generated_ids: u32,
 }
 
 impl Scenario {
-    /// Take a group through the steps, starting from its plan (see `starting_plan`). `matches` returns whether a pattern, by number,
-    /// matches a topic that is added.
+    /// Apply the steps to a group, starting from a plan (see `starting_plan`). `matches` returns true if the pattern with a number
+    /// matches a new topic.
     ///
     /// # Errors
-    /// A topic that would have more partitions than can be planned.
+    /// A subscribed topic would have more than `MOST_PARTITIONS` partitions.
     pub fn play<'a>(
         &self,
         cluster: &Cluster,
@@ -118,7 +118,7 @@ impl Scenario {
             rebalances: 0,
             moved: 0,
             is_computed: true,
-            made: 0,
+            generated_ids: 0,
         };
         for step in &self.steps {
             simulated.take(step, matches)?;
@@ -140,9 +140,9 @@ impl<'r> SimulatedGroup<'_, 'r> {
         }
         match step {
             Step::AddMembers(count) => {
-                let like = self.usual();
+                let like = self.most_common_member();
                 for _ in 0..*count {
-                    let id: Cow<'r, str> = Cow::Owned(self.made_up(&like.id));
+                    let id: Cow<'r, str> = Cow::Owned(self.new_id(&like.id));
                     let instance_id = like.instance_id.is_some().then(|| id.clone());
                     self.roster.members.push(RosterMember { id, instance_id, ..like.clone() });
                 }
@@ -205,8 +205,8 @@ impl<'r> SimulatedGroup<'_, 'r> {
         Ok(())
     }
 
-    /// A member of the subscription that most have, the last in Kafka's order.
-    fn usual(&self) -> RosterMember<'r> {
+    /// Return the last member, in Kafka's order, with the most frequent subscription.
+    fn most_common_member(&self) -> RosterMember<'r> {
         let group = self.plan.group();
         let counts = group.members_per_subscription();
         let most = counts.iter().max();
@@ -215,7 +215,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
         self.roster.members[like].clone()
     }
 
-    /// Every dynamic member leaves and comes back, one after the other.
+    /// Restart the dynamic members one after the other: each leaves and joins again.
     fn restart(&mut self, instance_ids: Option<bool>) {
         let order = self.plan.group().order().to_vec();
         let restarts = |member: &RosterMember<'_>| !instance_ids.unwrap_or(member.instance_id.is_some());
@@ -226,21 +226,21 @@ impl<'r> SimulatedGroup<'_, 'r> {
             }
             let mut member = self.roster.members.remove(number);
             self.rebalance();
-            member.id = Cow::Owned(self.made_up(&member.id));
+            member.id = Cow::Owned(self.new_id(&member.id));
             self.roster.members.insert(number, member);
             self.rebalance();
         }
     }
 
-    /// An id as that client would have another time: its own beginning, and then an end that nobody can foretell.
-    fn made_up(&mut self, id: &str) -> String {
-        self.made += 1;
-        let text = format!("{}\0{id}\0{}", self.group_id, self.made);
+    /// Return a new member id for the client of an old one: the same prefix with another UUID.
+    fn new_id(&mut self, id: &str) -> String {
+        self.generated_ids += 1;
+        let text = format!("{}\0{id}\0{}", self.group_id, self.generated_ids);
         let high = fnv(FNV, text.as_bytes());
         let low = fnv(high, text.as_bytes());
         format!(
             "{}{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            beginning(id),
+            id_prefix(id),
             high >> 32,
             high >> 16 & 0xffff,
             high & 0xfff,
@@ -255,8 +255,8 @@ impl<'r> SimulatedGroup<'_, 'r> {
         }
     }
 
-    /// Members are told of other topics only where these are theirs, and say so themselves if they subscribe otherwise.
-    fn rebalance_if_topics_changed(&mut self, subscribed_otherwise: bool) -> Result<(), TooManyPartitions> {
+    /// Rebalance if the group's topics or its subscriptions changed.
+    fn rebalance_if_topics_changed(&mut self, subscriptions_changed: bool) -> Result<(), TooManyPartitions> {
         let before = self.plan.group().topics();
         for topic in self.roster.wanted() {
             let Some(count) = self.changed.count(self.cluster, topic) else { continue };
@@ -271,13 +271,13 @@ impl<'r> SimulatedGroup<'_, 'r> {
             let counts = topics.partitions().iter().map(|partitions| partitions.ids.len());
             topics.names().iter().map(str::to_owned).zip(counts).collect::<Vec<_>>()
         };
-        if subscribed_otherwise || counts(&group) != counts(self.plan.group()) {
+        if subscriptions_changed || counts(&group) != counts(self.plan.group()) {
             self.rebalance();
         }
         Ok(())
     }
 
-    /// Rebalance the group; partitions that change their owner in two steps count once.
+    /// Rebalance the group; a partition that changes its owner in two steps counts once.
     fn rebalance(&mut self) {
         let changed = Some(&self.changed);
         if let Some(found) = rebalance(&self.roster, self.cluster, changed, &self.plan) {
@@ -285,21 +285,21 @@ impl<'r> SimulatedGroup<'_, 'r> {
             self.moved += self.plan.diff(&found.plan).moved;
             self.plan = found.plan;
         } else {
-            let plan = self.roster.standing_plan(self.cluster, changed, &owned_spans(&self.plan));
+            let plan = self.roster.owned_plan(self.cluster, changed, &owned_spans(&self.plan));
             self.plan = Arc::new(plan);
             self.is_computed = false;
         }
     }
 }
 
-/// What stays of a member id when its client comes back: all but the UUID that ends it, where one does.
-fn beginning(id: &str) -> String {
+/// Return a member id without its trailing UUID, if it has one; else the id and a hyphen.
+fn id_prefix(id: &str) -> String {
     const UUID: usize = 36;
     let end = id.len().checked_sub(UUID).filter(|end| id.is_char_boundary(*end) && is_uuid(&id[*end..]));
     end.map_or_else(|| format!("{id}-"), |end| id[..end].to_owned())
 }
 
-/// The first state of FNV-1a of 64 bits.
+/// Initial state of the 64-bit FNV-1a hash.
 const FNV: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn fnv(state: u64, bytes: &[u8]) -> u64 {

@@ -1,1 +1,1 @@
-"""Tests of the batch verbs over fleets of groups."""
+"""Tests of `Clusters`: batches of groups of a fleet."""

@@ -1,4 +1,4 @@
-"""Columns of fleets for both engines, written shortly, and what each engine says of them."""
+"""Short notation for the columns of fleets, and the outcomes of both engines."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ GROUPS = pa.struct(
 
 
 def cluster(topics: Mapping[str, int | Racks], name: str = "c") -> Row:
-    """A cluster whose topics have so many partitions, or partitions on these racks."""
+    """Return a cluster; topics have a number of partitions, or the racks of each partition."""
     rows = [
         {"topic": topic, "partitions": given, "racks": None}
         if isinstance(given, int)
@@ -63,51 +63,54 @@ def cluster(topics: Mapping[str, int | Racks], name: str = "c") -> Row:
 
 
 def clusters(*rows: Row) -> pa.Array:
-    """The column of clusters: one list."""
+    """Return the column of clusters, which has one list."""
     return pa.array([list(rows)], CLUSTERS)
 
 
 def member(id: str | None, *topics: str, **columns: Any) -> Row:
-    """A member with topics, or with what else its columns say."""
+    """Return a member with topics, or with other columns."""
     return {"member_id": id, "topics": list(topics) if topics else None, **columns}
 
 
 def group(*members: Row | None, id: str | None = "g", cluster: str | None = "c", **columns: Any) -> Row:
-    """A group; `current` has tuples of member, topic, start and count."""
+    """Return a group; `current` has tuples of member, topic, start and count."""
     current = [dict(zip(CURRENT.names, run, strict=True)) for run in columns.pop("current", ())]
     return {"cluster": cluster, "group_id": id, "members": list(members), "current": current, **columns}
 
 
 def groups(*rows: Row | None) -> pa.Array:
-    """The column of groups."""
+    """Return the column of groups."""
     return pa.array(list(rows), GROUPS)
 
 
 def ask(engine: str, verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) -> list[Any]:
-    """What an engine answers, a row per group."""
+    """Return the answer of an engine, as a row per group."""
     found: list[Any] = answer(engine, verb, clusters(*known), groups(*asked), *arguments).to_pylist()
     return found
 
 
 def answer(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any, **options: Any) -> pa.Array:
-    """The same as one column, of columns."""
+    """Return the answer of an engine as one column."""
     found = [pa.array(column) for column in getattr(ENGINES[engine](known), verb)(asked, *arguments, **options)]
     return pa.concat_arrays(found) if found else pa.nulls(0)
 
 
-class Said(NamedTuple):
-    """What an engine says: a column of a type, or an error of a class; the message without the name of a type."""
+class Outcome(NamedTuple):
+    """Outcome of an engine: type and rows of a column, or class and message of an error.
+
+    Messages are without the name of the wrong type, which differs between the engines.
+    """
 
     type: str
     answer: Any
 
 
-def said(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any) -> Said:
-    """What an engine says; only errors that the package raises on purpose count."""
+def outcome_of(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any) -> Outcome:
+    """Return the outcome of an engine; errors that are not of the package propagate."""
     try:
         found = answer(engine, verb, known, asked, *arguments)
     except errors.WrongTypeError as error:
-        return Said("WrongTypeError", re.sub(r", not .*", "", str(error), flags=re.DOTALL))
+        return Outcome("WrongTypeError", re.sub(r", not .*", "", str(error), flags=re.DOTALL))
     except errors.AssignorError as error:
-        return Said(type(error).__name__, str(error))
-    return Said(str(found.type), found.to_pylist())
+        return Outcome(type(error).__name__, str(error))
+    return Outcome(str(found.type), found.to_pylist())

@@ -1,7 +1,7 @@
-"""Fleets for hypothesis to draw: clusters with racks, groups of every kind, what they have, and scenarios.
+"""Hypothesis strategies for fleets: clusters with racks, groups of all kinds, current assignments, and scenarios.
 
-Names are few, so that they meet: topics that some cluster has and another has not, members with equal instance ids,
-subscriptions that only differ in their order. Some of what is drawn cannot be meant.
+The few names cause collisions: topics that only some clusters have, members with equal instance ids, and subscriptions
+that differ in their order only. Some drawn values are invalid.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LARGEST = 2**31 - 1
 
 
 class Fleet(NamedTuple):
-    """Clusters, groups and scenarios."""
+    """Fleet: clusters, groups and scenarios."""
 
     clusters: list[Row]
     groups: list[Row]
@@ -45,18 +45,18 @@ class Fleet(NamedTuple):
 
 
 def some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """What the strategy draws, or none."""
+    """Return a strategy of the given one's values and None."""
     return st.none() | strategy
 
 
 def rarely(draw: Draw) -> bool:
-    """True one time in fifteen."""
+    """Draw True with a probability of 1/15."""
     return bool(draw(st.integers(0, 14)) == 9)
 
 
 @st.composite
 def clusters(draw: Draw, name: str) -> Row:
-    """A cluster with topics of few sizes, some with racks."""
+    """Draw a cluster with topics of few sizes, some with racks."""
     sizes = draw(st.lists(st.integers(0, 7), min_size=1, max_size=2))
     topics: dict[str, Any] = {}
     for topic in draw(st.lists(st.sampled_from(NAMES), max_size=5, unique=True)):
@@ -79,7 +79,7 @@ def clusters(draw: Draw, name: str) -> Row:
 
 @st.composite
 def members(draw: Draw, id: str | None, wrong: bool, shared: list[int]) -> Row:
-    """A member that subscribes in one of the four ways, or not at all."""
+    """Draw a member that subscribes in one of the four ways, or not at all."""
     row: Row = {"member_id": id, "rack": draw(some(st.sampled_from([*RACKS, "elsewhere"])))}
     match draw(st.sampled_from(["topics", "topics", "pattern", "shared", "nothing", "both" if wrong else "topics"])):
         case "topics":
@@ -98,7 +98,7 @@ def members(draw: Draw, id: str | None, wrong: bool, shared: list[int]) -> Row:
 
 @st.composite
 def groups(draw: Draw, known: list[str], id: str) -> Row:
-    """A group of one of the clusters, or of none."""
+    """Draw a group of one of the clusters, or of an unknown one."""
     wrong = rarely(draw)
     shared = draw(st.lists(st.integers(-3, 3), max_size=3, unique=not wrong))
     topics = st.lists(st.sampled_from(NAMES), max_size=4)
@@ -119,7 +119,7 @@ def groups(draw: Draw, known: list[str], id: str) -> Row:
 
 
 def name_assignor(draw: Draw, of_group: list[Row]) -> None:
-    """Add the name of the group's assignor to the members; some have none, and rarely one has another name."""
+    """Add the name of the group's assignor to the members; some have no name, and a few have another one."""
     known = st.sampled_from(ASSIGNORS)
     assignor, group_protocol = draw(known)
     generation = draw(some(st.integers(-1, 9)))
@@ -133,7 +133,7 @@ def name_assignor(draw: Draw, of_group: list[Row]) -> None:
 
 @st.composite
 def current(draw: Draw, wrong: bool) -> tuple[str | None, str | None, int | None, int | None]:
-    """A run of partitions: most within a topic, some far beyond."""
+    """Draw a run of partitions: usually within a topic, sometimes far beyond its end."""
     start, count = draw(st.integers(0, 9)), draw(st.integers(1, 9))
     if draw(st.integers(0, 19)) == 0:
         start, count = draw(st.sampled_from([(0, LARGEST), (LARGEST, 1), (1, LARGEST), (LARGEST - 3, 4), (7, 2**30)]))
@@ -160,7 +160,7 @@ STEPS: dict[str, Callable[[Draw], Step]] = {
 
 @st.composite
 def scenarios(draw: Draw, number: int) -> Scenario:
-    """A few steps, for some groups or all."""
+    """Draw scenarios of a few steps, for some groups or all."""
     kinds = draw(st.lists(st.sampled_from(sorted(STEPS)), max_size=4))
     about = draw(some(st.lists(st.sampled_from(["g0", "g1", ""]), max_size=2)))
     return f"s{number}", about, [(kind, *STEPS[kind](draw)) for kind in kinds]
@@ -168,7 +168,7 @@ def scenarios(draw: Draw, number: int) -> Scenario:
 
 @st.composite
 def fleets(draw: Draw) -> Fleet:
-    """A fleet."""
+    """Draw a fleet."""
     names = draw(st.lists(st.sampled_from(["c", "d", ""]), min_size=1, max_size=2, unique=True))
     known = [draw(clusters(name)) for name in names]
     if rarely(draw):

@@ -1,4 +1,4 @@
-"""Drawn fleets: both engines say the same, and what they say is what groups asked about one by one come to."""
+"""Drawn fleets: both engines agree, and their answers equal those for single groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assignor.ordering import java_order
 from assignor.reference.assign import ASSIGNORS, DEFAULTS
 from assignor.reference.fleet import balance, cluster, moves, reading, roster, scenario
 from assignor.reference.fleet import clusters as verbs
-from tests.fleet.columns import Row, Said, clusters, groups, said
+from tests.fleet.columns import Outcome, Row, clusters, groups, outcome_of
 from tests.fleet.columns import cluster as a_cluster
 from tests.fleet.columns import group as a_group
 from tests.fleet.columns import member as a_member
@@ -22,27 +22,27 @@ from tests.fleet.strategies import Fleet, fleets
 VERBS = ("resolve", "assign", "balance", "current_balance", "moves", "problems", "what_if")
 
 
-def differences(fleet: Fleet) -> list[tuple[str, Said, Said]]:
-    """The verbs at which the engines do not say the same."""
+def differences(fleet: Fleet) -> list[tuple[str, Outcome, Outcome]]:
+    """Return the methods for which the outcomes of the engines differ."""
     found = []
     known, asked = clusters(*fleet.clusters), groups(*fleet.groups)
     for verb in VERBS:
         arguments = (fleet.scenarios,) if verb == "what_if" else ()
-        rust, reference = (said(engine, verb, known, asked, *arguments) for engine in ("rust", "reference"))
+        rust, reference = (outcome_of(engine, verb, known, asked, *arguments) for engine in ("rust", "reference"))
         if rust != reference:
             found.append((verb, rust, reference))
     return found
 
 
 @given(fleets())
-def test_both_engines_say_the_same(fleet: Fleet) -> None:
+def test_both_engines_agree(fleet: Fleet) -> None:
     event("refused" if refused(ask(fleet, "moves")) else "answered" if fleet.groups else "nothing asked")
 
     assert [] == differences(fleet)
 
 
 HALVES = [("d", "beyond", start, 2**30 - 1) for start in (0, 2**30 - 1)] + [("d", "beyond", 2**31 - 2, 2)]
-"""As many partitions as no count can say."""
+"""Runs with all partition ids, whose number exceeds int32."""
 
 MUTANTS: dict[str, tuple[object, str, Any]] = {
     "no breaks": (balance, "co_partition_breaks", lambda _plan: ()),
@@ -55,7 +55,7 @@ MUTANTS: dict[str, tuple[object, str, Any]] = {
     "members by id": (scenario, "kafka_order", roster.by_id),
     "other ids": (scenario, "another_id", lambda _group, id, number: f"{id}{number}"),
     "shrinking": (cluster.Cluster, "with_partitions", lambda self, topic, count: self._with({topic: count})),
-    "told of all topics": (scenario.SimulatedGroup, "_change_topics", lambda self, *_, **__: self._rebalance()),
+    "rebalances for all topics": (scenario.SimulatedGroup, "_change_topics", lambda self, *_, **__: self._rebalance()),
     "everything moves": (roster.Plan, "moved", lambda self, later: len(self.owners.keys() & later.owners.keys())),
     "members as given": (verbs, "kafka_order", lambda members: members),
     "code points in names": (verbs, "java_order", lambda name: name),
@@ -78,11 +78,11 @@ RICH = Fleet(
         ("more", None, [("add_members", 1), ("remove_members", 2), ("rolling_restart", False)]),
     ],
 )
-"""A group in which every rule has a say."""
+"""A group in which each of these rules affects the answer."""
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_reference_that_is_wrong_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_reference_is_detected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     agreed = differences(RICH)
 
     monkeypatch.setattr(*MUTANTS[name])
@@ -91,11 +91,11 @@ def test_a_reference_that_is_wrong_is_noticed(name: str, monkeypatch: pytest.Mon
     assert [] != differences(RICH)
 
 
-# ---- group by group
+# ---- single groups
 
 
 def subscriptions(row: Row, existing: dict[str, Any]) -> dict[str, Subscription]:
-    """What `assign` takes: the members that have ids, by id."""
+    """Return the input of `assign`: the members that have ids, sorted by id."""
     if row["cluster"] is None or row["group_id"] is None:
         return {}
     shared = {each["subscription"]: each["topics"] for each in row.get("subscriptions", ())}
@@ -118,7 +118,7 @@ def subscriptions(row: Row, existing: dict[str, Any]) -> dict[str, Subscription]
 
 
 def owned(row: Row, member_id: str) -> tuple[TopicPartition, ...]:
-    """Return the partitions that a member has at present; ids far beyond the end of every topic are left out."""
+    """Return the current partitions of a member, without ids far beyond the end of all topics."""
     whole = [run for run in row["current"] if None not in run.values() and run["start"] >= 0]
     runs = [run for run in whole if run["member_id"] == member_id]
     ids = {(run["topic"], id) for run in runs for id in range(run["start"], min(run["start"] + run["count"], 100))}
@@ -126,7 +126,7 @@ def owned(row: Row, member_id: str) -> tuple[TopicPartition, ...]:
 
 
 def assignor_of(row: Row) -> tuple[str, str] | None:
-    """Return the protocol and the assignor that the members of a group share; None if Kafka has no such assignor."""
+    """Return the protocol and the assignor that all members of a group name; None if Kafka has no such assignor."""
     named = [member for member in row["members"] if member and member["member_id"] is not None]
     protocols = {member.get("group_protocol") for member in named} - {None} or {"classic"}
     assignors = {member.get("assignor") for member in named} - {None} or {None}
@@ -138,7 +138,7 @@ def assignor_of(row: Row) -> tuple[str, str] | None:
 
 
 def topics(known: list[Row], name: str | None) -> dict[str, Any]:
-    """The topics of a cluster as `assign` takes them."""
+    """Return the topics of a cluster as input of `assign`."""
     of_cluster: list[Row] = next((row["topics"] for row in known if row["cluster"] == name), [])
     return {
         row["topic"]: row["partitions"]
@@ -149,13 +149,13 @@ def topics(known: list[Row], name: str | None) -> dict[str, Any]:
 
 
 def topic_ids(known: list[Row], name: str | None) -> dict[str, str]:
-    """Return the known ids of the topics of a cluster."""
+    """Return the known topic ids of a cluster."""
     of_cluster: list[Row] = next((row["topics"] for row in known if row["cluster"] == name), [])
     return {row["topic"]: row["topic_id"] for row in of_cluster if row.get("topic_id")}
 
 
 def check_assignment(known: list[Row], row: Row, found: list[Row]) -> None:
-    """What `assign` says of a group alone is what it is assigned, in Kafka's order of members."""
+    """Check that the assignment of a group equals that of `assign`, with members in Kafka's order."""
     existing = topics(known, row["cluster"])
     members = subscriptions(row, existing)
     assignor = assignor_of(row)
@@ -175,7 +175,7 @@ def check_assignment(known: list[Row], row: Row, found: list[Row]) -> None:
 
 
 def check_moves(row: Row, found: list[Row], plan: list[Row]) -> None:
-    """Moves lead from what the members have to the plan."""
+    """Check that the moves lead from the current assignment to the plan."""
     held: dict[tuple[str, int], set[str | None]] = {}
     for run in row["current"] if None not in (row["cluster"], row["group_id"]) else ():
         if None not in (run["member_id"], run["topic"]):
@@ -207,24 +207,24 @@ REFUSALS = (
     "given twice",
     "has no name",
     "partitions must be 0 or more",
-    "a topic that is subscribed to is null",
+    "a subscribed topic is null",
     "its subscription is missing",
     "two subscriptions have the same hash",
-    "are no run of partition ids",
+    "are not a range of partition ids",
     "dialect must be one of",
     "give topics or a pattern, not both",
     " pattern '",
 )
-"""Reasons for which a drawn fleet may be refused; any other error is a failure."""
+"""Messages with which a drawn fleet may be refused; any other error is a failure."""
 
 
-def ask(fleet: Fleet, verb: str, *arguments: Any) -> Said:
-    """Return what the Rust core says of a fleet."""
-    return said("rust", verb, clusters(*fleet.clusters), groups(*fleet.groups), *arguments)
+def ask(fleet: Fleet, verb: str, *arguments: Any) -> Outcome:
+    """Return the outcome of the Rust core for a fleet."""
+    return outcome_of("rust", verb, clusters(*fleet.clusters), groups(*fleet.groups), *arguments)
 
 
-def refused(found: Said) -> bool:
-    """Return whether the core refused a fleet; raise AssertionError if it had no known reason to."""
+def refused(found: Outcome) -> bool:
+    """Return True if the core refused a fleet; raise AssertionError if the reason is not a known one."""
     if not found.type.endswith("Error"):
         return False
     assert any(reason in found.answer for reason in REFUSALS), found
@@ -232,7 +232,7 @@ def refused(found: Said) -> bool:
 
 
 def answered(fleet: Fleet, verb: str, *arguments: Any) -> list[Any]:
-    """Return the answer of the Rust core, a row for each group; end the example if it refuses the fleet."""
+    """Return the answer of the Rust core, a row per group; reject the example if it refuses the fleet."""
     found = ask(fleet, verb, *arguments)
     if refused(found):
         reject()
@@ -242,7 +242,7 @@ def answered(fleet: Fleet, verb: str, *arguments: Any) -> list[Any]:
 
 
 @given(fleets())
-def test_assign_is_what_each_group_is_assigned_alone(fleet: Fleet) -> None:
+def test_assign_gives_each_group_the_answer_for_it_alone(fleet: Fleet) -> None:
     found = answered(fleet, "assign")
 
     for row, spans in zip(fleet.groups, found, strict=True):
@@ -250,7 +250,7 @@ def test_assign_is_what_each_group_is_assigned_alone(fleet: Fleet) -> None:
 
 
 @given(fleets())
-def test_moves_lead_from_what_members_have_to_the_plan(fleet: Fleet) -> None:
+def test_moves_lead_from_the_current_assignment_to_the_plan(fleet: Fleet) -> None:
     found, plans = answered(fleet, "moves"), answered(fleet, "assign")
 
     for row, runs, plan in zip(fleet.groups, found, plans, strict=True):
@@ -262,13 +262,13 @@ def test_moves_lead_from_what_members_have_to_the_plan(fleet: Fleet) -> None:
 
 
 @given(fleets())
-def test_every_row_of_a_member_is_counted(fleet: Fleet) -> None:
+def test_all_member_rows_are_counted(fleet: Fleet) -> None:
     for row, found in zip(fleet.groups, answered(fleet, "balance"), strict=True):
         assert len(row["members"]) == found["members"] + found["unnamed_members"]
 
 
 @given(fleets())
-def test_a_scenario_without_steps_ends_where_it_began(fleet: Fleet) -> None:
+def test_a_scenario_without_steps_ends_with_its_initial_plan(fleet: Fleet) -> None:
     nothing: list[Any] = [("nothing", None, [])]
     outcomes = answered(fleet, "what_if", nothing)
     unchanged = {"scenario": "nothing", "rebalances": 0, "moved": 0}
@@ -277,16 +277,16 @@ def test_a_scenario_without_steps_ends_where_it_began(fleet: Fleet) -> None:
         if found["computed_as"] is None and found["members"]:
             assert {"scenario": "nothing", "rebalances": None, "moved": None} | found == outcome
         elif found["computed_as"] == "cooperative-sticky" and row["current"]:
-            # Scenarios start after the rebalances that follow: partitions that were withheld have owners.
+            # A scenario starts after the follow-up rebalances, when withheld partitions have owners.
             assert unchanged.items() <= outcome.items()
             assert outcome["unowned"] <= found["unowned"]
         else:
             assert unchanged | found == outcome
 
 
-def test_an_error_is_no_empty_answer() -> None:
+def test_an_unexpected_error_is_a_failure() -> None:
     with pytest.raises(AssertionError):
-        refused(Said("IllegalArgumentError", "another reason"))
+        refused(Outcome("IllegalArgumentError", "another reason"))
     assert refused(ask(Fleet(KNOWN, [GROUP, GROUP | {"members": [a_member("a", "t"), a_member("a", "t")]}]), "assign"))
 
 
@@ -297,7 +297,7 @@ GROUP = a_group(
 
 
 def spoiled(rows: list[Row], how: str) -> list[Row]:
-    """An answer with something wrong in its first row."""
+    """Return an answer with a change in its first row."""
     first, *rest = rows
     match how:
         case "missing":
@@ -314,7 +314,7 @@ def spoiled(rows: list[Row], how: str) -> list[Row]:
 
 
 @pytest.mark.parametrize("how", ["missing", "twice", "late", "elsewhere", "shorter", "somebody else's"])
-def test_an_assignment_that_is_wrong_is_noticed(how: str) -> None:
+def test_a_wrong_assignment_is_detected(how: str) -> None:
     [found] = answered(Fleet(KNOWN, [GROUP]), "assign")
     check_assignment(KNOWN, GROUP, found)
 
@@ -324,7 +324,7 @@ def test_an_assignment_that_is_wrong_is_noticed(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["missing", "twice", "elsewhere", "shorter", "somebody else's"])
-def test_moves_that_are_wrong_are_noticed(how: str) -> None:
+def test_wrong_moves_are_detected(how: str) -> None:
     [found], [plan] = answered(Fleet(KNOWN, [GROUP]), "moves"), answered(Fleet(KNOWN, [GROUP]), "assign")
     check_moves(GROUP, found, plan)
 

@@ -1,4 +1,4 @@
-"""`Clusters.resolve` and `Clusters.assign`: who subscribes to what and gets which run, and columns of every shape."""
+"""`Clusters.resolve` and `Clusters.assign`: subscriptions, assignments, and the accepted columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fleet.columns import (
     group,
     groups,
     member,
-    said,
+    outcome_of,
 )
 from tests.support.engines import Engine
 
@@ -36,7 +36,7 @@ def resolved(engine: Engine, asked: Row, known: Row = TOPICS) -> dict[str, tuple
     return {row["member_id"]: (row["topics"], row["unknown_topics"]) for row in found}
 
 
-def test_every_group_is_planned_among_the_topics_of_its_own_cluster(engine: Engine) -> None:
+def test_groups_are_assigned_with_the_topics_of_their_cluster(engine: Engine) -> None:
     known = [cluster({"t": 3}, "c"), cluster({"t": 1, "u": 1}, "d")]
     asked = [group(member("a", "t", "u"), member("b", "t"), id="g", cluster=name) for name in ("c", "d", "e")]
 
@@ -49,12 +49,12 @@ def test_every_group_is_planned_among_the_topics_of_its_own_cluster(engine: Engi
     ] == [[tuple(span.values()) for span in each] for each in found]
 
 
-def test_a_cluster_without_topics_has_none_that_are_known(engine: Engine) -> None:
+def test_all_topics_of_a_cluster_without_topics_are_unknown(engine: Engine) -> None:
     assert {"a": ([], ["t", "u"])} == resolved(engine, group(member("a", "u", "t"), cluster="elsewhere"))
     assert {"a": ([], [])} == resolved(engine, group(member("a", pattern=".*"), cluster="elsewhere"))
 
 
-def test_static_members_come_first_and_equal_instance_ids_go_by_member_id(engine: Engine) -> None:
+def test_static_members_come_first_and_equal_instance_ids_sort_by_member_id(engine: Engine) -> None:
     members = [
         member("a", "t"),
         member("z", "t", group_instance_id="x"),
@@ -87,7 +87,7 @@ def test_partitions_go_to_members_on_their_racks(engine: Engine) -> None:
         ("python", "t", ["t", "tu"]),
     ],
 )
-def test_a_pattern_means_what_its_dialect_says(
+def test_a_pattern_is_matched_in_its_dialect(
     engine: Engine, dialect: str | None, pattern: str, expected: list[str]
 ) -> None:
     asked = group(member("a", pattern=pattern, dialect=dialect), member("b", "t", "é"))
@@ -95,7 +95,7 @@ def test_a_pattern_means_what_its_dialect_says(
     assert {"a": (expected, []), "b": (["t", "é"], [])} == resolved(engine, asked)
 
 
-def test_names_are_told_once_and_in_javas_order(engine: Engine) -> None:
+def test_names_are_distinct_and_in_javas_order(engine: Engine) -> None:
     known = cluster({"～": 1, "😀": 1, "t": 1})
 
     asked = group(member("a", "z", "～", "t", "😀", "t", "y"), member("b", "y", "z"))
@@ -112,7 +112,7 @@ def test_members_share_subscriptions_by_number(engine: Engine) -> None:
     assert {"a": (["u"], ["gone"]), "b": ([], []), "c": (["t"], [])} == resolved(engine, asked)
 
 
-def test_what_a_member_is_besides_its_topics_is_told_as_given(engine: Engine) -> None:
+def test_other_columns_of_a_member_are_returned_unchanged(engine: Engine) -> None:
     [found] = ask(engine, "resolve", [TOPICS], [group(member("a", rack="", group_instance_id=""), member("b"))])
 
     assert [("a", "", ""), ("b", None, None)] == [
@@ -120,7 +120,7 @@ def test_what_a_member_is_besides_its_topics_is_told_as_given(engine: Engine) ->
     ]
 
 
-def test_rows_that_lack_a_key_are_no_members(engine: Engine) -> None:
+def test_rows_without_a_key_are_not_members(engine: Engine) -> None:
     asked = [
         group(member("a", "t"), member(None, "t"), None),
         group(member("a", "t"), id=None),
@@ -133,7 +133,7 @@ def test_rows_that_lack_a_key_are_no_members(engine: Engine) -> None:
     assert [1, 0, 0, 0, 0] == list(map(len, ask(engine, "resolve", [TOPICS], asked)))
 
 
-# ---- columns of every shape
+# ---- accepted columns
 
 ASKED = groups(
     group(member("a", "t"), member("b", "u"), id="g0", current=[("a", "t", 0, 9)]),
@@ -152,7 +152,7 @@ VERBS: dict[str, tuple[Any, ...]] = {
 
 
 def large(kind: pa.DataType) -> pa.DataType:
-    """The type with large lists and texts."""
+    """Return the type with large lists and large strings."""
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, large(field.type)) for field in kind])
     if pa.types.is_list(kind):
@@ -161,7 +161,7 @@ def large(kind: pa.DataType) -> pa.DataType:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_large_columns_are_read_as_others_are(engine: Engine, verb: str) -> None:
+def test_large_types_are_accepted(engine: Engine, verb: str) -> None:
     known, asked = (pa.array(column.to_pylist(), large(column.type)) for column in (clusters(TOPICS), ASKED))
 
     found = answer(engine, verb, known, asked, *VERBS[verb])
@@ -170,7 +170,7 @@ def test_large_columns_are_read_as_others_are(engine: Engine, verb: str) -> None
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_slice_is_read_as_what_it_shows(engine: Engine, verb: str) -> None:
+def test_a_slice_is_read_as_its_own_rows(engine: Engine, verb: str) -> None:
     known = pa.array([[cluster({"t": 1})], [TOPICS], [cluster({"u": 1})]], CLUSTERS).slice(1, 1)
 
     found = answer(engine, verb, known, ASKED.slice(2, 2), *VERBS[verb])
@@ -179,7 +179,7 @@ def test_a_slice_is_read_as_what_it_shows(engine: Engine, verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_many_columns_together_are_the_one(verb: str) -> None:
+def test_small_columns_concatenate_to_the_whole_answer(verb: str) -> None:
     known = ENGINES["rust"](clusters(TOPICS))
 
     columns = [pa.array(column) for column in getattr(known, verb)(ASKED, *VERBS[verb], column_bytes=1)]
@@ -189,11 +189,11 @@ def test_many_columns_together_are_the_one(verb: str) -> None:
     assert answer("rust", verb, clusters(TOPICS), ASKED, *VERBS[verb]).equals(pa.concat_arrays(columns))
 
 
-def test_no_groups_give_no_column(engine: Engine) -> None:
+def test_without_groups_there_is_no_column(engine: Engine) -> None:
     assert [] == ENGINES[engine](clusters(TOPICS)).assign(groups())
 
 
-def test_columns_that_may_be_missing_are_as_good_as_null(engine: Engine) -> None:
+def test_missing_optional_columns_count_as_null(engine: Engine) -> None:
     least = pa.array([{"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["u"]}]}])
     known = pa.array([[{"cluster": "c", "topics": [{"topic": "u", "partitions": 1}]}]])
     known = known.cast(pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(TOPIC))])))
@@ -206,7 +206,7 @@ def test_columns_that_may_be_missing_are_as_good_as_null(engine: Engine) -> None
 TOPIC = pa.struct([("topic", pa.string()), ("partitions", pa.int32())])
 
 
-def test_what_a_null_hides_is_not_read(engine: Engine) -> None:
+def test_values_under_a_null_are_not_read(engine: Engine) -> None:
     fields = [pa.array(["c", "c"]), pa.array(["g", "h"]), ASKED.field("members").slice(0, 1).take([0, 0])]
     hidden = pa.StructArray.from_arrays(fields, ["cluster", "group_id", "members"], mask=pa.array([True, False]))
 
@@ -215,7 +215,7 @@ def test_what_a_null_hides_is_not_read(engine: Engine) -> None:
     assert [0, 2] == [len(spans) for spans in found.to_pylist()]
 
 
-# ---- what cannot be meant
+# ---- invalid input
 
 
 def without(name: str) -> pa.DataType:
@@ -255,7 +255,7 @@ def with_member(name: str, kind: pa.DataType) -> pa.DataType:
     ],
 )
 def test_a_column_of_another_type_is_named(engine: Engine, kind: pa.DataType, message: str) -> None:
-    found = said(engine, "assign", clusters(TOPICS), pa.nulls(1, kind))
+    found = outcome_of(engine, "assign", clusters(TOPICS), pa.nulls(1, kind))
 
     assert ("WrongTypeError", message) == found
 
@@ -276,7 +276,7 @@ def test_a_column_of_another_type_is_named(engine: Engine, kind: pa.DataType, me
     ],
 )
 def test_clusters_of_another_type_are_named(engine: Engine, given: pa.Array, message: str) -> None:
-    assert ("WrongTypeError", message) == said(engine, "assign", given, ASKED)
+    assert ("WrongTypeError", message) == outcome_of(engine, "assign", given, ASKED)
 
 
 @pytest.mark.parametrize(
@@ -284,22 +284,22 @@ def test_clusters_of_another_type_are_named(engine: Engine, given: pa.Array, mes
     [
         ([("t", -1, None)], "cluster 'c', topic 't': partitions must be 0 or more, not -1"),
         ([("t", None, None)], "cluster 'c', topic 't': partitions must be 0 or more, not null"),
-        ([("t", 2, [["x"]])], "cluster 'c', topic 't': racks are given for 1 partitions, and it has 2"),
-        ([("t", 2, None), ("t", 2, None)], "cluster 'c', topic 't': it is given twice"),
+        ([("t", 2, [["x"]])], "cluster 'c', topic 't': racks are given for 1 partitions, but the topic has 2"),
+        ([("t", 2, None), ("t", 2, None)], "cluster 'c', topic 't': the topic is given twice"),
         ([(None, 2, None)], "cluster 'c': a topic has no name"),
         ([None], "cluster 'c': a topic has no name"),
     ],
 )
-def test_a_topic_that_cannot_be_meant_is_named(engine: Engine, topics: list[Any], message: str) -> None:
+def test_an_invalid_topic_is_named(engine: Engine, topics: list[Any], message: str) -> None:
     rows = [dict(zip(("topic", "partitions", "racks"), row, strict=True)) if row else None for row in topics]
 
-    found = said(engine, "assign", clusters({"cluster": "c", "topics": rows}), ASKED)
+    found = outcome_of(engine, "assign", clusters({"cluster": "c", "topics": rows}), ASKED)
 
     assert ("IllegalArgumentError", message) == found
 
 
 def distorted(column: str) -> tuple[pa.Array, pa.Array]:
-    """A cluster and a group with a member; one column holds a byte that is no UTF-8, which Spark's strings may hold."""
+    """Return a cluster and a group with a member; one column has a byte that is not UTF-8, as Spark's strings may."""
 
     def texts(name: str) -> pa.Array:
         return pa.array([b"\xff" if name == column else b"t", None]).view(pa.string()).slice(0, 1)
@@ -325,13 +325,13 @@ def structs(columns: dict[str, pa.Array]) -> pa.Array:
     "column", ["cluster", "topic", "racks", "group_id", "member_id", "rack", "topics", "pattern", None]
 )
 def test_text_that_is_not_utf_8_is_refused(engine: Engine, verb: str, column: str | None) -> None:
-    found = said(engine, verb, *distorted(column or "none"))
+    found = outcome_of(engine, verb, *distorted(column or "none"))
 
     expected = "IllegalArgumentError" if column else str(found.type)
     assert (expected, bool(column)) == (found.type, "text that is not UTF-8: '\ufffd'" in str(found.answer))
 
 
-def test_text_that_nobody_has_may_be_anything(engine: Engine) -> None:
+def test_unused_text_may_be_invalid(engine: Engine) -> None:
     known, asked = distorted("none")
     members = pa.array([b"\xff", b"t"]).view(pa.string())
     hidden = pa.Array.from_buffers(pa.string(), 2, [pa.array([False, True]).buffers()[1], *members.buffers()[1:]])
@@ -344,9 +344,9 @@ def test_text_that_nobody_has_may_be_anything(engine: Engine) -> None:
     ).to_pylist()
 
 
-def test_a_cluster_must_have_a_name_of_its_own(engine: Engine) -> None:
-    twice = said(engine, "assign", clusters(TOPICS, TOPICS), ASKED)
-    unnamed = said(engine, "assign", clusters({"cluster": None, "topics": []}), ASKED)
+def test_a_cluster_must_have_a_distinct_name(engine: Engine) -> None:
+    twice = outcome_of(engine, "assign", clusters(TOPICS, TOPICS), ASKED)
+    unnamed = outcome_of(engine, "assign", clusters({"cluster": None, "topics": []}), ASKED)
 
     assert ("IllegalArgumentError", "cluster 'c' is given twice") == twice
     assert ("IllegalArgumentError", "clusters: a cluster has no name") == unnamed
@@ -357,18 +357,18 @@ def test_a_cluster_must_have_a_name_of_its_own(engine: Engine) -> None:
     [
         (group(member("a", "t"), member("a", "u")), "member 'a' is given twice"),
         (group(member("a", topics=["t"], pattern="t")), "give topics or a pattern, not both: the pattern is 't'"),
-        (group({"member_id": "a", "topics": ["t", None]}), "a topic that is subscribed to is null"),
+        (group({"member_id": "a", "topics": ["t", None]}), "a subscribed topic is null"),
         (group({"member_id": "b", "topics": [""]}, {"member_id": "a", "topics": [None]}), "is null"),
         (group(member("a", pattern="t", dialect="perl")), "dialect must be one of 'java', 're2j', 'librdkafka',"),
         (group(member("a", subscription=7)), "its subscription is missing"),
         (group(subscriptions=[{"subscription": 7, "topics": []}] * 2), "two subscriptions have the same hash"),
-        (group(subscriptions=[{"subscription": None, "topics": []}]), "members share has no number"),
-        (group(subscriptions=[{"subscription": 1, "topics": [None]}]), "a topic that is subscribed to is null"),
+        (group(subscriptions=[{"subscription": None, "topics": []}]), "a shared subscription has no number"),
+        (group(subscriptions=[{"subscription": 1, "topics": [None]}]), "a subscribed topic is null"),
     ],
 )
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_group_that_cannot_be_meant_is_named(engine: Engine, verb: str, asked: Row, message: str) -> None:
-    kind, found = said(engine, verb, clusters(TOPICS), groups(asked), *VERBS[verb])
+def test_an_invalid_group_is_named(engine: Engine, verb: str, asked: Row, message: str) -> None:
+    kind, found = outcome_of(engine, verb, clusters(TOPICS), groups(asked), *VERBS[verb])
 
     assert "IllegalArgumentError" == kind
     assert found.startswith("group 'g' of cluster 'c': ")
@@ -376,7 +376,7 @@ def test_a_group_that_cannot_be_meant_is_named(engine: Engine, verb: str, asked:
     assert not asked["members"] or "member 'a': " in found or "member 'a' is" in found
 
 
-def test_a_pattern_that_cannot_be_used_says_whose_it_is(engine: Engine) -> None:
+def test_errors_of_patterns_name_the_member(engine: Engine) -> None:
     known = ENGINES[engine](clusters(TOPICS))
 
     with pytest.raises(errors.InvalidPatternError) as caught:

@@ -1,4 +1,4 @@
-"""`Clusters`: the assignor of each group computes it from the partitions that its members own."""
+"""`Clusters`: each group is computed by its assignor, from the partitions that its members own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assignor import Subscription, TopicPartition, assign, plan
-from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, said
+from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, outcome_of
 from tests.support.engines import Engine
 
 TOPICS = cluster({"t": 6, "u": 4})
@@ -70,7 +70,7 @@ def owned(rows: list[Row]) -> dict[str, list[tuple[str, int]]]:
 
 
 @pytest.mark.parametrize(("protocol", "name"), ASSIGNORS)
-def test_a_group_gets_what_its_assignor_gives_it_alone(engine: Engine, protocol: str, name: str) -> None:
+def test_a_group_gets_the_answer_of_its_assignor(engine: Engine, protocol: str, name: str) -> None:
     members = [named(id, "t", "u", protocol=protocol, assignor=name, generation=3) for id in ("c", "a", "b")]
     subscriptions = {
         "a": Subscription(("t", "u"), owned_partitions=tuple(TopicPartition("t", id) for id in range(6)), generation=3),
@@ -96,7 +96,7 @@ def test_groups_of_one_call_have_their_own_assignors(engine: Engine) -> None:
     assert [*ASSIGNORS, ("classic", "range"), (None, None)] == named_in_answer
 
 
-def test_a_row_without_names_leaves_them_to_the_others(engine: Engine) -> None:
+def test_rows_without_names_are_ignored(engine: Engine) -> None:
     some = [named("a", "t", protocol="consumer", assignor="range"), member("b", "t")]
     none = [member("a", "t", group_protocol="consumer"), member("b", "t")]
 
@@ -106,7 +106,7 @@ def test_a_row_without_names_leaves_them_to_the_others(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("names", "reason"), NOT_COMPUTED.values(), ids=NOT_COMPUTED)
-def test_a_group_that_is_not_computed_has_a_reason(engine: Engine, names: list[Row], reason: str | None) -> None:
+def test_a_group_that_cannot_be_computed_has_a_reason(engine: Engine, names: list[Row], reason: str | None) -> None:
     asked = group(*(member(id, "t", **row) for id, row in zip("ab", names, strict=True)), current=CURRENT)
     step = ("s", None, [("add_members", 1)])
 
@@ -124,7 +124,7 @@ def test_a_group_that_is_not_computed_has_a_reason(engine: Engine, names: list[R
     assert known | {"members": 3, "scenario": "s"} == {k: value for k, value in outcome.items() if value is not None}
 
 
-def test_what_members_own_stays_with_them(engine: Engine) -> None:
+def test_members_keep_their_owned_partitions(engine: Engine) -> None:
     members = [named(id, "t") for id in ("a", "b", "c")]
     current = [("b", "t", 0, 3), ("a", "t", 3, 3)]
 
@@ -138,7 +138,7 @@ def test_what_members_own_stays_with_them(engine: Engine) -> None:
     assert {("a", "c", 1), ("b", "c", 1)} == {(row["from_member"], row["to_member"], row["count"]) for row in moved}
 
 
-def test_of_two_claims_that_of_the_later_generation_counts(engine: Engine) -> None:
+def test_of_two_claims_the_later_generation_wins(engine: Engine) -> None:
     def first(generations: tuple[int | None, int | None]) -> str | None:
         members = [named(id, "t", generation=each) for id, each in zip("ab", generations, strict=True)]
         asked = group(*members, current=[("a", "t", 0, 3), ("b", "t", 0, 3)])
@@ -177,7 +177,7 @@ def cooperative(*ids: str) -> list[Row]:
     return [named(id, "t", assignor="cooperative-sticky") for id in ids]
 
 
-def test_partitions_that_another_member_has_are_withheld(engine: Engine) -> None:
+def test_partitions_of_another_member_are_withheld(engine: Engine) -> None:
     asked = group(*cooperative("a", "b"), current=[("a", "t", 0, 6)])
 
     found = answer(engine, "balance", asked)
@@ -186,7 +186,7 @@ def test_partitions_that_another_member_has_are_withheld(engine: Engine) -> None
     assert {("a", None)} == {(row["from_member"], row["to_member"]) for row in answer(engine, "moves", asked)}
 
 
-def test_a_scenario_starts_once_members_have_given_up_their_partitions(engine: Engine) -> None:
+def test_a_scenario_starts_after_members_have_given_up_partitions(engine: Engine) -> None:
     asked = group(*cooperative("a", "b"), current=[("a", "t", 0, 6)])
 
     [found] = answer(engine, "what_if", asked, [("nothing", None, [])])
@@ -197,7 +197,7 @@ def test_a_scenario_starts_once_members_have_given_up_their_partitions(engine: E
 
 
 @pytest.mark.parametrize(("assignor", "rebalances"), [("sticky", 1), ("cooperative-sticky", 2)])
-def test_partitions_move_once_in_as_many_rebalances_as_that_takes(
+def test_a_partition_that_moves_in_several_rebalances_counts_once(
     engine: Engine, assignor: str, rebalances: int
 ) -> None:
     members = [named(id, "t", assignor=assignor) for id in ("a", "b")]
@@ -225,21 +225,21 @@ def test_each_rebalance_starts_from_the_plan_before(engine: Engine) -> None:
         assert (3, 12) == (found["rebalances"], found["partitions"])
         return int(found["moved"])
 
-    # Two partitions go to the third member and back; existing partitions keep their owners when new ones are added.
+    # Two partitions move to the third member and back. Existing partitions keep their owners when new ones are added.
     assert (4, 4) == (moved("classic", "sticky"), moved("consumer", "uniform"))
     assert moved("classic", "range") > 4
 
 
-def test_a_member_that_restarts_owns_nothing_when_it_is_back(engine: Engine) -> None:
+def test_a_restarted_member_owns_no_partitions(engine: Engine) -> None:
     members = [named(id, "t") for id in ("a", "b")]
 
     [found] = answer(engine, "what_if", group(*members), [("s", None, [("rolling_restart", None)])])
 
-    # Three partitions go to the other member and three come back, twice.
+    # Three partitions move to the other member and back, twice.
     assert (4, 12, 3) == (found["rebalances"], found["moved"], found["most_loaded"])
 
 
-# ---- ids of topics
+# ---- topic ids
 
 
 def with_ids(**ids: str | None) -> Row:
@@ -274,7 +274,7 @@ def test_uniform_orders_topics_by_their_ids(engine: Engine) -> None:
     ],
 )
 def test_an_invalid_topic_id_is_named(engine: Engine, ids: dict[str, str], message: str) -> None:
-    found = said(engine, "assign", clusters(with_ids(**ids)), groups(group(member("a", "t"))))
+    found = outcome_of(engine, "assign", clusters(with_ids(**ids)), groups(group(member("a", "t"))))
 
     assert ("IllegalArgumentError", f"cluster 'c', {message}") == found
 
@@ -283,7 +283,7 @@ def test_an_invalid_topic_id_is_named(engine: Engine, ids: dict[str, str], messa
 
 
 @pytest.mark.parametrize("name", ["range", "roundrobin", "sticky", "cooperative-sticky"])
-def test_the_record_has_what_members_send_of_their_partitions(engine: Engine, name: str) -> None:
+def test_record_bytes_include_the_user_data_and_owned_partitions_of_members(engine: Engine, name: str) -> None:
     members = [named(id, "t", assignor=name, rack=rack) for id, rack in (("a", "r1"), ("b", None))]
 
     found = answer(engine, "balance", group(*members, current=[("a", "t", 0, 3), ("a", "t", 5, 1)]))
@@ -291,7 +291,7 @@ def test_the_record_has_what_members_send_of_their_partitions(engine: Engine, na
     has = tuple(TopicPartition("t", id) for id in (0, 1, 2, 5))
     sent: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
     if name == "sticky":
-        # An array of topics, each with an array of ids; the generation. A member that owns nothing sends null.
+        # An array of topics with their ids, then the generation. A member without partitions sends null.
         sent["a"] = {"user_data": bytes(4 + (2 + 1 + 4 + 4 * 4) + 4)}
     if name == "cooperative-sticky":
         sent = {"a": {"user_data": bytes(4), "owned_partitions": has}, "b": {"user_data": bytes(4)}}
@@ -301,7 +301,7 @@ def test_the_record_has_what_members_send_of_their_partitions(engine: Engine, na
     assert (base - 4 * found["unowned"], 0) == (found["record_bytes"], found["idle_members"])
 
 
-def test_groups_of_the_broker_have_no_such_record(engine: Engine) -> None:
+def test_groups_of_the_consumer_protocol_have_no_such_record(engine: Engine) -> None:
     found = answer(engine, "balance", group(named("a", "t", protocol="consumer", assignor="uniform")))
 
     assert (6, None) == (found["partitions"], found["record_bytes"])
@@ -310,8 +310,8 @@ def test_groups_of_the_broker_have_no_such_record(engine: Engine) -> None:
 def test_a_group_that_is_too_large_for_its_assignor_is_named() -> None:
     known = clusters(cluster({"t": 2**28, "u": 1}))
 
-    found = said("rust", "assign", known, groups(group(named("a", "t", "u", assignor="roundrobin"))))
-    by_range = said("rust", "assign", known, groups(group(named("a", "t", "u", assignor="range"))))
+    found = outcome_of("rust", "assign", known, groups(group(named("a", "t", "u", assignor="roundrobin"))))
+    by_range = outcome_of("rust", "assign", known, groups(group(named("a", "t", "u", assignor="range"))))
 
     limit = f"the limit of assignor 'roundrobin' of group_protocol 'classic' is {2**28}"
     message = f"group 'g' of cluster 'c': the topics have {2**28 + 1} partitions; {limit}"

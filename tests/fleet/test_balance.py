@@ -1,4 +1,4 @@
-"""`Clusters.balance`: every column, worked out by hand."""
+"""`Clusters.balance`: all columns, with expected values computed by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def balance(engine: Engine, known: Row, asked: Row) -> Row:
 
 
 @pytest.mark.parametrize(("has_topics", "silent"), [(True, 0), (False, 1), (None, 1)])
-def test_topics_may_be_said_not_to_be_known(engine: Engine, has_topics: bool | None, silent: int) -> None:
+def test_has_topics_may_declare_topics_unknown(engine: Engine, has_topics: bool | None, silent: int) -> None:
     members = pa.list_(pa.struct([("member_id", pa.string()), ("topics", TEXTS), ("has_topics", pa.bool_())]))
     kind = pa.struct([("cluster", pa.string()), ("group_id", pa.string()), ("members", members)])
     row = {"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["t"], "has_topics": has_topics}]}
@@ -26,7 +26,7 @@ def test_topics_may_be_said_not_to_be_known(engine: Engine, has_topics: bool | N
     assert (silent, 2 - 2 * silent) == (found["unsubscribed_members"], found["partitions"])
 
 
-def test_every_column_of_a_group(engine: Engine) -> None:
+def test_all_columns_of_a_group(engine: Engine) -> None:
     known = cluster({"t": [["r0"], ["r1"], ["r0"], None], "u": 4, "other": 9})
     members = [
         member("a", "t", "u", rack="r1"),
@@ -35,7 +35,8 @@ def test_every_column_of_a_group(engine: Engine) -> None:
         member(None, "other"),
     ]
 
-    # b, who is static, comes first and takes t0 and t2, which are on its rack; a has t1 and t3, and all of u.
+    # b is static, so it comes first and takes t0 and t2, which are on its rack. a has t1 and t3, and all partitions of
+    # u.
     expected = {
         "group_protocol": "classic",
         "computed_as": "range",
@@ -68,7 +69,7 @@ def test_every_column_of_a_group(engine: Engine) -> None:
     assert same.group_metadata_size("g") == record_bytes
 
 
-def test_the_bytes_of_a_record_are_those_of_its_fields(engine: Engine) -> None:
+def test_record_bytes_are_the_sum_of_the_fields(engine: Engine) -> None:
     key = 2 + (2 + 1)
     head = 2 + (2 + 8) + 4 + (2 + 5) + 2 + 8 + 4
     subscription = 2 + 4 + (2 + 2) + 4 + 4 + 4 + (2 + 2)
@@ -100,7 +101,9 @@ def test_all_rows_of_a_group_without_a_name_are_unnamed(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("topics", "silent"), [(None, 1), ([], 0)])
-def test_only_who_says_nothing_is_unsubscribed(engine: Engine, topics: list[str] | None, silent: int) -> None:
+def test_only_members_without_topics_and_pattern_are_unsubscribed(
+    engine: Engine, topics: list[str] | None, silent: int
+) -> None:
     asked = group(member("a", "t"), member("b", topics=topics), member("c", pattern="none"))
 
     found = balance(engine, cluster({"t": 4}), asked)
@@ -108,7 +111,7 @@ def test_only_who_says_nothing_is_unsubscribed(engine: Engine, topics: list[str]
     assert (silent, 2) == (found["unsubscribed_members"], found["idle_members"])
 
 
-def test_among_equals_the_first_in_kafkas_order_is_most_loaded(engine: Engine) -> None:
+def test_the_most_loaded_member_is_the_first_in_kafkas_order(engine: Engine) -> None:
     asked = group(member("a", "t"), member("b", "t", group_instance_id="y"), member("c", "t", group_instance_id="x"))
 
     assert "c" == balance(engine, cluster({"t": 3}), asked)["most_loaded_member"]
@@ -120,7 +123,7 @@ def test_among_equals_the_first_in_kafkas_order_is_most_loaded(engine: Engine) -
     )
 
 
-def test_a_name_counts_once_however_many_subscribe_to_it(engine: Engine) -> None:
+def test_a_topic_counts_once(engine: Engine) -> None:
     asked = group(member("a", "t", "x", "y", "x"), member("b", "t", "y"), member("c", "z"))
 
     found = balance(engine, cluster({"t": 3}), asked)
@@ -128,7 +131,7 @@ def test_a_name_counts_once_however_many_subscribe_to_it(engine: Engine) -> None
     assert (1, 3) == (found["topics"], found["unknown_topics"])
 
 
-def test_what_nobody_subscribes_to_is_not_counted(engine: Engine) -> None:
+def test_topics_without_subscribers_are_not_counted(engine: Engine) -> None:
     shared = [{"subscription": 1, "topics": ["t"]}, {"subscription": 2, "topics": ["u", "gone"]}]
 
     found = balance(engine, cluster({"t": 3, "u": 3}), group(member("a", subscription=1), subscriptions=shared))
@@ -136,10 +139,10 @@ def test_what_nobody_subscribes_to_is_not_counted(engine: Engine) -> None:
     assert (1, 0, 0) == (found["topics"], found["unknown_topics"], found["unsubscribed_members"])
 
 
-def test_co_partitions_break_where_consumers_are_not_the_same(engine: Engine) -> None:
+def test_topics_with_different_consumers_have_co_partition_breaks(engine: Engine) -> None:
     known = cluster({"t": 6, "u": 6, "v": 6, "w": 5})
 
-    # Of t a has 0 to 2 and b 3 to 5; of u and v a has 0 and 1, b 2 and 3, and c 4 and 5.
+    # t: a has 0 to 2, b has 3 to 5. u and v: a has 0 and 1, b has 2 and 3, c has 4 and 5.
     asked = group(member("a", "t", "u", "v", "w"), member("b", "t", "u", "v"), member("c", "u", "v"))
 
     assert 3 == balance(engine, known, asked)["co_partition_breaks"]
@@ -147,16 +150,16 @@ def test_co_partitions_break_where_consumers_are_not_the_same(engine: Engine) ->
     assert 0 == balance(engine, known, group(member("a", "t"), member("b", "u")))["co_partition_breaks"]
 
 
-def test_a_break_counts_once_for_topics_of_as_many_partitions(engine: Engine) -> None:
+def test_a_break_counts_once_per_number_of_partitions(engine: Engine) -> None:
     known = cluster({"t": 2, "u": 2, "v": 2, "x": 1, "y": 1})
 
     asked = group(member("b", "t", "u", "v", "x", "y"), member("a", "t", "x", group_instance_id=""))
 
-    # t0 and x0 are a's, and all else is b's: 0 is broken among topics of two partitions, and among those of one.
+    # a has t0 and x0, b has all others: partition 0 breaks for topics of two partitions, and for topics of one.
     assert 1 + 1 == balance(engine, known, asked)["co_partition_breaks"]
 
 
-def test_a_miss_takes_a_member_and_a_replica_that_say_where_they_are(engine: Engine) -> None:
+def test_rack_misses_need_a_member_and_a_replica_with_racks(engine: Engine) -> None:
     known = cluster({"t": [["r0"], ["r0", "r1"], [None], [], None, ["r2"], [""]]})
 
     alone = [

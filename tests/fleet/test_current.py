@@ -1,4 +1,4 @@
-"""`Clusters.current_balance`: the balance of what members have at present, for any assignor."""
+"""`Clusters.current_balance`: the balance of current assignments, for any assignor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def some(found: Row, *names: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("assignor", [None, "range", "sticky", "stream"])
-def test_every_column_describes_what_members_have(engine: Engine, assignor: str | None) -> None:
+def test_all_columns_describe_the_current_assignment(engine: Engine, assignor: str | None) -> None:
     members = [
         member("a", "t", "u", assignor=assignor, rack="r1"),
         member("b", "t", "gone", assignor=assignor, group_instance_id="x"),
@@ -68,13 +68,13 @@ def test_owners_of_a_partition_are_compared_as_a_set(engine: Engine) -> None:
 
     same = balance(engine, group(*members, current=both))
     other = balance(engine, group(*members, current=[*both[:3], ("b", "u", 0, 1)]))
-    # Partition 3 of t has an owner, and that of u has none.
+    # Partition 3 of t has an owner, partition 3 of u does not.
     without = balance(engine, group(*members, current=[*both, ("a", "t", 3, 1)]))
 
     assert (0, 1, 1) == tuple(found["co_partition_breaks"] for found in (same, other, without))
 
 
-def test_an_owner_without_a_row_is_a_member(engine: Engine) -> None:
+def test_an_owner_without_a_row_counts_as_a_member(engine: Engine) -> None:
     found = balance(engine, group(member("b", "t"), current=[("z", "u", 0, 3), ("a", "u", 3, 1)]))
 
     assert (3, 0, "z", 4, 1, 4) == some(
@@ -90,18 +90,18 @@ def test_partitions_that_do_not_exist_are_left_out(engine: Engine) -> None:
     assert (1, 1, 3, 1) == some(found, "members", "partitions", "unowned", "topics")
 
 
-def test_owners_of_a_group_without_rows_are_its_members(engine: Engine) -> None:
+def test_owners_of_a_group_without_member_rows_are_its_members(engine: Engine) -> None:
     found = balance(engine, group(current=[("a", "t", 0, 4)]))
 
     assert (1, 4, 4, None) == some(found, "members", "partitions", "most_loaded", "record_bytes")
 
 
 def test_an_invalid_run_is_refused(engine: Engine) -> None:
-    from tests.fleet.columns import clusters, groups, said
+    from tests.fleet.columns import clusters, groups, outcome_of
 
     asked = groups(group(member("a", "t"), current=[("a", "t", 0, 0)]))
 
-    kind, message = said(engine, "current_balance", clusters(TOPICS), asked)
+    kind, message = outcome_of(engine, "current_balance", clusters(TOPICS), asked)
 
     assert "IllegalArgumentError" == kind
-    assert message.endswith("start 0 and count 0 of topic 't' are no run of partition ids")
+    assert message.endswith("start 0 and count 0 of topic 't' are not a range of partition ids")

@@ -1,4 +1,4 @@
-"""`Scenario.use`: the effect of another assignor or group protocol on a group, at the switch and later."""
+"""`Scenario.use`: the effect of another assignor or group protocol, at the switch and in later steps."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 
 from assignor import errors
 from assignor.spark import Scenario
-from tests.fleet.columns import Row, ask, cluster, group, member, said
+from tests.fleet.columns import Row, ask, cluster, group, member, outcome_of
 from tests.fleet.columns import clusters as clusters_of
 from tests.fleet.columns import groups as groups_of
 from tests.support.engines import Engine
 
 TOPICS = cluster({"t": 3, "u": 3})
 UNEVEN = group(member("a", "t", "u"), member("b", "t", "u"))
-"""Under range a has four partitions and b has two."""
+"""With range, a has four partitions and b has two."""
 
 UNIFORM = ("use", "uniform", "consumer")
 COOPERATIVE = ("use", "cooperative-sticky", "classic")
@@ -53,11 +53,13 @@ def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int
         ([UNIFORM, ("rolling_restart", None)], (5, 13, 3, 3)),
     ],
 )
-def test_the_switch_and_what_later_steps_cost(engine: Engine, steps: list[Step], expected: tuple[int, ...]) -> None:
+def test_the_cost_of_the_switch_and_of_later_steps(
+    engine: Engine, steps: list[Step], expected: tuple[int, ...]
+) -> None:
     assert expected == course(engine, UNEVEN, *steps)
 
 
-def test_the_new_assignor_starts_from_what_members_own(engine: Engine) -> None:
+def test_the_new_assignor_starts_from_the_owned_partitions(engine: Engine) -> None:
     three = group(*(member(id, "t", "u") for id in "abc"))
 
     # Each member already has two partitions.
@@ -71,7 +73,7 @@ def test_an_outcome_names_the_assignor_at_the_end(engine: Engine) -> None:
     assert ("consumer", "uniform") == (found["group_protocol"], found["computed_as"])
 
 
-def test_a_group_whose_assignor_is_not_kafkas_is_computed_from_the_switch_on(engine: Engine) -> None:
+def test_a_group_with_an_unknown_assignor_is_computed_from_the_switch_on(engine: Engine) -> None:
     streams = group(
         *(member(id, "t", "u", assignor="stream") for id in "ab"),
         current=[("a", "t", 0, 3), ("b", "u", 0, 2)],
@@ -92,20 +94,18 @@ def test_a_group_whose_assignor_is_not_kafkas_is_computed_from_the_switch_on(eng
         (("range", None), errors.WrongTypeError, "group_protocol must be a str"),
     ],
 )
-def test_names_are_those_of_kafkas_assignors(
-    arguments: tuple[Any, ...], error: type[errors.AssignorError], message: str
-) -> None:
+def test_use_accepts_kafkas_names(arguments: tuple[Any, ...], error: type[errors.AssignorError], message: str) -> None:
     with pytest.raises(error, match=message):
         Scenario("s").use(*arguments)
 
 
-def test_without_a_name_the_assignor_is_the_default_of_the_protocol() -> None:
+def test_the_assignor_defaults_to_that_of_the_protocol() -> None:
     assert (("use", "range", "classic"),) == Scenario("s").use().steps
     assert (UNIFORM,) == Scenario("s").use(group_protocol="consumer").steps
 
 
 def test_a_step_with_other_names_is_refused(engine: Engine) -> None:
-    found = said(
+    found = outcome_of(
         engine, "what_if", clusters_of(TOPICS), groups_of(UNEVEN), [("s", None, [("use", "sticky", "consumer")])]
     )
 

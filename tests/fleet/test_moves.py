@@ -1,4 +1,4 @@
-"""`Clusters.moves`: what changes hands against what the members have at present."""
+"""`Clusters.moves`: moves from the current assignment to the plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, said
+from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, outcome_of
 from tests.support.engines import Engine
 
 LARGEST = 2**31 - 1
@@ -14,33 +14,33 @@ TOPICS = cluster({"t": 6, "u": 2})
 
 
 def moves(engine: Engine, *current: tuple[Any, ...], known: Row = TOPICS) -> list[tuple[Any, ...]]:
-    """Of a, who is to have t 0 to 2, and b, who is to have t 3 to 5."""
+    """Return the moves of a group in which the plan gives t 0 to 2 to a, and t 3 to 5 to b."""
     [found] = ask(engine, "moves", [known], [group(member("a", "t"), member("b", "t"), current=list(current))])
     return [tuple(move.values()) for move in found]
 
 
-def test_what_stays_does_not_move(engine: Engine) -> None:
+def test_kept_partitions_are_not_moves(engine: Engine) -> None:
     assert [] == moves(engine, ("b", "t", 3, 3), ("a", "t", 2, 1), ("a", "t", 0, 2), ("a", "t", 1, 1))
 
 
-def test_what_nobody_has_comes_from_nobody(engine: Engine) -> None:
+def test_a_partition_without_an_owner_moves_from_no_member(engine: Engine) -> None:
     assert [("t", 0, 3, None, "a"), ("t", 3, 3, None, "b")] == moves(engine)
     assert [("t", 2, 1, None, "a"), ("t", 3, 1, None, "b")] == moves(engine, ("a", "t", 0, 2), ("b", "t", 4, 2))
 
 
-def test_runs_that_go_the_same_way_are_one(engine: Engine) -> None:
+def test_adjacent_moves_are_merged(engine: Engine) -> None:
     assert [("t", 0, 3, "b", "a"), ("t", 3, 3, "a", "b")] == moves(
         engine, ("b", "t", 0, 1), ("a", "t", 3, 1), ("b", "t", 1, 2), ("a", "t", 4, 2)
     )
 
 
-def test_of_several_owners_all_give_up_but_who_is_to_have_it(engine: Engine) -> None:
+def test_all_owners_except_the_new_one_give_up_a_partition(engine: Engine) -> None:
     found = moves(engine, ("a", "t", 0, 6), ("b", "t", 2, 4), ("c", "t", 2, 2), ("c", "t", 2, 1))
 
     assert [("t", 2, 1, "b", "a"), ("t", 2, 1, "c", "a"), ("t", 3, 3, "a", "b"), ("t", 3, 1, "c", "b")] == found
 
 
-def test_what_is_no_partition_goes_to_nobody(engine: Engine) -> None:
+def test_a_partition_that_does_not_exist_moves_to_no_member(engine: Engine) -> None:
     found = moves(
         engine, ("a", "t", 0, 3), ("b", "t", 3, 5), ("a", "u", 0, 2), ("gone", "no topic", 7, 2), ("a", "s", 1, 1)
     )
@@ -53,7 +53,7 @@ def test_what_is_no_partition_goes_to_nobody(engine: Engine) -> None:
     ] == found
 
 
-def test_topics_come_in_javas_order(engine: Engine) -> None:
+def test_topics_are_in_javas_order(engine: Engine) -> None:
     kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
 
     found = moves(engine, *kept, *(("a", topic, 0, 1) for topic in ("～", "z", "😀", "", "A")))
@@ -61,7 +61,7 @@ def test_topics_come_in_javas_order(engine: Engine) -> None:
     assert ["", "A", "z", "😀", "～"] == [topic for topic, *_ in found]
 
 
-def test_a_group_gives_up_all_where_nobody_is_left(engine: Engine) -> None:
+def test_a_group_without_members_gives_up_all_partitions(engine: Engine) -> None:
     asked = group(current=[("a", "t", 0, 6), ("b", "t", 5, 1)])
 
     [found] = ask(engine, "moves", [TOPICS], [asked])
@@ -70,17 +70,17 @@ def test_a_group_gives_up_all_where_nobody_is_left(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("key", [(None, "t", 0, 1), ("a", None, 0, 1), (None, None, -5, None)])
-def test_a_row_without_a_key_says_nothing(engine: Engine, key: tuple[Any, ...]) -> None:
+def test_a_row_without_a_key_is_ignored(engine: Engine, key: tuple[Any, ...]) -> None:
     assert [] == moves(engine, ("a", "t", 0, 3), ("b", "t", 3, 3), key)
 
 
-def test_a_group_without_a_key_has_nothing(engine: Engine) -> None:
+def test_a_group_without_a_key_has_no_moves(engine: Engine) -> None:
     asked = [group(current=[("a", "t", 0, 1)], **key) for key in ({"id": None}, {"cluster": None})]
 
     assert [[], []] == ask(engine, "moves", [TOPICS], asked)
 
 
-def test_groups_without_current_have_nothing_at_present(engine: Engine) -> None:
+def test_groups_without_a_current_column_own_no_partitions(engine: Engine) -> None:
     asked = {**group(member("a", "t")), "current": None}
 
     assert [[{"topic": "t", "start": 0, "count": 6, "from_member": None, "to_member": "a"}]] == ask(
@@ -88,7 +88,7 @@ def test_groups_without_current_have_nothing_at_present(engine: Engine) -> None:
     )
 
 
-def test_ids_reach_as_far_as_int32(engine: Engine) -> None:
+def test_ids_may_be_any_non_negative_int32(engine: Engine) -> None:
     kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
 
     assert [("x", 1, LARGEST, "a", None)] == moves(engine, *kept, ("a", "x", 1, LARGEST))
@@ -111,10 +111,10 @@ def test_ids_reach_as_far_as_int32(engine: Engine) -> None:
         (1, None, "start 1 and count null"),
     ],
 )
-def test_what_is_no_run_is_refused(engine: Engine, start: int | None, count: int | None, shown: str) -> None:
+def test_an_invalid_run_is_refused(engine: Engine, start: int | None, count: int | None, shown: str) -> None:
     asked = group(member("a", "t"), current=[("b", "t", start, count)])
 
-    kind, message = said(engine, "moves", clusters(TOPICS), groups(asked))
+    kind, message = outcome_of(engine, "moves", clusters(TOPICS), groups(asked))
 
     assert "IllegalArgumentError" == kind
-    assert f"group 'g' of cluster 'c': member 'b': {shown} of topic 't' are no run of partition ids" == message
+    assert f"group 'g' of cluster 'c': member 'b': {shown} of topic 't' are not a range of partition ids" == message

@@ -1,4 +1,4 @@
-"""`Clusters.what_if`: what each step does to a group, and how many rebalances and moves it takes."""
+"""`Clusters.what_if`: the effect of each step on a group, and its rebalances and moves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, said
+from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, outcome_of
 from tests.support.engines import Engine
 
 TOPICS = cluster({"t": 6, "u": 2, "racks": [["r0"], ["r1"]]})
@@ -16,13 +16,13 @@ Step = tuple[Any, ...]
 
 
 def play(engine: Engine, asked: Row, *steps: Step) -> Row:
-    """What the steps lead to."""
+    """Return the outcome of the steps."""
     [[found]] = ask(engine, "what_if", [TOPICS], [asked], [("s", None, list(steps))])
     return dict(found)
 
 
 def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int]:
-    """Rebalances, partitions moved, and at the end members and partitions."""
+    """Return the rebalances, the moved partitions, and the members and partitions at the end."""
     found = play(engine, asked, *steps)
     return found["rebalances"], found["moved"], found["members"], found["partitions"]
 
@@ -92,17 +92,17 @@ def test_a_step_changes_nothing_in_a_group_without_members(engine: Engine) -> No
     assert (0, 0, 0, 0) == course(engine, group(), ("add_members", 5), ("multiply_partitions", 2**31))
 
 
-def test_those_who_come_are_like_the_last_of_most_members(engine: Engine) -> None:
+def test_new_members_copy_the_last_member_with_the_most_frequent_subscription(engine: Engine) -> None:
     asked = group(member("a", "t"), member("b", "t", rack="r"), member("c", "u"), member("d"))
 
     found = play(engine, asked, ("add_members", 4))
 
-    # Six have t now, and each of them one of it.
+    # Six members subscribe to t now, and each has one of its partitions.
     assert (8, 1, 0) == (found["members"], found["idle_members"], found["least_loaded"])
     assert ("c", 2) == (found["most_loaded_member"], found["most_loaded"])
 
 
-def test_equal_subscriptions_are_one_however_they_are_told(engine: Engine) -> None:
+def test_equal_subscriptions_count_as_one_in_any_form(engine: Engine) -> None:
     shared = [{"subscription": 1, "topics": ["u", "t"]}]
     asked = group(
         member("a", "t", "u"),
@@ -113,23 +113,23 @@ def test_equal_subscriptions_are_one_however_they_are_told(engine: Engine) -> No
         subscriptions=shared,
     )
 
-    # a, b and e are three: whoever comes has both topics, and so has one of the four.
+    # a, b and e subscribe to both topics, and so does the new member. Each of the four has one partition of u.
     found = play(engine, asked, ("add_members", 1), ("grow_partitions", "u", 4))
 
     assert (2, 6, 10, 2) == tuple(found[name] for name in ("rebalances", "members", "partitions", "most_loaded"))
 
 
-def test_those_who_come_to_static_members_are_static(engine: Engine) -> None:
+def test_copies_of_static_members_are_static(engine: Engine) -> None:
     asked = group(member("a", "t", group_instance_id="z"), member("b", "t", group_instance_id="y"))
 
-    # Like a, the last of them; its instance id is its member id, and so it comes before y and z.
+    # The new member copies a, the last one. Its instance id equals its member id, so it sorts before y and z.
     found = play(engine, asked, ("add_members", 1), ("multiply_partitions", 1), ("remove_members", 2), ("make_static",))
 
     assert (2, "a-") == (found["rebalances"], found["most_loaded_member"][:2])
     assert (0, 1) == (found["idle_members"], found["members"])
 
 
-def test_who_leaves_takes_along_what_only_they_subscribed_to(engine: Engine) -> None:
+def test_topics_of_removed_members_without_other_subscribers_are_dropped(engine: Engine) -> None:
     asked = group(member("a", "t"), member("b", "u", "gone"))
 
     found = play(engine, asked, ("remove_members", 1))
@@ -138,27 +138,27 @@ def test_who_leaves_takes_along_what_only_they_subscribed_to(engine: Engine) -> 
     assert (1, 0, 1, 6) == course(engine, asked, ("remove_members", 1), ("grow_partitions", "u", 9))
 
 
-def test_racks_go_round_in_kafkas_order(engine: Engine) -> None:
+def test_members_are_put_on_racks_in_kafkas_order(engine: Engine) -> None:
     asked = group(member("a", "racks"), member("b", "racks", group_instance_id="x"))
 
-    # b is first: on r1 it has what a had, which is on r0 now.
+    # b is first, so b is on r1 and a on r0: they exchange their partitions.
     assert (1, 2) == course(engine, asked, ("set_racks", ["r1", "r0"]))[:2]
     assert (1, 0) == course(engine, asked, ("set_racks", ["r0", "r1", "r2"]))[:2]
     assert 1 == play(engine, asked, ("set_racks", ["r0"]))["rack_misses"]
 
 
-def test_more_partitions_are_on_racks_as_the_others_are(engine: Engine) -> None:
+def test_new_partitions_repeat_the_racks_of_the_existing_ones(engine: Engine) -> None:
     asked = group(member("a", "racks", rack="r0"), member("b", "racks", rack="r1"))
 
     found = play(engine, asked, ("multiply_partitions", 3))
 
     # 0, 2 and 4 are on r0, the others on r1.
     assert (1, 0, 6, 0) == (found["rebalances"], found["moved"], found["partitions"], found["rack_misses"])
-    # In ranges of three and two, 1 is a's; with racks a has 0, 2 and 4.
+    # In plain ranges a has 0 to 2; with racks a has 0, 2 and 4.
     assert 0 == play(engine, asked, ("grow_partitions", "racks", 5))["rack_misses"]
 
 
-def test_a_new_topic_is_for_all_but_patterns_that_do_not_match_it(engine: Engine) -> None:
+def test_all_members_subscribe_to_a_new_topic_except_patterns_that_do_not_match(engine: Engine) -> None:
     asked = group(member("a", pattern="t|new"), member("b", pattern="t"), member("c"))
 
     found = play(engine, asked, ("add_topic", "new", 4))
@@ -169,7 +169,7 @@ def test_a_new_topic_is_for_all_but_patterns_that_do_not_match_it(engine: Engine
     )
 
 
-def test_a_topic_that_was_missing_is_found_once_it_is_there(engine: Engine) -> None:
+def test_an_unknown_topic_is_assigned_after_it_is_added(engine: Engine) -> None:
     asked = group(member("a", "new"), member("b", "new"))
 
     found = play(engine, asked, ("add_topic", "new", 4))
@@ -177,30 +177,30 @@ def test_a_topic_that_was_missing_is_found_once_it_is_there(engine: Engine) -> N
     assert (0, 1, 4, 1) == tuple(found[name] for name in ("unknown_topics", "topics", "partitions", "rebalances"))
 
 
-def test_who_subscribes_to_a_topic_that_others_had_brings_a_rebalance(engine: Engine) -> None:
+def test_a_new_subscription_to_an_existing_topic_causes_a_rebalance(engine: Engine) -> None:
     asked = group(member("a", "t"), member("b", "t", "u"))
 
-    # Of u, b had both.
+    # b had both partitions of u.
     assert (1, 1, 2, 8) == course(engine, asked, ("add_topic", "u", 1))
 
 
-def test_static_members_are_ordered_anew_once_all_are_static(engine: Engine) -> None:
+def test_members_are_sorted_by_instance_id_once_all_are_static(engine: Engine) -> None:
     asked = group(member("a", "t"), member("b", "t", group_instance_id="x"))
 
     assert (1, 6, 2, 6) == course(engine, asked, ("make_static",))
     assert (1, 6, 2, 6) == course(engine, asked, ("make_static",), ("rolling_restart", None), ("make_static",))
 
 
-def test_only_dynamic_members_rebalance_when_they_restart(engine: Engine) -> None:
+def test_only_dynamic_members_cause_rebalances_when_they_restart(engine: Engine) -> None:
     asked = group(member("a", "t"), member("b", "t", group_instance_id="x"))
 
-    # b has the first three; a leaves and comes back to the others.
+    # b has the first three partitions; a leaves and gets the others again.
     assert (2, 6, 2, 6) == course(engine, asked, ("rolling_restart", None))
     assert (4, 12, 2, 6) == course(engine, asked, ("rolling_restart", False))
     assert (0, 0, 2, 6) == course(engine, asked, ("rolling_restart", True))
 
 
-def test_a_client_comes_back_under_another_id(engine: Engine) -> None:
+def test_a_restarted_client_has_another_id(engine: Engine) -> None:
     uuid = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
     old = "app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11"
 
@@ -215,7 +215,7 @@ def test_a_client_comes_back_under_another_id(engine: Engine) -> None:
     assert old not in ids
 
 
-def test_scenarios_are_for_the_groups_that_they_name(engine: Engine) -> None:
+def test_scenarios_apply_to_the_groups_that_they_name(engine: Engine) -> None:
     scenarios = [("all", None, []), ("none", [], []), ("one", ["h", "x"], [("add_members", 1)])]
     asked = [group(member("a", "t"), id=id) for id in ("g", "h")]
 
@@ -225,7 +225,7 @@ def test_scenarios_are_for_the_groups_that_they_name(engine: Engine) -> None:
     assert [[], []] == ask(engine, "what_if", [TOPICS], asked, [])
 
 
-def test_a_group_without_an_id_is_not_the_group_with_an_empty_one(engine: Engine) -> None:
+def test_a_group_without_an_id_differs_from_the_group_with_an_empty_id(engine: Engine) -> None:
     asked = [group(member("a", "t"), id=id) for id in ("", None)]
 
     found = ask(engine, "what_if", [TOPICS], asked, [("all", None, []), ("one", [""], [])])
@@ -244,7 +244,7 @@ def test_a_group_without_an_id_is_not_the_group_with_an_empty_one(engine: Engine
         ([("add_topic", "new", 3), ("rolling_restart", None)], (3, 0, 9)),
     ],
 )
-def test_who_is_unsubscribed_is_counted_at_the_end(
+def test_unsubscribed_members_are_counted_at_the_end(
     engine: Engine, steps: list[Step], expected: tuple[int, int, int]
 ) -> None:
     asked = group(member("a", "t"), member("b"), member("c"), member(None))
@@ -252,11 +252,11 @@ def test_who_is_unsubscribed_is_counted_at_the_end(
     found = play(engine, asked, *steps)
 
     assert expected == tuple(found[name] for name in ("members", "unsubscribed_members", "partitions"))
-    # Rows without an id are no members that could come or go.
+    # Rows without an id are not members, so steps do not change their number.
     assert 1 == found["unnamed_members"]
 
 
-# ---- what cannot be meant, and what is much
+# ---- invalid input, and large input
 
 
 @pytest.mark.parametrize(
@@ -267,14 +267,14 @@ def test_who_is_unsubscribed_is_counted_at_the_end(
         (("add_topic", "new", 2**32 - 1), "new", 2**32 - 1),
     ],
 )
-def test_more_partitions_than_can_be_planned_are_refused(engine: Engine, step: Step, topic: str, count: int) -> None:
-    found = said(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [step])])
+def test_too_many_partitions_are_refused(engine: Engine, step: Step, topic: str, count: int) -> None:
+    found = outcome_of(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [step])])
 
-    reason = f"topic '{topic}' would have {count} partitions, and 10000000 can be planned"
+    reason = f"topic '{topic}' would have {count} partitions; the limit is 10000000"
     assert ("IllegalArgumentError", f"group 'g' of cluster 'c': scenario 's': {reason}") == found
 
 
-def test_many_members_and_partitions_are_soon_planned(engine: Engine) -> None:
+def test_large_groups_are_simulated_quickly(engine: Engine) -> None:
     assert (1, 2002, 6) == tuple(
         play(engine, PAIR, ("add_members", 2000))[name] for name in ("rebalances", "members", "partitions")
     )
@@ -282,6 +282,6 @@ def test_many_members_and_partitions_are_soon_planned(engine: Engine) -> None:
 
 
 def test_an_unknown_step_is_refused(engine: Engine) -> None:
-    found = said(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [("explode", 1)])])
+    found = outcome_of(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [("explode", 1)])])
 
     assert ("IllegalArgumentError", "a scenario has no step 'explode'") == found

@@ -309,8 +309,11 @@ def test_an_error_of_a_worker_names_the_group_and_the_cause(
     [
         ({"partitions": -1}, "cluster 'c', topic 'v': partitions must be 0 or more, not -1"),
         ({"partitions": None}, "cluster 'c', topic 'v': partitions must be 0 or more, not null"),
-        ({"partitions": 2, "racks": [["r"]]}, "cluster 'c', topic 'v': racks are given for 1 partitions, and it has 2"),
-        ({"topic": "t", "partitions": 2}, "cluster 'c', topic 't': it is given twice"),
+        (
+            {"partitions": 2, "racks": [["r"]]},
+            "cluster 'c', topic 'v': racks are given for 1 partitions, but the topic has 2",
+        ),
+        ({"topic": "t", "partitions": 2}, "cluster 'c', topic 't': the topic is given twice"),
     ],
 )
 def test_an_error_of_a_worker_names_the_topic_and_the_cause(spark: SparkSession, topic: Row, message: str) -> None:

@@ -1,9 +1,9 @@
-"""Groups of a whole fleet, each planned on its own among the topics of its cluster: the specification of `src/fleet`.
+"""Groups of a fleet: the specification of `src/fleet`.
 
-A cluster's topics are in `cluster`, a group by name is a `Roster`, and what the range rules give it a `Plan`, both in
-`roster`. What a plan is like is in `balance`, what changes against an assignment that stands in `moves`, and what would
-be if in `scenario`. `reading` makes these of rows, `columns` says what the rows are in Arrow, and `Clusters` has the
-interface of the Rust core.
+Each group is assigned independently, with the topics of its cluster. `cluster` holds the topics of a cluster and
+`roster` the members of a group and their `Plan`. `balance` describes a plan, `moves` compares it with the current
+assignment, and `scenario` simulates changes of a group. `reading` parses rows, `columns` declares their Arrow types,
+and `Clusters` has the interface of the Rust core.
 """
 
 from assignor.reference.fleet.clusters import Clusters

@@ -1,4 +1,4 @@
-"""The assignor of a group, from the names in the rows of its members."""
+"""Choice of a group's assignor from the names in the rows of its members."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Assignor(NamedTuple):
 
 
 def assignor_of(roster: Roster) -> tuple[Assignor | None, str | None]:
-    """Return the assignor that the members of a group share; if there is none, the reason.
+    """Return the assignor that all members of a group name, or None and the reason why there is no such assignor.
 
-    Rows without a value are ignored. If no row has one, the protocol is `classic`, and the assignor is Kafka's default.
+    Rows without a name are ignored. By default the protocol is `classic` and the assignor is Kafka's default.
     """
     protocols = _distinct(member.group_protocol for member in roster)
     if len(protocols) > 1:

@@ -1,4 +1,4 @@
-"""What a plan is like: who has most, who has nothing, and what of it could surprise."""
+"""Balance of a plan: loads of the members, idle members, and partitions that are placed badly."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.roster import RosterMember
 
 LARGEST = 2**31 - 1
-"""What int32 columns hold; more is cut to it."""
+"""Largest value of an int32 column; larger values are capped."""
 
 
 def balance(plan: Plan | None, group: Group, computed: Assignor | None) -> dict[str, Any]:
     """Return the row of `assignor.spark.schemas.BALANCE`.
 
     Args:
-        plan: The plan; None if the group is not computed.
+        plan: The plan; None if the group cannot be computed.
         group: The group, with its members and their subscriptions.
-        computed: The assignor that computed the plan; None if no assignor did.
+        computed: The assignor that computed the plan; None if the plan is not computed by an assignor.
     """
-    subscribed = Plan.standing(group.roster, group.cluster, [])
+    subscribed = Plan.from_owned(group.roster, group.cluster, [])
     row: dict[str, Any] = {
         "group_protocol": computed and plan and computed.group_protocol,
         "computed_as": computed and plan and computed.name,
@@ -68,10 +68,10 @@ def owners(plan: Plan) -> dict[TopicPartition, set[str]]:
 
 
 def co_partition_breaks(plan: Plan) -> set[tuple[int, int]]:
-    """Where topics that somebody subscribes to together and that have equally many partitions are not kept together.
+    """Return the partitions at which co-partitioned topics have different owners.
 
-    Each is told by how many partitions they have and the number of the partition that not all of them give to the same
-    member.
+    Topics are co-partitioned if a member subscribes to all of them and they have the same number of partitions. A break
+    is (number of partitions, partition id).
     """
     broken = set()
     owned = owners(plan)
@@ -87,7 +87,7 @@ def co_partition_breaks(plan: Plan) -> set[tuple[int, int]]:
 
 
 def rack_misses(plan: Plan) -> int:
-    """How many partitions have no replica on the rack of the member that has them, though both say where they are."""
+    """Count the partitions without a replica on their owner's rack; both must have racks."""
     racks = {member.id: member.rack for member in plan.roster if member.rack}
     owned = (
         (racks[member], plan.topics[topic].on(id))
@@ -99,9 +99,9 @@ def rack_misses(plan: Plan) -> int:
 
 
 def record_bytes(plan: Plan, group_id: str) -> int | None:
-    """Bytes of key and value of the group's record in `__consumer_offsets`, but for client ids and hosts.
+    """Return the size in bytes of the group's record in `__consumer_offsets`: key and value.
 
-    None for a group that has no such record, or whose assignor is not known.
+    Client ids and hosts are not counted. Return None if the group has no such record, or its assignor is not known.
 
     Source: Kafka 4.3.1, `GroupMetadataKey` (version 2), `GroupMetadataValue` (version 3), and of the blobs inside
     `ConsumerProtocolSubscription` (version 3) and `ConsumerProtocolAssignment`.
@@ -110,13 +110,13 @@ def record_bytes(plan: Plan, group_id: str) -> int | None:
         return None
     name = plan.assignor.name if plan.roster and plan.assignor else ""
     key = 2 + text(group_id)
-    # Version, protocol type, generation, protocol, no leader, time of the state, number of members.
+    # Version, protocol type, generation, protocol, empty leader, timestamp of the state, number of members.
     head = 2 + text("consumer") + 4 + text(name) + text("") + 8 + 4
     return key + head + sum(member_bytes(plan, member) for member in plan.roster)
 
 
 def member_bytes(plan: Plan, member: RosterMember) -> int:
-    """Bytes of one member in that record."""
+    """Return the size in bytes of a member in that record."""
     sent = sent_bytes(plan.assignor, plan.claimed.get(member.id, []))
     # Version, topics, user data, owned partitions, generation, rack.
     subscription = 2 + 4 + sum(map(text, member.topics)) + 4 + 4 + sent + 4 + text(member.rack or "")
@@ -128,5 +128,5 @@ def member_bytes(plan: Plan, member: RosterMember) -> int:
 
 
 def text(value: str) -> int:
-    """Bytes of a string with its length."""
+    """Return the size in bytes of a string with its length."""
     return 2 + len(value.encode())

@@ -1,4 +1,4 @@
-"""The topics of one cluster: as they are, and as they would be."""
+"""Topics of a cluster, and changes of them in scenarios."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from assignor.reference.matching.pattern import Pattern
 
 MOST_PARTITIONS = 10_000_000
-"""How many partitions a topic may have in a scenario: more than the largest clusters have in all."""
+"""Largest number of partitions of a topic in a scenario; it exceeds the size of the largest clusters."""
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """The partitions of a topic, with ids from 0 on.
+    """Partitions of a topic, with ids from 0.
 
     Attributes:
-        count: How many.
-        racks: The racks that the replicas of each of the first partitions are on; those after them are on the same
-            racks, over and over. Empty where no replica is on any.
+        count: The number of partitions.
+        racks: The racks of the replicas of the first partitions; later partitions repeat these racks. Empty if no
+            replica has a rack.
         topic_id: The id of the topic, if it is known.
     """
 
@@ -33,11 +33,11 @@ class Partitions:
     topic_id: int | None = None
 
     def on(self, id: int) -> frozenset[str]:
-        """The racks that the replicas of a partition are on."""
+        """Return the racks of the replicas of a partition."""
         return self.racks[id % len(self.racks)] if self.racks else frozenset()
 
     def given(self) -> int | list[PartitionInfo]:
-        """The partitions as `assign` takes them."""
+        """Return the partitions in the form that `assign` takes."""
         if not self.racks:
             return self.count
         return [PartitionInfo(id, tuple(sorted(self.on(id)))) for id in range(self.count)]
@@ -45,27 +45,27 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster's topics by name, where groups find what they subscribe to."""
+    """Topics of a cluster by name."""
 
     topics: dict[str, Partitions] = field(default_factory=dict)
 
     def matching(self, pattern: Pattern) -> list[str]:
-        """The topics that a pattern matches, in Java's order; names that Kafka could not have are left out."""
+        """Return the topics that match a pattern, in Java's order; names that are invalid in Kafka never match."""
         return [
-            topic for topic in sorted(self.topics, key=java_order) if can_be_tried(topic) and pattern.matches(topic)
+            topic for topic in sorted(self.topics, key=java_order) if is_valid_name(topic) and pattern.matches(topic)
         ]
 
     def multiplied(self, factor: int) -> Cluster:
-        """With so many times the partitions; 0 and 1 change nothing."""
+        """Return the cluster with `factor` times as many partitions per topic; 0 and 1 change nothing."""
         return self._with({name: found.count * max(factor, 1) for name, found in self.topics.items()})
 
     def with_partitions(self, topic: str, count: int) -> Cluster:
-        """With so many partitions in a topic, if there is such a topic and it has no more already."""
+        """Return the cluster with at least `count` partitions in a topic; a missing topic is not added."""
         found = self.topics.get(topic)
         return self if found is None else self._with({topic: max(count, found.count)})
 
     def with_topic(self, topic: str, count: int) -> Cluster:
-        """With one topic more, unless there is a topic of that name."""
+        """Return the cluster with another topic, unless a topic with that name exists."""
         return self if topic in self.topics else self._with({topic: count})
 
     def _with(self, counts: dict[str, int]) -> Cluster:
@@ -75,8 +75,8 @@ class Cluster:
         return replace(self, topics=topics)
 
 
-def can_be_tried(topic: str) -> bool:
-    """Whether patterns can be tried on the name."""
+def is_valid_name(topic: str) -> bool:
+    """Return True if Kafka allows the topic name, so that patterns can be matched with it."""
     try:
         check_topic(topic)
     except IllegalArgumentError:
@@ -85,8 +85,8 @@ def can_be_tried(topic: str) -> bool:
 
 
 def matches(pattern: Pattern, topic: str) -> bool:
-    """Whether a pattern matches a topic that is added; one that takes too long on it does not."""
+    """Return True if a pattern matches a new topic; a pattern that takes too many steps does not match."""
     try:
-        return can_be_tried(topic) and pattern.matches(topic)
+        return is_valid_name(topic) and pattern.matches(topic)
     except UnsupportedPatternError:
         return False

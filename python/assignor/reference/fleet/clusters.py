@@ -1,4 +1,4 @@
-"""`Clusters` with the interface of the Rust core: a column of groups in, a column of answers out."""
+"""`Clusters` with the interface of the Rust core: methods take a column of groups and return a column of answers."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ COLUMN_BYTES = 1 << 27
 
 
 class Clusters:
-    """The topics of all clusters of a fleet; groups and answers are columns that `assignor.spark.schemas` describes.
+    """Topics of all clusters of a fleet; `assignor.spark.schemas` describes the columns of groups and answers.
 
-    All answers come in one column, whatever `column_bytes` is.
+    All answers are returned in one column, regardless of `column_bytes`.
     """
 
     def __init__(self, clusters: ArrowArray) -> None:
         lists = columns.rows(clusters, columns.CLUSTERS, "clusters")
         self._clusters = read_clusters(columns.all_rows(lists))
 
-    def resolve(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the core's interface
-        """What the members subscribe to, in Kafka's order of members; names in Java's order."""
+    def resolve(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the core takes it
+        """Return the topics of each member, in Java's order; members are in Kafka's order."""
         return self._each(groups, columns.RESOLVED, lambda _row, group: resolved(group))
 
     def assign(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
-        """What the members get, in Kafka's order of members, by topic and id."""
+        """Return the assignments: members in Kafka's order, partitions by topic and id."""
         return self._each(groups, columns.ASSIGNMENT, lambda _row, group: assignment(plan_of(group)))
 
     def balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
-        """What the plans are like."""
+        """Return the balance of the plans."""
         return self._each(groups, columns.BALANCE, lambda _row, group: balance(plan_of(group), group, group.assignor))
 
     def current_balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
-        """Return the balance of what the members have at present."""
+        """Return the balance of the current assignments."""
 
         def answer(row: Row, group: Group) -> Row:
             return balance(current_plan(group, read_current(row, group.name)), group, None)
@@ -57,12 +57,12 @@ class Clusters:
         return self._each(groups, columns.BALANCE, answer)
 
     def problems(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
-        """Return the reasons why groups are not computed."""
+        """Return the reasons why groups cannot be computed."""
         reasons = columns.PROBLEMS
         return self._each(groups, reasons, lambda _row, group: [group.not_computed] if group.not_computed else [])
 
     def moves(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
-        """What changes hands from what the members have at present to the plans."""
+        """Return the moves from the current assignments to the plans."""
 
         def answer(row: Row, group: Group) -> list[Row]:
             current, plan = read_current(row, group.name), plan_of(group)
@@ -77,7 +77,7 @@ class Clusters:
         *,
         column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # the same
     ) -> list[Any]:
-        """Where the scenarios lead that concern a group: those that name it, or no group at all."""
+        """Return the outcomes of the scenarios of each group: those that name the group, and those for all groups."""
         for _, _, steps in scenarios:
             for step in steps:
                 check_step(step)
@@ -95,14 +95,14 @@ class Clusters:
 
 
 def plan_of(group: Group) -> Plan | None:
-    """Return the plan of a group's next rebalance; None if the group is not computed."""
+    """Return the plan of a group's next rebalance; None if the group cannot be computed."""
     if not group.roster:
-        return Plan.standing([], group.cluster, [])
+        return Plan.from_owned([], group.cluster, [])
     return group.assignor and Plan.of(group.roster, group.cluster, group.assignor, group.owned)
 
 
 def resolved(group: Group) -> list[Row]:
-    """A row per member."""
+    """Return a row per member."""
     return [
         {
             "member_id": member.id,
@@ -119,7 +119,7 @@ def resolved(group: Group) -> list[Row]:
 
 
 def assignment(plan: Plan | None) -> list[Row]:
-    """Return a row per run of partitions; no rows for a group that is not computed."""
+    """Return a row per run of partitions; no rows for a group that cannot be computed."""
     if plan is None:
         return []
     return [
@@ -130,7 +130,7 @@ def assignment(plan: Plan | None) -> list[Row]:
 
 
 def outcome(name: str, steps: list[Step], group: Group) -> Row:
-    """Where a scenario leads a group."""
+    """Return the outcome of a scenario for a group."""
     simulated = SimulatedGroup(group)
     for step in steps:
         try:

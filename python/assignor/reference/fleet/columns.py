@@ -1,7 +1,7 @@
-"""The columns of fleets in Arrow: rows out of those that are given, and the types of the answers.
+"""Arrow columns of fleets: conversion of input columns to rows, and the types of input and answers.
 
-Types are checked field by field, so that what is missing or of another type is named; text and lists may be of either
-of the two kinds that Spark has, and a column of text may be all null.
+Types are checked field by field, so that errors name the field that is missing or has another type. Text and lists may
+be of either of Spark's two types. A text column may have Arrow's null type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 TOPICS = {"topic": "text", "partitions": "int", "racks?": [["text"]], "topic_id?": "text"}
 CLUSTERS = [{"cluster": "text", "topics": [TOPICS]}]
-"""What the clusters are: a name is a kind of number or text, `[...]` lists, `{...}` structs; `?` may be missing."""
+"""Type of the clusters column: a string names a scalar type, `[...]` is a list, `{...}` is a struct.
+
+Fields that end in `?` are optional.
+"""
 
 GROUPS = {
     "members": [
@@ -39,7 +42,7 @@ GROUPS = {
     "subscriptions?": [{"subscription": "bigint", "topics": ["text"]}],
     "current?": [{"member_id": "text", "topic": "text", "start": "int", "count": "int"}],
 }
-"""What groups are, in the same way."""
+"""Type of the groups column."""
 
 ASSIGNMENT = [{"member_id": "text", "topic": "text", "start": "int", "count": "int"}]
 RESOLVED = [
@@ -76,15 +79,15 @@ BALANCE = {
 }
 PROBLEMS = ["text"]
 OUTCOMES = [{"scenario": "text", "rebalances": "bigint", "moved": "bigint", **BALANCE}]
-"""What answers are, a row per group."""
+"""Types of the answer columns, which have a row per group."""
 
 
 def rows(given: ArrowArray, wanted: Any, what: str) -> list[Any]:
-    """The rows of a column.
+    """Return the rows of a column.
 
     Raises:
-        WrongTypeError: It is of another type than wanted; the message names what of it.
-        IllegalArgumentError: Text in it is not UTF-8.
+        WrongTypeError: The column has another type than `wanted`; the message names the field.
+        IllegalArgumentError: A text is not valid UTF-8.
     """
     import pyarrow as pa
 
@@ -99,7 +102,7 @@ def rows(given: ArrowArray, wanted: Any, what: str) -> list[Any]:
 
 
 def check(found: Any, wanted: Any, what: str) -> None:
-    """Refuses a type that is not the one wanted."""
+    """Raise an error if a type is not the one wanted."""
     from pyarrow import types
 
     if isinstance(wanted, dict):
@@ -132,7 +135,7 @@ def _refused(what: str, wanted: str, found: Any) -> WrongTypeError:
 
 
 def column(answers: list[Any], kind: Any) -> list[Any]:
-    """The column of answers, alone in a list; no column where there is no answer."""
+    """Return a list with the column of answers; an empty list if there are no answers."""
     import pyarrow as pa
 
     return [pa.array(answers, _arrow(kind))] if answers else []
@@ -149,5 +152,5 @@ def _arrow(kind: Any) -> Any:
 
 
 def all_rows(lists: list[list[Row | None] | None]) -> list[Row]:
-    """The rows of all lists; null is as good as a row of nulls."""
+    """Return the rows of all lists; a null row becomes an empty dict."""
     return [row or {} for rows in lists for row in rows or ()]

@@ -1,4 +1,4 @@
-"""Plan of what the members of a group have at present, in which a partition may have several owners."""
+"""Plan of a group's current assignment, in which a partition may have several owners."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def current_plan(group: Group, owned: Owned) -> Plan:
-    """Return what the members have at present: existing partitions only.
+    """Return the plan of the current assignment, limited to existing partitions.
 
-    An owner without a row counts as a member. A member subscribes to its topics and to those of the partitions that it
-    owns.
+    An owner without a row counts as a member. Members count as subscribed to the topics of the partitions that they
+    own.
     """
     rows = {member.id for member in group.roster}
     owners_without_row = sorted({member for member, _ in owned} - rows, key=java_order)
@@ -27,6 +27,6 @@ def current_plan(group: Group, owned: Owned) -> Plan:
     ]
     claimed = claims(owned, [member.id for member in roster], group.cluster.topics)
     roster = [member._replace(topics=member.topics | {topic for topic, _ in claimed[member.id]}) for member in roster]
-    topics = Plan.standing(roster, group.cluster, [])
+    topics = Plan.from_owned(roster, group.cluster, [])
     sent = claimed if group.assignor in READS_OWNED else {}
     return Plan(roster, topics.topics, topics.unknown, claimed, group.assignor, sent)

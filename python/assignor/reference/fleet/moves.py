@@ -1,4 +1,4 @@
-"""What changes hands between an assignment that stands and a plan."""
+"""Moves of partitions from a current assignment to a plan."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ LARGEST = 2**31 - 1
 
 
 class Move(NamedTuple):
-    """A run of partitions that goes from one member to another; None is nobody."""
+    """Run of partitions that moves from one member to another; None means no member."""
 
     topic: str
     start: int
-    count: int  # type: ignore[assignment]  # the field hides tuple.count, of no use here
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is not needed
     from_member: str | None
     to_member: str | None
 
 
 def moves(current: Owned, plan: Plan) -> list[Move]:
-    """What changes hands, by topic in Java's order and then by id; what members have comes in any order.
+    """Return the moves, by topic in Java's order and then by id; `current` may be in any order.
 
-    Of a partition that several members have, each of them but the one that is to have it gives it up; these are in the
-    order of their names.
+    If several members have a partition, each of them except its new owner gives it up, in the order of member ids.
     """
     before: dict[str, list[tuple[str, OwnedRun]]] = defaultdict(list)
     for member, run in current:
@@ -44,7 +43,7 @@ def moves(current: Owned, plan: Plan) -> list[Move]:
 
 
 def moves_of_topic(topic: str, before: Owned, after: Owned) -> list[Move]:
-    """The moves of one topic: between two neighbouring ends of runs, all partitions are alike."""
+    """Return the moves of a topic. Between two neighbouring bounds of runs, all partitions have the same owners."""
     ends = sorted({end for _, run in before + after for end in (run.start, run.start + run.count)})
     found: dict[tuple[str | None, str | None], list[Move]] = defaultdict(list)
     for start, end in itertools.pairwise(ends):
@@ -53,7 +52,7 @@ def moves_of_topic(topic: str, before: Owned, after: Owned) -> list[Move]:
             pieces = found[giver, to]
             if giver == to:
                 continue
-            # A count is an int32, and one more than the ids that there can be is too much.
+            # The count must fit into an int32.
             if pieces and pieces[-1].start + pieces[-1].count == start and end - pieces[-1].start <= LARGEST:
                 pieces[-1] = pieces[-1]._replace(count=end - pieces[-1].start)
             else:
@@ -63,5 +62,5 @@ def moves_of_topic(topic: str, before: Owned, after: Owned) -> list[Move]:
 
 
 def holders(held: Owned, id: int) -> set[str | None]:
-    """Who has a partition."""
+    """Return the members that have a partition."""
     return {member for member, run in held if run.start <= id < run.start + run.count}

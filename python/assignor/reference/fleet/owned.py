@@ -1,4 +1,4 @@
-"""Partitions that members own before a rebalance: runs by member, and the claims that a group makes of them."""
+"""Partitions that members own before a rebalance."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.cluster import Partitions
 
 READS_OWNED = {("classic", "sticky"), ("classic", "cooperative-sticky"), ("consumer", "uniform")}
-"""The assignors that start from what members own."""
+"""Assignors that start from the owned partitions of the members."""
 
 
 class OwnedRun(NamedTuple):
-    """A run of consecutive partition ids of a topic."""
+    """Run of consecutive partition ids of a topic."""
 
     topic: str
     start: int
-    count: int  # type: ignore[assignment]  # the field hides tuple.count, of no use here
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is not needed
 
 
 Owned = list[tuple[str, OwnedRun]]
-"""Runs that the members own, in any order; runs may overlap."""
+"""Runs of owned partitions with their members, in any order; runs may overlap."""
 
 
 def claims(owned: Owned, members: Iterable[str], topics: Mapping[str, Partitions]) -> dict[str, list[TopicPartition]]:
@@ -44,7 +44,7 @@ def claims(owned: Owned, members: Iterable[str], topics: Mapping[str, Partitions
 
 
 def runs(partitions: Iterable[TopicPartition]) -> list[OwnedRun]:
-    """Return partitions as runs that are as long as possible."""
+    """Combine partitions into runs that are as long as possible."""
     found: list[OwnedRun] = []
     for topic, id in partitions:
         if found and found[-1].topic == topic and found[-1].start + found[-1].count == id:
@@ -55,7 +55,7 @@ def runs(partitions: Iterable[TopicPartition]) -> list[OwnedRun]:
 
 
 def sent_bytes(assignor: Assignor | None, claimed: list[TopicPartition]) -> int:
-    """Return the bytes of user data and owned partitions that a member's consumer sends with its subscription.
+    """Return the size in bytes of the user data and owned partitions that a consumer sends with its subscription.
 
     Source: Kafka 4.4.0, `StickyAssignor.serializeTopicPartitionAssignment` and
     `CooperativeStickyAssignor.subscriptionUserData`. The lengths that precede both fields are not counted.

@@ -1,4 +1,4 @@
-"""Makes clusters and groups of rows, and says what is wrong with them."""
+"""Parser of clusters and groups from rows."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.roster import Roster
 
 Row = dict[str, Any]
-"""A row by column; a column that is missing is as good as null."""
+"""Values of a row by column; a missing column counts as null."""
 
 LARGEST = 2**31 - 1
-"""The largest id of a partition."""
+"""Largest partition id."""
 
 TOPIC_ID_BYTES = 16
-"""Size of the id of a topic."""
+"""Size of a topic id in bytes."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A group that was read.
+    """Group of a fleet.
 
     Attributes:
-        name: How errors name it.
-        group_id: Its id.
+        name: The name of the group in error messages.
+        group_id: The group id.
         cluster: The topics of its cluster.
         roster: Its members; sorted by id if their order has an effect.
-        unnamed_members: Rows of members that lack a cluster, a group or a member id.
-        assignor: The assignor that its members share; None if the group is not computed, or has no members.
-        not_computed: The reason why it is not computed.
+        unnamed_members: The number of member rows that lack a cluster, a group id or a member id.
+        assignor: The assignor that all members name; None if the group cannot be computed or has no members.
+        not_computed: The reason why the group cannot be computed.
         owned: The partitions that its members own, if the assignor or a scenario starts from them.
     """
 
@@ -58,7 +58,7 @@ class Group:
 
 
 def read_clusters(rows: list[Row]) -> dict[str, Cluster]:
-    """The clusters by name."""
+    """Parse clusters; return them by name."""
     found = {}
     for row in rows:
         name = row.get("cluster")
@@ -83,7 +83,9 @@ def _read_topics(rows: list[Row | None], cluster: str) -> dict[str, Partitions]:
         if count is None or count < 0:
             raise IllegalArgumentError(f"{where}: partitions must be 0 or more, not {_shown(count)}")
         if racks is not None and len(racks) != count:
-            raise IllegalArgumentError(f"{where}: racks are given for {len(racks)} partitions, and it has {count}")
+            raise IllegalArgumentError(
+                f"{where}: racks are given for {len(racks)} partitions, but the topic has {count}"
+            )
         on = tuple(frozenset(rack for rack in replicas or () if rack is not None) for replicas in racks or ())
         if topic in topics:
             twice.append(where)
@@ -92,7 +94,7 @@ def _read_topics(rows: list[Row | None], cluster: str) -> dict[str, Partitions]:
             raise IllegalArgumentError(f"{where}: topic '{names[topic_id]}' has the same topic_id '{row['topic_id']}'")
         topics[topic] = Partitions(count, on if any(on) else (), topic_id)
     if twice:
-        raise IllegalArgumentError(f"{twice[0]}: it is given twice")
+        raise IllegalArgumentError(f"{twice[0]}: the topic is given twice")
     return topics
 
 
@@ -110,7 +112,11 @@ def _read_topic_id(text: str, where: str) -> int:
 
 
 def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
-    """A group, in which nobody is twice; one without a cluster or an id has no members."""
+    """Parse a group; a group without a cluster or an id has no members.
+
+    Raises:
+        IllegalArgumentError: A row is invalid, or two rows have the same member id.
+    """
     cluster, group_id, members = row.get("cluster"), row.get("group_id"), row.get("members") or []
     name = f"group '{group_id or ''}'" + (f" of cluster '{cluster}'" if cluster else "")
     topics = clusters.get(cluster or "", Cluster())
@@ -123,7 +129,7 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
     starts_from_owned = bool(roster) and (assignor is None or assignor in READS_OWNED)
     owned = read_current(row, name) if starts_from_owned else []
     if assignor in READS_OWNED or any(member.instance_id is not None for member in roster):
-        # The order of these members has an effect, and rows come in any order.
+        # The order of these members has an effect, but the order of the rows is arbitrary.
         roster = by_id(roster)
     known = set()
     for member in roster:
@@ -133,22 +139,22 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
     return Group(name, group_id, topics, roster, len(members) - len(named), assignor, not_computed, owned)
 
 
-def _telling(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
-    """What tells what a member subscribes to: the number of a shared subscription, topics, or a pattern."""
+def _subscription_columns(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
+    """Return the columns that define a subscription: the number of a shared subscription, topics, and pattern."""
     topics = member.get("topics") if member.get("has_topics", True) else None
     return member.get("subscription"), topics, member.get("pattern")
 
 
 def _read_shared(rows: list[Row | None], owner: str) -> dict[int, frozenset[str]]:
-    """Subscriptions by number, which several members have."""
+    """Parse the subscriptions that members share; return them by number."""
     found: dict[int, frozenset[str]] = {}
     for given in rows:
         row = given or {}
         topics, number = _names(row.get("topics") or [], owner), row.get("subscription")
         if number is None:
-            raise IllegalArgumentError(f"{owner}: a subscription that members share has no number")
+            raise IllegalArgumentError(f"{owner}: a shared subscription has no number")
         if number in found:
-            reason = "two subscriptions have the same hash, and members cannot be told apart"
+            reason = "two subscriptions have the same hash, so their members cannot be distinguished"
             raise IllegalArgumentError(f"{owner}: {reason}")
         found[number] = topics
     return found
@@ -157,7 +163,7 @@ def _read_shared(rows: list[Row | None], owner: str) -> dict[int, frozenset[str]
 def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluster, group: str) -> RosterMember:
     id = row["member_id"]
     owner = f"{group}: member '{id}'"
-    number, topics, pattern = _telling(row)
+    number, topics, pattern = _subscription_columns(row)
     found = None
     if pattern is not None:
         if topics or number is not None:
@@ -203,12 +209,12 @@ def _matching(pattern: Pattern, cluster: Cluster, owner: str) -> frozenset[str]:
 def _names(topics: list[str | None], owner: str) -> frozenset[str]:
     found = frozenset(topic for topic in topics if topic is not None)
     if None in topics:
-        raise IllegalArgumentError(f"{owner}: a topic that is subscribed to is null")
+        raise IllegalArgumentError(f"{owner}: a subscribed topic is null")
     return found
 
 
 def read_current(row: Row, owner: str) -> Owned:
-    """What the members of a group have at present; rows without a member or a topic say nothing."""
+    """Parse the current assignment of a group; rows without a member or a topic are ignored."""
     if row.get("cluster") is None or row.get("group_id") is None:
         return []
     found = []
@@ -218,7 +224,9 @@ def read_current(row: Row, owner: str) -> Owned:
         if member is None or topic is None:
             continue
         if start is None or count is None or start < 0 or count <= 0 or start + count - 1 > LARGEST:
-            reason = f"start {_shown(start)} and count {_shown(count)} of topic '{topic}' are no run of partition ids"
+            reason = (
+                f"start {_shown(start)} and count {_shown(count)} of topic '{topic}' are not a range of partition ids"
+            )
             raise IllegalArgumentError(f"{owner}: member '{member}': {reason}")
         found.append((member, OwnedRun(topic, start, count)))
     return found

@@ -1,4 +1,4 @@
-"""A rebalance of a group that has a plan: its assignor starts from the partitions that members have in that plan."""
+"""Rebalance of a group that has a plan: the assignor starts from the partitions of the members in that plan."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.roster import Roster
 
 COOPERATIVE = ("classic", "cooperative-sticky")
-"""The assignor whose members join again once they have given up partitions."""
+"""Assignor whose members rejoin after they have given up partitions."""
 
 MOST_REBALANCES = 4
-"""The largest number of rebalances after one change of a group; further rebalances are not computed."""
+"""Largest number of rebalances after one change of a group; further rebalances are not simulated."""
 
 
 class Rebalanced(NamedTuple):
-    """Plan after a rebalance and the rebalances that follow from it, and the number of rebalances."""
+    """Plan after a rebalance and its follow-up rebalances, and the number of rebalances."""
 
     plan: Plan
     rebalances: int
 
 
 def owned_by(plan: Plan) -> Owned:
-    """Return the runs that the members have in a plan."""
+    """Return the partitions of a plan as runs by member."""
     return [(member, run) for member, partitions in plan.assignment.items() for run in runs(partitions)]
 
 
 def rebalance(roster: Roster, cluster: Cluster, assignor: Assignor, before: Plan) -> Rebalanced:
-    """Rebalance a group whose members own what the plan says.
+    """Rebalance a group whose members own the partitions of the plan `before`.
 
-    Members of a cooperative assignor join again after they have given up partitions. The partitions then get their new
-    owners.
+    With the cooperative assignor, members rejoin after they have given up partitions. These then get their new owners.
     """
     plan = Plan.of(roster, cluster, assignor, owned_by(before))
     rebalances = 1
@@ -47,12 +46,12 @@ def rebalance(roster: Roster, cluster: Cluster, assignor: Assignor, before: Plan
 
 
 def starting_plan(roster: Roster, cluster: Cluster, assignor: Assignor | None, owned: Owned) -> Plan:
-    """Return the plan that a scenario starts from.
+    """Return the initial plan of a scenario.
 
-    It is the plan after the next rebalance and the rebalances that follow from it. If the group is not computed, it is
-    the plan of what the members have.
+    It is the plan after the next rebalance and its follow-up rebalances. If the group cannot be computed, it is the
+    plan of the owned partitions.
     """
-    standing = Plan.standing(roster, cluster, owned)
+    standing = Plan.from_owned(roster, cluster, owned)
     if assignor is None:
         return standing
     plan = Plan.of(roster, cluster, assignor, owned)
@@ -62,5 +61,5 @@ def starting_plan(roster: Roster, cluster: Cluster, assignor: Assignor | None, o
 
 
 def revokes(before: Plan, after: Plan) -> bool:
-    """Return whether a member that is in both plans has to give up a partition."""
+    """Return True if a member of both plans has to give up a partition."""
     return any(set(before.assignment.get(member, ())) - set(has) for member, has in after.assignment.items())

@@ -1,4 +1,4 @@
-"""A group with names: its members, their topics and owned partitions, and the plan of its assignor."""
+"""Members of a group, with names instead of numbers, and their plan."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class RosterMember(NamedTuple):
-    """A member.
+    """Member of a group.
 
     Attributes:
         id: The member id.
-        instance_id: Set for static members.
-        rack: The rack it is on; `""` is none.
-        topics: Names that it subscribes to, be there such topics or not; those that its pattern matches if it has one.
-        pattern: The pattern that says so.
-        is_subscribed: True if it gives topics or a pattern.
-        generation: The generation in which it got the partitions that it owns, if that is known.
+        instance_id: The group instance id of a static member.
+        rack: The rack; `""` counts as no rack.
+        topics: The topic names that it subscribes to, existing or not; with a pattern, the topics that match it.
+        pattern: The pattern that it subscribes to, if any.
+        is_subscribed: True if its row has topics or a pattern.
+        generation: The generation in which it got its owned partitions, if known.
         assignor: The assignor that its row names.
         group_protocol: The group protocol that its row names.
     """
@@ -45,30 +45,30 @@ class RosterMember(NamedTuple):
 
 
 Roster = list[RosterMember]
-"""The members of a group; those with the same instance id count in this order."""
+"""Members of a group; the order decides between members with the same instance id."""
 
 
 def by_id(roster: Roster) -> Roster:
-    """The members by id, so that the order in which they come says nothing."""
+    """Sort members by id, so that the result does not depend on the order of the rows."""
     return sorted(roster, key=lambda member: java_order(member.id))
 
 
 def kafka_order(roster: Roster) -> Roster:
-    """Static members by instance id, then dynamic ones by member id; equal instance ids keep the order given."""
+    """Sort members: static ones by instance id, then dynamic ones by member id; equal ones keep the given order."""
     return sorted(roster, key=lambda member: MemberInfo(member.id, member.instance_id))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the members of a group have, or are to have.
+    """Current or computed assignment of a group.
 
     Attributes:
-        roster: Who is in it.
-        topics: The topics that somebody subscribes to and that exist.
-        unknown: The names that somebody subscribes to and that are no topics.
-        assignment: Member to its partitions, by topic and id; members in the order of the roster.
-        assignor: The assignor that computed the assignment; None if that is not known.
-        claimed: Member to the partitions that it owned before.
+        roster: The members.
+        topics: The existing topics that members subscribe to.
+        unknown: The subscribed names of topics that do not exist.
+        assignment: Member id to its partitions, by topic and id; members in the order of the roster.
+        assignor: The assignor that computed the assignment; None if it is not known.
+        claimed: Member id to the partitions that the member owned before.
     """
 
     roster: Roster
@@ -80,7 +80,7 @@ class Plan:
 
     @classmethod
     def of(cls, roster: Roster, cluster: Cluster, assignor: Assignor, owned: Owned) -> Plan:
-        """The plan of a group, in which nobody is twice, among the topics of its cluster."""
+        """Return the plan that an assignor computes for a group; the member ids must be distinct."""
         topics, unknown = _topics(roster, cluster)
         claimed = claims(owned, [member.id for member in roster], topics) if assignor in READS_OWNED else {}
         subscriptions = {
@@ -105,8 +105,8 @@ class Plan:
         return cls(roster, topics, unknown, assignment, assignor, claimed)
 
     @classmethod
-    def standing(cls, roster: Roster, cluster: Cluster, owned: Owned) -> Plan:
-        """Return what the members have of the topics that they subscribe to; the first owner of a partition counts."""
+    def from_owned(cls, roster: Roster, cluster: Cluster, owned: Owned) -> Plan:
+        """Return the plan of the owned partitions of subscribed topics; the first owner of a partition counts."""
         topics, unknown = _topics(roster, cluster)
         assignment: dict[str, list[TopicPartition]] = {}
         taken: set[TopicPartition] = set()
@@ -119,21 +119,21 @@ class Plan:
 
     @property
     def owners(self) -> dict[TopicPartition, str]:
-        """The owner of each partition."""
+        """Owner of each partition."""
         return {partition: member for member, partitions in self.assignment.items() for partition in partitions}
 
     def loads(self) -> dict[str, int]:
-        """How many partitions each member has."""
+        """Return the number of partitions of each member."""
         return {member: len(partitions) for member, partitions in self.assignment.items()}
 
     def moved(self, later: Plan) -> int:
-        """How many partitions have an owner in both plans, and not the same."""
+        """Count the partitions that have an owner in both plans, but not the same one."""
         before, after = self.owners, later.owners
         return sum(before[partition] != after[partition] for partition in before.keys() & after.keys())
 
 
 def _topics(roster: Roster, cluster: Cluster) -> tuple[dict[str, Partitions], frozenset[str]]:
-    """Return the existing topics that the members subscribe to, in Java's order, and the other names."""
+    """Return the existing topics that the members subscribe to, in Java's order, and the other subscribed names."""
     wanted = frozenset[str]().union(*(member.topics for member in roster))
     topics = {topic: cluster.topics[topic] for topic in sorted(wanted & cluster.topics.keys(), key=java_order)}
     return topics, wanted - topics.keys()

@@ -1,4 +1,4 @@
-"""What would be if: steps that change a group one after another, each followed by the rebalances that it brings."""
+"""What-if scenarios: steps that change a group, each followed by the rebalances that it causes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.roster import RosterMember
 
 Step = tuple[Any, ...]
-"""What is done, and its arguments."""
+"""Name of a step and its arguments."""
 
 
 class SimulatedGroup:
-    """A group while steps change it.
+    """Group during a scenario.
 
     Attributes:
-        plan: The last assignment.
-        rebalances: How many rebalances there were.
-        moved: How many partitions went from one member to another, over all rebalances.
-        assignor: The assignor of the group; None if the group is not computed.
+        plan: The current assignment.
+        rebalances: The number of rebalances so far.
+        moved: The number of moves of partitions between members, over all rebalances.
+        assignor: The assignor of the group; None if the group cannot be computed.
     """
 
     def __init__(self, group: Group) -> None:
@@ -50,21 +50,21 @@ class SimulatedGroup:
 
     @property
     def is_computed(self) -> bool:
-        """True if the group and each of its rebalances are computed."""
+        """True if the group and each of its rebalances could be computed."""
         return self.assignor is not None and not self._has_unknown_rebalance
 
     def take(self, step: Step) -> None:
-        """One step; nothing happens to a group without members.
+        """Apply a step; it does not change a group without members.
 
         Raises:
-            IllegalArgumentError: A topic that somebody subscribes to would have over `MOST_PARTITIONS` partitions.
+            IllegalArgumentError: A subscribed topic would have more than `MOST_PARTITIONS` partitions.
         """
         kind, *arguments = step
         if self.roster:
             STEPS[kind](self, *arguments)
 
     def add_members(self, count: int) -> None:
-        """So many members come; they subscribe as most members do, and are like the last of these in Kafka's order."""
+        """Add members with the most frequent subscription: copies of the last such member in Kafka's order."""
         of_topics = Counter(member.topics for member in self.roster)
         most = max(of_topics.values())
         *_, like = [member for member in kafka_order(self.roster) if of_topics[member.topics] == most]
@@ -75,7 +75,7 @@ class SimulatedGroup:
             self._rebalance()
 
     def remove_members(self, count: int) -> None:
-        """So many members leave, the last ones in Kafka's order."""
+        """Remove the last members in Kafka's order."""
         ordered = kafka_order(self.roster)
         stay = {member.id for member in ordered[: max(len(ordered) - count, 0)]}
         self.roster = [member for member in self.roster if member.id in stay]
@@ -83,22 +83,22 @@ class SimulatedGroup:
             self._rebalance()
 
     def multiply_partitions(self, factor: int) -> None:
-        """Every topic has so many times the partitions; 0 and 1 change nothing."""
+        """Multiply the number of partitions of each topic; 0 and 1 change nothing."""
         self._change_topics(self.cluster.multiplied(factor))
 
     def grow_partitions(self, topic: str, count: int) -> None:
-        """A topic has so many partitions; one that has more already stays as it is."""
+        """Increase the number of partitions of a topic; a topic that has more does not change."""
         self._change_topics(self.cluster.with_partitions(topic, count))
 
     def set_racks(self, racks: list[str]) -> None:
-        """The members are on these racks, in Kafka's order in turn."""
+        """Put the members on racks in turn, in Kafka's order."""
         if racks:
             on = dict(zip((member.id for member in kafka_order(self.roster)), itertools.cycle(racks), strict=False))
             self._change_each(lambda member: member._replace(rack=on[member.id]))
             self._rebalance()
 
     def add_topic(self, topic: str, count: int) -> None:
-        """There is a topic more, and everybody subscribes to it but for patterns that do not match it."""
+        """Add a topic that all members subscribe to, except those with a pattern that does not match it."""
 
         def subscribed(member: RosterMember) -> RosterMember:
             wanted = member.pattern is None or matches(member.pattern, topic)
@@ -106,19 +106,19 @@ class SimulatedGroup:
 
         before = self.roster
         self._change_each(subscribed)
-        self._change_topics(self.cluster.with_topic(topic, count), subscribed_otherwise=before != self.roster)
+        self._change_topics(self.cluster.with_topic(topic, count), subscriptions_changed=before != self.roster)
 
     def make_static(self) -> None:
-        """Every member gets an instance id, which is its member id, unless it has one."""
+        """Give each dynamic member an instance id, which equals its member id."""
         if any(member.instance_id is None for member in self.roster):
             self._change_each(lambda m: m if m.instance_id is not None else m._replace(instance_id=m.id))
             self._rebalance()
 
     def rolling_restart(self, instance_ids: bool | None = None) -> None:
-        """Every member restarts, in Kafka's order.
+        """Restart each member, in Kafka's order.
 
-        With an instance id nothing happens; without one it leaves and comes back under another id. `instance_ids` says
-        for all whether they have one.
+        A dynamic member leaves and joins again with another id. The restart of a static member changes nothing.
+        `instance_ids` overrides for all members if they are static.
         """
         for member in kafka_order(self.roster):
             if member.instance_id is not None if instance_ids is None else instance_ids:
@@ -130,7 +130,7 @@ class SimulatedGroup:
             self._rebalance()
 
     def use(self, assignor: str, group_protocol: str) -> None:
-        """Switch the group to another assignor, which starts from what the members own."""
+        """Switch the group to another assignor, which starts from the owned partitions."""
         before, self.assignor = self.assignor, Assignor(group_protocol, assignor)
         if before != self.assignor:
             self._rebalance()
@@ -142,24 +142,24 @@ class SimulatedGroup:
     def _change_each(self, change: Callable[[RosterMember], RosterMember]) -> None:
         self.roster = [change(member) for member in self.roster]
 
-    def _change_topics(self, cluster: Cluster, *, subscribed_otherwise: bool = False) -> None:
-        """Members are told of other topics only where these are theirs."""
+    def _change_topics(self, cluster: Cluster, *, subscriptions_changed: bool = False) -> None:
+        """Change the cluster; rebalance if it changes the group's topics."""
         self.cluster = cluster
         wanted = frozenset[str]().union(*(member.topics for member in self.roster))
         counts = {topic: cluster.topics[topic].count for topic in wanted & cluster.topics.keys()}
         before = {topic: found.count for topic, found in self.plan.topics.items()}
         for topic, count in sorted(counts.items(), key=lambda entry: java_order(entry[0])):
             if count > MOST_PARTITIONS and count != before.get(topic):
-                reason = f"topic '{topic}' would have {count} partitions, and {MOST_PARTITIONS} can be planned"
+                reason = f"topic '{topic}' would have {count} partitions; the limit is {MOST_PARTITIONS}"
                 raise IllegalArgumentError(reason)
-        if subscribed_otherwise or counts != before:
+        if subscriptions_changed or counts != before:
             self._rebalance()
 
     def _rebalance(self) -> None:
-        """Rebalance the group; partitions that change their owner in two steps count once."""
+        """Rebalance the group; a partition that changes its owner in two steps counts once."""
         if self.assignor is None:
             self._has_unknown_rebalance = True
-            self.plan = Plan.standing(self.roster, self.cluster, owned_by(self.plan))
+            self.plan = Plan.from_owned(self.roster, self.cluster, owned_by(self.plan))
             return
         later, rebalances = rebalance(self.roster, self.cluster, self.assignor, self.plan)
         self.rebalances += rebalances
@@ -184,7 +184,7 @@ def check_step(step: Step) -> None:
     """Check the name and the arguments of a step.
 
     Raises:
-        IllegalArgumentError: No such step, or a protocol that has no such assignor.
+        IllegalArgumentError: The step is unknown, or the group protocol has no such assignor.
     """
     kind, *arguments = step
     if kind not in STEPS:
@@ -196,9 +196,9 @@ def check_step(step: Step) -> None:
 
 
 def another_id(group_id: str, id: str, number: int) -> str:
-    """An id as that client would have another time: its own beginning, and then an end that nobody can foretell.
+    """Return a new member id for the client of an old one: the same prefix with another UUID.
 
-    The beginning is all but the UUID that ends the id, where one does; `number` says how many ids were made before.
+    The prefix is the id without its trailing UUID, if it has one. `number` makes the ids of a scenario distinct.
 
     Example:
         >>> another_id("g", "app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11", 1) == another_id("g", "app", 1)
@@ -220,7 +220,7 @@ UUID = re.compile(r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
 def fnv(state: int, data: bytes) -> int:
-    """FNV-1a of 64 bits, from a state on."""
+    """Continue the 64-bit FNV-1a hash of a state with data."""
     for byte in data:
         state = (state ^ byte) * 0x0100_0000_01B3 % 2**64
     return state

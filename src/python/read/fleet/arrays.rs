@@ -125,7 +125,7 @@ impl TextLists {
     pub(crate) fn get(&self, row: usize, wrong: impl Fn(&str) -> PyErr) -> PyResult<Vec<Cow<'_, str>>> {
         let (first, end) = self.bounds(row);
         if (first..end).any(|place| self.texts.is_null(place)) {
-            return Err(wrong("a topic that is subscribed to is null"));
+            return Err(wrong("a subscribed topic is null"));
         }
         Ok((first..end).map(|place| Cow::Borrowed(self.texts.value(place))).collect())
     }

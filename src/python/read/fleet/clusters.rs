@@ -129,7 +129,7 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Cluster> {
         if let Some(racks) = racks.as_ref().filter(|racks| racks.topics.is_valid(row)) {
             let (found, wanted) = (bounds(&racks.topics, row).len(), counts.value(row) as usize);
             if found != wanted {
-                return Err(wrong(row, format!("racks are given for {found} partitions, and it has {wanted}")));
+                return Err(wrong(row, format!("racks are given for {found} partitions, but the topic has {wanted}")));
             }
             of_topic.racks = racks.of_topic(row, &mut known);
         }
@@ -148,7 +148,7 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Cluster> {
     }
     let names: Names = (0..given.len()).map(|row| names.value(row)).collect();
     if let Some(twice) = NameTable::twice(&names) {
-        return Err(wrong(twice, "it is given twice".into()));
+        return Err(wrong(twice, "the topic is given twice".into()));
     }
     let (topics, order) = Topics::sorted(names, partitions, known);
     if let (Some(order), false) = (order, ids.is_empty()) {

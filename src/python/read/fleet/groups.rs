@@ -206,10 +206,12 @@ impl<'a> SubscriptionReader<'a> {
                 let topics = shared.topics.get(row, |reason| read.wrong(reason))?;
                 let number = found.push(RosterSubscription { topics, ..RosterSubscription::default() });
                 if shared.numbers.is_null(row) {
-                    return Err(read.wrong("a subscription that members share has no number"));
+                    return Err(read.wrong("a shared subscription has no number"));
                 }
                 if found.by_number.insert(shared.numbers.value(row), number).is_some() {
-                    return Err(read.wrong("two subscriptions have the same hash, and members cannot be told apart"));
+                    return Err(
+                        read.wrong("two subscriptions have the same hash, so their members cannot be distinguished")
+                    );
                 }
             }
         }
@@ -357,7 +359,7 @@ impl<'a> GroupRow<'a> {
                     let [start, count] =
                         [start, count].map(|number| number.map_or("null".into(), |number| number.to_string()));
                     let reason =
-                        format!("start {start} and count {count} of topic '{topic}' are no run of partition ids");
+                        format!("start {start} and count {count} of topic '{topic}' are not a range of partition ids");
                     return Err(self.wrong(&format!("member '{member}': {reason}")));
                 }
             }
